@@ -1,18 +1,32 @@
 """Keeps a finished run in the history, and tells how its metrics went before; never a reason to fail a run."""
 
 import asyncio
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.store import SECONDS, MetricsHistory, Series
-from ratiba_action.model.history import ResultRecord, RunRecord, ScoreRecord, Trend, TrendPoint, TrendSegment
+from ratiba_action.model.history import (
+    ResultRecord,
+    RunRecord,
+    ScoreRecord,
+    Trend,
+    TrendPoint,
+    TrendSegment,
+    TrendWindow,
+)
 from ratiba_action.model.measurement import ScenarioResult, Score, Scored
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.verdict.tally import status_of
+
+WINDOWS = (7, 30, 90)
+"""Days."""
+_MOST = 5_000
+"""Runs that the longest window has at most."""
 
 
 def join_trends(points: Iterable[TrendPoint]) -> tuple[Trend, ...]:
@@ -146,7 +160,36 @@ def read_trends(url: str, series: Series, seconds: float = SECONDS) -> tuple[Tre
     Raises:
         LedgerError: they cannot be read.
     """
-    return join_trends(asyncio.run(MetricsHistory(url, seconds).points(series)))
+    return asyncio.run(_trends(MetricsHistory(url, seconds), series))
+
+
+async def _trends(history: MetricsHistory, series: Series) -> tuple[Trend, ...]:
+    trends = join_trends(await history.points(series))
+    latest = max((point.started_at for trend in trends for point in trend.points), default=None)
+    if latest is None:
+        return trends
+    since = latest - timedelta(days=max(WINDOWS))
+    every = {
+        trend.metric: trend for trend in join_trends(await history.points(replace(series, last=_MOST, since=since)))
+    }
+    return tuple(replace(trend, windows=windows_of(every.get(trend.metric), latest)) for trend in trends)
+
+
+def windows_of(trend: Trend | None, latest: datetime) -> tuple[TrendWindow, ...]:
+    """The means of a metric over the days before a moment, over runs that can be compared with its latest one.
+
+    Args:
+        trend: with every run of the longest window; None for a metric that no run has.
+        latest: when the latest run of the branch began.
+    """
+    points = () if trend is None or not trend.segments else trend.segments[-1].points
+    windows = []
+    for days in WINDOWS:
+        inside = [point for point in points if point.started_at > latest - timedelta(days=days)]
+        count = sum(point.count for point in inside)
+        total = math.fsum(point.mean * point.count for point in inside)
+        windows.append(TrendWindow(days, len(inside), total / count if count and math.isfinite(total) else None))
+    return tuple(windows)
 
 
 def with_trends(report: Report, url: str) -> Report:

@@ -83,6 +83,7 @@ def _measured_run(report: Report, repository: str) -> MeasuredRun:
         scenario_digests=_digests(report),
         data_sets=report.data_sets,
         mean_thresholds=report.limits.metric_thresholds,
+        conclusion=report.verdict.conclusion.value,
     )
 
 

@@ -57,6 +57,7 @@ WITH latest AS (
     WHERE repository = %(repository)s AND gate = %(gate)s AND branch = %(branch)s
         AND mode = 'blocking' AND conclusion <> 'incomplete'
         AND started_at < coalesce(%(before)s::timestamptz, 'infinity')
+        AND started_at >= coalesce(%(since)s::timestamptz, '-infinity')
     ORDER BY started_at DESC, id DESC
     LIMIT %(last)s
 )
@@ -79,6 +80,7 @@ class Series:
         branch: whose own runs are meant.
         last: at most so many.
         before: only runs that began before it; None for all.
+        since: only runs that began at it or later; None for all.
     """
 
     repository: str
@@ -86,6 +88,7 @@ class Series:
     branch: str
     last: int = LAST
     before: datetime | None = None
+    since: datetime | None = None
 
 
 class MetricsHistory:

@@ -81,6 +81,7 @@ class MeasuredRun:
         confirming: composites of the further trials of an earlier attempt, by scenario id: base, then head.
         data_sets: what its case files came to, with the gates that they had to pass.
         mean_thresholds: least mean of a metric that passed, by metric.
+        conclusion: what the run itself concluded; empty where that is not known.
     """
 
     commit: str | None
@@ -93,6 +94,7 @@ class MeasuredRun:
     confirming: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
     data_sets: tuple[CaseFileScores, ...] = ()
     mean_thresholds: Mapping[str, float] = field(default_factory=dict)
+    conclusion: str = ""
 
 
 @dataclass(frozen=True, slots=True)

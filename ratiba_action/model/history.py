@@ -118,11 +118,30 @@ class TrendSegment:
 
 
 @dataclass(frozen=True, slots=True)
+class TrendWindow:
+    """The runs of the last days before the latest one that can be compared with it.
+
+    Args:
+        runs: how many they are.
+        mean: of their scores; None without any.
+    """
+
+    days: int
+    runs: int
+    mean: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Trend:
-    """One metric over the runs of a branch."""
+    """One metric over the runs of a branch.
+
+    Args:
+        windows: of 7, 30 and 90 days.
+    """
 
     metric: str
     segments: tuple[TrendSegment, ...]
+    windows: tuple[TrendWindow, ...] = ()
 
     @property
     def points(self) -> tuple[TrendPoint, ...]:

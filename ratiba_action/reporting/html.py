@@ -1,29 +1,46 @@
 """``report.html``: the whole report as one self-contained file."""
 
 import math
+import re
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
+from importlib.resources import files
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ratiba_action.model.comparison import OutcomeChange
+from ratiba_action.model.comparison import OutcomeChange, Tier
 from ratiba_action.model.measurement import Scored
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting import wording
 from ratiba_action.reporting.comment_failures import transcript_text
 from ratiba_action.reporting.comparison_summary import Row, signed_points
 from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.summary import VERDICT_IS_OF, ReportSummary, ScenarioRow
-from ratiba_action.reporting.trends import describe_required, trend_chart
+from ratiba_action.reporting.trends import describe_required, describe_windows, trend_chart
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-WIDTH = 640
-LABELS = 250
-"""Width of the column of names on the left, in units of the drawing."""
 
-LINE = 26
+@dataclass(frozen=True, slots=True)
+class ChartSize:
+    """Sizes in units of the drawing.
+
+    Args:
+        labels: width of the column of names on the left; 0 where each name stands above its mark.
+        line: height of a mark.
+    """
+
+    width: int
+    labels: int
+    line: int
+
+
+WIDE, NARROW = ChartSize(640, 250, 26), ChartSize(340, 0, 42)
+"""For a window and for a phone, where the names of the wide one would be too small to read."""
 _PADDING = 20
 _LEAST_SPAN = 0.02
 
@@ -34,6 +51,7 @@ class Mark:
 
     row: Row
     y: int
+    label: int
     middle: float
     low: float
     high: float
@@ -47,6 +65,7 @@ class Chart:
         zero: position of no difference.
         margin: position of the non-inferiority margin; None if unknown.
         ends: labels of the leftmost and rightmost difference.
+        left: position of the first of them.
     """
 
     marks: tuple[Mark, ...]
@@ -54,14 +73,17 @@ class Chart:
     zero: float
     margin: float | None
     ends: tuple[str, str]
+    width: int
+    left: int
 
 
-def chart_of(rows: Sequence[Row], margin: float | None) -> Chart | None:
+def chart_of(rows: Sequence[Row], margin: float | None, size: ChartSize = WIDE) -> Chart | None:
     """The chart; None if there is no number to draw.
 
     Args:
         rows: of the comparison; those without a finite difference are left out.
         margin: non-inferiority margin, from 0 to 1.
+        size: of the drawing.
     """
     drawn = [row for row in rows if all(math.isfinite(value) for value in _values(row))]
     if not drawn:
@@ -70,16 +92,19 @@ def chart_of(rows: Sequence[Row], margin: float | None) -> Chart | None:
     span = max(*values, margin if margin is not None and math.isfinite(margin) else 0.0, _LEAST_SPAN) * 1.1
 
     def place(value: float) -> float:
-        width = WIDTH - LABELS - 2 * _PADDING
-        return round(LABELS + _PADDING + (value + span) / (2 * span) * width, 1)
+        width = size.width - size.labels - 2 * _PADDING
+        return round(size.labels + _PADDING + (value + span) / (2 * span) * width, 1)
 
-    marks = tuple(
-        Mark(row, number * LINE + LINE // 2, place(row.difference), place(_ends(row)[0]), place(_ends(row)[1]))
-        for number, row in enumerate(drawn)
-    )
+    def mark(number: int, row: Row) -> Mark:
+        top, (low, high) = number * size.line, _ends(row)
+        y, label = (top + size.line // 2, top + size.line // 2 + 4) if size.labels else (top + 28, top + 14)
+        return Mark(row, y, label, place(row.difference), place(low), place(high))
+
+    marks = tuple(mark(number, row) for number, row in enumerate(drawn))
     line = place(-margin) if margin is not None and math.isfinite(margin) else None
     ends = signed_points(-span), signed_points(span)
-    return Chart(marks, len(drawn) * LINE + LINE, place(0.0), line, ends)
+    height = len(drawn) * size.line + WIDE.line
+    return Chart(marks, height, place(0.0), line, ends, size.width, size.labels + _PADDING)
 
 
 def _ends(row: Row) -> tuple[float, float]:
@@ -109,6 +134,7 @@ def report_template() -> "Template":
         dollars=wording.dollars,
         number=wording.number,
         required=describe_required,
+        windows=describe_windows,
         plural=wording.plural,
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
         turns=_turns,
@@ -117,20 +143,58 @@ def report_template() -> "Template":
 
 
 def render_html(summary: ReportSummary) -> str:
-    """The document; every text is escaped by the template, and the file loads no script, font or image."""
+    """The document: every text is escaped by the template, and the file loads nothing.
+
+    Its content security policy names the digest of its one script, which filters scenarios; no other one can run.
+    """
+    from markupsafe import Markup  # noqa: PLC0415 - a skipped run renders no report
+
     # Failures first; a stable sort keeps the rest in order.
-    deciding = sorted(summary.deciding, key=lambda row: row.deciding.ended == "passed")
+    deciding = sorted(summary.deciding, key=lambda row: _ORDER.get(row.deciding.ended, 1))
     compared = summary.comparison
+    sizes = ((WIDE, "wide"), (NARROW, "narrow"))
+    charts = [(chart_of(compared.rows, compared.found.margin, size), kind) for size, kind in sizes] if compared else []
+    failing = any(row.deciding.ended != "passed" for row in deciding)
+    script = _script()
     return report_template().render(
         summary=summary,
         report=summary.report,
         deciding=deciding,
         raised_before=_raised_before(deciding),
         compared=compared,
-        chart=compared and chart_of(compared.rows, compared.found.margin),
+        comparison_first=compared is not None and (not failing or compared.found.tier is Tier.REGRESSION),
+        charts=[(chart, kind) for chart, kind in charts if chart is not None],
+        links=_links(summary.report),
+        script=Markup(script),  # noqa: S704 - a constant of this package
+        script_digest=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
         verdict_is_of=VERDICT_IS_OF,
         trends=[(trend, trend_chart(trend)) for trend in summary.report.trends if trend.points],
     )
+
+
+_ORDER = {"failed": 0, "passed": 2}
+_RUN_URL = re.compile(r"(https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*)/actions/runs/[0-9]+", re.ASCII)
+_COMMIT = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
+
+
+@cache
+def _script() -> str:
+    return files("ratiba_action.reporting").joinpath("templates", "report.js").read_text(encoding="utf-8")
+
+
+def _links(report: Report) -> list[tuple[str, str, str]]:
+    """What was evaluated: its kind, its name, and its address on GitHub; empty where that is not known."""
+    subject = report.subject
+    found = _RUN_URL.fullmatch(subject.run_url)
+    server = found[1] if found else ""
+    commit = subject.head if _COMMIT.fullmatch(subject.head) else ""
+    links = [("commit", subject.head[:12], f"{server}/commit/{commit}" if server and commit else "")]
+    if subject.pull_request:
+        url = f"{server}/pull/{subject.pull_request}" if server else ""
+        links.append(("pull request", f"#{subject.pull_request}", url))
+    if subject.run_id:
+        links.append(("workflow run", str(subject.run_id), subject.run_url if found else ""))
+    return [link for link in links if link[1]]
 
 
 def _turns(flip: OutcomeChange) -> list[tuple[str, str]]:

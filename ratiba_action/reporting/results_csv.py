@@ -1,13 +1,14 @@
-"""``results.csv``: one row for each assertion, score, threshold, comparison and variant, for spreadsheets."""
+"""``results.csv``: one row for each assertion, score, conversation, threshold, comparison and variant."""
 
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ratiba_action.model.case_file import CaseThresholdStatus
 from ratiba_action.model.comparison import Tier
-from ratiba_action.model.measurement import NotRun, Scored
+from ratiba_action.model.measurement import NotRun, Score, Scored
+from ratiba_action.model.scenario import Turn
 from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting.summary import ReportSummary, TrialRow
 
@@ -29,7 +30,13 @@ HEADER = (
     "votes",
     "scenario_result",
     "quarantined_until",
+    "request",
+    "reply",
 )
+"""Columns of every file; one column for each metric follows."""
+
+_LONGEST_CELL = 32_000
+"""Characters; a spreadsheet cuts a cell at 32,767."""
 
 # A spreadsheet runs a cell that begins with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -41,14 +48,54 @@ def render_csv(summary: ReportSummary) -> str:
     """The table as text with the line ends of RFC 4180."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
-    writer.writerow(HEADER)
+    metrics = sorted({score.metric for row in summary.scenarios for trial in row.trials for score in _scores(trial)})
+    writer.writerow([*HEADER, *map(_cell, metrics)])
     for scenario in summary.scenarios:
         about = (scenario.ended, "" if scenario.quarantine is None else scenario.quarantine.until.isoformat())
         for trial in scenario.trials:
-            writer.writerows([_cell(value) for value in (*row, *about)] for row in _rows(trial))
+            whole = (*_conversation_row(trial), *about, *_texts(trial), *_columns(trial, metrics))
+            empty = [""] * (2 + len(metrics))
+            writer.writerows([_cell(value) for value in (*row, *about, *empty)] for row in _rows(trial))
+            writer.writerow([_cell(value) for value in whole])
     others = (*_gate_rows(summary), *_comparison_rows(summary), *_variant_rows(summary))
-    writer.writerows([_cell(value) for value in row] for row in others)
+    rest = [""] * (2 + len(metrics))
+    writer.writerows([_cell(value) for value in (*row, *rest)] for row in others)
     return buffer.getvalue()
+
+
+def _scores(row: TrialRow) -> tuple[Score, ...]:
+    return () if isinstance(row.result, NotRun) else row.result.scores
+
+
+def _conversation_row(row: TrialRow) -> tuple[str, ...]:
+    """One trial as a whole, as far as the columns before its result's."""
+    result, trial = row.result, row.result.trial
+    scenario = trial.scenario
+    identity = (scenario.id, trial.arm.name, str(trial.number), scenario.language, _truth(scenario.critical))
+    seconds = "" if isinstance(result, NotRun) else f"{result.seconds:.3f}"
+    passed = _truth(isinstance(result, Scored) and result.passed)
+    return (*identity, row.ended, "conversation", "", "", "", row.why, passed, seconds, "", "")
+
+
+def _texts(row: TrialRow) -> tuple[str, str]:
+    """What the customer said in the conversation and what the system replied, a line for each turn."""
+    transcript = None if isinstance(row.result, NotRun) else row.result.transcript
+    exchanges = () if transcript is None else transcript.exchanges
+    asked = "\n".join(_asked(exchange.turn) for exchange in exchanges)
+    replied = "\n".join(exchange.reply.text for exchange in exchanges)
+    return asked[:_LONGEST_CELL], replied[:_LONGEST_CELL]
+
+
+def _asked(turn: Turn) -> str:
+    if turn.user is not None:
+        return turn.user
+    return f"(event {(turn.event or {}).get('type', '')})"
+
+
+def _columns(row: TrialRow, metrics: Sequence[str]) -> Iterator[str]:
+    """The score of each metric; of several scores of one metric the last."""
+    values = {score.metric: f"{score.value:.4f}" for score in _scores(row)}
+    return (values.get(metric, "") for metric in metrics)
 
 
 def _rows(row: TrialRow) -> Iterator[tuple[str, ...]]:

@@ -72,6 +72,7 @@ def runs_json(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> dict[str, A
                 "started_at": encode(run.run.started_at),
                 "judge_model": run.run.judge_model,
                 "answers": run.run.answers,
+                "conclusion": run.run.conclusion,
                 "metrics": [encode(summary) for summary in summarise_metrics(run.run.results)],
                 "gates": [
                     {"data_set": scores.id, "metric": result.gate.metric, "at_least": result.gate.at_least}
@@ -99,10 +100,11 @@ def _runs(runs: Sequence[NamedRun]) -> str:
             _judge(run.run),
             inline(run.run.answers),
             _passing(run.run.results),
+            inline(run.run.conclusion),
         )
         for letter, run in zip(LETTERS, runs, strict=False)
     ]
-    return table(("run", "results", "commit", "started", "judge", "answers", "scenarios"), rows)
+    return table(("run", "results", "commit", "started", "judge", "answers", "scenarios", "conclusion"), rows)
 
 
 def _judge(run: MeasuredRun) -> str:

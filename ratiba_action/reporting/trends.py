@@ -77,7 +77,8 @@ def render_trends(trends: Sequence[Trend], branch: str, last: int) -> str:
     title = f"## Trends of {inline(branch)}"
     if not trends:
         return f"{title}\n\nThe metrics history has no complete, blocking run of this branch.\n"
-    columns = ("metric", "judge", "runs:", "first comparable:", "latest:", "threshold:")
+    days = " / ".join(str(window.days) for window in trends[0].windows)
+    columns = ("metric", "judge", "runs:", "first comparable:", "latest:", "threshold:", f"mean of {days} days:")
     header = (*columns, f"the last {plural(last, 'run')}")
     rows = [_row(trend) for trend in trends]
     breaks = [f"- {notes}" for trend in trends for notes in describe_breaks(trend)]
@@ -105,6 +106,7 @@ def _row(trend: Trend) -> tuple[str, ...]:
         number(oldest.mean),
         f"{number(latest.mean)} (n = {latest.count})",
         inline(describe_required(latest)),
+        describe_windows(trend),
         shown,
     )
 
@@ -112,6 +114,11 @@ def _row(trend: Trend) -> tuple[str, ...]:
 def describe_required(point: TrendPoint) -> str:
     """The thresholds of a metric in a run; runs of earlier versions have only the threshold of single scores."""
     return point.required or (number(point.threshold) if point.threshold > 0 else "none")
+
+
+def describe_windows(trend: Trend) -> str:
+    """The mean of each window, the shortest first; ``none`` for one without a comparable run."""
+    return " / ".join("none" if window.mean is None else number(window.mean) for window in trend.windows)
 
 
 def _sparkline(trend: Trend) -> str:

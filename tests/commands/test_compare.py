@@ -59,6 +59,7 @@ def test_as_json_every_pair_has_its_comparison(folder: Path, capsys: pytest.Capt
     assert run(["compare", "--json", *names], {}) == 0
     told = json.loads(capsys.readouterr().out)
     assert [one["path"] for one in told["runs"]] == names
+    assert {one["conclusion"] for one in told["runs"]} == {"failed"}
     pairs = [(one["base"], one["head"]) for one in told["comparisons"]]
     assert (len(pairs), pairs[0], pairs[-1]) == (15, ("A", "B"), ("E", "F"))
     assert {one["comparison"]["tier"] for one in told["comparisons"]} == {"within noise"}

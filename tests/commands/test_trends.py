@@ -81,7 +81,10 @@ def test_a_metric_that_only_a_threshold_of_cases_covers_shows_it_on_every_machin
     (trend,) = json.loads(capsys.readouterr().out)["trends"]
     assert trend["segments"][0]["points"][0]["required"] == "accuracy 0.70"
     shown = with_trends(run_of_main(1, 0.9, **gated), variables["RATIBA_LEDGER_URL"])
-    assert '<td class="n">accuracy 0.70</td></tr>' in render_html(summarise(shown)).partition("<h2>Trends</h2>")[2]
+    assert (
+        '<td data-label="threshold" class="n">accuracy 0.70</td>'
+        in render_html(summarise(shown)).partition("<h2>Trends</h2>")[2]
+    )
 
 
 def row_of(metric: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -155,3 +158,25 @@ def test_a_server_that_is_away_ends_the_command_with_3_and_tells_no_password(
     told = capsys.readouterr().err
     assert "cannot be used" in told
     assert "hunter2" not in told
+
+
+def test_windows_count_the_comparable_runs_of_7_30_and_90_days_however_many_are_drawn(
+    variables: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = ((0, 0.1, "claude-opus-5-5"), (50, 0.5, "claude-opus-5-5"), (100, 0.7, "claude-opus-5-5"))
+    runs += ((118, 0.8, "claude-opus-5-5"), (120, 0.9, "claude-opus-5-5"))
+    for day, value, judge in runs:
+        keep_run(run_of_main(day, value, judge_model=judge), variables["RATIBA_LEDGER_URL"])
+    options = ["report", "--trends", "--branch", "main", "--last", "1", "--json"]
+    assert run(options, variables | {"GITHUB_REPOSITORY": "ratiba/assistant"}) == 0
+    (judged,) = (
+        trend for trend in json.loads(capsys.readouterr().out)["trends"] if trend["metric"] == "SwahiliFluencyMetric"
+    )
+    assert sum(len(segment["points"]) for segment in judged["segments"]) == 1
+    windows = [(window["days"], window["runs"], round(window["mean"], 4)) for window in judged["windows"]]
+    assert windows == [(7, 2, 0.85), (30, 3, 0.8), (90, 4, 0.725)]
+    keep_run(run_of_main(121, 0.4, judge_model="gpt-5.6"), variables["RATIBA_LEDGER_URL"])
+    assert run(options, variables | {"GITHUB_REPOSITORY": "ratiba/assistant"}) == 0
+    told = json.loads(capsys.readouterr().out)["trends"]
+    (judged,) = (trend for trend in told if trend["metric"] == "SwahiliFluencyMetric")
+    assert {(window["runs"], window["mean"]) for window in judged["windows"]} == {(1, 0.4)}

@@ -1,5 +1,7 @@
 """report.html: self-contained, and hostile text shown as text."""
 
+import base64
+import hashlib
 import re
 from dataclasses import replace
 from decimal import Decimal
@@ -9,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratiba_action.model.change import Mode, ModeDecision, Reason
+from ratiba_action.model.change import Mode, ModeDecision, Reason, Subject
 from ratiba_action.model.comparison import CrossCheckStatus
 from ratiba_action.model.measurement import Errored, Phase
-from ratiba_action.model.verdict import SharedSpending, Verdict
+from ratiba_action.model.verdict import Report, SharedSpending, Verdict
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import (
@@ -44,8 +46,68 @@ def tags(document: str) -> list[str]:
 
 def test_nothing_is_loaded_from_outside() -> None:
     document = render_html(summarise(sample_report()))
-    assert not re.search(r"\b(src|href)=|url\(|@import|<script|<link|<img|<iframe", document)
+    assert not re.search(r"\bsrc=|<(?!a )[^>]*\bhref=|url\(|@import|<script |<link|<img|<iframe", document)
     assert "default-src 'none'" in document
+
+
+def test_only_the_reports_own_script_can_run() -> None:
+    """The policy names the digest of the one script, which is the same in every report."""
+    texts = ("plain", "<script>alert(1)</script>", "</script><script>alert(1)</script>", '" onload="alert(1)')
+    pages = [_with(text) for text in texts]
+    scripts = [re.findall(r"<script>(.*?)</script>", page, re.DOTALL) for page in pages]
+    assert [len(found) for found in scripts] == [1] * len(texts)
+    ((script,),) = {tuple(found) for found in scripts}
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    for page in pages:
+        (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)
+        assert f"script-src 'sha256-{digest}'" in policy.replace("&#39;", "'")
+        assert policy.count("script-src") == 1
+        assert "unsafe-inline" not in policy.replace("&#39;", "'").partition("script-src")[2]
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function", script)
+
+
+def test_scenarios_can_be_filtered_by_outcome_and_searched() -> None:
+    document = render_html(summarise(sample_report()))
+    assert re.findall(r'data-outcome="(\w+)"', document) == ["failed", "incomplete", "incomplete", "passed"]
+    assert '<div id="controls" hidden>' in document, "without the script there is nothing to press"
+    for control in ('id="search"', 'id="outcome"', 'id="count"'):
+        assert control in document
+
+
+def test_commit_pull_request_and_run_are_linked() -> None:
+    subject = Subject(
+        repository="a/b",
+        pull_request=7,
+        head="0f1e2d3c4b5a" + "0" * 28,
+        run_id=9,
+        run_url="https://github.example/a/b/actions/runs/9",
+    )
+    document = render_html(summarise(sample_report(subject=subject)))
+    assert re.findall(r'<a href="([^"]+)" rel="noreferrer">([^<]+)</a>', document) == [
+        (f"https://github.example/a/b/commit/{subject.head}", "0f1e2d3c4b5a"),
+        ("https://github.example/a/b/pull/7", "#7"),
+        ("https://github.example/a/b/actions/runs/9", "9"),
+    ]
+    for url in ("javascript:alert(1)//actions/runs/9", "https://x/actions/runs/9?a=", ""):
+        page = render_html(summarise(sample_report(subject=replace(subject, run_url=url))))
+        assert "<a href" not in page
+        assert "<code>0f1e2d3c4b5a</code>" in page
+
+
+def test_failed_assertions_stand_before_those_that_passed() -> None:
+    checks = sample_check(what="one"), sample_check(what="two", passed=False)
+    document = render_html(summarise(sample_report(results=(sample_scored("a", checks),))))
+    assert re.findall(r'data-label="assertion">(\w+)<', document) == ["two", "one"]
+
+
+@pytest.mark.parametrize("report", [sample_report(), sample_live_report()], ids=["failed", "live"])
+def test_every_cell_below_a_heading_says_its_heading_on_a_phone(report: Report) -> None:
+    for table in re.findall(r"<table>(.*?)</table>", render_html(summarise(report)), re.DOTALL):
+        heads = re.findall(r"<th[^>]*>(.*?)</th>", table)
+        for row in re.findall(r"<tr>(<td.*?)</tr>", table, re.DOTALL) if heads else ():
+            labels = re.findall(r'<td data-label="([^"]+)"', row)
+            assert len(labels) == len(heads)
+            assert all(head.startswith(label) for head, label in zip(heads, labels, strict=True))
 
 
 def test_the_verdict_stands_at_the_top_and_failures_are_unfolded() -> None:
@@ -62,7 +124,7 @@ def test_conversations_that_did_not_pass_stand_first() -> None:
 
 def test_a_run_that_paid_shows_parties_models_judges_and_what_runs_spent_together() -> None:
     document = render_html(summarise(sample_live_report()))
-    assert re.search(r"<th>by party</th>.*<td>system</td>.*<td>judge</td>.*<th>by model</th>", document, re.DOTALL)
+    assert re.search(r"<th>by party</th>.*>system</td>.*>judge</td>.*<th>by model</th>", document, re.DOTALL)
     for told in (
         "0.85</td>",
         "65%",

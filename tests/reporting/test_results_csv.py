@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -18,11 +19,45 @@ def rows(text: str) -> list[list[str]]:
 
 def test_there_is_a_row_for_each_check_and_score_and_for_each_gap() -> None:
     table = rows(render_csv(summarise(sample_report())))
-    assert tuple(table[0]) == HEADER
-    assert [row[0] for row in table[1:]] == ["spa_booking"] * 3 + ["salon_reschedule"] * 4 + [
+    assert tuple(table[0][: len(HEADER)]) == HEADER
+    assert [row[0] for row in table[1:] if row[6] != "conversation"] == ["spa_booking"] * 3 + [
+        "salon_reschedule"
+    ] * 4 + ["barbershop_mpesa", "spa_handoff"]
+
+
+def test_each_conversation_has_a_row_with_request_reply_and_a_column_for_each_metric() -> None:
+    text = render_csv(summarise(sample_report()))
+    names = rows(text)[0][len(HEADER) :]
+    assert names == sorted({row["assertion"].partition(":")[0] for row in dictionaries(text) if "score" in row["kind"]})
+    conversations = [row for row in dictionaries(text) if row["kind"] == "conversation"]
+    assert [row["scenario"] for row in conversations] == [
+        "spa_booking",
+        "salon_reschedule",
         "barbershop_mpesa",
         "spa_handoff",
     ]
+    first = conversations[0]
+    assert first["request"] == sample_scored().trial.scenario.turns[0].user
+    assert first["reply"] == "Nafasi ipo saa nane mchana. Nithibitishe?"
+    scores = {
+        row["assertion"].partition(":")[0]: row["got"] for row in dictionaries(text)[:3] if "score" in row["kind"]
+    }
+    assert {name: first[name] for name in names if first[name]} == scores
+    assert [row["request"] for row in conversations[2:]] == ["", ""]
+
+
+def test_a_metric_and_a_text_of_a_conversation_begin_no_formula() -> None:
+    hostile = sample_scored("a", (), (replace(sample_score(0.5), metric="=cmd()"),))
+    exchanges = hostile.transcript.exchanges
+    said = replace(exchanges[0], reply=replace(exchanges[0].reply, text="=1\n+2"))
+    transcript = replace(hostile.transcript, exchanges=(said,))
+    table = rows(render_csv(summarise(sample_report(results=(replace(hostile, transcript=transcript),)))))
+    assert table[0][-1] == "'=cmd()"
+    assert table[-1][len(HEADER) - 1] == "'=1\n'+2"
+
+
+def dictionaries(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
 def test_votes_and_the_cache_stand_beside_a_score() -> None:
@@ -58,5 +93,5 @@ def test_no_part_of_a_cell_becomes_a_formula_where_other_signs_separate_cells(te
 @given(st.text(max_size=20))
 def test_any_text_stays_in_its_cell(text: str) -> None:
     table = rows(render_csv(summarise(sample_report(results=(sample_scored("a", (sample_check(got=text),)),)))))
-    assert [len(row) for row in table] == [len(HEADER)] * 2
+    assert [len(row) for row in table] == [len(HEADER)] * 3
     assert table[1][10].replace("'", "") == text.replace("\x00", "").replace("'", "")
