@@ -163,7 +163,11 @@ def test_a_server_that_is_away_ends_the_command_with_3_and_tells_no_password(
 def test_windows_count_the_comparable_runs_of_7_30_and_90_days_however_many_are_drawn(
     variables: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    runs = ((0, 0.1, "claude-opus-5-5"), (50, 0.5, "claude-opus-5-5"), (100, 0.7, "claude-opus-5-5"))
+    runs: tuple[tuple[int, float, str], ...] = (
+        (0, 0.1, "claude-opus-5-5"),
+        (50, 0.5, "claude-opus-5-5"),
+        (100, 0.7, "claude-opus-5-5"),
+    )
     runs += ((118, 0.8, "claude-opus-5-5"), (120, 0.9, "claude-opus-5-5"))
     for day, value, judge in runs:
         keep_run(run_of_main(day, value, judge_model=judge), variables["RATIBA_LEDGER_URL"])
