@@ -35,11 +35,13 @@ class EvalEnvironment:
 
     Args:
         tenant: its schema, role and identity.
-        orchestrator: what the factory of ``ratiba_orchestrator`` built, or None.
+        orchestrator: what the factory of ``ratiba_orchestrator`` built, or None; an asynchronous one is awaited.
+        run: waits for a coroutine on the event loop that an asynchronous factory was awaited on.
     """
 
     tenant: "Tenant"
     orchestrator: Any = None
+    run: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run
 
     @property
     def dsn(self) -> str:
@@ -74,7 +76,8 @@ class TenantsOfASession:
         self._thread = threading.Thread(target=self._loop.run_forever, name="ratiba-tenants", daemon=True)
         self._thread.start()
 
-    def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """The result of a coroutine, run on the session's event loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def start(self) -> None:
@@ -83,17 +86,17 @@ class TenantsOfASession:
         Raises:
             DatabaseError: there is no server that can be used.
         """
-        self._wait(self._provisioner.start())
+        self.wait(self._provisioner.start())
 
     def one(self, scenario_id: str, migrate: Migrate) -> Iterator["Tenant"]:
         """A fresh tenant, dropped when the iterator goes on. Each distinct ``migrate`` has one template."""
-        arm = self._wait(self._prepared(migrate))
+        arm = self.wait(self._prepared(migrate))
         manager = self._provisioner.provision(scenario_id, arm)
-        tenant = self._wait(manager.__aenter__())
+        tenant = self.wait(manager.__aenter__())
         try:
             yield tenant
         finally:
-            self._wait(manager.__aexit__(None, None, None))
+            self.wait(manager.__aexit__(None, None, None))
 
     async def _prepared(self, migrate: Migrate) -> "Arm":
         from ratiba_action.model.plan import Arm  # noqa: PLC0415 - pytest must not pay for it at its start
@@ -111,7 +114,7 @@ class TenantsOfASession:
 
     def close(self) -> tuple[str, ...]:
         """Drop what is left and end the server; returns warnings."""
-        self._wait(self._provisioner.close())
+        self.wait(self._provisioner.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -213,7 +216,7 @@ def _migrate_nothing(_dsn: str) -> None:
 
 @pytest.fixture
 def ratiba_orchestrator() -> Callable[[EvalEnvironment], Any]:
-    """Override it: return a function that builds what the test talks to."""
+    """Override it: return a function, synchronous or asynchronous, that builds what the test talks to."""
     return lambda _environment: None
 
 
@@ -226,6 +229,11 @@ def tenant_scoped_eval_environment(
 ) -> Iterator[EvalEnvironment]:
     """A fresh tenant with the system's tables, dropped after the test."""
     for tenant in ratiba_tenants.one(scenario_id, ratiba_migrate):
-        environment = EvalEnvironment(tenant)
-        environment.orchestrator = ratiba_orchestrator(environment)
+        environment = EvalEnvironment(tenant, run=ratiba_tenants.wait)
+        built = ratiba_orchestrator(environment)
+        environment.orchestrator = ratiba_tenants.wait(_awaited(built)) if inspect.isawaitable(built) else built
         yield environment
+
+
+async def _awaited(built: Awaitable[Any]) -> Any:
+    return await built

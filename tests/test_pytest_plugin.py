@@ -97,6 +97,57 @@ async def test_each_test_has_a_fresh_migrated_tenant_that_is_dropped_afterwards(
     assert await tenants_on(embedded_server_dsn) == set()
 
 
+ASYNCHRONOUS = """
+import asyncio
+
+import pytest
+
+
+class Orchestrator:
+    def __init__(self, schema):
+        self.schema, self.loop = schema, asyncio.get_running_loop()
+
+    async def send(self, message):
+        assert asyncio.get_running_loop() is self.loop
+        return f"{message} from {self.schema}"
+
+
+@pytest.fixture
+def ratiba_orchestrator():
+    async def build(environment):
+        await asyncio.sleep(0)
+        return Orchestrator(environment.tenant.schema)
+
+    return build
+
+
+def test_plain(tenant_scoped_eval_environment):
+    environment = tenant_scoped_eval_environment
+    assert environment.run(environment.orchestrator.send("Habari")) == f"Habari from {environment.tenant.schema}"
+
+
+async def test_async(tenant_scoped_eval_environment):
+    environment = tenant_scoped_eval_environment
+    assert environment.orchestrator.schema == environment.tenant.schema
+    said = await asyncio.to_thread(environment.run, environment.orchestrator.send("Habari"))
+    assert said == f"Habari from {environment.tenant.schema}"
+"""
+
+
+async def test_an_asynchronous_orchestrator_is_awaited_before_the_test(
+    tmp_path: Path, embedded_server_dsn: str
+) -> None:
+    (tmp_path / "test_suite.py").write_text(ASYNCHRONOUS)
+    ended = run_pytest(tmp_path, "--ratiba-database-url", embedded_server_dsn)
+    assert ended.returncode == 0, ended.stdout
+    assert "2 passed" in ended.stdout
+    failing = ASYNCHRONOUS.replace("await asyncio.sleep(0)", "raise LookupError('no model')")
+    (tmp_path / "test_suite.py").write_text(failing)
+    ended = run_pytest(tmp_path, "--ratiba-database-url", embedded_server_dsn)
+    assert "LookupError: no model" in ended.stdout
+    assert await tenants_on(embedded_server_dsn) == set(), "a factory that fails leaves no tenant"
+
+
 INHERITED = """
 import os
 import subprocess

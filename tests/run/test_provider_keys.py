@@ -1,12 +1,13 @@
 """Without a key nothing is asked live, and whoever started the run is told where theirs belongs."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.errors import ConfigurationError, InfrastructureError
-from ratiba_action.run.provider_keys import keys_of, recording_remedy, require_key, source_of_answers
+from ratiba_action.run.provider_keys import cache_folder, keys_of, recording_remedy, require_key, source_of_answers
 from ratiba_action.settings.settings import read_settings
 
 CONFIGURATION = Configuration.model_validate({"system": {"replay": {}}})
@@ -92,3 +93,10 @@ def test_a_short_key_of_a_server_of_ones_own_is_used_and_masked() -> None:
     settings = read_settings({"GROQ_API_KEY": "sk-1234"}, {})
     assert keys_of(settings, DECLARED)["groq"] == "sk-1234"
     assert "sk-1234" in settings.secrets
+
+
+def test_the_judges_cache_lies_where_the_page_says_and_never_in_the_checkout() -> None:
+    assert cache_folder({"HOME": "/home/me"}) == Path("/home/me/.cache/ratiba/deepeval-cache")
+    assert cache_folder({"HOME": "/home/me", "XDG_CACHE_HOME": "/c"}) == Path("/c/ratiba/deepeval-cache")
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert "cached in `deepeval-cache/` below `$XDG_CACHE_HOME/ratiba` (by default `~/.cache/ratiba`)" in page

@@ -36,7 +36,7 @@ class JudgeCache:
     has measured itself for an earlier run's, and comes to the same facts as if it had not been killed.
 
     Args:
-        directory: ``.deepeval-cache`` or wherever the caller keeps it; outside the workspace in CI.
+        directory: outside the checkout, so that no change under test can write scores into it.
         warn: told about entries that cannot be read or written; they are ignored.
         began: when the run began, in nanoseconds of the epoch; None to use every entry.
     """
