@@ -18,6 +18,7 @@ EXAMPLE = """example:
   ratiba report --trends --branch main
   ratiba report --resend-langfuse ratiba-report/events.jsonl
   ratiba report --resend-otlp ratiba-report/events.jsonl
+  ratiba report --compress        # write results.json.gz
   ratiba report --to-history      # write the last run to the metrics history
   ratiba report --unfinished      # last step of a workflow, which always runs
   ratiba report --workflow-run    # in the second workflow, for pull requests of forks"""
@@ -62,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     task.add_argument(
         "--resend-otlp", metavar="EVENTS", help="send an events.jsonl to the OpenTelemetry collector again"
     )
+    task.add_argument(
+        "--compress", action="store_true", help="write results.json.gz next to the results, which every command reads"
+    )
     parser.add_argument(
         "--branch", metavar="NAME", help="branch of --trends (default: the base branch of the last run)"
     )
@@ -83,6 +87,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         (arguments.resend_otlp, _resend_otlp),
         (arguments.trends, _trends),
         (arguments.to_history, _to_history),
+        (arguments.compress, _compress),
     )
     task = next((task for wanted, task in tasks if wanted), _show)
     return task(arguments, environment)
@@ -117,7 +122,36 @@ def _to_history(arguments: argparse.Namespace, environment: Mapping[str, str]) -
 
 
 def _results(arguments: argparse.Namespace, settings: Settings) -> Path:
-    return Path(arguments.results) if arguments.results else Path(settings.report_dir) / "results.json"
+    from ratiba_action.reporting.results_json import results_in_folder  # noqa: PLC0415 - loaded where it is used
+
+    given = Path(arguments.results) if arguments.results else Path(settings.report_dir)
+    return results_in_folder(given) if given.is_dir() or not arguments.results else given
+
+
+def _compress(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from ratiba_action.reporting.results_json import (  # noqa: PLC0415 - for this task only
+        COMPRESSED,
+        packed,
+        read_results,
+        write_atomically,
+    )
+
+    results = _results(arguments, read_settings(environment, {}))
+    if results.name.endswith(".gz"):
+        raise UsageError(f"{str(results)!r} is compressed already.", "Give a results.json with --results.")
+    read_results(results)  # only what can be read again is compressed
+    path, content = results.with_name(COMPRESSED if results.name == "results.json" else f"{results.name}.gz"), b""
+    try:
+        content = results.read_bytes()
+        write_atomically(path, packed(content))
+        size = path.stat().st_size
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be written: {error.strerror}.", "Give another --results.") from error
+    if arguments.json:
+        sys.stdout.write(json.dumps({"file": str(path), "bytes": size, "unpacked_bytes": len(content)}) + "\n")
+    else:
+        sys.stdout.write(f"Written: {path} ({size:,} bytes; unpacked {len(content):,}).\n")
+    return 0
 
 
 def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from ratiba_action.errors import ConfigurationError
 
-RESULTS = "results.json"
+RESULTS, COMPRESSED = "results.json", "results.json.gz"
 MOST_BYTES = 20_000_000
 """As much as is read of a ``results.json`` that is named."""
 
@@ -18,7 +18,7 @@ _ENCRYPTED = 0x1
 
 
 def results_in(archive: bytes) -> bytes:
-    """The bytes of ``results.json`` in a zip archive.
+    """The bytes of ``results.json`` in a zip archive, or of ``results.json.gz`` where only that is there.
 
     Args:
         archive: whole; its own size is bounded by whoever fetched it.
@@ -51,6 +51,7 @@ def _entry(entries: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise _refused(f"its entry {entry.filename!r:.80} is a link")
     found = [entry for entry in entries if entry.filename == RESULTS]
+    found = found or [entry for entry in entries if entry.filename == COMPRESSED]
     if len(found) != 1:
         raise _refused(f"it holds {RESULTS!r} {len(found)} times, and must hold it once")
     if found[0].file_size > MOST_BYTES:

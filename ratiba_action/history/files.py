@@ -12,17 +12,15 @@ from ratiba_action.model.change import ChangedFiles
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.note import Note
 from ratiba_action.model.verdict import Report
-from ratiba_action.reporting.results_json import read_results
+from ratiba_action.reporting.results_json import read_results, results_in_folder
 from ratiba_action.verdict.runs import compare_as_measured
-
-RESULTS = "results.json"
 
 
 def read_named_runs(named: Sequence[str]) -> tuple[MeasuredRun, ...]:
     """The run of each name.
 
     Args:
-        named: paths of a ``results.json`` or of the folder that holds it.
+        named: paths of a ``results.json`` or ``results.json.gz``, or of the folder that holds it.
 
     Raises:
         ConfigurationError: some cannot be read; tells every problem.
@@ -31,7 +29,7 @@ def read_named_runs(named: Sequence[str]) -> tuple[MeasuredRun, ...]:
     for name in named:
         try:
             path = Path(name)
-            runs.append(read_baseline(path / RESULTS if path.is_dir() else path))
+            runs.append(read_baseline(results_in_folder(path) if path.is_dir() else path))
         except RatibaError as error:
             problems.append(f"{name!r}: {error.problem}")
     if problems:
@@ -126,7 +124,7 @@ def read_named_baseline(
         except RatibaError as error:
             notes.append(no_baseline(f"{str(file)!r}: {error.problem}"))
     if not files:
-        notes.append(no_baseline(f"there is no .json file in {named!r}."))
+        notes.append(no_baseline(f"there is no .json or .json.gz file in {named!r}."))
     return FoundBaseline(newest_first(runs, pooled), named, tuple(notes))
 
 
@@ -135,6 +133,9 @@ def _files(path: Path) -> list[Path]:
         return [path]
     # A downloaded artifact is a folder of its own.
     found = {*path.glob("*.json"), *path.glob("*/results.json")}
+    # Of one that lies beside its compressed copy only one is read.
+    compressed = {*path.glob("*.json.gz"), *path.glob("*/results.json.gz")}
+    found |= {file for file in compressed if file.with_suffix("") not in found}
     return sorted(found)[:_MOST_FILES]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ratiba_action.errors import PublishError
 from ratiba_action.reporting.comment import render_comment
-from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.results_json import COMPRESSED, render_results
 from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.settings.report_folder import refuse_links, remove_entry
 
@@ -150,6 +150,7 @@ def _move(staging: Path, directory: Path, names: tuple[str, ...]) -> None:
     for name in FILES:
         if name not in names:
             (directory / name).unlink(missing_ok=True)
+    (directory / COMPRESSED).unlink(missing_ok=True)  # of an earlier run
     for name in names:
         (staging / name).replace(directory / name)
 

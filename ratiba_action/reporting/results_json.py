@@ -1,7 +1,9 @@
 """``results.json``: everything about a run, for programs."""
 
+import gzip
 import json
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -55,6 +57,8 @@ def schema_text() -> str:
 SCHEMA = 1
 """Version of the file's format; increased when a field changes its meaning or is removed."""
 
+RESULTS, COMPRESSED = "results.json", "results.json.gz"
+_GZIP = b"\x1f\x8b"
 _NO_RESULTS = '\n  "results": []'
 _MOST_DIGITS = 300
 
@@ -76,7 +80,7 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
     """The report that ``render_results`` wrote.
 
     Args:
-        text: content of a ``results.json``.
+        text: content of a ``results.json``, or of a ``results.json.gz``.
         exact: refuse anything that this version of the gate cannot have written, down to the format of each field.
             For a file from an untrusted source.
 
@@ -84,6 +88,7 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
         ConfigurationError: the text is not JSON, of another version, or lacks a field; says which.
     """
     remedy = "Write the file again with this version: ratiba gate"
+    text = _unpacked(text) if isinstance(text, bytes) and text.startswith(_GZIP) else text
     try:
         content = _STRICT.decode(_text(text)) if exact else json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -100,6 +105,28 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
     except CodecError as error:
         raise ConfigurationError(f"results.json could not be read: {error}", remedy) from error
     return report
+
+
+def _unpacked(content: bytes) -> bytes:
+    """What one gzip stream holds, at most ``MOST_BYTES``: a small file can name gigabytes."""
+    stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        text = stream.decompress(content, MOST_BYTES + 1)
+    except zlib.error as error:
+        raise _not_unpacked(f"it is damaged ({error})") from error
+    if len(text) > MOST_BYTES:
+        raise _not_unpacked(f"it has more than {MOST_BYTES:,} bytes when it is unpacked")
+    if not stream.eof:
+        raise _not_unpacked("its end is missing")
+    if stream.unused_data:
+        raise _not_unpacked("something follows its end")
+    return text
+
+
+def _not_unpacked(why: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{COMPRESSED} could not be read: {why}.", "Write it again from results.json: ratiba report --compress"
+    )
 
 
 def _require_own_outputs(content: Mapping[str, Any], report: Report) -> None:
@@ -141,29 +168,54 @@ def write_baseline(summary: ReportSummary, path: Path) -> None:
 
     Args:
         summary: with its secrets and identifiers masked already.
-        path: its folder is created if missing.
+        path: its folder is created if missing. A name that ends with ``.gz`` is written compressed.
 
     Raises:
         PublishError: nothing was measured, or the file cannot be written; what was there before is unchanged.
     """
     if not any(isinstance(result, Scored) for result in summary.report.results):
         raise PublishError(f"No baseline was written to {str(path)!r}: nothing was measured.")
+    content = render_results(summary).encode("ascii")
+    try:
+        write_atomically(path, packed(content) if path.name.endswith(".gz") else content)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise PublishError(f"The baseline could not be written to {str(path)!r}: {reason}.") from error
+
+
+def packed(content: bytes) -> bytes:
+    """The content compressed; the same bytes for the same content."""
+    return gzip.compress(content, mtime=0)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file that is complete or, where that fails, as it was; makes its folder.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     staged = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
             staged = file.name
-            file.write(render_results(summary).encode("ascii"))
+            file.write(content)
         Path(staged).chmod(0o644)
         Path(staged).replace(path)
-    except (OSError, ValueError) as error:
+    except BaseException:
         if staged:
             Path(staged).unlink(missing_ok=True)
-        reason = getattr(error, "strerror", None) or error
-        raise PublishError(f"The baseline could not be written to {str(path)!r}: {reason}.") from error
+        raise
 
 
 MOST_BYTES = 20_000_000
+"""Of a file, and of what it holds when it is unpacked."""
+
+
+def results_in_folder(folder: Path) -> Path:
+    """The results in a report directory: ``results.json``, or ``results.json.gz`` where only that is there."""
+    plain, compressed = folder / RESULTS, folder / COMPRESSED
+    return compressed if compressed.exists() and not plain.exists() else plain
 
 
 def read_results(path: Path, *, exact: bool = False) -> Report:
