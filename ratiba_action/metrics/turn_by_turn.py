@@ -27,7 +27,7 @@ class OwnTurnsMetric(ABC):
     name: str
     revision: ClassVar[str]
     judged = True
-    parts: ClassVar[frozenset[Part]]
+    parts: frozenset[Part]
     most: ClassVar[int]
     remedy: ClassVar[str]
 

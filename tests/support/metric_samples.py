@@ -19,6 +19,7 @@ PARAMETERS: Mapping[str, JsonObject] = {
     "RoleAdherenceMetric": {"role": "a polite receptionist of a spa"},
     "ToolUseMetric": {"available_tools": [{"name": "create_booking", "description": "Books a slot."}]},
     "GEval": {"criterion": "politeness", "steps": ["Is the reply polite?"], "shows": ["reply"]},
+    "TemplateJudgeMetric": {"template": "Is {reply} polite? Give 10 for yes, 0 for no."},
     "ConversationalGEval": {"criterion": "politeness", "steps": ["Are the replies polite?"]},
 }
 """Parameters of the metrics that have some without a default."""

@@ -70,6 +70,7 @@ class LiveJudge(StructuredCalls):
             form=question.prompt,
             schema=SCHEMA if question.schema is None else question.schema,
             arm=question.arm,
+            temperature=question.temperature,
         )
         answer, usage = await self.ask(structured, lambda text: parse_answer(text, question))
         return replace(answer, usage=usage)

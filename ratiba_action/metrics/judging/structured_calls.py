@@ -29,6 +29,7 @@ class StructuredQuestion:
         form: the user message with the quoted conversation.
         schema: JSON Schema of the answer, with a ``title``.
         arm: name of the arm that ran the conversation.
+        temperature: None for the provider's.
     """
 
     scenario_id: str
@@ -38,6 +39,7 @@ class StructuredQuestion:
     form: str
     schema: JsonObject
     arm: str = HEAD
+    temperature: float | None = None
 
 
 class StructuredCalls:
@@ -85,6 +87,8 @@ class StructuredCalls:
 
     def _request(self, question: StructuredQuestion) -> PaidRequest:
         body = structured_request(self._asked, question.instructions, question.form, question.schema)
+        if question.temperature is not None:
+            body = {**body, "temperature": question.temperature}
         return PaidRequest(
             party=payer(self._party, question.arm),
             scenario_id=question.scenario_id,

@@ -18,7 +18,7 @@ ENDPOINTS: Mapping[str, str] = {"anthropic": "messages", "openai": "chat/complet
 def structured_request(model: JudgeModel, instructions: str, form: str, schema: JsonObject) -> JsonObject:
     """The body of one request.
 
-    No temperature is set: current models refuse it.
+    No temperature is set: current models refuse it. A metric whose template is a repository's own may add one.
 
     Args:
         model: who is asked.
