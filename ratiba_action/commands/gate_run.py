@@ -23,11 +23,13 @@ from ratiba_action.errors import (
 )
 from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.metrics.judging.cache import JudgeCache
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import MOST_TRIALS
 from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.money.forecast import Forecast
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.publish.full_publication import full_publication
 from ratiba_action.publish.publishing import Publication
@@ -42,7 +44,7 @@ from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
 from ratiba_action.run.gate import evaluate
 from ratiba_action.run.inputs import RunInputs, RunLog, RunRequest
-from ratiba_action.run.provider_keys import cache_folder, require_key
+from ratiba_action.run.provider_keys import cache_folder, keys_line, require_key
 from ratiba_action.run.side_by_side import evaluate_side_by_side, variants_of
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
@@ -260,10 +262,7 @@ def _report(
     if arguments.dry_run:
         publication.announce(decision, inputs.selection, inputs.notes, expected)
         return None
-    if expected is not None:
-        log_forecast(expected, publication.print_line, log.note)
-    for variant in variants:
-        _log_variant_forecast(variant, publication)
+    _print_costs(inputs, expected, variants, publication, log)
     go_on()
     with open_event_log(inputs, publication.redactor, log.note) as log.events:
         if variants:
@@ -274,6 +273,18 @@ def _report(
         log.events.emit(run_ended(report))
     # Only now is it known whether the log is complete.
     return replace(report, notes=in_order((*report.notes, *log.warnings[noted:])))
+
+
+def _print_costs(
+    inputs: RunInputs, expected: Forecast | None, variants: Sequence[RunInputs], publication: Publication, log: RunLog
+) -> None:
+    """Print which keys may be spent, and how much of the budget."""
+    if inputs.llm != Llm.REPLAY and (keys := keys_line(inputs.settings, inputs.configuration, inputs.environment)):
+        publication.print_line(keys)
+    if expected is not None:
+        log_forecast(expected, publication.print_line, log.note)
+    for variant in variants:
+        _log_variant_forecast(variant, publication)
 
 
 def _log_variant_forecast(variant: RunInputs, publication: Publication) -> None:

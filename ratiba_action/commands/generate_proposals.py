@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """
     from ratiba_action.authoring.proposals.asked_model import require_another_model  # noqa: PLC0415 - for this task only
     from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - the same
-    from ratiba_action.run.provider_keys import require_key  # noqa: PLC0415 - the same
+    from ratiba_action.run.provider_keys import keys_line, require_key  # noqa: PLC0415 - the same
 
     count = parse_option("--propose", arguments.propose, _count)
     options = {"scenarios": arguments.scenarios, "config": arguments.config, "budget-usd": arguments.budget_usd}
@@ -84,7 +84,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     repository = Path(arguments.repo or ".").resolve()
     configuration = _configuration(settings, repository)
     require_another_model(configuration)
-    require_key(replace(settings, llm=Llm.LIVE), configuration, environment)
+    require_key(replace(settings, llm=Llm.LIVE, shell_keys={}), configuration, environment)
+    sys.stderr.write(keys_line(settings, configuration, environment) + "\n")
     prompts = _prompts(arguments.prompt, repository, configuration)
     proposals, known = _known(repository, settings.scenarios)
     questions = _questions(arguments, count, prompts, known)

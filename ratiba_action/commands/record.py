@@ -33,7 +33,7 @@ from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.gate import RunOutcome, evaluate
 from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest
-from ratiba_action.run.provider_keys import require_key
+from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.run.recording_review import Candidate, Outcome, Review, review
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
@@ -114,6 +114,7 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
     inputs, log = read_inputs(request), RunLog(make_progress(stream, environment, redactor))
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     expected = forecast(inputs)
+    print(keys_line(settings, inputs.configuration, environment), file=stream, flush=True)
     if expected is not None:
         log_forecast(expected, lambda line: print(printable(line), file=stream, flush=True), log.note)
     recorded = _keep(inputs, log, recorder, overwrite=arguments.accept)

@@ -9,6 +9,7 @@ from ratiba_action.config.providers_block import BUILT_IN, ProviderBlock
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.input_values import LIVE
+from ratiba_action.settings.provider_keys import SHELL_KEYS
 from ratiba_action.settings.settings import Settings
 
 _IN_A_WORKFLOW = (
@@ -25,13 +26,39 @@ def key_variable(provider: str) -> str:
     return f"RATIBA_{provider.upper()}_API_KEY"
 
 
+def keys_line(settings: Settings, configuration: Configuration, environment: Mapping[str, str]) -> str:
+    """Which keys a run may spend, by the names of their variables or inputs; empty without any.
+
+    Args:
+        settings: of the run.
+        configuration: names providers.
+        environment: says whether this is a workflow, which has inputs.
+    """
+    in_workflow = environment.get("GITHUB_ACTIONS") == "true"
+    names: list[str] = []
+    for provider, key in sorted(keys_of(settings, configuration).items()):
+        declared = configuration.providers.get(provider)
+        if declared is not None:
+            names += [f"{declared.key} ({provider})"] if declared.key and key else []
+        elif environment.get(key_variable(provider)):
+            names.append(f"{provider}-api-key" if in_workflow else key_variable(provider))
+        else:
+            names.append(SHELL_KEYS[provider][0])
+    return f"Models are called with the {'key' if len(names) == 1 else 'keys'} in {', '.join(names)}." if names else ""
+
+
 def unused_key(environment: Mapping[str, str], provider: str) -> str:
     """Name of the variable that holds a provider's key for other programs, where the gate was given none; else empty.
 
-    The gate never spends such a key: whoever has it in a shell did not ask for anything to be paid.
+    Only ``record`` and ``--llm live`` spend such a key: whoever has it in a shell did not ask for anything to be paid.
     """
-    name = f"{provider.upper()}_API_KEY"
+    name = SHELL_KEYS[provider][0] if provider in SHELL_KEYS else ""
     return name if environment.get(name) and not environment.get(key_variable(provider)) else ""
+
+
+def _another_server(environment: Mapping[str, str], provider: str) -> str:
+    """The variable by which a shell's key of a provider is another server's; empty where there is none."""
+    return next((name for name in SHELL_KEYS[provider][1] if environment.get(name)), "")
 
 
 def recording_remedy(
@@ -65,11 +92,8 @@ def recording_remedy(
             f"{command} on your machine, and commit the recordings. Or give the action {entry} from the "
             "repository's secrets, so that the gate calls the model itself."
         )
-    if plain:
-        return (
-            f"{command}, with your key in {name} too: {plain} is set, and the gate does not spend a key that it was "
-            "not given."
-        )
+    if plain and not _another_server(environment, provider):
+        return f"{command}. It calls the model with the key in {plain}; nothing else spends that key."
     return f"{command}, with your key in {name}. Or set {name} for the gate, so that it calls the model itself."
 
 
@@ -96,16 +120,17 @@ def require_key(settings: Settings, configuration: Configuration, environment: M
 def _on_a_laptop(environment: Mapping[str, str]) -> str:
     """Which variable to set; a key that other programs use is named with the line that gives it to the gate."""
     unused = [
-        (unused_key(environment, provider), key_variable(provider))
+        (unused_key(environment, provider), key_variable(provider), provider)
         for provider in BUILT_IN
         if unused_key(environment, provider)
     ]
     if not unused:
         return _ON_A_LAPTOP
-    plain, name = unused[0]
+    plain, name, provider = unused[0]
+    address = _another_server(environment, provider)
     return (
-        f"{plain} is set, and the gate does not spend a key that it was not given. To let it use that one, run: "
-        f'export {name}="${plain}"'
+        f"{plain} is set, but {address} is too, so the key may be another server's and is not sent to {provider}. "
+        f"If it is that server's, set RATIBA_{provider.upper()}_BASE_URL to its address and {name} to the key."
     )
 
 

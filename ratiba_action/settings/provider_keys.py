@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from ratiba_action.settings.environment import Environment
 
@@ -29,6 +30,28 @@ def parse_provider_keys(text: str) -> Mapping[str, str]:
             raise ValueError("NAME=value pairs, such as GROQ_API_KEY=…, each name once and ending in _KEY or _TOKEN")
         found[name] = value
     return found
+
+
+SHELL_KEYS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "anthropic": ("ANTHROPIC_API_KEY", ("ANTHROPIC_BASE_URL",)),
+        "openai": ("OPENAI_API_KEY", ("OPENAI_BASE_URL", "OPENAI_API_BASE")),
+    }
+)
+"""The variable in which a shell has each provider's key, and those that say whose key it is."""
+
+
+def shell_keys(environment: Mapping[str, str]) -> dict[str, str]:
+    """The keys that lie in a shell for other programs, by provider.
+
+    A key beside the address of another server is that server's: it is left out, and goes to nobody.
+    """
+    found = keys_in(environment)
+    return {
+        provider: found[name]
+        for provider, (name, addresses) in SHELL_KEYS.items()
+        if name in found and not any(environment.get(address) for address in addresses)
+    }
 
 
 def keys_in(environment: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
 from ratiba_action.model.values import Usd
 from ratiba_action.settings.input_values import (
+    LIVE,
     credentials_of,
     parse_baseline,
     parse_collector,
@@ -26,7 +27,7 @@ from ratiba_action.settings.input_values import (
     parse_unserved,
     parse_usd,
 )
-from ratiba_action.settings.provider_keys import keys_in, parse_provider_keys
+from ratiba_action.settings.provider_keys import keys_in, parse_provider_keys, shell_keys
 from ratiba_action.settings.report_folder import misplaced_report_folder, parse_report_folder
 from ratiba_action.settings.run_deadline import (
     DEADLINE,
@@ -177,6 +178,8 @@ class Settings:
     provider_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     keys_around: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Of the environment: used where the configuration names one, masked in any case."""
+    shell_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """By provider: used only where live calls were asked for."""
     uses_named_keys: bool = True
     """False where the configuration is a pull request's first one: keys that it names are masked, and not used."""
     langfuse_host: str = ""
@@ -212,9 +215,13 @@ class Settings:
 
     @property
     def keys(self) -> dict[str, str]:
-        """The keys that were given, by provider."""
+        """The keys that were given, by provider; with ``--llm live`` and ``record`` those of the shell too.
+
+        A key of the shell is there for other programs: only who asks for live calls asks for it to be spent.
+        """
         given = {"anthropic": self.anthropic_api_key, "openai": self.openai_api_key}
-        return {provider: key for provider, key in given.items() if key}
+        asked = self.shell_keys if self.llm in LIVE else {}
+        return {**asked, **{provider: key for provider, key in given.items() if key}}
 
     @property
     def base_urls(self) -> dict[str, str]:
@@ -263,7 +270,8 @@ def read_settings_leniently(
         if entry.served:
             values[entry.attribute] = value
     gitlab_token = environment.get(GITLAB_TOKEN, "").strip()
-    settings = Settings(**values, keys_around=keys_in(environment), gitlab_token=gitlab_token)
+    around, of_shell = keys_in(environment), shell_keys(environment)
+    settings = Settings(**values, keys_around=around, shell_keys=of_shell, gitlab_token=gitlab_token)
     problems += problems_of_deadline(environment)
     problems += problems_of_seconds(LANGFUSE_SECONDS, environment)
     problems += problems_of_seconds(OTLP_SECONDS, environment)

@@ -1,13 +1,22 @@
 """Without a key nothing is asked live, and whoever started the run is told where theirs belongs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.errors import ConfigurationError, InfrastructureError
-from ratiba_action.run.provider_keys import cache_folder, keys_of, recording_remedy, require_key, source_of_answers
+from ratiba_action.model.answer_origin import Llm
+from ratiba_action.run.provider_keys import (
+    cache_folder,
+    keys_line,
+    keys_of,
+    recording_remedy,
+    require_key,
+    source_of_answers,
+)
 from ratiba_action.settings.settings import read_settings
 
 CONFIGURATION = Configuration.model_validate({"system": {"replay": {}}})
@@ -48,9 +57,47 @@ DECLARED = Configuration.model_validate(
 
 def test_a_key_that_the_configuration_names_is_used_and_one_that_only_lies_there_is_not() -> None:
     around = {"GROQ_API_KEY": "gsk_planted_key", "MISTRAL_API_KEY": "planted-key-too", "OPENAI_API_KEY": "sk-planted"}
-    settings = read_settings(around, {"llm": "live"})
+    settings = read_settings(around, {})
     assert keys_of(settings, DECLARED) == {"groq": "gsk_planted_key", "ollama": ""}
     assert keys_of(settings, CONFIGURATION) == {}
+
+
+def test_a_key_of_the_shell_is_used_by_live_and_record_and_by_nothing_else() -> None:
+    around = {"OPENAI_API_KEY": "sk-planted", "ANTHROPIC_API_KEY": "sk-ant-planted"}
+    both = {"openai": "sk-planted", "anthropic": "sk-ant-planted"}
+    for llm, expected in {"auto": {}, "replay": {}, "live": both}.items():
+        assert keys_of(read_settings(around, {"llm": llm}), CONFIGURATION) == expected
+    recording = replace(read_settings(around, {}), llm=Llm.RECORD)
+    assert keys_of(recording, CONFIGURATION) == both
+
+
+def test_a_key_that_was_given_to_the_gate_wins_over_one_of_the_shell() -> None:
+    around = {"OPENAI_API_KEY": "sk-of-the-shell", "RATIBA_OPENAI_API_KEY": "sk-given"}
+    assert keys_of(read_settings(around, {"llm": "live"}), CONFIGURATION) == {"openai": "sk-given"}
+
+
+@pytest.mark.parametrize(
+    ("provider", "address"),
+    [("openai", "OPENAI_BASE_URL"), ("openai", "OPENAI_API_BASE"), ("anthropic", "ANTHROPIC_BASE_URL")],
+)
+def test_a_key_beside_the_address_of_another_server_is_not_sent_to_the_provider(provider: str, address: str) -> None:
+    around = {f"{provider.upper()}_API_KEY": "sk-planted", address: "http://127.0.0.1:8000/v1"}
+    settings = read_settings(around, {"llm": "live"})
+    assert keys_of(settings, CONFIGURATION) == {}
+    with pytest.raises(InfrastructureError, match=f"{address} is too, so the key may be another server's") as caught:
+        require_key(settings, CONFIGURATION, around)
+    assert "sk-planted" not in str(caught.value)
+
+
+def test_the_keys_that_a_run_may_spend_are_named_and_not_shown() -> None:
+    around = {"OPENAI_API_KEY": "sk-planted", "RATIBA_ANTHROPIC_API_KEY": "sk-ant-x", "GROQ_API_KEY": "gsk_planted"}
+    settings = read_settings(around, {"llm": "live"})
+    line = "Models are called with the keys in RATIBA_ANTHROPIC_API_KEY, GROQ_API_KEY (groq), OPENAI_API_KEY."
+    assert keys_line(settings, DECLARED, around) == line
+    in_workflow = {"GITHUB_ACTIONS": "true", "RATIBA_OPENAI_API_KEY": "sk-planted"}
+    line = "Models are called with the key in openai-api-key."
+    assert keys_line(read_settings(in_workflow, {}), CONFIGURATION, in_workflow) == line
+    assert keys_line(read_settings({}, {}), CONFIGURATION, {}) == ""
 
 
 def test_the_input_provider_keys_wins_over_the_environment() -> None:
