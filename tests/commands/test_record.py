@@ -120,8 +120,9 @@ def test_what_recording_is_expected_to_cost_is_said_before_anything_is_asked(
     shop.before("first", line("Karibu"))
     shop.record(FakeRecorder({}), "--scenario", "first", "--budget-usd", "0.0001")
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == "The budget of this run (USD 0.0001) is enough for 0 of 1 scenario; it is not enough for first."
-    assert told[1].startswith("Expected to cost USD ")
+    assert told[0].startswith("Models are called with the key in ")
+    assert told[1] == "The budget of this run (USD 0.0001) is enough for 0 of 1 scenario; it is not enough for first."
+    assert told[2].startswith("Expected to cost USD ")
 
 
 def test_what_waits_can_be_accepted_without_paying_again(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:

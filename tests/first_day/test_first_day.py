@@ -76,17 +76,15 @@ def test_a_repository_without_a_configuration_is_told_to_run_init(
     assert team.models.received == ()
 
 
-def test_five_scenarios_are_recorded_with_the_key_that_the_gate_was_given(
+def test_five_scenarios_are_recorded_with_a_key_of_the_shell_that_no_other_run_spends(
     team: SupportTeam, snapshot: SnapshotAssertion
 ) -> None:
     start(team)
     assert shown(team.ratiba("validate"), team) == snapshot(name="validate before recording")
     assert shown(team.ratiba("gate", **team.lying_key), team) == snapshot(name="gate before recording")
-    ended = team.ratiba("record", **team.lying_key)
-    assert shown(ended, team) == snapshot(name="record with a key for other programs")
     assert team.models.received == ()
-    ended = team.ratiba("record", "--scenario", "order_shipped", **team.keyed)
-    assert shown(ended, team) == snapshot(name="record one")
+    ended = team.ratiba("record", "--scenario", "order_shipped", **team.lying_key)
+    assert shown(ended, team) == snapshot(name="record one with the key of the shell")
     assert ended.code == 0
     assert team.ratiba("record", "--accept", **team.keyed).code == 0
     ended = team.ratiba("gate")
