@@ -14,7 +14,17 @@ from tests.support.runner_log import effective_commands
 if TYPE_CHECKING:
     from fuzz.services import Services
 
-SECRETS = ("anthropic", "openai", "github", "langfuse-public", "langfuse-secret", "otlp", "checkout", "proxy")
+SECRETS = (
+    "anthropic",
+    "openai",
+    "github",
+    "langfuse-public",
+    "langfuse-secret",
+    "otlp",
+    "webhook",
+    "checkout",
+    "proxy",
+)
 """Names of what is planted in every case that has a place for it."""
 
 GATE_COMMANDS = frozenset({"add-mask", "debug", "endgroup", "error", "group", "notice", "stop-commands", "warning"})

@@ -249,6 +249,7 @@ def decide_on_hostile_checkout(case: Case) -> None:
         "HOME": str(case.folder),
         "RATIBA_GITHUB_TOKEN": case.secrets["github"],
         "RATIBA_ANTHROPIC_API_KEY": case.secrets["anthropic"],
+        "RATIBA_SLACK_WEBHOOK_URL": f"https://hooks.example/services/{case.secrets['webhook']}",
         "RATIBA_OTLP_HEADERS": f"authorization=Bearer {case.secrets['otlp']}",
         "GITHUB_ACTIONS": "true",
         "GITHUB_REPOSITORY": NAME,

@@ -32,6 +32,7 @@ from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.money.forecast import Forecast
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.publish.full_publication import full_publication
+from ratiba_action.publish.notifications import CANCELLED_SECONDS, NOTIFY_SECONDS, alerts_of, message_of, notify
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped, stopped
 from ratiba_action.reporting.money_facts import log_forecast
@@ -159,8 +160,9 @@ def _conclude(
     if arguments.json:
         sys.stdout.write(unreadable_as_command(json.dumps(published.outputs, indent=2)) + "\n")
         sys.stdout.flush()
-    # Last, because a cancelled run may be killed while the server is slow.
+    # Last, because a cancelled run may be killed while a server is slow.
     _keep(published.report, publication)
+    _notify(published.report, request, log, publication, interruption)
     return published.exit_code
 
 
@@ -223,6 +225,22 @@ def _keep(report: Report, publication: Publication) -> None:
         publication.warn(str(error))
 
 
+def _notify(
+    report: Report, request: RunRequest, log: RunLog, publication: Publication, interruption: Interruption
+) -> None:
+    """Send the run's alerts; a failure never changes the verdict."""
+    alerts = tuple(alerts_of(report, default_branch=request.decided.change.on_default_branch))
+    notify(
+        request.settings,
+        request.environment,
+        message_of(report, alerts),
+        log.alerts,
+        publication.warn,
+        redactor=publication.redactor,
+        seconds=NOTIFY_SECONDS if interruption.name is None else CANCELLED_SECONDS,
+    )
+
+
 def _defect(error: Exception) -> RatibaError:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     problem = f"The gate itself failed at {Path(frame.filename).name}:{frame.lineno}: {type(error).__name__}: {error}"
@@ -253,6 +271,7 @@ def _report(
         # A dry run and the decide step print it in detail.
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
     inputs = read_inputs(request)
+    log.alerts = tuple(inputs.configuration.notifications.events)
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     go_on()
     if (partly := selection_line(inputs.selection)) and not arguments.dry_run:

@@ -15,6 +15,7 @@ from ratiba_action.config.providers_block import BUILT_IN, ProviderBlock, Provid
 from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import ConfigurationError, SuiteError
+from ratiba_action.model.alert import AlertKind
 from ratiba_action.model.comparison import Figure, Rules
 from ratiba_action.model.verdict import PassRateRule
 from ratiba_action.settings.report_folder import parse_report_folder
@@ -135,6 +136,22 @@ class EventsBlock(StrictModel):
     )
 
 
+class NotificationsBlock(StrictModel):
+    """Which events are sent to the addresses of ``slack-webhook-url`` and ``webhook-url``."""
+
+    events: list[Annotated[AlertKind, Field(strict=False)]] = Field(
+        default_factory=lambda: list(AlertKind), description="default: all; an empty list sends nothing"
+    )
+
+    @field_validator("events")
+    @classmethod
+    def _each_once(cls, value: list[AlertKind]) -> list[AlertKind]:
+        if len(set(value)) < len(value):
+            msg = "an event is listed twice; list each once"
+            raise ValueError(msg)
+        return value
+
+
 class Configuration(StrictModel):
     """The gate's configuration of a repository."""
 
@@ -160,6 +177,7 @@ class Configuration(StrictModel):
     )
     prices: dict[Name, PriceBlock] = Field(default_factory=dict)
     events: EventsBlock = Field(default_factory=EventsBlock)
+    notifications: NotificationsBlock = Field(default_factory=NotificationsBlock)
 
     @model_validator(mode="after")
     def _rows_need_a_database(self) -> Self:

@@ -149,7 +149,7 @@ _SMALLER_LIMIT = _whole_value(lambda head, base: min({head, base} - {None}, defa
 RULES: Mapping[str, Rule] = {
     "system": _block({"price_per_turn_usd": BASE, "*": CHANGE}),
     "rows": CHANGE,
-    **dict.fromkeys(("judge", "simulator", "providers", "prices", "dependencies", "events"), BASE),
+    **dict.fromkeys(("judge", "simulator", "providers", "prices", "dependencies", "events", "notifications"), BASE),
     "models": _models,
     "pass_rate": GREATER,
     "pass_rate_rule": _whole_value(lambda head, base: max(head, base, key=list(PassRateRule).index)),

@@ -125,6 +125,7 @@ class Change:
         refused: why the gate must not run on the event; None when it may.
         confirmed: a manual run that names the commit which it evaluates, so that a person has read it.
         merged: what the event is about has been merged, or was let into a merge queue.
+        default_branch: of the repository; empty when the event does not tell it.
     """
 
     files: ChangedFiles
@@ -134,6 +135,12 @@ class Change:
     refused: Refusal | None = None
     confirmed: bool = False
     merged: bool = False
+    default_branch: str = ""
+
+    @property
+    def on_default_branch(self) -> bool:
+        """Whether the default branch itself was evaluated, after a push, by a schedule or by hand."""
+        return bool(self.default_branch) and self.subject.branch == self.default_branch
 
     @property
     def needs_confirmation(self) -> bool:
@@ -179,7 +186,17 @@ def read_change(
         refused = UNKNOWN_REFUSED
     confirmed = reader.confirmed and files.doubt is None
     fork = found.fork if found else False
-    return Change(files, subject, fork, reader.git, refused, confirmed, _is_merged(event_name, event or {}))
+    default = mapping((event or {}).get("repository")).get("default_branch")
+    return Change(
+        files,
+        subject,
+        fork,
+        reader.git,
+        refused,
+        confirmed,
+        _is_merged(event_name, event or {}),
+        default if isinstance(default, str) else "",
+    )
 
 
 def _is_merged(event_name: str, event: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from ratiba_action.config.configuration import Configuration
 from ratiba_action.decide.deciding import Decided
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged
+from ratiba_action.model.alert import AlertKind
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
@@ -181,11 +182,13 @@ class RunLog:
         progress: for a person who waits.
         events: where what happens is written down.
         warnings: what a reader should know and what does not change the verdict; notes of the report.
+        alerts: which of them are sent; all until the configuration has been read.
     """
 
     progress: Progress
     events: EventLog = field(default_factory=NoEvents)
     warnings: list[str] = field(default_factory=list)
+    alerts: tuple[AlertKind, ...] = tuple(AlertKind)
 
     def note(self, warning: str) -> None:
         """Add a warning."""

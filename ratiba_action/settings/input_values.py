@@ -151,6 +151,45 @@ def parse_headers(text: str) -> Mapping[str, str]:
     return found
 
 
+_WEBHOOK = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)(?::(?P<port>[0-9]{1,5}))?/"
+    r"[A-Za-z0-9._~:/?@!$&'()*+,;=%-]+",
+    re.ASCII,
+)
+_LOOPBACK = frozenset({"127.0.0.1", "localhost"})
+_FEWEST_BYTES, _MOST_BYTES = 16, 128
+
+
+def parse_webhook_url(text: str) -> str:
+    """The address of a webhook, which is a secret; empty for none.
+
+    Raises:
+        ValueError: it is no address behind https, or on this machine.
+    """
+    found = _WEBHOOK.fullmatch(text)
+    reachable = found is not None and (found["scheme"] == "https" or found["host"] in _LOOPBACK)
+    if text and not (found and reachable and int(found["port"] or 0) <= _MOST_PORT):
+        raise ValueError("an https address with a path, without user, password and '#'")
+    return text
+
+
+def parse_webhook_secret(text: str) -> bytes:
+    """A secret in Base64, with or without ``whsec_`` in front, as the Standard Webhooks specification has it.
+
+    Raises:
+        ValueError: it is not, or it is too short to be one.
+    """
+    from base64 import b64decode  # noqa: PLC0415 - most runs have none
+
+    try:
+        secret = b64decode(text.removeprefix("whsec_"), validate=True)
+    except ValueError:
+        secret = b""
+    if text and not _FEWEST_BYTES <= len(secret) <= _MOST_BYTES:
+        raise ValueError(f"{_FEWEST_BYTES} to {_MOST_BYTES} bytes in Base64, such as from: openssl rand -base64 32")
+    return secret
+
+
 def credentials_of(headers: Mapping[str, str]) -> tuple[str, ...]:
     """What must not be published of headers: each value but those that say no secret, and what follows ``Bearer``."""
     found: list[str] = []

@@ -3,7 +3,8 @@
 Each input is an environment variable and, unless it is a secret, an option of ``ratiba gate``.
 """
 
-from collections.abc import Callable, Mapping
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,8 @@ from ratiba_action.settings.input_values import (
     parse_pull_request,
     parse_unserved,
     parse_usd,
+    parse_webhook_secret,
+    parse_webhook_url,
 )
 from ratiba_action.settings.provider_keys import keys_in, parse_provider_keys, shell_keys
 from ratiba_action.settings.report_folder import misplaced_report_folder, parse_report_folder
@@ -61,6 +64,10 @@ _OTHER_VARIABLES = frozenset(
         "RATIBA_REPORT_DIR_OUTSIDE",
     }
 )
+
+
+_LEAST_PATH = 12
+"""Characters of a webhook's path that is a key; a shorter one may be any word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +151,9 @@ INPUTS: tuple[Input, ...] = (
         "otlp-endpoint", "", parse_collector, "OpenTelemetry collector (OTLP over HTTP) that receives spans and scores"
     ),
     Input("otlp-headers", "", parse_headers, "headers for the collector, as name=value,name=value", secret=True),
+    Input("slack-webhook-url", "", parse_webhook_url, "incoming webhook of Slack that receives alerts", secret=True),
+    Input("webhook-url", "", parse_webhook_url, "webhook of your own that receives alerts", secret=True),
+    Input("webhook-secret", "", parse_webhook_secret, "signs what webhook-url receives, in Base64", secret=True),
     Input("baseline", "auto", parse_baseline, "results to compare with: auto, none, or a path of earlier ones"),
     Input("shard", "", parse_unserved, "this run's share of the suite, such as 2/8", served=False),
     Input("comment", "true", parse_flag, "whether to write the pull request's comment"),
@@ -187,6 +197,9 @@ class Settings:
     langfuse_secret_key: str = field(default="", repr=False)
     otlp_endpoint: str = ""
     otlp_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    slack_webhook_url: str = field(default="", repr=False)
+    webhook_url: str = field(default="", repr=False)
+    webhook_secret: bytes = field(default=b"", repr=False)
     github_token: str = field(default="", repr=False)
     gitlab_token: str = field(default="", repr=False)
     """Of a variable alone: the action runs on GitHub."""
@@ -202,6 +215,9 @@ class Settings:
             self.langfuse_public_key,
             self.langfuse_secret_key,
             *credentials_of(self.otlp_headers),
+            *_parts(self.slack_webhook_url),
+            *_parts(self.webhook_url),
+            b64encode(self.webhook_secret).decode("ascii"),
             self.github_token,
             self.gitlab_token,
             *self.named_keys.values(),
@@ -227,6 +243,12 @@ class Settings:
     def base_urls(self) -> dict[str, str]:
         """The addresses that were given, by provider."""
         return {"anthropic": self.anthropic_base_url, "openai": self.openai_base_url}
+
+
+def _parts(url: str) -> tuple[str, ...]:
+    """A webhook's address, and its path, by which it could be made again."""
+    path = url.partition("://")[2].partition("/")[2]
+    return (url, path) if len(path) >= _LEAST_PATH else (url,)
 
 
 def read_settings(environment: Mapping[str, str], options: Mapping[str, str | None]) -> Settings:
@@ -278,23 +300,30 @@ def read_settings_leniently(
     problems += _problems_of_langfuse(
         settings, host_is_wrong=any(problem.startswith("langfuse-host") for problem in problems)
     )
-    problems += _problems_of_otlp(
-        settings, environment, endpoint_is_wrong=any(problem.startswith("otlp-endpoint") for problem in problems)
-    )
+    problems += _problems_of_pairs(settings, tuple(problems))
+    problems += _problems_of_proxy(settings, environment)
     return settings, tuple(problems)
 
 
-def _problems_of_otlp(
-    settings: Settings, environment: Mapping[str, str], *, endpoint_is_wrong: bool
-) -> tuple[str, ...]:
-    """Headers for nobody, and a proxy that cannot be used: a connection that bypasses it would be made in silence."""
-    if settings.otlp_headers and not settings.otlp_endpoint and not endpoint_is_wrong:
-        return ("otlp-endpoint is empty, and otlp-headers are given: give the collector's address.",)
-    try:
-        proxy_for(settings.otlp_endpoint, environment)
-    except ValueError as error:
-        return (f"otlp-endpoint: it cannot be reached: {error}.",)
-    return ()
+def _problems_of_pairs(settings: Settings, others: Sequence[str]) -> Iterator[str]:
+    """An input that needs another one; what is wrong already is not told twice."""
+    for name, needed in (
+        ("otlp-headers", "otlp-endpoint"),
+        ("webhook-url", "webhook-secret"),
+        ("webhook-secret", "webhook-url"),
+    ):
+        given, there = (getattr(settings, each.replace("-", "_")) for each in (name, needed))
+        if given and not there and not any(problem.startswith(f"{needed} ") for problem in others):
+            yield f"{needed} is empty, and {name} is given: give both, or none."
+
+
+def _problems_of_proxy(settings: Settings, environment: Mapping[str, str]) -> Iterator[str]:
+    """A proxy that cannot be used: a connection that bypasses it would be made in silence."""
+    for name in ("otlp-endpoint", "slack-webhook-url", "webhook-url"):
+        try:
+            proxy_for(getattr(settings, name.replace("-", "_")), environment)
+        except ValueError as error:
+            yield f"{name}: it cannot be reached: {error}."
 
 
 def _problems_of_langfuse(settings: Settings, *, host_is_wrong: bool) -> tuple[str, ...]:

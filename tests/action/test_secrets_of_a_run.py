@@ -25,6 +25,7 @@ INPUTS = (
     "langfuse-public-key",
     "langfuse-secret-key",
     "otlp-headers",
+    "slack-webhook-url",
     "github-token",
 )
 
@@ -67,6 +68,7 @@ def planted(act: Act, repositories: Repositories, tmp_path: Path) -> Iterator[Pl
     for path in (repository.folder, *repository.folder.rglob("*")):
         shutil.chown(path, *OWNER)
     inputs = {name: f"{word}-{name}" for name in INPUTS} | {"image": image, "comment": "false", "llm": "replay"}
+    inputs |= {"slack-webhook-url": f"http://127.0.0.1:9/services/{word}"}
     inputs |= {"otlp-headers": f"authorization={word}-otlp-headers", "otlp-endpoint": "http://127.0.0.1:9"}
     inputs |= {"langfuse-host": "http://127.0.0.1:9", "openai-base-url": f"https://user:{word}@127.0.0.1:9/v1"}
     proxy = f"http://user:{word}@127.0.0.1:9"

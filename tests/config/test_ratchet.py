@@ -17,6 +17,7 @@ BASE_ONLY = {
     "prices": {"gpt-5": {"input_per_million": "0.01", "output_per_million": "0.01"}},
     "dependencies": [],
     "events": {"directory": "elsewhere"},
+    "notifications": {"events": []},
 }
 LOOSE_COMPARISON = {
     "screen_level": 0.01,

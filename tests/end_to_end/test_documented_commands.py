@@ -23,6 +23,7 @@ from tests.support.git_repository import GitRepository
 from tests.support.langfuse_server import LangfuseState, langfuse_server
 from tests.support.live_repository import CONFIGURATION, LiveRepository
 from tests.support.model_servers import Received
+from tests.support.receiver import receiver
 
 PROJECT = Path(__file__).parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
@@ -97,8 +98,8 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded
         '[{"role": "user", "content": "Hours?"}, {"role": "assistant", "content": "9"}]'
     )
     ended = {}
-    with langfuse_server(langfuse) as host:
-        environment["RATIBA_LANGFUSE_HOST"] = host
+    with langfuse_server(langfuse) as host, receiver() as collector:
+        environment |= {"RATIBA_LANGFUSE_HOST": host, "RATIBA_OTLP_ENDPOINT": collector.address}
         for line in [line for line in LINES if not ASKS_MODELS.search(line)]:
             ended[line] = run(forks, line, folder, environment)
             if line == "ratiba gate":

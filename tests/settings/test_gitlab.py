@@ -92,9 +92,13 @@ def test_a_push_is_what_it_brought_and_every_other_pipeline_runs_everything(repo
     push = JOB | {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main"}
     found = decided(repository, **push, CI_COMMIT_BEFORE_SHA=before, CI_COMMIT_SHA=after)
     assert found.decision.mode is Mode.SKIP
-    assert (found.change.subject.branch, found.change.merged) == ("main", True)
+    assert (found.change.subject.branch, found.change.merged, found.change.on_default_branch) == ("main", True, True)
+    elsewhere = push | {"CI_COMMIT_BRANCH": "feature"}
+    feature = decided(repository, **elsewhere, CI_COMMIT_BEFORE_SHA=before, CI_COMMIT_SHA=after)
+    assert not feature.change.on_default_branch
     for source in ("schedule", "web", "external", ""):
-        assert decided(repository, **(push | {"CI_PIPELINE_SOURCE": source})).decision.mode is Mode.BLOCKING
+        other = decided(repository, **(push | {"CI_PIPELINE_SOURCE": source}))
+        assert (other.decision.mode, other.change.on_default_branch) == (Mode.BLOCKING, True)
     new = decided(repository, **push, CI_COMMIT_BEFORE_SHA="0" * 40, CI_COMMIT_SHA=after)
     assert new.decision.mode is Mode.BLOCKING
 

@@ -6,6 +6,7 @@ import pytest
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.change import Mode
+from ratiba_action.settings.environment import is_secret
 from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings
 
 
@@ -89,11 +90,68 @@ def test_every_secret_input_is_among_the_secrets() -> None:
     values = {entry.environment_variable: f"value of {entry.name}" for entry in secret}
     values["RATIBA_PROVIDER_KEYS"] = "GROQ_API_KEY=value-of-provider-keys"
     values["RATIBA_OTLP_HEADERS"] = "x-team=value-of-otlp-headers"
+    values["RATIBA_SLACK_WEBHOOK_URL"] = "https://hooks.example/slack-webhook-url"
+    values["RATIBA_WEBHOOK_URL"] = "https://own.example/path/webhook-url"
+    values["RATIBA_WEBHOOK_SECRET"] = f"whsec_{SECRET}"
     servers = {"langfuse-host": "https://langfuse.example", "otlp-endpoint": "https://otel.example"}
     settings = read_settings(values, servers)
     pairs = {"provider-keys", "otlp-headers"}
-    expected = {f"value of {entry.name}" for entry in secret if entry.name not in pairs}
-    assert set(settings.secrets) == expected | {f"value-of-{name}" for name in pairs}
+    webhooks = {"slack-webhook-url", "webhook-url", "webhook-secret"}
+    expected = {f"value of {entry.name}" for entry in secret if entry.name not in pairs | webhooks}
+    expected |= {f"value-of-{name}" for name in pairs} | {SECRET, "slack-webhook-url", "path/webhook-url"}
+    expected |= {values["RATIBA_SLACK_WEBHOOK_URL"], values["RATIBA_WEBHOOK_URL"]}
+    assert set(settings.secrets) == expected
+
+
+SECRET = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+WEBHOOK = {"RATIBA_WEBHOOK_URL": "https://own.example/alerts/PLANTED", "RATIBA_WEBHOOK_SECRET": f"whsec_{SECRET}"}
+
+
+def test_the_addresses_of_webhooks_and_their_secret_are_read_and_not_shown() -> None:
+    slack = {"RATIBA_SLACK_WEBHOOK_URL": "https://hooks.slack.com/services/T0/B0/PLANTED"}
+    settings = read_settings(WEBHOOK | slack, {})
+    assert (settings.webhook_url, len(settings.webhook_secret)) == (WEBHOOK["RATIBA_WEBHOOK_URL"], 24)
+    assert read_settings(WEBHOOK | {"RATIBA_WEBHOOK_SECRET": SECRET}, {}).webhook_secret == settings.webhook_secret
+    assert "PLANTED" not in repr(settings)
+    assert SECRET not in repr(settings)
+    assert all(is_secret(name, value) for name, value in (WEBHOOK | slack).items())
+    assert not read_settings({"RATIBA_SLACK_WEBHOOK_URL": "http://127.0.0.1:9/a"}, {}).webhook_url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://hooks.example/PLANTED",
+        "https://hooks.example",
+        "https://user:PLANTED@hooks.example/x",
+        "https://hooks.example:99999/PLANTED",
+        "https://hooks.example/PLANTED#x",
+        "https://hooks.example/PLANTED x",
+        "https://hooks.example/PLANTED\r\nX: y",
+        "ftp://127.0.0.1/PLANTED",
+    ],
+)
+@pytest.mark.parametrize("variable", ["RATIBA_SLACK_WEBHOOK_URL", "RATIBA_WEBHOOK_URL"])
+def test_an_address_that_a_secret_must_not_go_to_is_refused_and_not_shown(variable: str, url: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"its value is not allowed: give an https address") as caught:
+        read_settings(WEBHOOK | {variable: url}, {})
+    assert "PLANTED" not in str(caught.value)
+
+
+def test_a_webhook_needs_its_secret_which_is_no_short_or_plain_word() -> None:
+    for name, value in WEBHOOK.items():
+        with pytest.raises(ConfigurationError, match="give both, or none"):
+            read_settings({name: value}, {})
+    for secret in ("PLANTED", "whsec_UExBTlRFRA==", "not Base64 at all, but quite long", "whsec_"):
+        with pytest.raises(ConfigurationError, match="16 to 128 bytes in Base64") as caught:
+            read_settings(WEBHOOK | {"RATIBA_WEBHOOK_SECRET": secret}, {})
+        assert "PLANTED" not in str(caught.value)
+        assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_webhook_behind_a_proxy_that_is_none_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="webhook-url: it cannot be reached: HTTPS_PROXY does not name"):
+        read_settings(WEBHOOK | {"HTTPS_PROXY": "socks5://proxy.example:1"}, {})
 
 
 KEYS = {"RATIBA_LANGFUSE_PUBLIC_KEY": "pk-lf-planted", "RATIBA_LANGFUSE_SECRET_KEY": "sk-lf-planted"}

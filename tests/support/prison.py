@@ -20,6 +20,7 @@ _SECRETS = (
     "RATIBA_LANGFUSE_PUBLIC_KEY",
     "RATIBA_LANGFUSE_SECRET_KEY",
     "RATIBA_OTLP_HEADERS",
+    "RATIBA_SLACK_WEBHOOK_URL",
     "RATIBA_SEAL_KEY",
 )
 _STEP_FILES = {
@@ -33,7 +34,10 @@ _SERVERS = {
     "RATIBA_OTLP_ENDPOINT": "http://127.0.0.1:9",
     "RATIBA_OTLP_SECONDS": "1",
 }
-_FORMS = {"RATIBA_OTLP_HEADERS": "authorization=Bearer {}"}
+_FORMS = {
+    "RATIBA_OTLP_HEADERS": "authorization=Bearer {}",
+    "RATIBA_SLACK_WEBHOOK_URL": "http://127.0.0.1:9/services/{}",
+}
 """How an input holds its secret, where it is more than that."""
 
 
