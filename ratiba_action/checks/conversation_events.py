@@ -99,7 +99,14 @@ def place_of_trial(trial: Trial) -> Place:
     return place_of(trial.arm.name, trial.scenario.id, trial.number)
 
 
-def beginning(run: str, trial: Trial, tenant: Tenant, prompt_versions: tuple[str, ...], attempt: int) -> Event:
+def beginning(  # noqa: PLR0917 - the facts of one event
+    run: str,
+    trial: Trial,
+    tenant: Tenant,
+    prompt_versions: tuple[str, ...],
+    attempt: int,
+    prompt_blobs: tuple[str, ...] = (),
+) -> Event:
     """A conversation begins.
 
     Args:
@@ -108,6 +115,7 @@ def beginning(run: str, trial: Trial, tenant: Tenant, prompt_versions: tuple[str
         tenant: its own.
         prompt_versions: of its arm.
         attempt: from 1.
+        prompt_blobs: of its arm.
     """
     place, scenario = place_of_trial(trial), trial.scenario
     started = ConversationStarted(
@@ -120,6 +128,7 @@ def beginning(run: str, trial: Trial, tenant: Tenant, prompt_versions: tuple[str
         vertical=scenario.vertical,
         tags=tuple(sorted(scenario.tags)),
         attempt=attempt,
+        prompt_blobs=prompt_blobs,
     )
     return Event(started, place)
 

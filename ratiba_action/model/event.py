@@ -59,6 +59,7 @@ class ConversationStarted:
         conversation_id: see ``conversation_id``.
         tenant_id: UUID of the registered tenant.
         attempt: from 1; a trial that errored may be run again, and begins again then.
+        prompt_blobs: ``name@blob id`` of each prompt, sorted; equal for equal texts, whatever commits brought them.
     """
 
     conversation_id: str
@@ -70,6 +71,7 @@ class ConversationStarted:
     vertical: str = ""
     tags: tuple[str, ...] = ()
     attempt: int = 1
+    prompt_blobs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

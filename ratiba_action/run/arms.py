@@ -1,7 +1,8 @@
 """The two arms of a run, as they are evaluated: files, recordings, versions of the prompts, and the first plan.
 
-The version of a prompt is ``<name>@<short commit>`` (``seeds/000`` §5); in a shallow or dirty tree history cannot say,
-so a content hash stands in for the commit.
+The version of a prompt is ``<name>@<short commit>`` (``seeds/000`` §5). Where history cannot say, in a dirty tree or
+beyond the edge of a shallow one, the start of git's blob id stands in for the commit: it is the same for the same text,
+whatever commits brought it.
 """
 
 import contextlib
@@ -57,6 +58,7 @@ def head_inputs(inputs: RunInputs) -> ArmInputs:
         scenarios=scenarios,
         recordings={name: _with_scores_of_base(lines, inputs.base_scores) for name, lines in recordings.items()},
         prompt_versions=prompt_versions(inputs.repository, system.root, system.prompt_patterns, change.git),
+        prompt_blobs=prompt_blobs(inputs.repository, system.root, system.prompt_patterns),
         day=day_of(inputs.started_at),
         edited_prompts=edited_prompts(inputs.repository, system.root, system.prompt_patterns, change.files.paths),
         free=inputs.selection.free,
@@ -89,6 +91,7 @@ def base_inputs(inputs: RunInputs, base: BaseInputs, scratch: Path) -> ArmInputs
         scenarios=_shared(inputs, base),
         recordings=_recordings(inputs, base),
         prompt_versions=prompt_versions(inputs.repository, system.root, system.prompt_patterns, change.git, exported),
+        prompt_blobs=prompt_blobs(inputs.repository, system.root, system.prompt_patterns, exported),
         day=day_of(inputs.started_at),
         free=inputs.selection.free,
     )
@@ -169,7 +172,25 @@ def prompt_versions(
     names = [path.relative_to(top).as_posix() for path in files]
     commits = _commits(git, names, exported.commit if exported is not None else None)
     versions = zip(files, commits, strict=True)
-    return tuple(sorted(f"{path.stem}@{commit or _content_hash(path)}" for path, commit in versions))
+    return tuple(sorted(f"{path.stem}@{commit or _blob_id(path)[:_SHORT]}" for path, commit in versions))
+
+
+def prompt_blobs(
+    repository: Path, system_root: str, patterns: Sequence[str], exported: Exported | None = None
+) -> tuple[str, ...]:
+    """``<name>@<blob id>`` of every prompt file that a pattern matches, sorted: equal for equal texts.
+
+    The id is that of ``git rev-parse HEAD:path``, so production can tell it without the gate, and a squash merge does
+    not change it.
+
+    Args:
+        repository: root of the checkout.
+        system_root: folder of the system inside it.
+        patterns: glob patterns below the system's root.
+        exported: files to look at instead of the work tree's.
+    """
+    top = repository if exported is None else exported.folder
+    return tuple(sorted(f"{path.stem}@{_blob_id(path)}" for path in _prompt_files(top / system_root, patterns)))
 
 
 def edited_prompts(
@@ -210,8 +231,13 @@ def _edited(git: Git, names: Sequence[str]) -> bool:
     return len(committed) < len(names) or bool(differing(git, committed))
 
 
-def _content_hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+_SHORT = 12
+
+
+def _blob_id(path: Path) -> str:
+    """Git's id of the file's content, as ``git hash-object --no-filters`` tells it."""
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def with_recorded(plan: Plan, head: Mapping[str, int], base: Mapping[str, int]) -> Plan:

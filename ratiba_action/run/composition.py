@@ -136,6 +136,7 @@ def _arm_services(arm: ArmInputs, system: "WorkerSystem | ReplaySystem", custom:
         arm.prompt_versions,
         declared_usd=block.price_per_turn_usd,
         captured=block.replay is not None,
+        prompt_blobs=arm.prompt_blobs,
     )
 
 

@@ -74,7 +74,8 @@ class Conversation:
         scenario, arm = self._trial.scenario, self._trial.arm
         async with self._services.tenants.provision(scenario.id, arm, self._trial.number) as tenant:
             versions = self._arm.prompt_versions
-            self._events.emit(beginning(self._events.run, self._trial, tenant, versions, self._attempt))
+            begun = beginning(self._events.run, self._trial, tenant, versions, self._attempt, self._arm.prompt_blobs)
+            self._events.emit(begun)
             access = self._open_access()
             try:
                 try:

@@ -129,6 +129,7 @@ class ArmInputs:
         configuration: the run's own, with the arm's system.
         recordings: by scenario id.
         prompt_versions: of the arm's prompt files, sorted.
+        prompt_blobs: ``name@blob id`` of the same files, sorted.
         day: of the run, in UTC.
         edited_prompts: paths of the prompt files that the change under test edits.
         free: ids of scenarios for which no model is called: what is not recorded of them is not measured.
@@ -139,6 +140,7 @@ class ArmInputs:
     scenarios: Sequence[Scenario]
     recordings: Mapping[str, Sequence[Recording]] = field(default_factory=dict)
     prompt_versions: tuple[str, ...] = ()
+    prompt_blobs: tuple[str, ...] = ()
     day: date = date.max
     edited_prompts: tuple[str, ...] = ()
     free: Collection[str] = ()

@@ -96,6 +96,7 @@ class ArmServices:
         custom: runs the rules and metrics that lie in the repository; None where there are none.
         rows: SQL by name, read from a tenant after its last turn.
         prompt_versions: sorted.
+        prompt_blobs: sorted.
         declared_usd: what the configuration declares that a turn costs at models that bypass the gateway; 0 where it
             declares that no model is called, None where it declares nothing.
         captured: the system gives replies that were captured earlier, so that no turn's seconds say anything.
@@ -108,6 +109,7 @@ class ArmServices:
     prompt_versions: tuple[str, ...] = ()
     declared_usd: Usd | None = None
     captured: bool = False
+    prompt_blobs: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

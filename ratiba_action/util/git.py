@@ -183,12 +183,21 @@ class Git:
     def last_commit(self, name: str, commit: str) -> str:
         """Short id of the last commit up to this one that touched a path; empty when none did, or history is cut off.
 
+        A shallow clone knows it where the commit has its parents there: one at the edge of the clone seems to add
+        every file, whoever wrote it.
+
         Raises:
             InfrastructureError: folders of an earlier commit are not in this clone.
         """
-        if self.run("rev-parse", "--is-shallow-repository").strip() != "false":
+        found = self.run("rev-list", "-1", "--parents", commit, "--", name).split()
+        if not found:
             return ""
-        return self.run("rev-list", "-1", "--abbrev-commit", commit, "--", name).strip()
+        if self.run("rev-parse", "--is-shallow-repository").strip() != "false" and self.parents(found[0]):
+            # rev-list knows the parents that are there, the commit itself names all of them.
+            present = self.run("rev-list", "-1", "--parents", found[0]).split()[1:]
+            if len(present) < len(self.parents(found[0])):
+                return ""
+        return self.run("rev-parse", "--short", found[0]).strip()
 
     def tree(self, commit: str, under: str = "") -> dict[str, TreeEntry]:
         """Files, links and submodules of a commit by path, sorted.

@@ -95,6 +95,7 @@ def carried_metadata(
         "conversation_id": begun.conversation_id if begun else trace_id,
         "tenant_id": begun.tenant_id if begun else "",
         "prompt_version": ", ".join(begun.prompt_versions) if begun else "",
+        "prompt_blob": ", ".join(begun.prompt_blobs) if begun else "",
         "layer": begun.layer if begun else "",
         "system_type": begun.system_type if begun else "",
         "language": begun.language if begun else "",
