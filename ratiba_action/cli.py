@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "turn conversations that customers disliked into scenario candidates",
     ),
     "sample": ("ratiba_action.commands.sample", "measure a sample of production conversations, and score their traces"),
+    "drift": ("ratiba_action.commands.drift", "compare live scores with the golden baseline and the window before"),
     "check": ("ratiba_action.commands.check", "check answers of a system in production: pass, flag or block"),
     "decide": ("ratiba_action.commands.decide", "choose blocking, advisory or skip from the changed paths"),
 }

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Mapping, MutableMapping
 from dataclasses import replace
@@ -10,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import moment, parse_option, share
 from ratiba_action.errors import UsageError
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.scenario import SystemType
@@ -39,8 +38,6 @@ _LATEST = timedelta(minutes=2)
 """How long before now the period ends: a server needs half a minute to show new traces."""
 _OVERLAP = timedelta(days=1)
 """Overlap with the last period, for conversations that ended later; measured ones are not measured again."""
-_DURATION = re.compile(r"(\d{1,4})([mhd])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _SECONDS = "120"
 _BLOCKED, _INCOMPLETE = 2, 3
 _SHOWN = 16
@@ -179,10 +176,10 @@ def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, T
 
     now = datetime.now(UTC)
     until = (
-        parse_option("--until", arguments.until, lambda text: _moment(text, now)) if arguments.until else now - _LATEST
+        parse_option("--until", arguments.until, lambda text: moment(text, now)) if arguments.until else now - _LATEST
     )
     if arguments.since:
-        since = parse_option("--since", arguments.since, lambda text: _moment(text, now))
+        since = parse_option("--since", arguments.since, lambda text: moment(text, now))
     else:
         ended = read_cursor(cursor)
         since = now - _FIRST if ended is None else ended - _OVERLAP
@@ -193,32 +190,10 @@ def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, T
     return SampleRules(
         since=since,
         until=until,
-        share=parse_option("--share", arguments.share, _share),
+        share=parse_option("--share", arguments.share, share),
         feedback=arguments.feedback,
         environment=arguments.environment,
         language=arguments.language,
         system_type=SystemType(arguments.system_type),
         tenants=tenants,
     )
-
-
-def _moment(text: str, now: datetime) -> datetime:
-    if match := _DURATION.fullmatch(text):
-        return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise ValueError("how long ago, such as 90m, 6h or 7d, or a time with its offset, 2026-11-22T06:00:00+03:00")
-    return moment
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise ValueError("a share from 0 to 1")
-    return share

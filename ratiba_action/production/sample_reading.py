@@ -208,7 +208,17 @@ def _why(trace_id: str, share: float, failed: Collection[str], disliked: Collect
         return Why.NEGATIVE_FEEDBACK
     if trace_id in failed:
         return Why.ERROR
-    return Why.SHARE if in_sample(share, _SALT, trace_id) else None
+    return Why.SHARE if in_share(share, trace_id) else None
+
+
+def in_share(share: float, trace_id: str) -> bool:
+    """Whether a conversation belongs to a share of all, whatever happened in it.
+
+    Args:
+        share: 0 to 1.
+        trace_id: of the conversation.
+    """
+    return in_sample(share, _SALT, trace_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,19 +170,22 @@ def sample_lines(sampled: Sample, redactor: Redactor) -> Iterator[str]:
     yield from (f"Note: {note}" for note in values["notes"])
 
 
-def sample_scores(result: ScenarioResult, started: datetime, mask: EventMask) -> Iterator[TraceScore]:
+def sample_scores(result: ScenarioResult, started: datetime, mask: EventMask, judge: str) -> Iterator[TraceScore]:
     """Scores to write back, masked.
 
     Args:
         result: of a scenario whose id is the trace's.
         started: start of the conversation: the server overwrites scores by id and day, so the day must not change.
         mask: of the run.
+        judge: model of the judge: scores of different ones are different series for `ratiba drift`.
     """
     trace = result.trial.scenario.id
     events = [
         LoggedEvent(trace, number, started, mask.event(event)) for number, event in enumerate(result_events(result), 1)
     ]
-    return scores_of(trace, events)
+    for score in scores_of(trace, events):
+        judged = {"judge": judge} if score.metadata.get("judged") == "true" else {}
+        yield replace(score, metadata={**score.metadata, **judged, "mode": MODE}) if score.metadata else score
 
 
 MODE = "sample"
@@ -308,7 +311,7 @@ def _write_back(run: SampleRun, sampled: Sample, mask: EventMask) -> str:
     scores = [
         score
         for result in sampled.results
-        for score in sample_scores(result, sampled.begun[result.trial.scenario.id], mask)
+        for score in sample_scores(result, sampled.begun[result.trial.scenario.id], mask, run.configuration.judge.model)
     ]
     problems: list[str] = []
     try:

@@ -1,8 +1,14 @@
-"""Do two independent samples come from one distribution?"""
+"""Do two independent samples come from one distribution, and how far apart are they?"""
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,93 @@ def kolmogorov_smirnov(first: Sequence[float], second: Sequence[float]) -> TwoSa
     return TwoSampleTest(float(found.statistic), float(found.pvalue))
 
 
+@dataclass(frozen=True, slots=True)
+class CliffsDelta:
+    """How often a value of the first sample is above one of the second, less how often it is below.
+
+    Args:
+        delta: -1 (every value of the first sample is lower) to 1.
+        low: of its interval; None where a sample has a single value.
+        high: the other end.
+    """
+
+    delta: float
+    low: float | None = None
+    high: float | None = None
+
+
+NEGLIGIBLE = 0.147
+"""Sizes of Cliff's delta below this are called negligible (Romano et al. 2006)."""
+
+
+def cliffs_delta(first: Sequence[float], second: Sequence[float], confidence: float = 0.95) -> CliffsDelta:
+    """Cliff's delta (Cliff 1993) with his asymmetric interval (Cliff 1996, Feng and Cliff 2004).
+
+    The quantile is Student's with two degrees of freedom less than there are values, as in the R package effsize. Where
+    the samples do not overlap there is no variance to estimate; the interval then begins at ``(b - z**2) / (b + z**2)``
+    with ``b`` the smaller sample's size, as Feng and Cliff do.
+
+    Args:
+        first: the sample in question.
+        second: what it is compared with.
+        confidence: two-sided, such as 0.95.
+
+    Raises:
+        ValueError: a sample is empty.
+    """
+    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
+    from scipy import stats  # noqa: PLC0415 - half a second, only when samples are compared
+
+    _require(first, second)
+    ordered = np.sort(np.asarray(second, dtype=float)), np.sort(np.asarray(first, dtype=float))
+    rows = _dominance(np.asarray(first, dtype=float), ordered[0])
+    columns = -_dominance(np.asarray(second, dtype=float), ordered[1])
+    n, m, delta = len(first), len(second), float(rows.mean())
+    if min(n, m) < 2:  # noqa: PLR2004 - a variance needs two values
+        return CliffsDelta(delta)
+    z = float(stats.t.ppf((1 + confidence) / 2, n + m - 2))
+    if abs(delta) == 1:
+        inner = (min(n, m) - z * z) / (min(n, m) + z * z)
+        return CliffsDelta(delta, *((inner, 1.0) if delta > 0 else (-1.0, -inner)))
+    # A cell is -1, 0 or 1, so its square is whether it is no tie.
+    ties = sum(int(np.searchsorted(ordered[0], v, "right") - np.searchsorted(ordered[0], v)) for v in first)
+    cells = n * m - ties - n * m * delta**2
+    squares = m * m * float(((rows - delta) ** 2).sum()) + n * n * float(((columns - delta) ** 2).sum())
+    found = (squares - cells) / (n * m * (n - 1) * (m - 1))
+    variance = max(found, (1 - delta**2) / (n * m - 1))
+    middle = delta - delta**3
+    reach = z * math.sqrt(variance * ((1 - delta**2) ** 2 + z * z * variance))
+    scale = 1 - delta**2 + z * z * variance
+    return CliffsDelta(delta, max(-1.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale))
+
+
+def _dominance(values: "NDArray[np.float64]", ordered: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Of each value, the share of an ordered sample below it less the share above it."""
+    below, upto = ordered.searchsorted(values), ordered.searchsorted(values, "right")
+    found: NDArray[np.float64] = (below - (len(ordered) - upto)) / len(ordered)
+    return found
+
+
 def _require(*samples: Sequence[float]) -> None:
     if not all(samples):
         raise ValueError("An empty sample cannot be compared.")
+
+
+def detectable_delta(first: int, second: int, *, significance: float = 0.05, power: float = 0.80) -> float:
+    """The smallest Cliff's delta that a two-sided Mann-Whitney test finds with the given power, without ties.
+
+    The normal approximation with the variance under no difference, ``(n + m + 1) / (3 n m)`` (Noether 1987).
+
+    Args:
+        first: size of one sample, at least 1.
+        second: size of the other.
+        significance: of the test.
+        power: chance of finding it.
+
+    Returns:
+        0 to 1; 1 where such samples find nothing.
+    """
+    from scipy import stats  # noqa: PLC0415 - half a second, only when samples are compared
+
+    quantiles = float(stats.norm.isf(significance / 2) + stats.norm.ppf(power))
+    return min(1.0, quantiles * math.sqrt((first + second + 1) / (3 * first * second)))

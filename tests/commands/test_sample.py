@@ -302,3 +302,25 @@ def test_people_read_the_same_in_lines(stage: Stage, capsys: pytest.CaptureFixtu
     assert "1 conversations began, selected: 1 for negative feedback." in told
     assert "Feedback: 1 of 1 negative (100%)." in told
     assert f"  {trace}: SwahiliFluencyMetric 0.30 < 0.80" in told
+
+
+def test_drift_reads_the_scores_that_a_sample_has_written(stage: Stage) -> None:
+    conversation(stage, "late", error="no slot")
+    assert stage.sample("--share", "0") == 0
+    code = run(["drift", "--window", "6h", "--share", "1", "--minimum", "5", "--json"], stage.environment)
+    found = json.loads(stage.printed.readouterr().out)
+    assert code == 3
+    assert [(one["metric"], one["status"], one["recent"]) for one in found["metrics"]] == [
+        ("PiiLeakMetric", "too few", 1),
+        ("SwahiliFluencyMetric", "too few", 1),
+    ]
+    written = {one["name"]: one["metadata"] for one in stage.state.scores.values() if one.get("metadata")}
+    assert written["SwahiliFluencyMetric"]["judge"] == "claude-opus-5-5"
+    assert "judge" not in written["PiiLeakMetric"]
+    assert stage.state.violations == []
+
+
+def test_drift_without_an_answer_of_langfuse_is_incomplete(stage: Stage) -> None:
+    stage.state.mode = Mode.FAILING
+    assert run(["drift", "--seconds", "1"], stage.environment) == 3
+    assert "Scores could not be read" in stage.printed.readouterr().err

@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from statsmodels.stats.nonparametric import rank_compare_2indep
 
-from ratiba_action.verdict.two_samples import kolmogorov_smirnov, mann_whitney
+from ratiba_action.verdict.two_samples import (
+    CliffsDelta,
+    cliffs_delta,
+    detectable_delta,
+    kolmogorov_smirnov,
+    mann_whitney,
+)
 
 SAMPLES = st.lists(st.integers(1, 5).map(float), min_size=3, max_size=40).filter(lambda values: len(set(values)) > 1)
 
@@ -51,3 +58,57 @@ def test_an_empty_sample_is_refused() -> None:
         mann_whitney([], [1.0])
     with pytest.raises(ValueError, match="empty sample"):
         kolmogorov_smirnov([1.0], [])
+
+
+def test_cliffs_delta_gives_the_published_value_and_interval() -> None:
+    """The example in the manual of the R package effsize (Torchiano 2020)."""
+    found = cliffs_delta([10, 10, 20, 20, 20, 30, 30, 30, 40, 50], [10, 20, 30, 40, 40, 50])
+    assert (found.delta, found.low, found.high) == pytest.approx((-0.25, -0.7265846, 0.3890062), abs=1e-7)
+
+
+@given(SAMPLES, SAMPLES)
+def test_cliffs_delta_agrees_with_statsmodels_and_its_interval_with_the_whole_table(
+    first: list[float], second: list[float]
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        share = float(rank_compare_2indep(first, second).prob1)
+    found = cliffs_delta(first, second)
+    assert found.delta == pytest.approx(2 * share - 1)
+    assert found.low is not None
+    assert found.high is not None
+    assert -1 <= found.low <= found.delta <= found.high <= 1
+    if abs(found.delta) == 1:
+        return
+    table = np.sign(np.array(first)[:, None] - np.array(second)[None, :])
+    n, m = table.shape
+    delta = table.mean()
+    squares = m**2 * ((table.mean(1) - delta) ** 2).sum() + n**2 * ((table.mean(0) - delta) ** 2).sum()
+    variance = (squares - ((table - delta) ** 2).sum()) / (n * m * (n - 1) * (m - 1))
+    variance = max(variance, (1 - delta**2) / (n * m - 1))
+    t = float(stats.t.ppf(0.975, n + m - 2))
+    reach = t * np.sqrt(variance * ((1 - delta**2) ** 2 + t**2 * variance))
+    ends = [(delta - delta**3 + sign * reach) / (1 - delta**2 + t**2 * variance) for sign in (-1, 1)]
+    assert (found.low, found.high) == pytest.approx((max(-1, ends[0]), min(1, ends[1])))
+
+
+@given(SAMPLES, SAMPLES)
+def test_cliffs_delta_of_swapped_samples_is_its_negative(first: list[float], second: list[float]) -> None:
+    there, back = cliffs_delta(first, second), cliffs_delta(second, first)
+    assert there.low is not None
+    assert back.high is not None
+    assert (there.delta, there.low) == pytest.approx((-back.delta, -back.high))
+
+
+def test_a_single_value_has_a_delta_and_no_interval() -> None:
+    assert cliffs_delta([1.0], [2.0, 3.0]) == CliffsDelta(-1.0)
+
+
+def test_the_detectable_delta_is_found_with_the_power_that_is_said() -> None:
+    random = np.random.default_rng(1)
+    size, delta = 60, detectable_delta(60, 60)
+    # Two normal distributions a distance apart: P(X > Y) = Phi(d / sqrt 2).
+    distance = float(stats.norm.ppf((1 + delta) / 2)) * np.sqrt(2)
+    drawn = [(random.normal(distance, 1, size).tolist(), random.normal(0, 1, size).tolist()) for _ in range(400)]
+    found = [mann_whitney(first, second).p <= 0.05 for first, second in drawn]
+    assert np.mean(found) == pytest.approx(0.8, abs=0.06)

@@ -1,0 +1,133 @@
+"""``ratiba drift``: do live scores drift from the golden baseline, or from the window before?"""
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ratiba_action.commands.options import moment, parse_option, share
+from ratiba_action.errors import InfrastructureError
+from ratiba_action.settings.input_values import parse_count
+from ratiba_action.settings.run_deadline import parse_seconds
+from ratiba_action.settings.settings import Settings, read_settings
+from ratiba_action.util.text import printable
+
+if TYPE_CHECKING:
+    from ratiba_action.production.drift import DriftRules, Measurement
+
+DESCRIPTION = """Compare the newest scores of `ratiba sample` with those of the golden scenarios and with the window
+before, metric by metric: Mann-Whitney with Holm's correction, Kolmogorov-Smirnov beside it, Cliff's delta with its
+interval. Scores of another judge or version begin a new series. Nothing is measured and nothing is paid.
+Without --samples the scores are read from Langfuse, with the keys in RATIBA_LANGFUSE_HOST,
+RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
+EXAMPLE = """example:
+  ratiba drift --baseline main/results.json --fail
+  ratiba drift --samples events.jsonl --window 7d --until 2026-11-22T06:00:00+03:00 --json"""
+
+_INCOMPLETE = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("--baseline", metavar="RESULTS", help="a results.json of the golden scenarios, or its folder")
+    parser.add_argument(
+        "--samples", metavar="FILE", action="append", default=[], help="an events.jsonl of `ratiba sample`; repeatable"
+    )
+    parser.add_argument("--window", metavar="TIME", default="7d", help="length of a window, such as 24h (default: 7d)")
+    parser.add_argument("--until", metavar="WHEN", default="0m", help="end: a time, or how long ago (default: now)")
+    parser.add_argument(
+        "--share", metavar="0..1", default="0.05", help="the --share of `ratiba sample`; 1 for all (default: 0.05)"
+    )
+    parser.add_argument(
+        "--minimum", metavar="N", default="200", help="conversations that a window needs (default: 200)"
+    )
+    parser.add_argument(
+        "--level", metavar="P", default="0.05", help="significance over all metrics of a reference (default: 0.05)"
+    )
+    parser.add_argument("--seconds", metavar="N", default="120", help="time limit for reading Langfuse (default: 120)")
+    parser.add_argument("--fail", action="store_true", help="exit with 1 if a metric drifted or was lost")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Compare and print.
+
+    Returns:
+        The exit code: 1 with --fail if a metric drifted or was lost, 3 if no metric could be compared, else 0.
+
+    Raises:
+        UsageError: an option is invalid, or there are no keys.
+        RatibaError: baseline or samples cannot be read.
+    """
+    from ratiba_action.history.files import read_named_runs  # noqa: PLC0415 - for this command only
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
+    from ratiba_action.production.drift import drift_json, drift_lines, find_drift  # noqa: PLC0415 - the same
+
+    settings, rules = read_settings(environment, {}), _rules(arguments)
+    baseline = read_named_runs([arguments.baseline])[0] if arguments.baseline else None
+    drift = find_drift(_measurements(arguments, settings, environment, rules), baseline, rules)
+    redactor = Redactor(settings.secrets)
+    if arguments.json:
+        sys.stdout.write(json.dumps(drift_json(drift, redactor), indent=2, allow_nan=False) + "\n")
+    else:
+        sys.stdout.write("".join(f"{printable(line)}\n" for line in drift_lines(drift, redactor)))
+    if arguments.fail and drift.findings:
+        return 1
+    return 0 if drift.compared else _INCOMPLETE
+
+
+def _measurements(
+    arguments: argparse.Namespace, settings: Settings, environment: Mapping[str, str], rules: "DriftRules"
+) -> "tuple[Measurement, ...]":
+    from dataclasses import replace  # noqa: PLC0415 - for this task only
+
+    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
+    from ratiba_action.production.drift import read_samples, sampled_scores  # noqa: PLC0415 - the same
+    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
+
+    if arguments.samples:
+        return read_samples(map(Path, arguments.samples))
+    seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
+    access = replace(required_access(settings, environment, "scores cannot be read"), seconds=seconds)
+    try:
+        return sampled_scores(access, rules.since - rules.window, rules.until)
+    except LangfuseError as error:
+        problem = f"Scores could not be read from {access.host}: {error}."
+        raise InfrastructureError(problem, "Run it again, or give --samples.") from error
+
+
+def _rules(arguments: argparse.Namespace) -> "DriftRules":
+    from ratiba_action.production.drift import DriftRules  # noqa: PLC0415 - for this task only
+
+    now = datetime.now(UTC)
+    return DriftRules(
+        until=parse_option("--until", arguments.until, lambda text: moment(text, now)),
+        window=parse_option("--window", arguments.window, lambda text: _length(text, now)),
+        minimum=parse_option("--minimum", arguments.minimum, parse_count),
+        level=parse_option("--level", arguments.level, _level),
+        share=parse_option("--share", arguments.share, share),
+    )
+
+
+def _length(text: str, now: datetime) -> timedelta:
+    try:
+        length = now - moment(text, now)
+    except ValueError:
+        length = timedelta(0)
+    if length <= timedelta(0):
+        raise ValueError("a length of time, such as 90m, 24h or 7d")
+    return length
+
+
+def _level(text: str) -> float:
+    try:
+        level = float(text)
+    except ValueError:
+        level = math.nan
+    if not 0 < level < 1:
+        raise ValueError("a level between 0 and 1")
+    return level

@@ -1,0 +1,435 @@
+"""Do live scores drift? Samples of production against the golden baseline and against the window before."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.codec import CodecError
+from ratiba_action.model.comparison import MeasuredRun
+from ratiba_action.model.event import RunStarted, Scored
+from ratiba_action.model.measurement import Scored as ScoredResult
+from ratiba_action.model.values import mean
+from ratiba_action.observability.event_lines import parse_event_line
+from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, ask
+from ratiba_action.observability.langfuse_server import LangfuseServer, connected
+from ratiba_action.observability.traces.conversations import ENVIRONMENT
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.production.sample_reading import in_share
+from ratiba_action.production.sampling import MODE
+from ratiba_action.verdict.rules.metric_means import holm
+from ratiba_action.verdict.two_samples import (
+    NEGLIGIBLE,
+    CliffsDelta,
+    TwoSampleTest,
+    cliffs_delta,
+    detectable_delta,
+    kolmogorov_smirnov,
+    mann_whitney,
+)
+
+FEWEST_SCENARIOS = 20
+"""Golden scenarios below which a metric is not compared with the baseline."""
+
+_SCORES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What scores must share to be one series.
+
+    Args:
+        metric: its version.
+        judge: its model; empty of a metric without one.
+    """
+
+    metric: str
+    judge: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.metric}, {self.judge}" if self.judge else self.metric
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One score of a production conversation.
+
+    Args:
+        run: that measured it; of two runs the later one counts.
+        value: 0 to 1, 1 is best.
+    """
+
+    conversation: str
+    metric: str
+    version: Version
+    at: datetime
+    value: float
+    run: str = ""
+
+
+class Status(StrEnum):
+    """What one comparison of one metric came to."""
+
+    DRIFTED = "drifted"
+    LOST = "lost"
+    NO_DRIFT = "no drift found"
+    TOO_FEW = "too few"
+    NEW_SERIES = "new series"
+    NOT_SAMPLED = "not sampled"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDrift:
+    """One metric against one reference.
+
+    Args:
+        reference: ``baseline`` or ``window before``.
+        recent: how many conversations of the window were compared.
+        earlier: how many scenarios or conversations of the reference.
+        p: of Mann and Whitney's test, corrected for the number of metrics (Holm 1979); None where none was made.
+        detectable: the smallest delta that these sizes find with 80 % power.
+        why: of a status without a test; without untrusted text but names and versions.
+    """
+
+    metric: str
+    reference: str
+    status: Status
+    recent: int = 0
+    earlier: int = 0
+    recent_mean: float | None = None
+    earlier_mean: float | None = None
+    delta: CliffsDelta | None = None
+    mann_whitney: TwoSampleTest | None = None
+    p: float | None = None
+    kolmogorov_smirnov: TwoSampleTest | None = None
+    detectable: float | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DriftRules:
+    """What counts as a drift.
+
+    Args:
+        until: end of the window (exclusive), with time zone.
+        window: its length, and that of the one before.
+        minimum: conversations that a window needs.
+        level: of all metrics of one reference together.
+        least_delta: size of Cliff's delta below which a difference is no drift, however certain.
+        share: of conversations that ``ratiba sample`` selects by hash; those that it selects for another reason are
+            left out, because they are no random sample.
+    """
+
+    until: datetime
+    window: timedelta = timedelta(days=7)
+    minimum: int = 200
+    level: float = 0.05
+    least_delta: float = NEGLIGIBLE
+    share: float = 0.05
+
+    @property
+    def since(self) -> datetime:
+        """Start of the window."""
+        return self.until - self.window
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """All comparisons.
+
+    Args:
+        left_out: conversations that were selected for an error or for feedback, not by hash.
+    """
+
+    rules: DriftRules
+    metrics: tuple[MetricDrift, ...]
+    conversations: int
+    before: int
+    left_out: int = 0
+
+    @property
+    def findings(self) -> tuple[MetricDrift, ...]:
+        """Metrics that drifted or were lost."""
+        return tuple(entry for entry in self.metrics if entry.status in {Status.DRIFTED, Status.LOST})
+
+    @property
+    def compared(self) -> bool:
+        """Whether any metric was tested."""
+        return any(entry.p is not None for entry in self.metrics)
+
+
+def read_samples(paths: Iterable[Path]) -> tuple[Measurement, ...]:
+    """The scores in ``events.jsonl`` files of ``ratiba sample``; runs of other commands in them are left out.
+
+    Raises:
+        ConfigurationError: files that cannot be read, or lines that are no events; names every problem.
+    """
+    found: list[Measurement] = []
+    problems: list[str] = []
+    for path in paths:
+        try:
+            lines = path.read_bytes().splitlines()
+        except OSError as error:
+            problems.append(f"{path}: it cannot be read: {error.strerror}")
+            continue
+        found += _of_lines(path, lines, problems)
+    if problems:
+        raise ConfigurationError("\n".join(problems), "Give events.jsonl files that `ratiba sample` has written.")
+    return tuple(found)
+
+
+def _of_lines(path: Path, lines: Sequence[bytes], problems: list[str]) -> Iterator[Measurement]:
+    judges: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            logged = parse_event_line(line)
+        except CodecError as error:
+            problems.append(f"{path}:{number}: {error}; it must be one event of a run")
+            continue
+        data = logged.event.data
+        if isinstance(data, RunStarted) and data.mode == MODE:
+            judges[logged.run] = data.judge
+        elif isinstance(data, Scored) and logged.run in judges:
+            if not 0 <= data.score <= 1:
+                problems.append(f"{path}:{number}: the score is {data.score!r}; it must be from 0 to 1")
+                continue
+            version = Version(data.version, judges[logged.run] if data.judged else "")
+            name = logged.event.place.scenario or ""
+            yield Measurement(name, data.metric, version, logged.at, data.score, logged.run)
+
+
+def sampled_scores(access: LangfuseAccess, since: datetime, until: datetime) -> tuple[Measurement, ...]:
+    """The scores that ``ratiba sample`` has written to traces of conversations of a period.
+
+    Raises:
+        LangfuseError: Langfuse did not answer.
+    """
+    found: list[Measurement] = []
+    cursor: str | None = None
+    with connected(access, Deadline.after(access.seconds)) as server:
+        while True:
+            page = _page(server, since, until, cursor)
+            found += filter(None, map(_of_score, page.data))
+            cursor = page.meta.cursor
+            if not cursor:
+                return tuple(found)
+
+
+def _page(server: LangfuseServer, since: datetime, until: datetime, cursor: str | None) -> Any:
+    return ask(
+        lambda: server.api.scores.get_many(
+            environment=ENVIRONMENT,
+            data_type="NUMERIC",
+            from_timestamp=since,
+            to_timestamp=until,
+            fields="details,subject",
+            limit=_SCORES,
+            cursor=cursor,
+            request_options=server.options,
+        ),
+        server.deadline,
+    )
+
+
+def _of_score(row: Any) -> Measurement | None:
+    """A score as a measurement; None of what ``ratiba sample`` has not written."""
+    metadata = row.metadata if isinstance(row.metadata, dict) else {}
+    value = float(row.value) if isinstance(row.value, int | float) else math.nan
+    if metadata.get("mode") != MODE or getattr(row.subject, "kind", "") != "trace" or not 0 <= value <= 1:
+        return None
+    version = Version(str(metadata.get("version", "")), str(metadata.get("judge", "")))
+    return Measurement(str(row.subject.id), row.name, version, row.timestamp, value)
+
+
+def find_drift(measurements: Iterable[Measurement], baseline: MeasuredRun | None, rules: DriftRules) -> Drift:
+    """Compare the newest window with the golden baseline, if there is one, and with the window before.
+
+    Args:
+        measurements: of production, from two windows before the end on; others are left out.
+        baseline: a run of the golden scenarios.
+        rules: window and limits.
+    """
+    start = rules.since - rules.window
+    selected = [entry for entry in measurements if start <= entry.at < rules.until]
+    unbiased = [entry for entry in selected if in_share(rules.share, entry.conversation)]
+    recent = _Window.of([entry for entry in unbiased if entry.at >= rules.since])
+    before = _Window.of([entry for entry in unbiased if entry.at < rules.since])
+    found = _compare(recent, _Reference("window before", before, rules.minimum), rules)
+    if baseline is not None:
+        golden = _Window.of(list(_golden(baseline)))
+        fewest = min(FEWEST_SCENARIOS, rules.minimum)
+        found = [*_compare(recent, _Reference("baseline", golden, fewest, golden=True), rules), *found]
+    names = {entry.conversation for entry in selected} - {entry.conversation for entry in unbiased}
+    return Drift(rules, tuple(found), len(recent.conversations), len(before.conversations), len(names))
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Values by metric and version, one a conversation; and the newest version of each metric."""
+
+    values: Mapping[str, Mapping[Version, Sequence[float]]]
+    newest: Mapping[str, Version]
+    conversations: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, measurements: Sequence[Measurement]) -> "_Window":
+        """Of a conversation that two runs measured the later counts; its turns count as their mean."""
+        newest: dict[str, Version] = {}
+        last: dict[tuple[str, str], tuple[str, Version, list[float]]] = {}
+        for entry in sorted(measurements, key=lambda entry: entry.at):
+            newest[entry.metric] = entry.version
+            key = entry.conversation, entry.metric
+            if key not in last or last[key][:2] != (entry.run, entry.version):
+                last[key] = entry.run, entry.version, []
+            last[key][2].append(entry.value)
+        values: dict[str, dict[Version, list[float]]] = {}
+        for (_, metric), (_, version, scores) in last.items():
+            values.setdefault(metric, {}).setdefault(version, []).append(mean(scores))
+        return cls(values, newest, frozenset(name for name, _ in last))
+
+    def of_version(self, metric: str, version: Version) -> Sequence[float]:
+        return self.values.get(metric, {}).get(version, ())
+
+    def count(self, metric: str) -> int:
+        return sum(len(values) for values in self.values.get(metric, {}).values())
+
+
+def _golden(run: MeasuredRun) -> Iterator[Measurement]:
+    """The first trial of each scenario: a mean of several would vary less than a conversation does."""
+    seen: set[str] = set()
+    for result in sorted(run.results, key=lambda result: result.trial.number):
+        name = result.trial.scenario.id
+        if isinstance(result, ScoredResult) and name not in seen:
+            seen.add(name)
+            for score in result.scores:
+                version = Version(score.version, run.judge_model if score.judged else "")
+                yield Measurement(name, score.metric, version, run.started_at, score.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """What the window is compared with.
+
+    Args:
+        fewest: values of a metric that it needs.
+        golden: whether it is the baseline, some metrics of which production never has.
+    """
+
+    name: str
+    window: _Window
+    fewest: int
+    golden: bool = False
+
+
+def _compare(recent: _Window, reference: _Reference, rules: DriftRules) -> list[MetricDrift]:
+    earlier = reference.window.values
+    metrics = sorted(earlier if reference.golden else {*recent.values, *earlier})
+    found = [_untested(metric, recent, reference, rules) or _tested(metric, recent, reference) for metric in metrics]
+    raw = {entry.metric: entry.mann_whitney.p for entry in found if entry.mann_whitney is not None}
+    adjusted = dict(zip(raw, holm(list(raw.values())), strict=True))
+    return [_settled(entry, adjusted[entry.metric], rules) if entry.metric in raw else entry for entry in found]
+
+
+def _settled(entry: MetricDrift, p: float, rules: DriftRules) -> MetricDrift:
+    size = abs(entry.delta.delta) if entry.delta is not None else 0.0
+    drifted = p <= rules.level and size >= rules.least_delta
+    return replace(entry, p=p, status=Status.DRIFTED if drifted else Status.NO_DRIFT)
+
+
+def _untested(metric: str, recent: _Window, reference: _Reference, rules: DriftRules) -> MetricDrift | None:
+    """Why a metric cannot be tested; None where it can."""
+    total, known = recent.count(metric), reference.window.count(metric)
+
+    def because(status: Status, why: str) -> MetricDrift:
+        return MetricDrift(metric, reference.name, status, total, known, why=why)
+
+    if not total and reference.golden:
+        return because(Status.NOT_SAMPLED, "no conversation of the window has it; some metrics need a written scenario")
+    fell = total < rules.minimum <= min(known, len(recent.conversations)) and not reference.golden
+    if not total or fell:
+        return because(Status.LOST, f"{total} conversations have it, after {known} in the window before")
+    version = recent.newest[metric]
+    now, then = recent.of_version(metric, version), reference.window.of_version(metric, version)
+    if known and not then:
+        versions = "; ".join(sorted(map(str, reference.window.values[metric])))
+        return because(Status.NEW_SERIES, f"it is now measured by {version}, before by {versions}")
+    if len(now) < rules.minimum or len(then) < reference.fewest:
+        why = f"{len(now)} of at least {rules.minimum} now, {len(then)} of at least {reference.fewest} before"
+        return because(Status.TOO_FEW, why)
+    return None
+
+
+def _tested(metric: str, recent: _Window, reference: _Reference) -> MetricDrift:
+    """The tests of one metric, not yet corrected for the number of metrics."""
+    version = recent.newest[metric]
+    now, then = recent.of_version(metric, version), reference.window.of_version(metric, version)
+    return MetricDrift(
+        metric,
+        reference.name,
+        Status.NO_DRIFT,
+        len(now),
+        len(then),
+        mean(now),
+        mean(then),
+        cliffs_delta(now, then),
+        mann_whitney(now, then),
+        kolmogorov_smirnov=kolmogorov_smirnov(now, then),
+        detectable=detectable_delta(len(now), len(then)),
+    )
+
+
+def drift_json(drift: Drift, redactor: Redactor) -> dict[str, Any]:
+    """The comparisons as JSON values, with texts masked."""
+    rules = drift.rules
+    return {
+        "schema": 1,
+        "since": rules.since.isoformat(),
+        "until": rules.until.isoformat(),
+        "conversations": drift.conversations,
+        "conversations_before": drift.before,
+        "left_out": drift.left_out,
+        "minimum": rules.minimum,
+        "drifted": bool(drift.findings),
+        "compared": drift.compared,
+        "metrics": [
+            {**asdict(entry), "metric": redactor.text(entry.metric), "why": redactor.text(entry.why)}
+            for entry in drift.metrics
+        ],
+    }
+
+
+def drift_lines(drift: Drift, redactor: Redactor) -> Iterator[str]:
+    """The comparisons as lines of text, masked."""
+    rules = drift.rules
+    yield (
+        f"Production from {rules.since.isoformat()} to {rules.until.isoformat()}: {drift.conversations} conversations, "
+        f"{drift.before} in the window before; a window needs {rules.minimum}."
+    )
+    if drift.left_out:
+        yield f"Left out, because an error or feedback selected them: {drift.left_out}."
+    for entry in drift.metrics:
+        yield redactor.text(f"{_MARKS[entry.status]} {entry.metric}, {entry.reference}: {_line(entry)}")
+    if not drift.compared:
+        yield "No metric could be compared."
+
+
+_MARKS = {Status.DRIFTED: "✗", Status.LOST: "✗", Status.NO_DRIFT: "✓"} | dict.fromkeys(
+    (Status.TOO_FEW, Status.NEW_SERIES, Status.NOT_SAMPLED), "-"
+)
+
+
+def _line(entry: MetricDrift) -> str:
+    delta, distance = entry.delta, entry.kolmogorov_smirnov
+    if delta is None or distance is None or entry.recent_mean is None or entry.earlier_mean is None:
+        return f"{entry.status.value}: {entry.why}"
+    interval = "" if delta.low is None or delta.high is None else f" ({delta.low:+.2f} to {delta.high:+.2f})"
+    return (
+        f"{entry.status.value}: mean {entry.earlier_mean:.3f} → {entry.recent_mean:.3f}, Cliff's delta "
+        f"{delta.delta:+.2f}{interval}, Mann-Whitney p = {entry.p:.3g} after Holm, Kolmogorov-Smirnov "
+        f"D = {distance.statistic:.2f}, p = {distance.p:.3g}; {entry.recent} and {entry.earlier} values, which find a "
+        f"delta of {entry.detectable:.2f} with 80 % power"
+    )

@@ -1,0 +1,91 @@
+"""``ratiba drift`` as a user calls it: files and Langfuse, exit codes, JSON, masking, bad input."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratiba_action.main import run
+from tests.support.production_samples import NOW, sample_events, write_events
+
+PROJECT = Path(__file__).parents[2]
+GOOD, BAD = [0.9, 0.8, 1.0, 0.9, 0.7] * 10, [0.6, 0.5, 0.9, 0.7, 0.4] * 10
+COMMON = ("--minimum", "40", "--share", "1", "--until", (NOW + timedelta(seconds=1)).isoformat())
+
+
+def called(*options: str, printed: pytest.CaptureFixture[str], environment: dict[str, str] | None = None) -> Any:
+    code = run(["drift", *options], environment or {})
+    return code, printed.readouterr()
+
+
+@pytest.mark.parametrize(("values", "code"), [(BAD, 1), (GOOD, 0)])
+def test_fail_turns_a_drift_into_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], values: list[float], code: int
+) -> None:
+    path = write_events(tmp_path / "e.jsonl", sample_events(GOOD, days_ago=8), sample_events(values, days_ago=1))
+    found, out = called("--samples", str(path), *COMMON, "--fail", "--json", printed=capsys)
+    assert (found, json.loads(out.out)["drifted"]) == (code, bool(code))
+    assert called("--samples", str(path), *COMMON, printed=capsys)[0] == 0
+
+
+def test_a_lost_metric_is_not_green_with_fail_and_nothing_compared_never_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_events(tmp_path / "e.jsonl", sample_events(GOOD, days_ago=8))
+    assert called("--samples", str(path), *COMMON, "--fail", printed=capsys)[0] == 1
+    code, out = called("--samples", str(path), *COMMON, printed=capsys)
+    assert code == 3
+    assert "No metric could be compared." in out.out
+    assert "lost: 0 conversations have it, after 50 in the window before" in out.out
+
+
+def test_what_is_printed_is_masked_and_cannot_command_a_runner(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "\n::error::+254 712 345 432 sk-planted-0123456789abcdef"
+    runs = [sample_events(GOOD, days_ago=days, metric=name, judge=name) for days in (8, 1)]
+    path = write_events(tmp_path / "e.jsonl", *runs)
+    environment = {"RATIBA_ANTHROPIC_API_KEY": "sk-planted-0123456789abcdef"}
+    for more in ((), ("--json",)):
+        code, out = called("--samples", str(path), *COMMON, *more, printed=capsys, environment=environment)
+        assert code == 0
+        assert "sk-planted" not in out.out
+        assert "712 345 432" not in out.out
+        assert "\n::error" not in out.out
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (("--window", "soon"), "--window is 'soon'"),
+        (("--window", "0d"), "--window is '0d'"),
+        (("--minimum", "0"), "--minimum is '0'"),
+        (("--level", "1.5"), "--level is '1.5'"),
+        (("--share", "5"), "--share is '5'"),
+        (("--until", "2026-11-22"), "--until is '2026-11-22'"),
+        (("--baseline", "nowhere.json"), "nowhere.json"),
+        ((), "There are no keys of Langfuse"),
+    ],
+)
+def test_bad_input_is_exit_code_2(capsys: pytest.CaptureFixture[str], options: tuple[str, ...], part: str) -> None:
+    code, out = called(*options, printed=capsys)
+    assert code == 2
+    assert part in out.err
+    assert "Traceback" not in out.err
+
+
+def test_the_example_of_the_documentation_runs_without_a_key(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (line,) = (
+        line.removeprefix("ratiba drift ")
+        for line in (PROJECT / "docs/drift.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("ratiba drift --samples examples/")
+    )
+    monkeypatch.chdir(PROJECT)
+    code, out = called(*line.split(), printed=capsys)
+    assert code == 1
+    assert "✗ SwahiliFluencyMetric, window before: drifted" in out.out
+    assert "✓ PiiLeakMetric, window before: no drift found" in out.out
