@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from ratiba_action.checks.row_checks import query_problem
 from ratiba_action.config.metrics_block import MetricsBlock
 from ratiba_action.config.model_limits import ModelsBlock, Name
-from ratiba_action.config.providers_block import BUILT_IN, ProviderBlock, ProviderName
+from ratiba_action.config.providers_block import BUILT_IN, WIRES, ProviderBlock, ProviderName
 from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import ConfigurationError, SuiteError
@@ -208,12 +208,18 @@ class Configuration(StrictModel):
         if taken:
             msg = f"{' and '.join(taken)} cannot be declared; give the input {taken[0]}-base-url, or use another name"
             raise ValueError(msg)
+        if "gemini" in value and value["gemini"].api != "gemini":
+            msg = (
+                f"gemini is the name of api: gemini, and this is {value['gemini'].api}; "
+                "use another name, or api: gemini without a base_url"
+            )
+            raise ValueError(msg)
         return value
 
     @field_validator("providers")
     @classmethod
     def _one_gateway_provider_a_format(cls, value: dict[str, ProviderBlock]) -> dict[str, ProviderBlock]:
-        for wire in BUILT_IN:
+        for wire in WIRES:
             named = [name for name, block in value.items() if block.gateway and block.wire == wire]
             if len(named) > 1:
                 msg = f"{' and '.join(named)} all say gateway: true for the format of {wire}; one may"
@@ -226,7 +232,7 @@ class Configuration(StrictModel):
         return {block.wire: name for name, block in self.providers.items() if block.gateway}
 
     def wire_of(self, provider: str) -> str:
-        """Whose format requests to a provider have: ``anthropic`` or ``openai``."""
+        """Whose format requests to a provider have: ``anthropic``, ``openai`` or ``gemini``."""
         return self.providers[provider].wire if provider in self.providers else provider
 
     @model_validator(mode="after")

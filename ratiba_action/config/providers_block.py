@@ -15,6 +15,11 @@ ProviderName = Annotated[str, Field(pattern=f"^{PROVIDER_NAME}$")]
 BUILT_IN = ("anthropic", "openai")
 """Providers that need no declaration; their keys and addresses are inputs of the gate."""
 
+WIRES = (*BUILT_IN, "gemini")
+"""Formats of requests; each is the name of the provider that answers it unless another says ``gateway: true``."""
+
+_GEMINI_ADDRESS = "https://generativelanguage.googleapis.com"
+
 
 def _parse_key_name(value: str) -> str:
     if not is_key_name(value):
@@ -26,8 +31,10 @@ def _parse_key_name(value: str) -> str:
 class ProviderBlock(StrictModel):
     """One endpoint."""
 
-    api: Literal["anthropic", "openai", "azure"] = Field(description="the format of its requests")
-    base_url: Name = Field(description="https address; http for this machine only")
+    api: Literal["anthropic", "openai", "azure", "gemini"] = Field(description="the format of its requests")
+    base_url: Name | None = Field(
+        default=None, description="https address; http for this machine only; default of gemini: Google's"
+    )
     key: Annotated[str, AfterValidator(_parse_key_name)] | None = Field(
         default=None, description="name of the variable that holds its key; null: it needs none"
     )
@@ -50,9 +57,16 @@ class ProviderBlock(StrictModel):
         return self
 
     @model_validator(mode="after")
+    def _has_an_address(self) -> Self:
+        if self.api != "gemini" and self.base_url is None:
+            msg = f"api {self.api} needs a base_url"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
     def _limit_is_of_openai(self) -> Self:
-        if self.api == "anthropic" and "output_limit" in self.model_fields_set:
-            msg = "output_limit is for api openai and azure; Anthropic has one field"
+        if self.api in {"anthropic", "gemini"} and "output_limit" in self.model_fields_set:
+            msg = f"output_limit is for api openai and azure; {self.api} has one field"
             raise ValueError(msg)
         return self
 
@@ -65,14 +79,15 @@ class ProviderBlock(StrictModel):
 
     @property
     def wire(self) -> str:
-        """Whose format its requests have: ``anthropic`` or ``openai``."""
-        return "anthropic" if self.api == "anthropic" else "openai"
+        """Whose format its requests have, one of ``WIRES``."""
+        return self.api if self.api in WIRES else "openai"
 
     @property
     def address(self) -> str:
         """Where its endpoints lie; of Azure the deployment's address with the version of the API."""
+        base_url = self.base_url or _GEMINI_ADDRESS
         if self.api != "azure":
-            return self.base_url
-        parts = urlsplit(self.base_url)
+            return base_url
+        parts = urlsplit(base_url)
         path = f"{parts.path.rstrip('/')}/openai/deployments/{self.deployment}"
         return urlunsplit((parts.scheme, parts.netloc, path, urlencode({"api-version": self.api_version}), ""))

@@ -68,7 +68,7 @@ class ScenarioAccess:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Variables that point both providers' SDKs at the gateway."""
+        """Variables that point the providers' SDKs at the gateway."""
         return gateway_environment(self._url, self._token)
 
     @property
@@ -169,12 +169,19 @@ class ScenarioAccess:
 
 
 def gateway_environment(url: str, token: str) -> dict[str, str]:
-    """Variables that point both providers' SDKs at the gateway with a token for a key."""
+    """Variables that point the providers' SDKs at the gateway with a token for a key.
+
+    Google's SDK looks for ``GOOGLE_GEMINI_BASE_URL``, LiteLLM for ``GEMINI_API_BASE``; both take either key.
+    """
     return {
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_API_KEY": token,
         "OPENAI_BASE_URL": f"{url}/v1",
         "OPENAI_API_KEY": token,
+        "GOOGLE_GEMINI_BASE_URL": url,
+        "GEMINI_API_BASE": f"{url}/v1beta",
+        "GEMINI_API_KEY": token,
+        "GOOGLE_API_KEY": token,
     }
 
 

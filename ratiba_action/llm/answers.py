@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.endpoints import endpoint_named
+from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.request_inputs import VOLATILE, changed_inputs, request_inputs
 from ratiba_action.model.answer_origin import RecordingSource
@@ -228,8 +229,10 @@ def _changed(line: ModelRecording, request: ModelRequest, edited_prompts: Sequen
     return sentence, _VOLATILE if VOLATILE in difference else _CHANGED
 
 
-_ANSWERED_BY = {"messages": "message", "chat/completions": "chat.completion", "responses": "response"}
-"""What an answer of each endpoint calls itself. An embedding of another text says nothing."""
+_ANSWERED_BY = {
+    "messages": "message", "chat/completions": "chat.completion", "responses": "response", GENERATE_CONTENT: None,
+}  # fmt: skip
+"""What an answer of each endpoint calls itself; Gemini's does not. An embedding of another text says nothing."""
 
 
 def _identity(line: ModelRecording) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from ratiba_action.llm.anthropic_wire import AnthropicMessages
 from ratiba_action.llm.canonical_request import joined_text, last_text_of, lasting_fields, recorded_usage
 from ratiba_action.llm.endpoint import Endpoint, event
+from ratiba_action.llm.gemini_wire import GeminiContents
 from ratiba_action.llm.openai_chat import OpenAIChat, OpenAIEmbeddings, error_body, missing_field, text_blocks
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject
@@ -104,7 +105,10 @@ def _part_events(place: Mapping[str, Any], part: Mapping[str, Any]) -> Iterator[
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (AnthropicMessages(), OpenAIChat(), OpenAIResponses(), OpenAIEmbeddings())
-"""Each endpoint; its path is its name, with or without ``/v1`` before it."""
+"""Each endpoint whose path is its name, with or without ``/v1`` before it."""
+
+GEMINI: Endpoint = GeminiContents()
+"""The endpoint whose path holds the model."""
 
 
 def endpoint_named(name: str) -> Endpoint:
@@ -113,4 +117,4 @@ def endpoint_named(name: str) -> Endpoint:
     Raises:
         KeyError: there is none.
     """
-    return {endpoint.name: endpoint for endpoint in ENDPOINTS}[name]
+    return {endpoint.name: endpoint for endpoint in (*ENDPOINTS, GEMINI)}[name]

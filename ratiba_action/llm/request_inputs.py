@@ -7,6 +7,7 @@ from typing import Any
 
 from ratiba_action.llm.canonical_request import joined_text, plain_number
 from ratiba_action.llm.endpoints import endpoint_named
+from ratiba_action.llm.gemini_wire import messages_of
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.canonical import canonical_json, digest
 from ratiba_action.model.model_request import ModelRequest
@@ -22,7 +23,7 @@ _KEPT, _SHOWN, _BEFORE = 300, 120, 20
 """Characters of a tool's result that are kept, of a text that a message shows, and of those before what differs."""
 _MESSAGES = ("messages", "input")
 _SYSTEM_ROLES = frozenset({"system", "developer"})
-_NAMED_OTHERWISE = frozenset({*_MESSAGES, "model", "system", "instructions", "tools"})
+_NAMED_OTHERWISE = frozenset({*_MESSAGES, "model", "system", "systemInstruction", "instructions", "tools"})
 _VOLATILE = re.compile(
     r"""
     [0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}                # a UUID
@@ -75,7 +76,9 @@ def changed_inputs(line: ModelRecording, request: ModelRequest, edited_prompts: 
 
 
 def _canonical(request: ModelRequest) -> JsonObject:
-    body: JsonObject = plain_number(endpoint_named(request.endpoint).canonical(request.body))
+    body: dict[str, Any] = plain_number(endpoint_named(request.endpoint).canonical(request.body))
+    if "contents" in body:  # Gemini's
+        return {**body.pop("generationConfig", {}), "messages": messages_of(body.pop("contents")), **body}
     return body
 
 

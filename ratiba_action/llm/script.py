@@ -15,7 +15,8 @@ class Step:
     """One answer of a scripted model.
 
     Args:
-        provider: ``anthropic`` or ``openai``; a call to the other one is an error. None answers either.
+        provider: ``anthropic``, ``openai``, ``gemini`` or a name of ``providers``; a call to another one is an error.
+            None answers any.
         text: what it says.
         data: what it says, as a value that is sent as JSON; not together with ``text``.
         tools: the tools that it calls, in order.

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from ratiba_action.errors import RecordingError
+from ratiba_action.llm.endpoints import endpoint_named
+from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.request_inputs import request_inputs
 from ratiba_action.llm.script import Step, estimated_usage
@@ -130,10 +132,28 @@ def anthropic_message(step: Step, model: str, seed: str, usage: Usage) -> JsonOb
     }
 
 
-_BUILDERS: Mapping[tuple[str, str], Callable[[Step, str, str, Usage], JsonObject]] = {
-    ("anthropic", "messages"): anthropic_message,
-    ("openai", "chat/completions"): chat_completion,
-    ("openai", "responses"): response,
+def generated_content(step: Step, model: str, seed: str, usage: Usage) -> JsonObject:
+    """The whole body of an answer in Gemini's format; see ``anthropic_message`` for the arguments."""
+    text, prompt_tokens = step.spoken(), usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    parts: list[JsonObject] = [{"text": text}] if text else []
+    for number, call in enumerate(step.tools):
+        identity = f"call_{digest([seed, number])[:24]}"
+        parts.append({"functionCall": {"id": identity, "name": call.name, "args": dict(call.args)}})
+    counts = {"promptTokenCount": prompt_tokens, "candidatesTokenCount": usage.output_tokens}
+    cached = {"cachedContentTokenCount": usage.cache_read_tokens} if usage.cache_read_tokens else {}
+    return {
+        "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {**counts, **cached, "totalTokenCount": prompt_tokens + usage.output_tokens},
+        "modelVersion": model,
+        "responseId": digest(seed)[:24],
+    }
+
+
+_BUILDERS: Mapping[str, Callable[[Step, str, str, Usage], JsonObject]] = {
+    "messages": anthropic_message,
+    "chat/completions": chat_completion,
+    "responses": response,
+    GENERATE_CONTENT: generated_content,
 }
 
 
@@ -193,12 +213,12 @@ def scripted_answer(steps: Sequence[Step], request: ModelRequest) -> ModelAnswer
     if request.position >= len(steps):
         raise RecordingError(f"The script has no answer to {place}: it has {len(steps)} steps.", "Add a step.")
     step = steps[request.position]
-    if step.provider not in {None, request.provider}:
+    if step.provider not in {None, request.provider, endpoint_named(request.endpoint).provider}:
         raise RecordingError(
             f"The script answers {place} for {step.provider!r}, and {request.provider!r} was asked.",
             "Give the step the provider that the system asks.",
         )
-    builder = _BUILDERS.get((request.provider, request.endpoint))
+    builder = _BUILDERS.get(request.endpoint)
     if builder is None:
         raise RecordingError(f"The endpoint {request.endpoint!r} cannot be scripted.", "Record it from the provider.")
     usage = step.usage or estimated_usage(step, dict(request.body))

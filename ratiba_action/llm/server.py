@@ -1,4 +1,4 @@
-"""The gateway: speaks both providers' wire formats, and lets a scenario in by its own token.
+"""The gateway: speaks the providers' wire formats, and lets a scenario in by its own token.
 
 Importing this module loads aiohttp; the composition root imports it when a run starts.
 """
@@ -24,7 +24,8 @@ from ratiba_action.llm.access import ScenarioAccess, ignore
 from ratiba_action.llm.answers import StaleRecordingError
 from ratiba_action.llm.canonical_request import prompt_digest, request_key
 from ratiba_action.llm.endpoint import Endpoint
-from ratiba_action.llm.endpoints import ENDPOINTS
+from ratiba_action.llm.endpoints import ENDPOINTS, GEMINI
+from ratiba_action.llm.gemini_wire import chunks, received_body
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.plan import HEAD
@@ -44,13 +45,15 @@ _WAYS_OUT = (
         f"Bedrock's signed requests cannot be forwarded: call its endpoint in OpenAI's format, {_REPORTED}.",
     ),
     (
-        re.compile(r"/v1\w*/models/[^/]+:(?:stream)?[gG]enerateContent"),
-        f"Gemini's own format is not served: call its endpoint in OpenAI's format, {_REPORTED}.",
+        re.compile(r"(?:/v1\w*)?/models/[^/]+:\w+"),
+        f"Have the system leave this method out when it is evaluated, {_REPORTED}.",
     ),
 )
 """What to do instead of a request in a format that the gateway does not speak."""
 _AZURE = "/openai/deployments/{deployment}"
 """Where Azure's SDK looks for OpenAI's endpoints below a resource's address."""
+_GEMINI = "/models/{model:[^/:]+}:{method:generateContent|streamGenerateContent}"
+_GEMINI_PREFIXES = ("", "/v1", "/v1beta", "/v1alpha")
 _BAD_REQUEST, _FORBIDDEN, _SERVER_ERROR, _BAD_GATEWAY = 400, 403, 500, 502
 _ERRORS = range(400, 600)
 
@@ -116,6 +119,8 @@ class Gateway:
                 application.router.add_post(f"{prefix}/{endpoint.name}", self._handler(endpoint))
             if endpoint.provider == "openai":
                 application.router.add_post(f"{_AZURE}/{endpoint.name}", self._handler(endpoint))
+        for prefix in _GEMINI_PREFIXES:
+            application.router.add_post(f"{prefix}{_GEMINI}", self._handler(GEMINI))
         application.router.add_route("*", "/{path:.*}", self._refuse_path)
         self._runner = web.AppRunner(
             application,
@@ -182,6 +187,8 @@ class Gateway:
             with access.answering():
                 answer = await self._answer(endpoint, body, access)
             events = _events(endpoint, body, answer.body, access) if body.get("stream") is True else None
+            if events is not None and endpoint is GEMINI and request.query.get("alt") != "sse":
+                return web.json_response(list(chunks(answer.body)), headers=_HEADERS)
         except _RefusedError as refused:
             access.note(refused.problem)
             return _refusal(endpoint, refused.status, str(refused))
@@ -196,7 +203,8 @@ class Gateway:
 
     def _admit(self, request: web.Request) -> ScenarioAccess | None:
         scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
-        offered = [request.headers.get(name, "") for name in ("x-api-key", "api-key")]
+        offered = [request.headers.get(name, "") for name in ("x-api-key", "api-key", "x-goog-api-key")]
+        offered += [request.query.get("key", "")]
         offered += [bearer.strip() if scheme.lower() == "bearer" else ""]
         # Every token is compared, so that the time taken says nothing about which one came close.
         admitted = [access for access in self._accesses for credential in offered if access.admits(credential)]
@@ -211,6 +219,8 @@ class Gateway:
             raise _RefusedError(400, "The request's body is not JSON in UTF-8.") from None
         if not isinstance(body, dict):
             raise _RefusedError(400, "The request's body is not a JSON object.")
+        if endpoint is GEMINI:
+            body = dict(_gemini_body(body, request))
         flaw = endpoint.flaw(body)
         if flaw is not None:
             raise _RefusedError(400, flaw)
@@ -251,7 +261,9 @@ class Gateway:
 
     async def _refuse_path(self, request: web.Request) -> web.StreamResponse:
         endpoint = ENDPOINTS[0] if "anthropic-version" in request.headers else ENDPOINTS[1]
-        served = ", ".join(f"POST /v1/{each.name}" for each in ENDPOINTS)
+        endpoint = GEMINI if "x-goog-api-key" in request.headers else endpoint
+        paths = [*(f"/v1/{each.name}" for each in ENDPOINTS), f"/v1beta/models/MODEL:{GEMINI.name}"]
+        served = ", ".join(f"POST {path}" for path in paths)
         message = f"The gateway does not serve {request.method} {request.path!r}: only {served}."
         remedy = next((remedy for path, remedy in _WAYS_OUT if path.fullmatch(request.path)), _OTHER_PATH)
         access = self._admit(request)
@@ -278,6 +290,15 @@ def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess, pr
         body=body,
         arm=access.arm,
     )
+
+
+def _gemini_body(body: JsonObject, request: web.Request) -> JsonObject:
+    model, method = request.match_info["model"], request.match_info["method"]
+    try:
+        return received_body(body, model, stream=method == "streamGenerateContent")
+    except (ValueError, RecursionError) as error:
+        wrong = str(error) if isinstance(error, ValueError) else "The request's body is nested too deeply."
+        raise _RefusedError(400, wrong) from None
 
 
 def _status(problem: RatibaError) -> int:

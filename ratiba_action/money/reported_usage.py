@@ -176,10 +176,16 @@ def reported_usage(endpoint: str, answer: JsonObject) -> Usage:
         ValueError: it reports no usage, leaves a count out, a count is not a whole number from 0 to 1000000000, or
             there is no input at all.
     """
-    usage = answer.get("usage")
+    usage = answer.get("usageMetadata" if endpoint == "generateContent" else "usage")
     if not isinstance(usage, Mapping):
         raise ValueError("it reports no usage")  # noqa: TRY004 - the answer, not an argument, is at fault
-    tokens = _anthropic(usage) if endpoint == "messages" else _openai(usage, _OPENAI[endpoint])
+    match endpoint:
+        case "messages":
+            tokens = _anthropic(usage)
+        case "generateContent":
+            tokens = _gemini(usage)
+        case _:
+            tokens = _openai(usage, _OPENAI[endpoint])
     if tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_tokens == 0:
         raise ValueError("its usage has no input tokens")
     return tokens
@@ -213,6 +219,23 @@ def _openai(usage: Mapping[str, Any], names: _OpenAINames) -> Usage:
         raise ValueError(f"usage.{names.asked} is less than its cached tokens")
     answered = _required(usage, names.answered) if names.answered is not None else 0
     return Usage(fresh, answered, cache_read_tokens=cached, cache_write_tokens=written)
+
+
+def _gemini(usage: Mapping[str, Any]) -> Usage:
+    """Gemini leaves out counts of 0, and bills thoughts as output.
+
+    The total is the oracle: a count that a later model adds beside candidates and thoughts is in it.
+    https://ai.google.dev/api/generate-content#UsageMetadata
+    """
+    prompt, cached = _required(usage, "promptTokenCount"), _count(usage, "cachedContentTokenCount")
+    asked = prompt + _count(usage, "toolUsePromptTokenCount")
+    rest = _required(usage, "totalTokenCount") - asked
+    if prompt < cached:
+        raise ValueError("usage.promptTokenCount is less than its cached tokens")
+    if rest < 0:
+        raise ValueError("usage.totalTokenCount is less than its input tokens")
+    answered = max(rest, _count(usage, "candidatesTokenCount") + _count(usage, "thoughtsTokenCount"))
+    return Usage(asked - cached, answered, cache_read_tokens=cached)
 
 
 def _required(usage: Mapping[str, Any], name: str) -> int:

@@ -231,6 +231,7 @@ def _usage_of(line: ModelRecording) -> Usage:
     by_object: Mapping[str, str] = {"response": "responses", "list": "embeddings", "message": "messages"}
     kind = line.response.get("object") or line.response.get("type") or ""
     name = by_object.get(str(kind), "messages" if line.provider == "anthropic" else "chat/completions")
+    name = "generateContent" if "usageMetadata" in line.response else name
     try:
         return endpoint_named(name).usage(line.response)
     except RecordingError:

@@ -153,7 +153,7 @@ class TurnBlock(StrictModel):
 class StepBlock(StrictModel):
     """One answer of the mocked model: text or data, tool calls, or text with tool calls."""
 
-    provider: Literal["anthropic", "openai"] | None = Field(
+    provider: Literal["anthropic", "openai", "gemini"] | None = Field(
         default=None, description="default: the provider that is called"
     )
     text: Text | None = None

@@ -38,7 +38,9 @@ def test_azure_lies_at_its_deployment() -> None:
     ("block", "problem"),
     [
         ("{api: openai}", "base_url"),
-        ("{api: gemini, base_url: https://x.example}", "'gemini' is not allowed"),
+        ("{api: google, base_url: https://x.example}", "'google' is not allowed"),
+        ("{api: gemini, output_limit: max_tokens}", "output_limit is for api openai and azure; gemini has one field"),
+        ("{api: gemini, deployment: d}", "deployment are for api azure; this is gemini"),
         ("{api: openai, base_url: https://x.example, key: groq}", "'groq' is not the name of a variable"),
         ("{api: openai, base_url: https://x.example, key: RATIBA_SEAL_KEY}", "is not the name of a variable"),
         ("{api: openai, base_url: https://x.example, key: GITHUB_TOKEN}", "is not the name of a variable"),
@@ -52,6 +54,22 @@ def test_a_block_that_cannot_be_used_is_told_with_its_line(block: str, problem: 
     told = problems_of(f"  own: {block}\n")
     assert problem in told
     assert told.startswith("ratiba.yml:3:")
+
+
+def test_gemini_has_an_address_and_answers_its_own_format_by_its_name() -> None:
+    configuration = read(
+        "  gemini: {api: gemini, key: GEMINI_API_KEY}\n  vertex: {api: gemini, base_url: https://x.example}\n"
+    )
+    assert configuration.providers["gemini"].address == "https://generativelanguage.googleapis.com"
+    assert configuration.providers["vertex"].address == "https://x.example"
+    assert configuration.wire_of("vertex") == configuration.wire_of("gemini") == "gemini"
+    assert configuration.gateway_routes == {}
+    assert read("  own: {api: gemini, gateway: true}\n").gateway_routes == {"gemini": "own"}
+
+
+def test_the_name_of_geminis_format_is_no_other_formats() -> None:
+    problem = problems_of(f"  gemini: {OWN}\n")
+    assert "gemini is the name of api: gemini, and this is openai; use another name" in problem
 
 
 def test_a_name_that_is_built_in_or_no_name_is_refused() -> None:

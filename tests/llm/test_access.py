@@ -146,8 +146,8 @@ async def test_what_is_not_served_is_a_404_that_lists_what_is(
     [
         ("/model/anthropic.claude-sonnet-4-v1%3A0/converse", "Bedrock's signed requests cannot be forwarded"),
         ("/model/arn%3Aaws%3Abedrock%3A1%2Fours/invoke-with-response-stream", "Bedrock's signed requests"),
-        ("/v1beta/models/gemini-2.5-flash:generateContent", "Gemini's own format is not served"),
-        ("/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "Gemini's own format is not served"),
+        ("/v1beta/models/gemini-2.5-flash:countTokens", "Have the system leave this method out"),
+        ("/v1beta/models/gemini-embedding-001:batchEmbedContents", "Have the system leave this method out"),
         ("/v1/files", "Call the models through these."),
     ],
 )

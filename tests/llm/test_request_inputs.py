@@ -1,6 +1,7 @@
 """Which input of a model call changed since it was recorded, in the words of whoever changed it."""
 
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,19 @@ def chat(result: str = SHIPPED, **changes: Any) -> ModelRequest:
         {"role": "tool", "tool_call_id": "call_1", "content": result},
     ]
     return request("openai", "chat/completions", {"max_tokens": 300, "messages": messages, **changes})
+
+
+def gemini(result: str = SHIPPED, **changes: Any) -> ModelRequest:
+    called = {"functionCall": {"id": "call_1", "name": "order_status", "args": {"order": "A-1001"}}}
+    given = {"functionResponse": {"id": "call_1", "name": "order_status", "response": json.loads(result)}}
+    contents = [
+        {"role": "user", "parts": [{"text": "Where is A-1001?"}]},
+        {"role": "model", "parts": [called]},
+        {"role": "user", "parts": [given]},
+    ]
+    generation = {"maxOutputTokens": 300, **changes.pop("generationConfig", {})}
+    body = {"systemInstruction": {"parts": [{"text": PROMPT}]}, "contents": contents, "generationConfig": generation}
+    return request("gemini", "generateContent", {**body, **changes})
 
 
 def responses(result: str = SHIPPED, **changes: Any) -> ModelRequest:
@@ -78,7 +92,14 @@ def test_the_result_of_a_tool_is_shown_as_it_was_and_as_it_is(endpoint: Any) -> 
     assert changed(endpoint(), endpoint(LOST)) == (told,)
 
 
-@pytest.mark.parametrize("endpoint", [anthropic, chat, responses])
+def test_the_result_of_a_function_of_gemini_is_shown_too_and_a_parameter_by_its_own_name() -> None:
+    told = 'the result of the tool order_status changed ({"status":"shipped"} → {"error":"not found"})'
+    assert changed(gemini(), gemini(LOST)) == (told,)
+    (parameter,) = changed(gemini(), gemini(generationConfig={"temperature": 0.5}))
+    assert parameter == "the parameter temperature changed (none → 0.5)"
+
+
+@pytest.mark.parametrize("endpoint", [anthropic, chat, responses, gemini])
 def test_the_same_request_has_no_changed_input(endpoint: Any) -> None:
     assert changed(endpoint(), endpoint()) == ()
 

@@ -16,11 +16,17 @@ from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import ModelRates
 from tests.support.model_servers import ModelServer, Script
 from tests.support.reservations import MemoryReservations
-from tests.support.sdk_talk import EMBEDDER, GPT, HAIKU
+from tests.support.sdk_talk import EMBEDDER, GEMINI, GPT, HAIKU
 
 KEY = "sk-live-9f8e7d6c5b4a"
 RATES = ModelRates(Decimal(3), Decimal(15), Decimal("0.3"), Decimal("3.75"))
-MODELS = {"messages": HAIKU, "chat/completions": GPT, "responses": GPT, "embeddings": EMBEDDER}
+MODELS = {
+    "messages": HAIKU,
+    "chat/completions": GPT,
+    "responses": GPT,
+    "embeddings": EMBEDDER,
+    "generateContent": GEMINI,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ async def live_calls(
 
     reservations = MemoryReservations(cap)
     async with ModelServer(script, KEY, other=RATES) as server:
-        routes = (ProviderRoute("anthropic", KEY, server.url), ProviderRoute("openai", KEY, f"{server.url}/v1"))
+        routes = routes_to(server.url)
         async with ProviderClient(routes, {}, Timeouts(10.0, total_seconds), answer_limit) as client:
             calls = MeteredCalls(
                 client,
@@ -75,6 +81,12 @@ async def live_calls(
             yield LiveRig(server, reservations, client, calls, pauses)
 
 
+def routes_to(url: str) -> tuple[ProviderRoute, ...]:
+    """The way to a stand-in for each provider."""
+    addresses = {"anthropic": url, "openai": f"{url}/v1", "gemini": url}
+    return tuple(ProviderRoute(name, KEY, address) for name, address in addresses.items())
+
+
 def paid_request(endpoint: str = "messages", ordinal: int = 0, **changes: Any) -> PaidRequest:
     """A small request of the system under test.
 
@@ -86,8 +98,10 @@ def paid_request(endpoint: str = "messages", ordinal: int = 0, **changes: Any) -
     body: dict[str, Any] = {"model": MODELS[endpoint]}
     if endpoint in {"messages", "chat/completions"}:
         body["messages"] = [{"role": "user", "content": "Habari"}]
+    elif endpoint == "generateContent":
+        body["contents"] = [{"role": "user", "parts": [{"text": "Habari"}]}]
     else:
         body["input"] = "Habari"
     body.update(changes)
-    provider = "anthropic" if endpoint == "messages" else "openai"
+    provider = {"messages": "anthropic", "generateContent": "gemini"}.get(endpoint, "openai")
     return PaidRequest(Party.SYSTEM, "spa", 0, provider, endpoint, body["model"], "k" * 64, ordinal, body)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.script import Step
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
@@ -20,7 +21,7 @@ _JSON = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request as it arrived; names of headers in small letters."""
+    """A request as it arrived; names of headers in small letters. Gemini's model, in the path, is in the body too."""
 
     path: str
     headers: Mapping[str, str] = field(repr=False)
@@ -32,7 +33,7 @@ Script = Sequence[Served] | Callable[[Received], Served]
 
 
 class ModelServer:
-    """Both providers on one port, not streaming; an async context manager.
+    """The providers on one port, not streaming; an async context manager.
 
     Args:
         script: what is answered.
@@ -75,12 +76,15 @@ class ModelServer:
 
     async def _handle(self, request: HttpRequest) -> HttpAnswer:
         path = request.path.partition("?")[0]
-        endpoint = next((name for name in ENDPOINTS if path.endswith(f"/{name}")), None)
+        endpoint = next((name for name in ENDPOINTS if path.endswith((f"/{name}", f":{name}"))), None)
         if endpoint is None or request.method != "POST":
             return HttpAnswer(http_answer(404, b'{"error": {"message": "no such path"}}', _JSON))
         if self._key not in _credentials(request.headers):
             return HttpAnswer(_failure(endpoint, Failure(401, "invalid x-api-key")))
-        received = Received(request.path, request.headers, json.loads(request.content))
+        body = json.loads(request.content)
+        if endpoint == GENERATE_CONTENT:
+            body["model"] = path.rpartition("/")[2].partition(":")[0]
+        received = Received(request.path, request.headers, body)
         wrong = flaw(endpoint, received.headers, received.body)
         if wrong is not None:
             return HttpAnswer(_failure(endpoint, Failure(400, wrong)))
@@ -133,7 +137,7 @@ def _in_order(script: Sequence[Served]) -> Callable[[Received], Served]:
 
 def _credentials(headers: Mapping[str, str]) -> set[str]:
     bearer = headers.get("authorization", "").removeprefix("Bearer ")
-    return {headers.get("x-api-key", ""), headers.get("api-key", ""), bearer}
+    return {bearer, *(headers.get(name, "") for name in ("x-api-key", "api-key", "x-goog-api-key"))}
 
 
 def _failure(endpoint: str, failure: Failure) -> bytes:

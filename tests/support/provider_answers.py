@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ratiba_action.llm.script import Step, estimated_usage
-from ratiba_action.llm.scripted_answers import anthropic_message, chat_completion, response
+from ratiba_action.llm.scripted_answers import anthropic_message, chat_completion, generated_content, response
 from ratiba_action.model.conversation import Usage
 from tests.support.provider_faults import Failure
 
-ENDPOINTS = ("messages", "chat/completions", "responses", "embeddings")
-_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+ENDPOINTS = ("messages", "chat/completions", "responses", "embeddings", "generateContent")
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+_GEMINI_FIELDS = {"model", "contents", "systemInstruction", "generationConfig", "tools", "toolConfig", "safetySettings"}
 _RATE_LIMITED, _OVERLOADED, _SERVER_ERROR = 429, 529, 500
 
 
@@ -25,8 +26,8 @@ def answer_body(endpoint: str, step: Step, asked: Mapping[str, Any], seed: str, 
     """
     if endpoint == "embeddings":
         return _embeddings(asked, usage)
-    builder = {"messages": anthropic_message, "chat/completions": chat_completion, "responses": response}[endpoint]
-    return dict(builder(step, asked["model"], seed, usage))
+    builders = {"messages": anthropic_message, "chat/completions": chat_completion, "responses": response}
+    return dict(builders.get(endpoint, generated_content)(step, asked["model"], seed, usage))
 
 
 def spent_tokens(endpoint: str, step: Step, asked: Mapping[str, Any]) -> Usage:
@@ -34,7 +35,10 @@ def spent_tokens(endpoint: str, step: Step, asked: Mapping[str, Any]) -> Usage:
     usage = step.usage or estimated_usage(step, dict(asked))
     if endpoint == "embeddings":
         return Usage(usage.input_tokens)
-    limits = [asked[name] for name in _LIMITS if asked.get(name) is not None]
+    if endpoint == "generateContent":  # which bills nothing for what it writes to its cache
+        usage = Usage(usage.input_tokens + usage.cache_write_tokens, usage.output_tokens, usage.cache_read_tokens)
+    given = {**asked.get("generationConfig", {}), **asked}
+    limits = [given[name] for name in _LIMITS if given.get(name) is not None]
     if step.usage is not None or not limits:
         return usage
     return Usage(usage.input_tokens, min(usage.output_tokens, *limits))
@@ -46,6 +50,9 @@ def flaw(endpoint: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> 
         return "model: Field required"
     if body.get("stream"):
         return "this stand-in does not stream"
+    if endpoint == "generateContent":
+        unknown = sorted({*body} - _GEMINI_FIELDS)
+        return f"Invalid JSON payload received. Unknown name {unknown[0]!r}" if unknown else None
     if endpoint != "messages":
         return None
     if "anthropic-version" not in headers:
@@ -61,6 +68,10 @@ def error_body(endpoint: str, failure: Failure) -> dict[str, Any]:
             "type": "error",
             "error": {"type": kinds.get(failure.status, "api_error"), "message": failure.message},
         }
+    if endpoint == "generateContent":
+        statuses = {_RATE_LIMITED: "RESOURCE_EXHAUSTED", _SERVER_ERROR: "INTERNAL"}
+        status = statuses.get(failure.status, "INVALID_ARGUMENT")
+        return {"error": {"code": failure.status, "message": failure.message, "status": status}}
     kind = "server_error" if failure.status >= _SERVER_ERROR else "invalid_request_error"
     return {"error": {"message": failure.message, "type": kind, "param": None, "code": failure.code}}
 

@@ -10,7 +10,9 @@ from ratiba_action.model.conversation import Usage
 from ratiba_action.money.pricing import ModelRates
 
 _OF_THE_SYSTEM = ("custom", "function", "bash_20250124", "memory_20250818", "text_editor_20250728")
-_FEES = ("web_search_options", "mcp_servers", "container", "background", "prediction", "audio")
+_FEES = ("web_search_options", "mcp_servers", "container", "background", "prediction", "audio", "cachedContent")
+_ONE_TARIFF = ("embeddings", "generateContent")
+_OF_GOOGLE = ("googleSearch", "codeExecution", "urlContext", "googleMaps")
 _BILLED_APART = {"search", "research", "audio", "image", "computer", "realtime", "transcribe", "tts"}
 
 
@@ -46,7 +48,7 @@ class Bill:
         """Charge for an answer.
 
         Args:
-            endpoint: that was asked; embeddings have one tariff.
+            endpoint: that was asked; an account has one tariff of embeddings and of Gemini unless a request says so.
             asked: the request's body, as it arrived.
             usage: the tokens of the answer.
         """
@@ -54,7 +56,7 @@ class Bill:
         rates = self.rates.get(model, self.other)
         usd = Fraction(0)
         if rates is not None:
-            usd = _price(rates, usage) * _tariff(asked, self.priority and endpoint != "embeddings") + _beside_tokens(
+            usd = _price(rates, usage) * _tariff(asked, self.priority and endpoint not in _ONE_TARIFF) + _beside_tokens(
                 asked
             )
             if "'ttl': '1h'" in str(asked):
@@ -65,11 +67,13 @@ class Bill:
 
 def _tariff(asked: Mapping[str, Any], priority: bool) -> Fraction:  # noqa: FBT001 - as the account has it
     """How many times the list price."""
-    tier = asked.get("service_tier")
+    tier = asked.get("service_tier") or asked.get("serviceTier")
     first = tier == "priority" or (priority and tier in (None, "auto"))
     fast = asked.get("speed") == "fast"
     near = asked.get("inference_geo") not in (None, "global")
-    spoken = "audio" in (asked.get("modalities") or ())
+    generation = asked.get("generationConfig")
+    modalities = generation.get("responseModalities") if isinstance(generation, Mapping) else ()
+    spoken = "audio" in (asked.get("modalities") or ()) or "AUDIO" in (modalities or ())
     return Fraction(5 if first else 1) * (6 if fast else 1) * (2 if near else 1) * (8 if spoken else 1)
 
 
@@ -79,6 +83,7 @@ def _beside_tokens(asked: Mapping[str, Any]) -> Fraction:
     listed = list(tools.values()) if isinstance(tools, Mapping) else list(tools)
     kinds = [one.get("type", "custom") if isinstance(one, Mapping) else one for one in listed]
     hosted = [kind for kind in kinds if kind not in _OF_THE_SYSTEM]
+    hosted += [name for tool in listed if isinstance(tool, Mapping) for name in tool if name in _OF_GOOGLE]
     fields = [name for name in _FEES if asked.get(name)]
     words = set(re.split(r"[^a-z]+", asked["model"]))
     return Fraction(len(hosted) + len(fields) + len(words & _BILLED_APART))

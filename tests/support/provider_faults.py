@@ -79,7 +79,7 @@ Served = Whole | Cut | Stalled | Drip
 
 def without_usage(body: Body) -> Body:
     """The answer without its ``usage``."""
-    return {name: value for name, value in body.items() if name != "usage"}
+    return {name: value for name, value in body.items() if name not in {"usage", "usageMetadata"}}
 
 
 def truncated(body: Body) -> Body:
@@ -88,6 +88,8 @@ def truncated(body: Body) -> Body:
         return {**body, "stop_reason": "max_tokens"}
     if body.get("object") == "response":
         return {**body, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    if "candidates" in body:
+        return {**body, "candidates": [{**each, "finishReason": "MAX_TOKENS"} for each in body["candidates"]]}
     return {**body, "choices": [{**choice, "finish_reason": "length"} for choice in body["choices"]]}
 
 
@@ -99,5 +101,7 @@ def declined(body: Body) -> Body:
     if body.get("object") == "response":
         part = {"type": "refusal", "refusal": words}
         return {**body, "output": [{**item, "content": [part]} for item in body["output"]]}
+    if "candidates" in body:
+        return {**body, "candidates": [], "promptFeedback": {"blockReason": "SAFETY"}}
     message = {"role": "assistant", "content": None, "refusal": words}
     return {**body, "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}]}

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
+from ratiba_action.llm.providers.gemini_bounds import gemini_contents
 from ratiba_action.model.model_request import PaidRequest
 from ratiba_action.model.values import JsonObject
 from ratiba_action.util.words import stream_safe
@@ -92,6 +94,9 @@ def contents(endpoint: str, body: JsonObject) -> Contents:
         endpoint: as ``PaidRequest`` names it.
         body: the request.
     """
+    if endpoint == GENERATE_CONTENT:
+        pictures, unbounded = gemini_contents(body)
+        return Contents(pictures, 0, unbounded)
     problems = [*_wrong_fields(endpoint, body), *_wrong_tools(endpoint, body)]
     images = thoughts = 0
     for block in _blocks(body):
@@ -201,6 +206,7 @@ _LIMIT_FIELDS = {
     "chat/completions": ("max_completion_tokens", "max_tokens"),
     "responses": ("max_output_tokens",),
     "embeddings": (),
+    GENERATE_CONTENT: ("maxOutputTokens",),
 }
 """What the output limit is called; the first name is the one that is added."""
 
@@ -208,7 +214,9 @@ _EVERY_CALL_TOKENS = 256
 _TOOLS_TOKENS = 2_048
 """Of the instructions that providers put before tools and schemas; the largest that is documented is below 900."""
 
-_IMAGE_TOKENS = {"messages": 8_000, "chat/completions": 60_000, "responses": 60_000, "embeddings": 60_000}
+_IMAGE_TOKENS = {
+    "messages": 8_000, "chat/completions": 60_000, "responses": 60_000, "embeddings": 60_000, GENERATE_CONTENT: 60_000,
+}  # fmt: skip
 """Of one image of any size: a few bytes of it may unfold to the largest that the provider does not scale down."""
 
 _MOST_CHOICES = 128
@@ -289,18 +297,23 @@ def _output_tokens(endpoint: str, body: dict[str, Any], limits: OutputLimits, pr
     names = _LIMIT_FIELDS[endpoint]
     if not names:
         return 0
-    requested: list[int] = [body[name] for name in names if body.get(name) is not None]
+    holder, several = body, "n"
+    if endpoint == GENERATE_CONTENT:
+        given = body.get("generationConfig")
+        holder, several = dict(given) if isinstance(given, Mapping) else {}, "candidateCount"
+        body["generationConfig"] = holder
+    requested: list[int] = [holder[name] for name in names if holder.get(name) is not None]
     if not requested:
-        body[names[0]] = limits.default
+        holder[names[0]] = limits.default
         requested = [limits.default]
-    choices = body.get("n") if body.get("n") is not None else 1
+    choices = holder.get(several) if holder.get(several) is not None else 1
     if not all(_is_count(limit, limits.ceiling) for limit in requested):
         problems.append(
             f"{names[0]} is not a whole number from 1 to {limits.ceiling}, the configuration's models.max_output_tokens"
         )
         return 0
     if not _is_count(choices, _MOST_CHOICES):
-        problems.append(f"n is not a whole number from 1 to {_MOST_CHOICES}")
+        problems.append(f"{several} is not a whole number from 1 to {_MOST_CHOICES}")
         return 0
     return max(requested) * int(choices or 1)
 
@@ -316,5 +329,5 @@ def _text_tokens(body: JsonObject) -> int:
         # Tokenizers may normalise first, which can make one character of three bytes eighteen.
         size = max(size, len(unicodedata.normalize("NFKC", stream_safe(text)).encode("utf-8", "surrogatepass")))
     instructed = any(body.get(name) for name in ("tools", "functions", "response_format", "output_config", "text"))
-    instructed = instructed or bool(body.get("output_format"))
+    instructed = instructed or bool(body.get("output_format") or body.get("generationConfig"))
     return size + _EVERY_CALL_TOKENS + (_TOOLS_TOKENS if instructed else 0)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qs, quote, urlsplit, urlunsplit
 
 import aiohttp
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.providers.answers import READ_HEADERS, NotSent, Outcome, Unknown, read_answer
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.masking import mask_secrets
@@ -26,6 +27,7 @@ DEFAULT_BASE_URLS = {"anthropic": "https://api.anthropic.com", "openai": "https:
 _ANTHROPIC_VERSION = "2023-06-01"
 _OUTPUT_LIMIT = "max_completion_tokens"
 _KEY = re.compile(r"[!-~]+")
+_VERSION = re.compile(r"/v\d\w*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class ProviderRoute:
         key: the real API key; never shown. Empty for a provider with an address of its own that needs none.
         base_url: another address than the provider's own. With ``?api-version=…`` it is spoken to as Azure wants it:
             the query goes along, the key in a header ``api-key``.
-        wire: whose format requests have, ``anthropic`` or ``openai``; empty for the provider's own.
+        wire: whose format requests have, ``anthropic``, ``openai`` or ``gemini``; empty for the provider's own.
         output_limit: the field that limits the answer of a chat completion.
 
     Raises:
@@ -59,12 +61,15 @@ class ProviderRoute:
                 "Give the key alone.",
             )
 
-    def address(self, endpoint: str) -> str:
-        """The URL of an endpoint such as ``messages`` or ``chat/completions``."""
+    def address(self, endpoint: str, model: str = "") -> str:
+        """The URL of an endpoint such as ``messages`` or ``chat/completions``; Gemini's holds the model too."""
         parts = _checked(self.base_url or DEFAULT_BASE_URLS[self.provider], self.provider)
         path = parts.path.rstrip("/")
         if (self.wire or self.provider) == "anthropic" and not path.endswith("/v1"):
             path += "/v1"
+        if endpoint == GENERATE_CONTENT:
+            path += "" if _VERSION.search(path) else "/v1beta"
+            endpoint = f"models/{quote(model, safe='')}:{endpoint}"
         return urlunsplit((parts.scheme, parts.netloc, f"{path}/{endpoint}", parts.query, ""))
 
     def headers(self) -> dict[str, str]:
@@ -73,6 +78,8 @@ class ProviderRoute:
             return {"anthropic-version": _ANTHROPIC_VERSION} | ({"x-api-key": self.key} if self.key else {})
         if not self.key:
             return {}
+        if (self.wire or self.provider) == "gemini":
+            return {"x-goog-api-key": self.key}
         if "api-version" in parse_qs(urlsplit(self.base_url).query):
             return {"api-key": self.key}
         return {"Authorization": f"Bearer {self.key}"}
@@ -101,6 +108,9 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost"
 
 
+_UNDECLARED_GEMINI = (
+    "Declare `providers: {gemini: {api: gemini, key: GEMINI_API_KEY}}` and set that variable, or run with llm: replay."
+)
 _ANSWER_LIMIT = 32 * 1024 * 1024
 _PIECE = 64 * 1024
 _NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
@@ -168,6 +178,8 @@ class ProviderClient:
                 f"A model of {provider!r} was asked for, and there is no key for it.",
                 f"Give the input {provider}-api-key (RATIBA_{provider.upper()}_API_KEY), or run with llm: replay."
                 if provider in DEFAULT_BASE_URLS
+                else _UNDECLARED_GEMINI
+                if provider == "gemini"
                 else f"Set the variable that providers.{provider}.key names, or run with llm: replay.",
             )
 
@@ -187,10 +199,13 @@ class ProviderClient:
             body = {**body, route.output_limit: body[_OUTPUT_LIMIT]}
             if route.output_limit != _OUTPUT_LIMIT:
                 del body[_OUTPUT_LIMIT]
+        model = str(body.get("model", ""))
+        if endpoint == GENERATE_CONTENT:
+            body = {name: value for name, value in body.items() if name != "model"}
         data = json.dumps(body).encode("ascii")
         try:
             async with self._session.post(
-                route.address(endpoint),
+                route.address(endpoint, model),
                 data=data,
                 headers=headers,
                 allow_redirects=False,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ratiba_action.errors import ProviderError
+from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.providers.answers import Answered, NotSent, Outcome, ProviderApi, Refused, Unknown
 from ratiba_action.llm.providers.bounds import BoundedRequest, OutputLimits, bounded
 from ratiba_action.model.conversation import JournaledAnswer, Reservation, Usage
@@ -76,6 +77,9 @@ def usage_and_cost(request: PaidRequest, answer: JsonObject, prices: Prices) -> 
         ConfigurationError: the model has no price.
     """
     usage = reported_usage(request.endpoint, answer)
+    if request.endpoint == GENERATE_CONTENT:
+        _refuse_other_gemini_tariffs(answer)
+        return usage, prices.price(request.model, request.provider, usage)
     _refuse_other_tariffs(answer)
     if long_cache_writes(answer):
         # The list has one price for a token that was written to a cache; for an hour's the dearest way is counted.
@@ -97,6 +101,27 @@ def _refuse_other_tariffs(answer: JsonObject) -> None:
     details = [value for name, value in usage.items() if str(name).endswith("_details") and isinstance(value, Mapping)]
     if any(each.get("audio_tokens") for each in details):
         raise ValueError("it holds sound, whose tokens cost more than those of text")
+
+
+_GEMINI_TRAFFIC = (None, "TRAFFIC_TYPE_UNSPECIFIED", "ON_DEMAND", "ON_DEMAND_FLEX")
+
+
+def _refuse_other_gemini_tariffs(answer: JsonObject) -> None:
+    usage = answer["usageMetadata"]
+    if usage.get("trafficType") not in _GEMINI_TRAFFIC:
+        raise ValueError(f"it was served as {str(usage['trafficType'])[:40]!r}, whose prices are not known")
+    candidates = _objects(answer.get("candidates"))
+    if usage.get("toolUsePromptTokenCount") or any(each.get("groundingMetadata") for each in candidates):
+        raise ValueError("the provider ran tools of its own, which are billed apart")
+    details = [each for name in usage if str(name).endswith("TokensDetails") for each in _objects(usage[name])]
+    if any(each.get("modality") in ("AUDIO", "VIDEO") for each in details):
+        raise ValueError("it holds sound, whose tokens cost more than those of text")
+    if any(each.get("modality") == "IMAGE" for each in _objects(usage.get("candidatesTokensDetails"))):
+        raise ValueError("it holds an image, whose tokens cost more than those of text")
+
+
+def _objects(items: Any) -> list[Mapping[str, Any]]:
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
 
 
 def _items(answer: JsonObject) -> list[Any]:

@@ -9,10 +9,12 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, R
 from ratiba_action.model.canonical import canonical_json, digest
 from ratiba_action.model.values import JsonObject
 
-_ENDS = ("stop_reason", "finish_reason")
-_NEW_EACH_TIME = frozenset(
-    {"created", "created_at", "completed_at", "id", "system_fingerprint", "service_tier", "usage"}
-)
+_ENDS = ("stop_reason", "finish_reason", "finishReason")
+_NEW_EACH_TIME = frozenset({
+    "completed_at", "created", "createTime", "created_at", "id", "responseId", "service_tier", "system_fingerprint",
+    "usage", "usageMetadata",
+})  # fmt: skip
+_COUNTS = ("usage", "usageMetadata")
 _DIGEST_DIGITS = 12
 
 
@@ -58,7 +60,7 @@ def _blocks(value: Any) -> Iterator[Mapping[str, Any]]:
         yield value
         if _tool(value) is None:
             for name, item in value.items():
-                if name != "usage":
+                if name not in _COUNTS:
                     yield from _blocks(item)
     elif isinstance(value, list):
         for item in value:
@@ -66,7 +68,7 @@ def _blocks(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _tool(block: Mapping[str, Any]) -> str | None:
-    for arguments in ("input", "arguments"):
+    for arguments in ("input", "arguments", "args"):
         if isinstance(block.get("name"), str) and arguments in block:
             written = block[arguments]
             return f"{block['name']}({written if isinstance(written, str) else canonical_json(written)})"

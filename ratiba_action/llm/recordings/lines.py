@@ -87,8 +87,9 @@ _OF_THE_WIRE = frozenset(
         *("call_id", "created", "created_at", "completed_at", "finish_reason", "id", "index", "item_id", "model"),
         *("object", "previous_response_id", "role", "service_tier", "status", "stop_reason", "system_fingerprint"),
         *("tool_call_id", "tool_use_id", "type", "usage"),
+        *("avgLogprobs", "createTime", "finishReason", "modelVersion", "responseId", "usageMetadata"),
         # Of no meaning to a reader.
-        *("data", "embedding", "encrypted_content", "logprobs", "signature"),
+        *("data", "embedding", "encrypted_content", "logprobs", "logprobsResult", "signature", "thoughtSignature"),
         # What the request said, repeated: prompts and tools lie in the repository.
         *("instructions", "prompt", "tools"),
     }

@@ -77,7 +77,7 @@ class JudgeModel:
         provider: ``anthropic``, ``openai``, or a name of the configuration's ``providers``.
         name: as the provider calls it.
         answer_tokens: the most that one answer may hold.
-        wire: whose format the request has, ``anthropic`` or ``openai``; empty for the provider's own.
+        wire: whose format the request has, ``anthropic``, ``openai`` or ``gemini``; empty for the provider's own.
     """
 
     provider: str
@@ -87,7 +87,7 @@ class JudgeModel:
 
     @property
     def format(self) -> str:
-        """Whose format the request has: ``anthropic`` or ``openai``."""
+        """Whose format the request has: ``anthropic``, ``openai`` or ``gemini``."""
         return self.wire or self.provider
 
 

@@ -8,20 +8,22 @@ from ratiba_action.model.values import JsonObject
 
 _SHOWN = 120
 _REMEDY = "Run the scenario again; if it repeats, use another judge model."
-_CUT_OFF = ("max_tokens", "model_context_window_exceeded", "length")
+_CUT_OFF = ("max_tokens", "model_context_window_exceeded", "length", "MAX_TOKENS")
+_GEMINI_REFUSALS = ("BLOCKLIST", "PROHIBITED_CONTENT", "RECITATION", "SAFETY", "SPII")
 
 
 def answer_text(wire: str, body: JsonObject) -> str:
     """The text of a whole answer.
 
     Args:
-        wire: whose format it has, ``anthropic`` or ``openai``.
+        wire: whose format it has, ``anthropic``, ``openai`` or ``gemini``.
         body: as it came over the wire.
 
     Raises:
         JudgeError: the model refused, was cut off or said nothing, or the answer has another shape.
     """
-    text = _anthropic_text(body) if wire == "anthropic" else _openai_text(body)
+    texts = {"anthropic": _anthropic_text, "gemini": _gemini_text}
+    text = texts.get(wire, _openai_text)(body)
     if not text.strip():
         raise JudgeError("The judge's answer is empty.", _REMEDY)
     return text
@@ -55,6 +57,25 @@ def _openai_text(body: JsonObject) -> str:
     if content is not None and not isinstance(content, str):
         raise _misshapen("content", content)
     return content or ""
+
+
+def _gemini_text(body: JsonObject) -> str:
+    candidates, feedback = body.get("candidates"), body.get("promptFeedback")
+    if not candidates and isinstance(feedback, Mapping) and feedback.get("blockReason"):
+        raise _refusal(str(feedback["blockReason"]))
+    if not isinstance(candidates, list) or len(candidates) != 1 or not isinstance(candidates[0], Mapping):
+        raise _misshapen("candidates", candidates)
+    reason, content = candidates[0].get("finishReason"), candidates[0].get("content")
+    if reason in _GEMINI_REFUSALS:
+        raise _refusal(str(reason))
+    _require_end(reason, ("STOP",))
+    parts = content.get("parts") if isinstance(content, Mapping) else None
+    if not isinstance(parts, list) or not all(isinstance(part, Mapping) for part in parts):
+        raise _misshapen("content", content)
+    texts = [part.get("text", "") for part in parts if not part.get("thought")]
+    if not all(isinstance(text, str) for text in texts):
+        raise _misshapen("content", content)
+    return "".join(texts)
 
 
 def _require_end(reason: Any, ends: tuple[str, ...]) -> None:

@@ -11,7 +11,11 @@ from ratiba_action.metrics.judging.answer import JudgeModel
 from ratiba_action.metrics.judging.json_shape import without_limits
 from ratiba_action.model.values import JsonObject
 
-ENDPOINTS: Mapping[str, str] = {"anthropic": "messages", "openai": "chat/completions"}
+ENDPOINTS: Mapping[str, str] = {
+    "anthropic": "messages",
+    "openai": "chat/completions",
+    "gemini": "generateContent",
+}
 """The endpoint of each format that judges are asked through."""
 
 
@@ -24,7 +28,7 @@ def structured_request(model: JudgeModel, instructions: str, form: str, schema: 
         model: who is asked.
         instructions: the system prompt; never holds text of a conversation.
         form: the user message with the quoted conversation.
-        schema: JSON Schema of the answer, with a ``title``; both providers hold the model to it.
+        schema: JSON Schema of the answer, with a ``title``; the providers hold the model to it.
 
     Raises:
         ConfigurationError: the provider is unknown.
@@ -46,6 +50,17 @@ def structured_request(model: JudgeModel, instructions: str, form: str, schema: 
             "max_completion_tokens": model.answer_tokens,
             "messages": [{"role": "system", "content": instructions}, {"role": "user", "content": sayable}],
             "response_format": {"type": "json_schema", "json_schema": named},
+        }
+    if model.format == "gemini":
+        return {
+            "model": model.name,
+            "systemInstruction": {"parts": [{"text": instructions}]},
+            "contents": [{"role": "user", "parts": [{"text": sayable}]}],
+            "generationConfig": {
+                "maxOutputTokens": model.answer_tokens,
+                "responseMimeType": "application/json",
+                "responseJsonSchema": shape,
+            },
         }
     raise ConfigurationError(
         f"No judge can be asked at the provider {model.provider!r}.", f"Use one of {', '.join(sorted(ENDPOINTS))}."

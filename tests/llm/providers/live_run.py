@@ -7,27 +7,33 @@ import asyncio
 import sys
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from ratiba_action.errors import BudgetError, ProviderError
 from ratiba_action.llm.providers.bounds import OutputLimits
-from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute
+from ratiba_action.llm.providers.client import ProviderClient
 from ratiba_action.llm.providers.metered import MeteredCalls, RetryPolicy
 from ratiba_action.model.model_request import PaidRequest
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import begin_journal, resume_journal
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.reservations import RunReservations, SettledCalls
-from tests.support.live_calls import KEY, MODELS, RATES, paid_request
+from tests.support.live_calls import MODELS, RATES, paid_request, routes_to
 
 
 def requests(calls: int) -> list[PaidRequest]:
     """So many calls, each with its number in what it says."""
-    places = {"messages": "system"}
     endpoints = [list(MODELS)[number % len(MODELS)] for number in range(calls)]
     return [
-        paid_request(endpoint, number, **{places.get(endpoint, "user"): f"call {number}"})
+        paid_request(endpoint, number, **_numbered(endpoint, f"call {number}"))
         for number, endpoint in enumerate(endpoints)
     ]
+
+
+def _numbered(endpoint: str, text: str) -> dict[str, Any]:
+    if endpoint == "generateContent":
+        return {"systemInstruction": {"parts": [{"text": text}]}}
+    return {"system" if endpoint == "messages" else "user": text}
 
 
 async def run(url: str, journal_path: Path, how: str, calls: int, cap: Decimal) -> None:
@@ -37,8 +43,7 @@ async def run(url: str, journal_path: Path, how: str, calls: int, cap: Decimal) 
     ledger = Ledger(cap)
     ledger.carry_on(journal.state.calls, journal.state.last_number)
     reservations = RunReservations(ledger, journal, warn=sys.exit)
-    routes = (ProviderRoute("anthropic", KEY, url), ProviderRoute("openai", KEY, f"{url}/v1"))
-    async with ProviderClient(routes, {}) as client:
+    async with ProviderClient(routes_to(url), {}) as client:
         metered = MeteredCalls(
             client,
             reservations,

@@ -36,7 +36,9 @@ TOOLS: tuple[Any, ...] = (
     {"type": "web_fetch_20250910"}, {"type": "code_execution_20250825"}, {"type": "computer_20250124"},
     {"type": "file_search"}, {"type": "code_interpreter"}, {"type": "image_generation"}, {"type": "mcp"},
     {"type": "computer_use_preview"}, {"type": "custom_web_search"}, {"type": "function_search"}, {"type": "shell"},
-    {"type": "bash_search"}, {"type": None}, {"type": ["function"]}, "web_search", 5, None,
+    {"functionDeclarations": [{"name": "book"}]}, {"googleSearch": {}}, {"codeExecution": {}}, {"urlContext": {}},
+    {"functionDeclarations": [], "googleMaps": {}}, {"type": "bash_search"}, {"type": None}, {"type": ["function"]},
+    "web_search", 5, None,
 )  # fmt: skip
 FIELDS: dict[str, tuple[Any, ...]] = {
     "service_tier": ("auto", "default", "flex", "standard_only", "priority", "scale", "", 5, ["priority"]),
@@ -59,6 +61,20 @@ FIELDS: dict[str, tuple[Any, ...]] = {
     "functions": ([], {"web_search": {}}),
     "messages": (CACHED, SOUND),
     "store": (True,),
+    "generationConfig": (
+        {"candidateCount": 3},
+        {"candidateCount": 129},
+        {"maxOutputTokens": "10"},
+        {"maxOutputTokens": 2_001},
+        5,
+        {"responseModalities": ["AUDIO"]},
+        {"speechConfig": {}},
+        {"late_addition": 1},
+        {"thinkingConfig": {}},
+    ),
+    "serviceTier": ("priority", "flex", "STANDARD", 5),
+    "toolConfig": ({"functionCallingConfig": {"mode": "ANY"}}, {"retrievalConfig": {}}, 5),
+    "cachedContent": ("cachedContents/1",),
     "late_addition": (True,),
 }
 NAMES = (

@@ -42,11 +42,13 @@ class Uneven:
 
 
 def number_of(received: Received) -> int:
-    return int((received.body.get("user") or received.body["system"]).removeprefix("call "))
+    body = received.body
+    texts = [part["text"] for part in body.get("systemInstruction", {}).get("parts", [])]
+    return int((body.get("user") or body.get("system") or texts[0]).removeprefix("call "))
 
 
 def settled(books: JournalState) -> set[int]:
-    keys = {paid_request(list(MODELS)[number % 4], number).journal_key: number for number in range(CALLS)}
+    keys = {paid_request(list(MODELS)[number % len(MODELS)], number).journal_key: number for number in range(CALLS)}
     return {keys[key] for key in books.answers}
 
 

@@ -29,6 +29,21 @@ def test_an_endpoint_has_an_address(provider: str, base_url: str, endpoint: str,
 
 
 @pytest.mark.parametrize(
+    ("base_url", "address"),
+    [
+        ("https://google.example", "https://google.example/v1beta/models/gemini-3-pro:generateContent"),
+        ("https://google.example/v1/", "https://google.example/v1/models/gemini-3-pro:generateContent"),
+        ("https://x.example/proxy/v1alpha", "https://x.example/proxy/v1alpha/models/gemini-3-pro:generateContent"),
+    ],
+)
+def test_the_address_of_gemini_holds_the_model(base_url: str, address: str) -> None:
+    route = ProviderRoute("gemini", "planted", base_url)
+    assert route.address("generateContent", "gemini-3-pro") == address
+    assert route.headers() == {"x-goog-api-key": "planted"}
+    assert "../" not in route.address("generateContent", "../../v1/files")
+
+
+@pytest.mark.parametrize(
     "base_url",
     [
         "http://models.example",

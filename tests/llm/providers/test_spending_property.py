@@ -80,7 +80,7 @@ async def spend(seed: int, trouble: float, cap: Decimal, calls: int) -> Decimal:
     async with live_calls(Moody(seed, trouble), cap=cap, limits=LIMITS, concurrency=12, total_seconds=0.3) as rig:
         watched = Watched(rig, cap)
         watcher = asyncio.create_task(watched.watch())
-        endpoints = [list(MODELS)[number % 4] for number in range(calls)]
+        endpoints = [list(MODELS)[number % len(MODELS)] for number in range(calls)]
         requests = [paid_request(endpoint, ordinal) for ordinal, endpoint in enumerate(endpoints)]
         outcomes = await asyncio.gather(*map(rig.calls.call, requests), return_exceptions=True)
         watcher.cancel()
