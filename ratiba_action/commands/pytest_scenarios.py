@@ -186,7 +186,7 @@ def describe(result: ScenarioResult) -> Iterable[str]:
     if not is_measured(result):
         lines.append("nothing was measured: add `expect` to a turn, or add rules or assertions")
     lines += [
-        f"{score.metric}: {score.value:.2f} is below {score.threshold:.2f}: {score.reason}"
+        f"{score.metric}: {score.value:.2f}{score.vote_note} is below {score.threshold:.2f}: {score.reason}"
         for score in result.deciding_scores
         if not score.passed
     ]

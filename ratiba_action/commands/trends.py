@@ -8,13 +8,13 @@ from pathlib import Path
 
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import UsageError
-from ratiba_action.history.keeping import create_tables, keep_run, read_trends
+from ratiba_action.history.keeping import create_tables, judge_drift, keep_run, read_agreements, read_trends
 from ratiba_action.history.store import Series
 from ratiba_action.model.codec import encode
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import read_results
 from ratiba_action.reporting.terminal import make_console, print_comment
-from ratiba_action.reporting.trends import render_trends
+from ratiba_action.reporting.trends import render_agreements, render_trends
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.settings import Settings
 
@@ -37,17 +37,18 @@ def show_trends(
     url = _ledger(settings)
     last = parse_option("--last", arguments.last, parse_count)
     series = _series(arguments.branch, settings, environment, results, last)
-    trends = read_trends(url, series)
+    trends, agreements = read_trends(url, series), read_agreements(url, series)
     if arguments.json:
         result = {
             "repository": series.repository,
             "gate": series.gate,
             "branch": series.branch,
             "trends": encode(trends),
+            "agreements": encode(agreements),
         }
         sys.stdout.write(json.dumps(result, indent=2, allow_nan=False) + "\n")
     else:
-        shown = render_trends(trends, series.branch, last)
+        shown = render_trends(trends, series.branch, last) + render_agreements(agreements, judge_drift(agreements))
         print_comment(shown, make_console(sys.stdout, environment))
     return 0
 

@@ -40,15 +40,19 @@ class JudgeBlock(StrictModel):
 
     provider: Name = "anthropic"
     model: Name = "claude-opus-5-5"
-    band: Share = Field(default=0.05, description="a score this close to its threshold is measured `votes` times")
+    band: Share | None = Field(
+        default=None,
+        description="a first score this close to its threshold is measured `votes` times; null: two standard "
+        "deviations of the judge's noise in the metrics history, 0.05 until 30 repeated scores are there",
+    )
     votes: Annotated[int, Field(ge=1, le=9)] = 3
     cross_check: CrossCheckBlock | None = Field(default_factory=CrossCheckBlock, description="null: no cross-check")
 
     @field_validator("votes")
     @classmethod
-    def _votes_have_a_median(cls, value: int) -> int:
+    def _votes_have_a_majority(cls, value: int) -> int:
         if value % 2 == 0:
-            msg = f"{value} votes have no median; give an odd number"
+            msg = f"{value} votes have no majority; give an odd number"
             raise ValueError(msg)
         return value
 

@@ -9,7 +9,9 @@ from itertools import pairwise
 
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.store import SECONDS, MetricsHistory, Series
+from ratiba_action.model.comparison import Agreement
 from ratiba_action.model.history import (
+    AgreementPoint,
     ResultRecord,
     RunRecord,
     ScoreRecord,
@@ -19,12 +21,18 @@ from ratiba_action.model.history import (
     TrendWindow,
 )
 from ratiba_action.model.measurement import ScenarioResult, Score, Scored
+from ratiba_action.model.note import Note, in_order
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.verdict.tally import status_of
 
 WINDOWS = (7, 30, 90)
 """Days."""
+AGREEMENT_BOUND = 0.7
+"""Of the quadratic kappa of two judges; the bound of the agreement with people, too."""
+LEAST_PAIRS = 10
+"""Scores that both judges of a run gave; with fewer its kappa says nothing."""
+_IN_A_ROW = 2
 _MOST = 5_000
 """Runs that the longest window has at most."""
 
@@ -70,7 +78,8 @@ def record_of(report: Report) -> RunRecord:
     Args:
         report: with its secrets and identifiers masked already.
     """
-    subject, required = report.subject, summarise(report).thresholds
+    subject, required, checking = report.subject, summarise(report).thresholds, report.cross_checking
+    agreement = checking.agreement if checking is not None else Agreement(0)
     return RunRecord(
         repository=subject.repository,
         gate=report.name,
@@ -95,6 +104,10 @@ def record_of(report: Report) -> RunRecord:
             for result in report.results
             for score in _scores(result)
         ),
+        second_model=checking.model if checking is not None else "",
+        pairs=agreement.pairs,
+        same_side=agreement.same_side,
+        kappa=agreement.quadratic,
     )
 
 
@@ -116,7 +129,14 @@ def _score(result: ScenarioResult, score: Score, judge_model: str) -> ScoreRecor
         score=score.value,
         threshold=score.threshold,
         status="passed" if score.passed else "failed",
+        repeats=_repeats(score, judge_model),
     )
+
+
+def _repeats(score: Score, judge_model: str) -> tuple[float, ...]:
+    """What the judge itself gave one transcript; a score from the cache stands in an earlier run already."""
+    own = [vote for vote, voter in zip(score.votes, score.voters, strict=False) if voter == judge_model]
+    return tuple(own) if len(own) > 1 and not score.cached else ()
 
 
 _READ_SECONDS = 10.0
@@ -175,6 +195,52 @@ async def _trends(history: MetricsHistory, series: Series) -> tuple[Trend, ...]:
     return tuple(replace(trend, windows=windows_of(every.get(trend.metric), latest)) for trend in trends)
 
 
+def read_agreements(url: str, series: Series, seconds: float = SECONDS) -> tuple[AgreementPoint, ...]:
+    """How far the two judges agreed in each of the last runs of a gate, the oldest first.
+
+    Raises:
+        LedgerError: they cannot be read.
+    """
+    return asyncio.run(MetricsHistory(url, seconds).agreements(series))
+
+
+def judge_drift(points: Sequence[AgreementPoint]) -> Note | None:
+    """What is said when two comparisons of the same judges in a row are below the bound, the latest among them.
+
+    Args:
+        points: of runs, the oldest first; those that compared too few scores count for nothing.
+    """
+    latest = points[-1:]
+    counted = [
+        point
+        for point in points
+        if point.pairs >= LEAST_PAIRS
+        and (point.judge_model, point.second_model) == (latest[0].judge_model, latest[0].second_model)
+    ][-_IN_A_ROW:]
+    low = [point.kappa for point in counted if point.kappa is not None and point.kappa < AGREEMENT_BOUND]
+    if len(low) < _IN_A_ROW or counted[-1] is not latest[0]:
+        return None
+    shown = " and ".join(f"{kappa + 0:.2f}" for kappa in low)
+    return Note(
+        f"Judge drift: {latest[0].judge_model} and {latest[0].second_model} agreed with a quadratic kappa of {shown} "
+        f"in the last two comparisons, below {AGREEMENT_BOUND:.2f}.",
+        "Compare both judges with labels of people.",
+    )
+
+
+def _agreement_of(report: Report) -> AgreementPoint:
+    record = record_of(report)
+    return AgreementPoint(
+        record.started_at,
+        record.commit,
+        record.judge_model,
+        record.second_model,
+        record.pairs,
+        record.same_side,
+        record.kappa,
+    )
+
+
 def windows_of(trend: Trend | None, latest: datetime) -> tuple[TrendWindow, ...]:
     """The means of a metric over the days before a moment, over runs that can be compared with its latest one.
 
@@ -204,7 +270,9 @@ def with_trends(report: Report, url: str) -> Report:
         return report
     series = Series(report.subject.repository, report.name, branch, before=report.started_at.astimezone(UTC))
     try:
-        return replace(report, trends=read_trends(url, series, _READ_SECONDS))
+        trends, before = read_trends(url, series, _READ_SECONDS), read_agreements(url, series, _READ_SECONDS)
+        drift = judge_drift((*before, _agreement_of(report)))
+        return replace(report, trends=trends, notes=in_order((*report.notes, *([drift] if drift else []))))
     except LedgerError as error:
         problem = f"The trends of the branch {branch!r} could not be read: {error.problem}"
         raise LedgerError(problem, error.remedy) from None

@@ -69,7 +69,21 @@ _REQUIRED = """
 ALTER TABLE ratiba_history.metric ADD COLUMN required text NOT NULL DEFAULT '';
 """
 
-_REVISIONS: Mapping[str, str] = {"tables": _TABLES, "append_only": _APPEND_ONLY, "required": _REQUIRED}
+_JUDGES = """
+ALTER TABLE ratiba_history.run
+    ADD COLUMN second_model text NOT NULL DEFAULT '',
+    ADD COLUMN pairs integer NOT NULL DEFAULT 0,
+    ADD COLUMN same_side double precision,
+    ADD COLUMN kappa double precision;
+ALTER TABLE ratiba_history.metric ADD COLUMN repeats double precision[] NOT NULL DEFAULT '{}';
+"""
+
+_REVISIONS: Mapping[str, str] = {
+    "tables": _TABLES,
+    "append_only": _APPEND_ONLY,
+    "required": _REQUIRED,
+    "judges": _JUDGES,
+}
 """Every revision, the newest last, and what makes it of the one before. One that has been released never changes."""
 
 # The first versions of the gate used Alembic, which gave the table of the revision its name and columns.
@@ -106,10 +120,10 @@ _GUIDE = (
 )
 
 
-def keeps_requirements(revision: str) -> bool:
-    """Whether tables of a revision have what a metric had to reach, in words."""
+def reaches(revision: str, wanted: str) -> bool:
+    """Whether tables of a revision have what another one, ``required`` or ``judges``, added."""
     known = list(_REVISIONS)
-    return revision in known[known.index("required") :]
+    return revision in known[known.index(wanted) :]
 
 
 async def revision_of(connection: LedgerConnection, needed: str) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -10,8 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 from ratiba_action.errors import LedgerError
-from ratiba_action.history.schema import ensure_tables, keeps_requirements, revision_of
-from ratiba_action.model.history import RunRecord, TrendPoint
+from ratiba_action.history.schema import ensure_tables, reaches, revision_of
+from ratiba_action.model.history import AgreementPoint, RunRecord, TrendPoint
 from ratiba_action.money.connection import LedgerConnection
 
 SECONDS = 20.0
@@ -23,12 +23,13 @@ _WRITE = """
 WITH run AS (
     INSERT INTO ratiba_history.run (
         repository, gate, commit, run_id, run_attempt, started_at, event, branch, pull_request, suite_version, mode,
-        conclusion, answers, judge_model, spent_usd, seconds, trials
+        conclusion, answers, judge_model, spent_usd, seconds, trials, second_model, pairs, same_side, kappa
     )
     SELECT * FROM json_to_record(%(run)s::json) AS given (
         repository text, gate text, commit text, run_id bigint, run_attempt integer, started_at timestamptz,
         event text, branch text, pull_request bigint, suite_version text, mode text, conclusion text, answers text,
-        judge_model text, spent_usd numeric, seconds double precision, trials integer
+        judge_model text, spent_usd numeric, seconds double precision, trials integer, second_model text, pairs integer,
+        same_side double precision, kappa double precision
     )
     ON CONFLICT DO NOTHING
     RETURNING id
@@ -39,11 +40,11 @@ WITH run AS (
     )
 ), metric AS (
     INSERT INTO ratiba_history.metric (
-        run, scenario, trial, metric, version, judge_model, score, threshold, status, required
+        run, scenario, trial, metric, version, judge_model, score, threshold, status, required, repeats
     )
     SELECT run.id, given.* FROM run, json_to_recordset(%(scores)s::json) AS given (
         scenario text, trial integer, metric text, version text, judge_model text, score double precision,
-        threshold double precision, status text, required text
+        threshold double precision, status text, required text, repeats double precision[]
     )
 )
 SELECT count(*) FROM run
@@ -69,6 +70,27 @@ GROUP BY latest.id, latest.started_at, latest.commit, latest.answers, latest.sui
 ORDER BY latest.started_at, latest.id
 """
 """Means of the last whole runs of a branch: advisory ones run other scenarios, incomplete ones too few."""
+
+_REPEATS = """
+SELECT metric.metric, metric.version, metric.repeats
+FROM ratiba_history.run JOIN ratiba_history.metric ON metric.run = run.id
+WHERE run.repository = %(repository)s AND metric.judge_model = %(judge)s AND cardinality(metric.repeats) > 1
+    AND run.started_at < %(before)s::timestamptz
+ORDER BY run.started_at DESC, run.id DESC
+LIMIT 2000
+"""
+"""What one judge gave the same transcript, the latest first."""
+
+_AGREEMENTS = """
+SELECT * FROM (
+    SELECT started_at, commit, judge_model, second_model, pairs, same_side, kappa
+    FROM ratiba_history.run
+    WHERE repository = %(repository)s AND gate = %(gate)s AND pairs > 0
+        AND started_at < coalesce(%(before)s::timestamptz, 'infinity')
+    ORDER BY started_at DESC, id DESC
+    LIMIT %(last)s
+) AS latest ORDER BY started_at
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +159,43 @@ class MetricsHistory:
         async with self._connected() as connection:
             made = await revision_of(connection, "SELECT")
             # A role that may only read meets tables that nobody has brought up to date.
-            required = "max(metric.required)" if keeps_requirements(made) else "''"
+            required = "max(metric.required)" if reaches(made, "required") else "''"
             rows = await connection.fetch_surely(_TRENDS.format(required=required), asdict(series)) if made else []
         return tuple(TrendPoint(row[0].astimezone(UTC), *row[1:]) for row in rows)
+
+    async def repeats(
+        self, repository: str, judge: str, before: datetime
+    ) -> dict[tuple[str, str], list[tuple[float, ...]]]:
+        """Scores that a judge gave one transcript several times, by the metric's name and version.
+
+        Args:
+            repository: whose runs are meant.
+            judge: its model.
+            before: only runs that began before it.
+
+        Raises:
+            LedgerError: they cannot be read.
+        """
+        values = {"repository": repository, "judge": judge, "before": before}
+        found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+        for metric, version, scores in await self._of_judges(_REPEATS, values):
+            found.setdefault((metric, version), []).append(tuple(scores))
+        return found
+
+    async def agreements(self, series: Series) -> tuple[AgreementPoint, ...]:
+        """How far two judges agreed in each run of a gate that compared them, on any branch, the oldest first.
+
+        Raises:
+            LedgerError: they cannot be read.
+        """
+        rows = await self._of_judges(_AGREEMENTS, asdict(series))
+        return tuple(AgreementPoint(row[0].astimezone(UTC), *row[1:]) for row in rows)
+
+    async def _of_judges(self, statement: str, values: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
+        """The rows of a statement; none where the tables do not have its columns yet."""
+        async with self._connected() as connection:
+            made = await revision_of(connection, "SELECT")
+            return await connection.fetch_surely(statement, values) if reaches(made, "judges") else []
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[LedgerConnection]:

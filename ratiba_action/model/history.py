@@ -30,6 +30,7 @@ class ScoreRecord:
         threshold: the same.
         status: ``passed`` or ``failed``.
         required: thresholds of the metric in that run in words, those of cases and means too; ``none`` without any.
+        repeats: what the judge itself gave this transcript when it was called several times; empty for one score.
     """
 
     scenario: str
@@ -41,6 +42,7 @@ class ScoreRecord:
     threshold: float
     status: str
     required: str = ""
+    repeats: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,10 @@ class RunRecord:
         suite_version: digest of the suite.
         answers: ``replay``, ``mixed`` or ``live``.
         trials: that were planned.
+        second_model: of the cross-check; empty without one.
+        pairs: scores that both judges gave.
+        same_side: share of them on the same side of the threshold; None without any.
+        kappa: quadratic-weighted; None where it is undefined.
     """
 
     repository: str
@@ -77,6 +83,29 @@ class RunRecord:
     trials: int
     results: tuple[ResultRecord, ...] = ()
     scores: tuple[ScoreRecord, ...] = ()
+    second_model: str = ""
+    pairs: int = 0
+    same_side: float | None = None
+    kappa: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementPoint:
+    """How far the two judges of one run agreed.
+
+    Args:
+        pairs: scores that both gave.
+        same_side: share of them on the same side of the threshold; None without any.
+        kappa: quadratic-weighted; None where it is undefined.
+    """
+
+    started_at: datetime
+    commit: str
+    judge_model: str
+    second_model: str
+    pairs: int
+    same_side: float | None
+    kappa: float | None
 
 
 @dataclass(frozen=True, slots=True)

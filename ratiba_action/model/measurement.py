@@ -102,7 +102,9 @@ class Score:
         judged: True when a model gave it, so that the pass rate covers it; False is exact.
         invariants: of a deterministic metric, each one that applied.
         cached: taken from the judge cache.
-        votes: each measurement in the order taken when there were several; ``value`` is their median.
+        votes: each measurement in the order taken when there were several. ``value`` is the first of them, so that
+            means never contain a vote; whether it passed is what the majority says.
+        voters: the model that gave each vote; empty texts for recorded ones.
     """
 
     metric: str
@@ -114,11 +116,18 @@ class Score:
     invariants: tuple[Invariant, ...] = ()
     cached: bool = False
     votes: tuple[float, ...] = ()
+    voters: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Whether the value reaches the threshold."""
-        return self.value >= self.threshold
+        """Whether the value, or of several votes the majority, reaches the threshold."""
+        given = self.votes or (self.value,)
+        return 2 * sum(vote >= self.threshold for vote in given) > len(given)
+
+    @property
+    def vote_note(self) -> str:
+        """The votes, to be written behind the value; empty where there were none."""
+        return f" (votes {', '.join(f'{vote:.2f}' for vote in self.votes)})" if self.votes else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,4 +288,6 @@ def _of_check(check: Check) -> EvaluationFailed:
 
 
 def _of_score(score: Score) -> EvaluationFailed:
-    return EvaluationFailed("score", score.metric, f"at least {score.threshold:g}", f"{score.value:g}", score.reason)
+    return EvaluationFailed(
+        "score", score.metric, f"at least {score.threshold:g}", f"{score.value:g}{score.vote_note}", score.reason
+    )

@@ -46,7 +46,7 @@ def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
     for score in result.deciding_scores:
         if not score.passed:
             failed = "".join(f"; {item.name}: {item.detail}" for item in score.invariants if not item.satisfied)
-            message = f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}{failed}"
+            message = f"{score.metric} {score.value:.2f}{score.vote_note} is below {score.threshold:.2f}{failed}"
             yield lines.get(score.metric, 0), message
     if isinstance(result, Errored) and not exception_of(result):
         yield 0, f"Could not be measured ({result.phase.value}): {result.explanation}"

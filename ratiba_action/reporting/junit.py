@@ -184,7 +184,7 @@ def _add_check(case: ET.Element, check: Check) -> None:
 def _add_score(case: ET.Element, score: Score) -> None:
     if score.passed:
         return
-    message = f"{score.metric} {number(score.value)} is below {number(score.threshold)}"
+    message = f"{score.metric} {number(score.value)}{score.vote_note} is below {number(score.threshold)}"
     failure = ET.SubElement(case, "failure", {"type": _xml(score.metric), "message": _xml(message)})
     violated = [f"{item.name}: {item.detail}" for item in score.invariants if not item.satisfied]
     failure.text = _xml("\n".join([score.reason, *violated]))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ratiba_action.model.history import Trend, TrendPoint
+from ratiba_action.model.history import AgreementPoint, Trend, TrendPoint
 from ratiba_action.reporting.markdown import inline, table
 from ratiba_action.reporting.wording import number, plural
 
@@ -84,6 +84,31 @@ def render_trends(trends: Sequence[Trend], branch: str, last: int) -> str:
     breaks = [f"- {notes}" for trend in trends for notes in describe_breaks(trend)]
     notes = ["Runs before and after a gap in a line cannot be compared:\n\n" + "\n".join(breaks)] if breaks else []
     return "\n\n".join([title, table(header, rows), *notes]) + "\n"
+
+
+def render_agreements(points: Sequence[AgreementPoint], drift: str | None) -> str:
+    """A row for each run whose judges were compared, the latest first; empty without any.
+
+    Args:
+        points: untrusted text from the history, the oldest first.
+        drift: a warning about the latest of them; None without one.
+    """
+    if not points:
+        return ""
+    header = ("run", "judge", "second judge", "n:", "same side:", "quadratic kappa:")
+    rows = [
+        (
+            point.started_at.date().isoformat(),
+            inline(point.judge_model),
+            inline(point.second_model),
+            str(point.pairs),
+            "none" if point.same_side is None else f"{point.same_side:.0%}",
+            "undefined" if point.kappa is None else number(point.kappa + 0),
+        )
+        for point in reversed(points)
+    ]
+    warning = f"\n{inline(drift)}\n" if drift else ""
+    return f"\n## Agreement of the judges\n\n{table(header, rows)}\n{warning}"
 
 
 def describe_breaks(trend: Trend) -> Iterator[str]:

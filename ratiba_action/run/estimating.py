@@ -1,6 +1,7 @@
 """What the trials of a run are expected to cost, from their recordings or, without any, from their size."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.recordings.folder import recorded_models
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.metrics.judging.cache_key import metric_version
+from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.metrics.registry import judge_calls
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.conversation import Party, Usage, payer
@@ -67,7 +69,8 @@ class ArmCosts:
         costs: dict[str, Mapping[Party, Usd]] = {}
         for scenario, system, judge in _calls(arm, self._prices):
             turns = (arm.configuration.system.price_per_turn_usd or Usd(0)) * _most_turns(scenario)
-            most[scenario.id] = turns + envelope([*system, *judge])
+            votes = _possible_votes(arm.configuration.judge, scenario, arm, judge)
+            most[scenario.id] = turns + envelope([*system, *judge, *votes])
             by_payer: dict[Party, Usd] = {}
             for party, calls, more in ((Party.SYSTEM, system, turns), (Party.JUDGE, judge, Usd(0))):
                 on = payer(party, arm.arm.name)
@@ -166,13 +169,46 @@ def _simulator_calls(simulator: tuple[str, str], scenario: Scenario, arm: ArmInp
 
 def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: Prices) -> list[Call]:
     lines = arm.recordings.get(scenario.id, ())
-    recorded = [line for line in lines if isinstance(line, JudgeRecording)]
+    recorded = _judged_lines(scenario, arm)
     turns, claims = _most_turns(scenario), _claims([line for line in lines if isinstance(line, ModelRecording)])
     count = sum(_questions(assertion, turns, recorded, claims) for assertion in scenario.assertions)
     if not count:
         return []
+    count += sum(_missing_votes(judge, assertion, recorded) for assertion in scenario.assertions)
     usages = [Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in recorded] or [UNKNOWN]
     return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages), key=_cost)] * count
+
+
+def _possible_votes(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, calls: Sequence[Call]) -> list[Call]:
+    """Those about scores of which nothing is recorded: any of them may turn out to be near its threshold."""
+    if not calls or scenario.id in arm.free:
+        return []
+    recorded = {line.metric.partition(":")[0] for line in _judged_lines(scenario, arm)}
+    turns = _most_turns(scenario)
+    unknown = [
+        judge_calls(assertion.metric, turns, assertion.parameters)
+        for assertion in scenario.assertions
+        if metric_version(assertion.metric, "").partition(":")[0] not in recorded
+    ]
+    return [max(calls, key=_cost)] * (sum(unknown) * (judge.votes - 1))
+
+
+def _missing_votes(judge: JudgeBlock, assertion: Assertion, recorded: Sequence[JudgeRecording]) -> int:
+    """Calls of votes about a recorded score that is near its threshold, and whose votes are not recorded."""
+    name = metric_version(assertion.metric, "").partition(":")[0]
+    lines = [line for line in recorded if line.metric.partition(":")[0] == name and line.score is not None]
+    rule = VotingRule(votes=judge.votes) if judge.band is None else VotingRule(judge.band, judge.votes)
+    near = [
+        line
+        for line in lines
+        if line.ordinal == 0 and line.score is not None and rule.calls_for_a_vote(line.score, assertion.threshold)
+    ]
+    missing = [line for line in near if not any(o.transcript == line.transcript and o.ordinal for o in lines)]
+    return (judge.votes - 1) if missing else 0
+
+
+def _judged_lines(scenario: Scenario, arm: ArmInputs) -> list[JudgeRecording]:
+    return [line for line in arm.recordings.get(scenario.id, ()) if isinstance(line, JudgeRecording)]
 
 
 def _questions(assertion: Assertion, turns: int, recorded: Sequence[JudgeRecording], claims: int) -> int:
@@ -185,12 +221,18 @@ def _questions(assertion: Assertion, turns: int, recorded: Sequence[JudgeRecordi
         claims: most sentences of the system's recorded answers that a metric by claim verifies; 0 where none is known.
     """
     most = judge_calls(assertion.metric, turns, assertion.parameters)
-    if most <= 1:
-        return most
     name, _, _ = metric_version(assertion.metric, "").partition(":")
+    if most <= 1:
+        return max(most, _of_one_transcript(name, recorded)) if most else 0
     if name == _BY_CLAIM and claims:
         most = min(most, claims)
     return sum(line.metric.partition(":")[0] == name for line in recorded) or most
+
+
+def _of_one_transcript(name: str, recorded: Sequence[JudgeRecording]) -> int:
+    """The most recorded answers about one conversation: the score, and its votes."""
+    counts = Counter(line.transcript for line in recorded if line.metric.partition(":")[0] == name)
+    return max(counts.values(), default=0)
 
 
 def _claims(recorded: Sequence[ModelRecording]) -> int:

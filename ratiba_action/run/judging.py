@@ -1,7 +1,7 @@
 """Judges of a run: recorded, live, votes near the threshold, a second judge for a sample."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +37,7 @@ class Judging:
         second: model and provider of the cross-check; None for none.
         fallback: a model is called where no recording fits; without it, always.
         cache: folder of the judge cache; None to judge everything anew.
+        bands: of metrics whose noise under this judge has been measured, by name and version.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Judging:
         second: tuple[str, str] | None,
         fallback: bool,
         cache: Path | None,
+        bands: Mapping[tuple[str, str], float] | None = None,
         ledger: Ledger,
         log: RunLog,
     ) -> None:
@@ -57,7 +59,10 @@ class Judging:
         described = arm.configuration.judge
         self._prices, self._paid, self._second = prices, paid, second if paid is not None else None
         self._fallback, self._cache, self._ledger, self._log = fallback, cache, ledger, log
-        self._rule, self._model = VotingRule(described.band, described.votes), described.model
+        band, measured = described.band, bands or {}
+        default = VotingRule(votes=described.votes, measured=measured)
+        self._rule = default if band is None else VotingRule(band, described.votes)
+        self._model = described.model
         self._turn = asyncio.Lock()
         self._wire_of = arm.configuration.wire_of
         self.collector: ScoreCollector = ScoreCollector(described.model)
@@ -67,6 +72,9 @@ class Judging:
             upper = prices.upper_bound(*second, _CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT)
             self._second_answers = self._chain(second, Party.CROSS_CHECK)
             self._second_live = self._live_judge(paid.surplus_calls(upper), second, Party.CROSS_CHECK)
+            # A vote decides, so it is paid like every score, and not out of what the scenarios leave.
+            self._second_votes = self._chain(second, Party.JUDGE)
+            self._second_voter = self._live_judge(paid.calls, second, Party.JUDGE)
         self.add_arm(arm)
         share = described.cross_check.share if described.cross_check is not None and second is not None else 0.0
         self.cross_check: CrossCheck = CrossCheck(share)
@@ -86,6 +94,7 @@ class Judging:
         self._answers.add(arm.arm.name, recorded=replayed, live=self._live.answer, never_live=arm.free)
         if self._second is not None:
             self._second_answers.add(arm.arm.name, live=self._second_live.answer)
+            self._second_votes.add(arm.arm.name, recorded=replayed, live=self._second_voter.answer, never_live=arm.free)
 
     def metric(self, assertion: Assertion) -> Metric:
         """A fresh metric: paced, cross-checked, cached, voted on, as far as it is judged and the run pays."""
@@ -109,8 +118,16 @@ class Judging:
 
         judge = CaseJudge(self._answers.answer, self._model)
 
+        second = CaseJudge(self._second_votes.answer, self.second_model) if self._second is not None else None
+        last = self._rule.votes - 1
+
         def measurement(number: int) -> JudgedMetric:
-            return load(judge.repeat(number, questions))
+            voter = second if second is not None and number == last > 0 else judge
+            return load(voter.repeat(number, questions))
+
+        def voter_of(number: int) -> str:
+            voter = second if second is not None and number == last > 0 else judge
+            return voter.model if voter.fresh else ""
 
         def offer(score: Score, case: Case, shown: str) -> None:
             self.cross_check.offer(score, case, shown, partial(self._second_opinion, load))
@@ -122,6 +139,7 @@ class Judging:
             self._rule,
             cache=self._judge_cache(),
             judge_model=self._model,
+            voter=voter_of,
             fresh=lambda: judge.fresh,
             on_hit=partial(self._note_hit, self._model),
             offer=offer if self._second is not None else None,

@@ -2,15 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ratiba_action.errors import LedgerError
+from ratiba_action.history.store import MetricsHistory
 from ratiba_action.llm.chain import AnswerChain, keep_nothing
 from ratiba_action.llm.recordings.folder import model_recordings
 from ratiba_action.llm.recordings.lines import Recording
+from ratiba_action.metrics.judging.voting_rule import noise_band
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
@@ -39,6 +42,7 @@ from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.tenancy.provisioner import NoDatabase
 from ratiba_action.verdict.agreement import judges_agreement
 
+_HISTORY_SECONDS = 10.0
 _LEDGER_SECONDS = 3.0
 """A cancelled run waits no longer for the shared ledger: a runner kills it 10 seconds after it was told to end."""
 
@@ -52,6 +56,7 @@ class ModelCalls:
         paid: the way to live models; None when every answer is replayed.
         second: model and provider of the cross-check; None for none.
         costs: what trials are expected to cost; knows the first arm where models are paid.
+        bands: see ``Judging``.
         deadline: see ``RunServices``; cross-checks are not waited for beyond it.
     """
 
@@ -66,6 +71,7 @@ class ModelCalls:
         paid: PaidRun | None,
         second: tuple[str, str] | None,
         costs: ArmCosts,
+        bands: Mapping[tuple[str, str], float],
         deadline: float | None,
     ) -> None:
         from ratiba_action.llm.answers import AnswerRecorder  # noqa: PLC0415 - not needed to decide
@@ -93,6 +99,7 @@ class ModelCalls:
             second=second,
             fallback=inputs.llm is Llm.AUTO,
             cache=score_cache(inputs),
+            bands=bands,
             ledger=ledger,
             log=log,
         )
@@ -329,10 +336,29 @@ async def open_model_calls(
             paid=paid,
             second=second,
             costs=costs,
+            bands=await _bands(inputs, head, paid, log),
             deadline=deadline,
         )
         gateway = await stack.enter_async_context(calls.open_gateway())
         yield calls, calls.services(gateway)
+
+
+async def _bands(
+    inputs: RunInputs, head: ArmInputs, paid: PaidRun | None, log: RunLog
+) -> Mapping[tuple[str, str], float]:
+    """Two standard deviations of the judge's noise by metric, as it was known when the run's first process began."""
+    judge, url = inputs.configuration.judge, inputs.settings.ledger_url
+    if paid is None or not url or judge.band is not None or judge.votes == 1 or not head.judged:
+        return {}
+    before = datetime.fromtimestamp(paid.began / 1e9, UTC) if paid.began else inputs.started_at
+    repository = inputs.decided.change.subject.repository
+    try:
+        repeats = await MetricsHistory(url, _HISTORY_SECONDS).repeats(repository, judge.model, before)
+    except LedgerError as error:
+        log.note(f"The judge's noise could not be read from the metrics history: {error.problem} Its band is 0.05.")
+        return {}
+    bands = {name: noise_band(scores) for name, scores in repeats.items()}
+    return {name: band for name, band in bands.items() if band is not None}
 
 
 def _paid_run(

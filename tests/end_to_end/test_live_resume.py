@@ -105,6 +105,9 @@ async def test_a_run_that_is_killed_at_any_moment_twice_still_comes_to_the_same_
     whole = await uninterrupted(live, live.elsewhere(tmp_path / "elsewhere"))
     calls = len(live.models.received) - before
     assert calls > CALLS, "some grades are near the threshold and were voted on"
+    voted = [score for scores in judged(whole).scores.values() for score in scores if score.votes]
+    assert {score.voters for score in voted} == {("claude-opus-5-5", "claude-opus-5-5", "gpt-5.6")}
+    assert all(score.value == score.votes[0] for score in voted)
     for moment, options in ((3, ()), (8, ("--resume",))):
         process = live.small.start("--concurrency", "2", *options)
         goal = moment

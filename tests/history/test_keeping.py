@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from ratiba_action.errors import LedgerError
-from ratiba_action.history.keeping import keep_run, with_trends
+from ratiba_action.history.keeping import judge_drift, keep_run, read_agreements, with_trends
+from ratiba_action.history.store import MetricsHistory, Series
 from ratiba_action.model.change import Subject
-from ratiba_action.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.model.comparison import Agreement, CrossCheckStatus
+from ratiba_action.model.history import AgreementPoint
+from ratiba_action.model.verdict import Conclusion, CrossChecking, Report, Verdict
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 
 START = datetime(2026, 11, 1, 8, tzinfo=UTC)
@@ -75,3 +78,43 @@ def test_what_fails_says_what_it_was_for_and_how_to_write_it_later() -> None:
     with pytest.raises(LedgerError, match=r"could not be written to the metrics.*report --to-history") as caught:
         keep_run(pull_request(), AWAY)
     assert "hunter2" not in str(caught.value)
+
+
+def compared(kappa: float | None, pairs: int = 12, model: str = "gpt-5.6") -> CrossChecking:
+    return CrossChecking(model, CrossCheckStatus(0.1, pairs, pairs), Agreement(pairs, 0.9, kappa, kappa))
+
+
+async def test_votes_of_the_judge_itself_measure_its_noise(database: str) -> None:
+    opus, gpt, recorded = ("opus", "opus", "gpt-5.6"), ("gpt-5.6", "opus", "opus"), ("", "", "")
+    voted = [sample_score(0.8, votes=(0.8, 0.7, 0.9), voters=voters) for voters in (opus, gpt, recorded)]
+    scores = (*voted, replace(voted[0], cached=True), sample_score(0.8))
+    run = run_of_main(0, 0.9, results=(sample_scored("spa", scores=scores),), judge_model="opus")
+    await in_thread(keep_run, run, database)
+    history = MetricsHistory(database)
+    found = await history.repeats("ratiba/assistant", "opus", START + timedelta(days=1))
+    assert found == {("SwahiliFluencyMetric", scores[0].version): [(0.8, 0.7), (0.7, 0.9)]}
+    assert await history.repeats("ratiba/assistant", "opus", START) == {}, "the run itself decides nothing of its rule"
+    assert await history.repeats("ratiba/assistant", "sonnet", START + timedelta(days=1)) == {}
+
+
+async def test_two_runs_in_a_row_below_the_bound_are_judge_drift(database: str) -> None:
+    low, judge = {"cross_checking": compared(0.55)}, {"judge_model": "opus"}
+    for day, kappa in ((0, 0.9), (1, 0.65)):
+        run = run_of_main(day, 0.9, cross_checking=compared(kappa), **judge)
+        await in_thread(keep_run, run, database)
+    points = await in_thread(read_agreements, database, Series("ratiba/assistant", "ratiba", "main"))
+    assert [(point.kappa, point.pairs, point.same_side) for point in points] == [(0.9, 12, 0.9), (0.65, 12, 0.9)]
+    noted = (await in_thread(with_trends, pull_request(**low, **judge), database)).notes
+    (drift,) = (note for note in noted if "Judge drift" in note)
+    assert drift == (
+        "Judge drift: opus and gpt-5.6 agreed with a quadratic kappa of 0.65 and 0.55 in the last two comparisons, "
+        "below 0.70. Compare both judges with labels of people."
+    )
+    for unlike in (compared(0.9), compared(0.55, pairs=9), compared(0.55, model="other"), compared(None), None):
+        report = pull_request(cross_checking=unlike, **judge)
+        assert not any("drift" in note for note in (await in_thread(with_trends, report, database)).notes)
+
+
+def test_without_a_comparison_there_is_no_drift() -> None:
+    assert judge_drift(()) is None
+    assert judge_drift([AgreementPoint(START, "", "opus", "gpt", 20, 0.5, 0.1)]) is None

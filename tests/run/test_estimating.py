@@ -4,7 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from ratiba_action.config.configuration import Configuration, read_configuration
-from ratiba_action.llm.recordings.lines import ModelRecording
+from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.plan import Arm
 from ratiba_action.model.scenario import Assertion, Scenario
@@ -79,3 +79,25 @@ def test_a_metric_by_claim_is_bounded_by_the_sentences_that_were_recorded() -> N
     (unknown,), (known,) = evaluated(configuration(), scenario), evaluated(configuration(), scenario, rag=(recorded,))
     assert known.by_party[Party.JUDGE] == 2 * JUDGE.price(UNKNOWN), "two sentences claim something"
     assert known.by_party[Party.JUDGE] < unknown.by_party[Party.JUDGE]
+
+
+def recorded_score(score: float, ordinal: int = 0) -> JudgeRecording:
+    usage = {"input_tokens": 1_000, "output_tokens": 100}
+    metric = "swahili_fluency:1.0.0"
+    return JudgeRecording("0" * 64, ordinal, "live", metric, "our-judge", "t", score, "fine", usage)
+
+
+def test_votes_that_are_not_recorded_are_counted_near_the_threshold_only() -> None:
+    arm = ArmInputs(Arm("head", "checkout"), configuration(), (judged("spa"),), {})
+    one, costs = JUDGE.price(Usage(1_000, 100)), {}
+    for name, lines in {
+        "far": (recorded_score(0.95),),
+        "near": (recorded_score(0.78),),
+        "voted": tuple(recorded_score(0.78, ordinal) for ordinal in range(3)),
+    }.items():
+        known = ArmCosts(PRICES).add(replace(arm, recordings={"spa": lines}))
+        costs[name] = known.expected(arm.plan.trials)[0].by_party[Party.JUDGE]
+    assert costs == {"far": one, "near": 3 * one, "voted": 3 * one}
+    (unknown,) = ArmCosts(PRICES).add(arm).expected(arm.plan.trials)
+    assert unknown.cost == JUDGE.price(UNKNOWN)
+    assert unknown.most > 3 * JUDGE.price(UNKNOWN), "any unknown score may be near its threshold"

@@ -22,11 +22,13 @@ class CachedScore:
         value: 0 to 1.
         reason: the judge's words.
         votes: each measurement when there were several.
+        voters: the model that gave each.
     """
 
     value: float
     reason: str
     votes: tuple[float, ...] = ()
+    voters: tuple[str, ...] = ()
 
 
 class JudgeCache:
@@ -70,7 +72,8 @@ class JudgeCache:
             self._warn(f"Ignored the judge cache entry {path.name!r}: its votes {votes!r:.40} are no scores.")
             return None
         fits = earlier and judged == transcript
-        return CachedScore(float(value), reason, tuple(map(float, votes))) if fits else None
+        voters = tuple(map(str, entry.get("voters", ())))
+        return CachedScore(float(value), reason, tuple(map(float, votes)), voters) if fits else None
 
     def put(self, key: str, transcript: str, score: CachedScore) -> None:
         """Keep a score, replacing what was under the key; a failure is a warning.
@@ -79,6 +82,7 @@ class JudgeCache:
         """
         reason = mask_identifiers(score.reason)
         entry = {"value": score.value, "reason": reason, "transcript": transcript, "votes": list(score.votes)}
+        entry |= {"voters": list(score.voters)} if score.voters else {}
         text = canonical_json({**entry, "written": time.time_ns()})
         temporary: Path | None = None
         try:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from ratiba_action.errors import RecordingError
 from ratiba_action.metrics.judging.cache import CachedScore, JudgeCache
 from ratiba_action.metrics.judging.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
-from ratiba_action.metrics.judging.voting_rule import VotingRule, median_vote
+from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.model.measurement import Answer, Case, Question, Score
 from ratiba_action.ports import JudgedMetric, Metric
 
@@ -76,6 +76,7 @@ class RunMetric:
             without votes, it counts alone and the reason says so.
         cache: where scores are kept; None to measure everything.
         judge_model: identifier of the judge's model, a part of the cache's key.
+        voter: model that gave the measurement of a number, asked when it was given; None for the judge's.
         fresh: whether the score that was just measured came from a model; a recorded one is neither kept nor checked.
         on_hit: told each kept score that is used, and its case.
         offer: told each score of a model, its case and the digest of what was shown, for the cross-check.
@@ -93,6 +94,7 @@ class RunMetric:
         replayed: bool = False,
         cache: JudgeCache | None = None,
         judge_model: str = "",
+        voter: Callable[[int], str] | None = None,
         fresh: Callable[[], bool] = lambda: True,
         on_hit: Callable[[Score, Case], None] = lambda *_: None,
         offer: Callable[[Score, Case, str], None] | None = None,
@@ -102,7 +104,9 @@ class RunMetric:
         self.name = self._first.name
         self.version = self._first.version
         self.judged: bool = self._first.judged
-        self._measurement, self._rule, self._replayed = measurement, rule, replayed
+        self._measurement, self._replayed = measurement, replayed
+        self._rule = rule.of(self.name, self.version)
+        self._voter = voter or (lambda _: judge_model)
         self._cache, self._judge_model, self._fresh, self._on_hit = cache, judge_model, fresh, on_hit
         self._offer, self._turn = offer, turn
 
@@ -126,7 +130,7 @@ class RunMetric:
         score = await (self._voted(case, threshold) if cache is None else self._kept(cache, case, threshold))
         if self._offer is not None and score.judged and self._fresh():
             self._offer(score, case, self.evidence(case))
-        return score
+        return self._explained(score)
 
     async def _kept(self, cache: JudgeCache, case: Case, threshold: float) -> Score:
         key = deepeval_cache_key(
@@ -139,12 +143,12 @@ class RunMetric:
         cached = cache.get(key, shown)
         if cached is not None and self._counts(cached, threshold):
             score = Score(self.name, self.version, cached.value, threshold, judged=True, reason=cached.reason)
-            score = replace(score, cached=True, votes=cached.votes)
+            score = replace(score, cached=True, votes=cached.votes, voters=cached.voters)
             self._on_hit(score, case)
             return score
         score = await self._voted(case, threshold)
         if self._fresh():
-            cache.put(key, shown, CachedScore(score.value, score.reason, score.votes))
+            cache.put(key, shown, CachedScore(score.value, score.reason, score.votes, score.voters))
         return score
 
     def _counts(self, cached: CachedScore, threshold: float) -> bool:
@@ -152,7 +156,7 @@ class RunMetric:
         return measured >= self._rule.votes or not self._rule.calls_for_a_vote(cached.value, threshold)
 
     async def _voted(self, case: Case, threshold: float) -> Score:
-        """The score, or the median of several when the first is near the threshold."""
+        """The first score; with votes when it is near the threshold."""
         first = await self._first.measure(case, threshold)
         if not self._rule.calls_for_a_vote(first.value, threshold):
             return first
@@ -162,10 +166,21 @@ class RunMetric:
         if self._replayed and all(isinstance(outcome, RecordingError) for outcome in outcomes):
             return replace(first, reason=f"Measured once, no vote was recorded: {first.reason}")
         scores = [first, *(_score(outcome) for outcome in outcomes)]
-        votes = tuple(score.value for score in scores)
-        median = scores[median_vote(votes)]
-        shown = ", ".join(f"{vote:.2f}" for vote in votes)
-        return replace(median, votes=votes, reason=f"Median of {shown}: {median.reason}")
+        voters = tuple(map(self._voter, range(len(scores))))
+        decided = replace(first, votes=tuple(score.value for score in scores), voters=voters)
+        # The words of a vote that is on the side of the majority.
+        spokesman = next(score for score in scores if score.passed == decided.passed)
+        shown = ", ".join(f"{score.value:.2f}" for score in scores)
+        outcome = "passed" if decided.passed else "failed"
+        return replace(decided, reason=f"Votes {shown}: {outcome} by majority. {spokesman.reason}")
+
+    def _explained(self, score: Score) -> Score:
+        """The score; one that failed outside the band says why it was not measured again."""
+        rule, missing = self._rule, score.threshold - score.value
+        if score.passed or rule.votes == 1 or rule.calls_for_a_vote(score.value, score.threshold):
+            return score
+        too_far = f"{missing:.2f} below the threshold, too far to be chance (the judge's noise: {rule.band:.2f})."
+        return replace(score, reason=f"{too_far} {score.reason}".rstrip())
 
 
 def _score(outcome: Score | BaseException) -> Score:

@@ -69,21 +69,38 @@ async def test_a_score_far_from_its_threshold_is_measured_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("votes", "median"),
-    [((0.8, 0.7, 0.9), 0.8), ((0.8, 0.7, 0.7), 0.7), ((0.75, 1.0, 0.9), 0.9), ((0.85, 0.2, 0.3), 0.3)],
+    ("votes", "passed"),
+    [((0.8, 0.7, 0.9), True), ((0.8, 0.7, 0.7), False), ((0.75, 1.0, 0.9), True), ((0.85, 0.2, 0.3), False)],
 )
-async def test_a_score_near_its_threshold_is_the_median_of_three(votes: Sequence[float], median: float) -> None:
+async def test_a_majority_decides_and_the_value_stays_the_first(votes: Sequence[float], passed: bool) -> None:  # noqa: FBT001 - a case
     judge = PerMeasurement(dict(enumerate(votes)))
     metric = RunMetric(lambda n: TwoQuestionMetric(repeated(judge, n, 2)), VotingRule())
     score = await metric.measure(ONE, 0.8)
-    assert (score.value, score.votes) == (median, tuple(votes))
+    assert (score.value, score.votes, score.passed) == (votes[0], tuple(votes), passed)
 
 
 async def test_what_was_measured_is_in_the_score_and_its_reason() -> None:
     judge = PerMeasurement({0: 0.8, 1: 0.7, 2: 0.9})
     score = await RunMetric(lambda n: TwoQuestionMetric(repeated(judge, n, 2)), VotingRule()).measure(ONE, 0.8)
     assert (score.value, score.votes, score.threshold, score.judged) == (0.8, (0.8, 0.7, 0.9), 0.8, True)
-    assert score.reason == "Median of 0.80, 0.70, 0.90: measurement 0"
+    assert score.reason == "Votes 0.80, 0.70, 0.90: passed by majority. measurement 0"
+
+
+async def test_a_failed_score_outside_the_band_says_that_it_is_no_chance() -> None:
+    rule = VotingRule(0.05, measured={("ToneMetric", "1.0.0"): 0.12})
+    far = await voting(answers(0.67), rule).measure(ONE, 0.8)
+    near = await voting(answers(0.69, 0.7, 0.7), rule).measure(ONE, 0.8)
+    assert far.reason == "0.13 below the threshold, too far to be chance (the judge's noise: 0.12). words 0"
+    assert near.votes == (0.69, 0.7, 0.7), "the band that was measured counts, not the usual one"
+    assert not far.votes
+
+
+async def test_each_vote_says_which_model_gave_it() -> None:
+    judge = PerMeasurement({0: 0.8, 1: 0.7, 2: 0.9})
+    metric = RunMetric(
+        lambda n: TwoQuestionMetric(repeated(judge, n, 2)), VotingRule(), voter=lambda n: ("a", "a", "b")[n]
+    )
+    assert (await metric.measure(ONE, 0.8)).voters == ("a", "a", "b")
 
 
 async def test_each_measurement_asks_questions_of_its_own() -> None:
@@ -101,7 +118,7 @@ async def test_a_fluency_metric_can_be_voted_on() -> None:
         VotingRule(),
     )
     score = await metric.measure(ONE, 0.8)
-    assert (score.value, score.passed) == (0.7, False)
+    assert (score.value, score.passed) == (0.8, False)
     assert (metric.name, metric.judged) == ("SwahiliFluencyMetric", True)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.metrics.judging.voting_rule import VotingRule, median_vote
+from ratiba_action.metrics.judging.voting_rule import VotingRule, noise_band
 
 SCORES = st.integers(0, 10).map(lambda grade: grade / 10)
 
@@ -33,6 +33,19 @@ def test_a_rule_without_a_median_is_refused(band: float, votes: int) -> None:
         VotingRule(band, votes)
 
 
-@given(st.lists(SCORES, min_size=1, max_size=7).filter(lambda values: len(values) % 2 == 1))
-def test_the_vote_that_counts_is_the_median(values: list[float]) -> None:
-    assert values[median_vote(values)] == statistics.median(values)
+@given(st.lists(st.lists(st.floats(0, 1), min_size=2, max_size=5), min_size=30))
+def test_the_band_is_two_pooled_standard_deviations(groups: list[list[float]]) -> None:
+    freedom = sum(len(group) - 1 for group in groups)
+    variance = sum((len(group) - 1) * statistics.variance(group) for group in groups) / freedom
+    assert noise_band(groups) == pytest.approx(min(2 * variance**0.5, 1), abs=1e-9)
+
+
+def test_too_few_repeats_measure_no_noise() -> None:
+    assert noise_band([(0.8, 0.9)] * 29) is None
+    assert noise_band([(0.8, 0.9)] * 30) == pytest.approx(2 * 0.1 / 2**0.5)
+
+
+def test_a_metric_has_the_band_that_was_measured_of_its_version() -> None:
+    rule = VotingRule(0.05, 5, {("ToneMetric", "1"): 0.2})
+    assert [rule.of("ToneMetric", version).band for version in "12"] == [0.2, 0.05]
+    assert rule.of("ToneMetric", "1").votes == 5
