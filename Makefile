@@ -58,7 +58,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 # benchmarks/image.py needs Docker, benchmarks/operating_characteristics.py hours: run them by name.
-BENCHMARKS ?= side_by_side gate decide judging masking tenants worker
+BENCHMARKS ?= side_by_side gate decide judging masking tenants worker inline_checks
 benchmark: $(VENV)/.dev
 	@status=0; for name in $(BENCHMARKS); do \
 		echo "== $$name"; $(BIN)/python -m benchmarks.$$name || status=1; \
