@@ -42,9 +42,14 @@ WITH_A_KILLED_RUN = "ratiba gate --resume"
 NOTHING_TO_DO = {
     "ratiba gate --failed": (2, "Every scenario of the last run"),
     "ratiba report --trends": (2, "names a branch to show trends of"),
+    **{
+        f"ratiba check answers.jsonl --rules checks.yaml{options}": (1, "block")
+        for options in ("", " --json", " --events events.jsonl")
+    },
     "ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c": (2, "no observation of the trace"),
 }
-"""What is told in a repository where everything passes and no branch was compared with: exit code and words."""
+"""What is told in a repository where everything passes, no branch was compared with and an answer is blocked: exit code
+and words."""
 OTHERWISE = {"ratiba init": "ratiba init --yes"}
 """Without a terminal it asks nothing."""
 
@@ -97,6 +102,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded
     (folder / "messages.json").write_text(
         '[{"role": "user", "content": "Hours?"}, {"role": "assistant", "content": "9"}]'
     )
+    shutil.copytree(PROJECT / "examples" / "inline_checks", folder, dirs_exist_ok=True)
     ended = {}
     with langfuse_server(langfuse) as host, receiver() as collector:
         environment |= {"RATIBA_LANGFUSE_HOST": host, "RATIBA_OTLP_ENDPOINT": collector.address}
