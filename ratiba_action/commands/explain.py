@@ -1,0 +1,209 @@
+"""``ratiba explain``: find the lines of a change that make scenarios fail."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, MutableMapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ratiba_action.commands.options import parse_option
+from ratiba_action.errors import UsageError
+from ratiba_action.settings.settings import INPUTS, Settings, read_settings
+from ratiba_action.util.text import clip, printable
+from ratiba_action.verdict.attribution import Attribution, Finding
+
+if TYPE_CHECKING:
+    from ratiba_action.model.measurement import ScenarioResult
+    from ratiba_action.run.attribution import Explanation, Part
+    from ratiba_action.run.inputs import RunInputs
+
+DESCRIPTION = """Find the lines of a change that make scenarios fail. The failing scenarios of the last run, or those
+that you name, are run on the base with parts of the change: first all, then none, then ever smaller parts, until one
+is left. Recorded answers of both sides are used; a model is called only with a key, within the budget. Nothing in your
+working tree changes."""
+EXAMPLE = """example:
+  ratiba explain
+  ratiba explain --scenario spa_booking_swahili_happy --runs 20 --json"""
+
+_INPUTS = (
+    *("config", "scenarios", "rules", "budget-usd", "monthly-budget-usd", "llm"),
+    *("anthropic-base-url", "openai-base-url", "report-dir"),
+)
+_RUNS, _MOST_RUNS = 30, 500
+_MOST_SCENARIOS = 20
+_INCOMPLETE = 3
+_LINE = 100
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    for entry in INPUTS:
+        if entry.name in _INPUTS:
+            parser.add_argument(
+                f"--{entry.name}", metavar="VALUE", help=f"{entry.description} ({entry.environment_variable})"
+            )
+    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    parser.add_argument(
+        "--scenario",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="explain this scenario (default: those that failed in the last run); may be repeated",
+    )
+    parser.add_argument(
+        "--runs", default=str(_RUNS), metavar="N", help=f"run parts of the change at most N times (default: {_RUNS})"
+    )
+    parser.add_argument("--concurrency", metavar="N", help="scenarios to run in parallel (default: 4)")
+    parser.add_argument("--deadline", metavar="SECONDS", help="end after this time with what is known")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
+    """Explain.
+
+    Returns:
+        The exit code: 0 where every cause was found or nothing fails, 3 where one was not.
+
+    Raises:
+        UsageError: an option is invalid, or there is no last run.
+        RatibaError: configuration or scenarios are invalid, or the base cannot be read.
+    """
+    from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - for this task only
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
+    from ratiba_action.run.attribution import explain  # noqa: PLC0415 - the same
+    from ratiba_action.run.evaluation_inputs import read_inputs  # noqa: PLC0415 - the same
+    from ratiba_action.run.inputs import RunLog, SilentProgress  # noqa: PLC0415 - the same
+    from ratiba_action.run.provider_keys import keys_line, require_key  # noqa: PLC0415 - the same
+
+    most = parse_option("--runs", arguments.runs, _runs)
+    settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS})
+    redactor = Redactor(settings.secrets)
+    inputs = read_inputs(_request(arguments, settings, environment))
+    require_key(settings, inputs.configuration, environment)
+    if line := keys_line(settings, inputs.configuration, environment):
+        sys.stderr.write(f"{line}\n")
+    log, ledger = RunLog(SilentProgress()), Ledger(settings.budget_usd)
+    failed = _failed(inputs, log, ledger)
+    if not failed:
+        sys.stdout.write("[]\n" if arguments.json else "Every selected scenario passes with this change.\n")
+        return 0
+    found = explain(inputs, failed[:_MOST_SCENARIOS], log, ledger, most_runs=most, progress=_told)
+    if arguments.json:
+        sys.stdout.write(redactor.text(json.dumps(_as_json(found, ledger.spent), indent=2, ensure_ascii=False)) + "\n")
+    else:
+        for text in (*_lines(found), f"{found.runs} runs, USD {ledger.spent:.4f} of {settings.budget_usd:.2f}."):
+            sys.stdout.write(printable(redactor.text(text)) + "\n")
+    complete = all(cause.finding is Finding.FOUND for cause in found.scenarios.values())
+    return 0 if complete and len(failed) <= _MOST_SCENARIOS else _INCOMPLETE
+
+
+def _told(line: str) -> None:
+    sys.stderr.write(f"{printable(line)}\n")
+    sys.stderr.flush()
+
+
+def _runs(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_RUNS:
+        raise ValueError(f"a number from 1 to {_MOST_RUNS}")
+    return int(text)
+
+
+def _request(arguments: argparse.Namespace, settings: Settings, environment: MutableMapping[str, str]) -> Any:
+    """The request for the scenarios to explain, with the change between the working tree and its base."""
+    from ratiba_action.commands.gate_request import chosen_scenarios, decide_request  # noqa: PLC0415 - for this task only
+    from ratiba_action.decide.deciding import decide  # noqa: PLC0415 - the same
+    from ratiba_action.run.inputs import RunRequest  # noqa: PLC0415 - the same
+    from ratiba_action.settings.input_values import parse_count  # noqa: PLC0415 - the same
+    from ratiba_action.settings.run_deadline import read_deadline  # noqa: PLC0415 - the same
+
+    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    if not repository.is_dir():
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
+    asked = argparse.Namespace(
+        event=None, event_name=None, scenario=arguments.scenario, tag=[], failed=not arguments.scenario
+    )
+    decided = decide(decide_request(asked, environment, settings, repository), environment)
+    concurrency = arguments.concurrency
+    return RunRequest(
+        settings=settings,
+        decided=decided,
+        repository=decided.change.git.root if decided.change.git is not None else repository,
+        environment=environment,
+        choice=chosen_scenarios(asked, settings),
+        concurrency=None if concurrency is None else parse_option("--concurrency", concurrency, parse_count),
+        seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
+    )
+
+
+def _failed(inputs: "RunInputs", log: Any, ledger: Any) -> "list[ScenarioResult]":
+    """The deciding results of the selected scenarios that fail with the whole change."""
+    from ratiba_action.run.earlier_runs import NONE  # noqa: PLC0415 - for this task only
+    from ratiba_action.run.gate import evaluate  # noqa: PLC0415 - the same
+    from ratiba_action.verdict.trials import Standing, outcomes_of  # noqa: PLC0415 - the same
+
+    alone = replace(inputs, settings=replace(inputs.settings, baseline=NONE))
+    report = evaluate(alone, log, ledger).report
+    return [
+        outcome.deciding
+        for outcome in outcomes_of(report.results)
+        if outcome.standing in (Standing.FAILED, Standing.BELOW_THRESHOLD)
+    ]
+
+
+def _lines(found: "Explanation") -> Iterator[str]:
+    """The causes for people: one paragraph for each combination of parts, with its scenarios."""
+    grouped: dict[tuple[Finding, tuple[int, ...], str], list[str]] = {}
+    for name, cause in sorted(found.scenarios.items()):
+        grouped.setdefault((cause.finding, cause.parts, cause.why), []).append(name)
+    for (finding, numbers, why), names in grouped.items():
+        yield _sentence(finding, names, len(numbers), len(found.parts), why)
+        for number in numbers:
+            yield from _shown(found.parts[number])
+
+
+def _sentence(finding: Finding, names: list[str], count: int, total: int, why: str) -> str:
+    scenarios = ", ".join(names)
+    verb = "fails" if len(names) == 1 else "fail"
+    reason = f" ({why})" if why else ""
+    rest = total - count
+    harmless = f"; the other {rest} of {total} parts do not" if rest else ""
+    these = "this part of the change makes" if count == 1 else f"these {count} parts of the change together make"
+    if finding is Finding.FOUND:
+        return f"{scenarios}: {these} it fail{harmless}{reason}."
+    if finding is Finding.SEVERAL:
+        return f"{scenarios}: {these} it fail, and without them it still fails: the change has another cause."
+    if finding is Finding.ONE_OF:
+        return f"{scenarios} {verb} because of something in {count} of {total} parts of the change{reason}."
+    return f"{scenarios} {verb} for no part of the change: {why}."
+
+
+def _shown(part: "Part") -> Iterator[str]:
+    yield f"  {part.path}:{part.line}"
+    if not part.whole:
+        yield from (f"    - {clip(line.rstrip(), _LINE)}" for line in part.removed)
+        yield from (f"    + {clip(line.rstrip(), _LINE)}" for line in part.added)
+    else:
+        yield "    the whole file was removed" if part.content is None else "    the whole file is new or no text"
+
+
+def _as_json(found: "Explanation", spent: Any) -> dict[str, Any]:
+    return {
+        "runs": found.runs,
+        "spent_usd": str(spent),
+        "parts": [_part(part) for part in found.parts],
+        "scenarios": {name: _cause(cause, found) for name, cause in sorted(found.scenarios.items())},
+    }
+
+
+def _cause(cause: Attribution, found: "Explanation") -> dict[str, Any]:
+    return {
+        "finding": cause.finding.value,
+        "why": cause.why,
+        "parts": [_part(found.parts[number]) for number in cause.parts],
+    }
+
+
+def _part(part: "Part") -> dict[str, Any]:
+    return {"file": part.path, "line": part.line, "removed": list(part.removed), "added": list(part.added)}

@@ -1,0 +1,130 @@
+"""``ratiba explain``: the lines of a change that make scenarios fail, without a key and without a model."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.small_repository import SmallRepository
+
+RULES = """\
+def first(text):
+    return text
+
+
+def second(text):
+    return text
+
+
+def third(text):
+    return text
+
+
+def fourth(text):
+    return text
+"""
+GUILTY = '    return text.replace("Bonjour", "Adieu")'
+
+
+@pytest.fixture
+def changed(small: SmallRepository) -> SmallRepository:
+    """A system whose four rules are applied to what it says, and a scenario that the base passes."""
+    adapter = (small.folder / "adapter.py").read_text()
+    small.write("rules.py", RULES)
+    said = "rules.fourth(rules.third(rules.second(rules.first(text))))"
+    adapter = adapter.replace('return {"text": text,', f'return {{"text": {said},')
+    small.write("adapter.py", adapter.replace("import psycopg\n", "import psycopg\nimport rules\n"))
+    small.write(
+        "scenarios/greeting.yaml",
+        "id: greeting\nlanguage: fr\nturns:\n  - user: say Bonjour\n    expect: {state: SAID}\n"
+        "rules:\n  - {type: must_contain, value: Bonjour}\n"
+        'now: 2026-04-25T10:00:00+03:00\ncustomer: {name: Amina, phone: "+254 700 000 001"}\n',
+    )
+    small.commit()
+    return small
+
+
+def edited(**bodies: str) -> str:
+    """The rules with other bodies, by name."""
+    text = RULES
+    for name, body in bodies.items():
+        text = text.replace(f"def {name}(text):\n    return text\n", f"def {name}(text):\n{body}\n")
+    return text
+
+
+def explain(small: SmallRepository, *options: str) -> tuple[int, Any, str]:
+    ended = small.ended("explain", "--json", *options)
+    found, _ = json.JSONDecoder().raw_decode(ended.printed)
+    return ended.code, found, ended.printed
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts}
+
+
+def test_the_guilty_line_is_named_and_the_harmless_ones_are_not(changed: SmallRepository) -> None:
+    harmless = "    # harmless\n    return text"
+    changed.write("rules.py", edited(first=harmless, second=harmless, third=GUILTY, fourth=harmless))
+    assert changed.gate("--baseline", "none", "--mode", "blocking").code == 1
+    ended = changed.ended("explain")
+    assert ended.code == 0, ended.printed
+    assert (
+        "greeting: this part of the change makes it fail; the other 3 of 4 parts of the change do not." in ended.printed
+    )
+    assert "  rules.py:12\n    -     return text\n    +     return text.replace" in ended.printed
+    assert "USD 0.0000 of 20.00" in ended.printed
+
+
+def test_lines_that_fail_only_together_are_named_together(changed: SmallRepository) -> None:
+    changed.write(
+        "rules.py",
+        edited(
+            first='    return text + " "',
+            second="    # harmless\n    return text",
+            fourth='    return text.replace("Bonjour ", "Adieu")',
+        ),
+    )
+    code, found, printed = explain(changed, "--scenario", "greeting")
+    assert code == 0, printed
+    cause = found["scenarios"]["greeting"]
+    assert (cause["finding"], [part["line"] for part in cause["parts"]]) == ("found", [2, 15])
+
+
+def test_a_part_that_does_not_build_alone_is_never_called_the_cause(changed: SmallRepository) -> None:
+    # The new name is used in one file and defined in another: neither part runs without the other.
+    changed.write("rules.py", RULES + "\n\ndef fifth(text):\n" + GUILTY + "\n")
+    adapter = (changed.folder / "adapter.py").read_text()
+    changed.write("adapter.py", adapter.replace("rules.fourth(", "rules.fifth("))
+    code, found, printed = explain(changed, "--scenario", "greeting")
+    cause = found["scenarios"]["greeting"]
+    assert {part["file"] for part in cause["parts"]} == {"adapter.py", "rules.py"}, printed
+    assert (code, cause["finding"]) == (3, "one_of")
+
+
+def test_a_change_of_the_scenario_alone_has_no_guilty_line(changed: SmallRepository) -> None:
+    scenario = changed.folder / "scenarios/greeting.yaml"
+    scenario.write_text(scenario.read_text().replace("value: Bonjour", "value: Bonsoir"))
+    ended = changed.ended("explain", "--scenario", "greeting")
+    assert ended.code != 0
+    assert "no scenario of this change is also on the base" in ended.printed
+
+
+def test_nothing_is_left_in_the_working_tree(changed: SmallRepository) -> None:
+    changed.write("rules.py", edited(third=GUILTY))
+    before = contents(changed.folder)
+    explain(changed, "--scenario", "greeting")
+    assert contents(changed.folder) == before
+
+
+@pytest.mark.parametrize("runs", ["0", "501", "many", "-1"])
+def test_a_number_of_runs_out_of_its_range_is_a_usage_error(changed: SmallRepository, runs: str) -> None:
+    ended = changed.ended("explain", f"--runs={runs}")
+    assert ended.code == 2
+    assert "a number from 1 to 500" in ended.printed
+
+
+def test_without_a_last_run_the_command_that_makes_one_is_said(changed: SmallRepository) -> None:
+    ended = changed.ended("explain")
+    assert ended.code == 2
+    assert "ratiba gate" in ended.printed

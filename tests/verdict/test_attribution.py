@@ -1,0 +1,86 @@
+"""Delta debugging over the parts of a change."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.verdict.attribution import Finding, NoFurtherStepError, Outcome, Subset, attribute
+
+
+def needs(*causes: set[int]) -> "Asked":
+    """A scenario that fails as soon as all parts of one of the causes are applied."""
+    return Asked([frozenset(cause) for cause in causes])
+
+
+class Asked:
+    def __init__(self, causes: list[Subset], *, unresolved: Subset = frozenset(), most: int = 1_000) -> None:
+        self.causes, self.unresolved, self.most = causes, unresolved, most
+        self.subsets: list[Subset] = []
+
+    def __call__(self, subset: Subset) -> Outcome:
+        if len(self.subsets) >= self.most:
+            raise NoFurtherStepError(f"{self.most} steps were made")
+        self.subsets.append(subset)
+        if self.unresolved and subset == self.unresolved:
+            return Outcome.UNRESOLVED
+        return Outcome.FAILS if any(cause <= subset for cause in self.causes) else Outcome.PASSES
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 6, 16, 50])
+def test_one_guilty_part_is_found_in_about_twice_the_logarithm(parts: int) -> None:
+    for guilty in range(parts):
+        asked = needs({guilty})
+        found = attribute(parts, asked)
+        assert (found.finding, found.parts) == (Finding.FOUND, (guilty,))
+        assert found.steps <= 2 * math.ceil(math.log2(parts)) + 6 if parts > 1 else found.steps == 2
+        assert len(set(asked.subsets)) == len(asked.subsets), "no subset is run twice"
+
+
+def test_two_parts_that_fail_only_together_are_named_together() -> None:
+    found = attribute(6, needs({1, 4}))
+    assert (found.finding, found.parts) == (Finding.FOUND, (1, 4))
+
+
+def test_a_second_cause_is_said_to_be_there() -> None:
+    found = attribute(6, needs({1}, {4}))
+    assert found.finding is Finding.SEVERAL
+    assert found.parts in {(1,), (4,)}
+
+
+def test_a_base_that_fails_too_and_a_change_that_passes_have_no_cause() -> None:
+    assert attribute(3, needs(set())).finding is Finding.NONE
+    assert attribute(3, needs()).why == "the whole change passes when it is run again"
+
+
+def test_what_is_certain_when_the_steps_end_is_said() -> None:
+    asked = Asked([frozenset({5})], most=4)
+    found = attribute(8, asked)
+    assert (found.finding, found.why) == (Finding.ONE_OF, "4 steps were made")
+    assert 5 in found.parts
+    assert len(found.parts) < 8
+
+
+def test_parts_that_could_not_be_run_alone_are_never_called_the_cause_for_certain() -> None:
+    # The cause is part 0, but it does not build without part 1.
+    found = attribute(2, Asked([frozenset({0})], unresolved=frozenset({0})))
+    assert (found.finding, found.parts) == (Finding.ONE_OF, (0, 1))
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> tuple[int, Subset]:
+    parts = draw(st.integers(1, 12))
+    guilty = draw(st.sets(st.integers(0, parts - 1), min_size=1, max_size=3))
+    return parts, frozenset(guilty)
+
+
+@given(changes(), st.integers(1, 60))
+def test_no_harmless_part_is_ever_called_the_cause(change: tuple[int, Subset], most: int) -> None:
+    parts, guilty = change
+    found = attribute(parts, Asked([guilty], most=most))
+    if found.finding is Finding.FOUND:
+        assert frozenset(found.parts) == guilty
+    else:
+        assert found.finding is Finding.ONE_OF
+        assert guilty <= frozenset(found.parts)
