@@ -1,4 +1,4 @@
-# make demo               set up, then run the gate on a bundled pull request (PR=prompt, regression, noise or docs)
+# make demo               set up, then run the gate on a bundled pull request (PR=prompt, regression, noise, docs or blame)
 # make demo EXAMPLE=…     set up, then run the gate on a system of examples/run.py (CHANGE=regression: after an edit)
 # make test               set up, then run every test (WORKERS=2, TESTS=tests/verdict)
 # make test-properties    try every property with many random examples, as the nightly workflow does

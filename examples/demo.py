@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -43,14 +44,27 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="ratiba-demo-") as scratch:
         repository = Path(scratch) / "repository"
         introduce(BUNDLED / arguments.pull_request)
-        event = build_pull_request(BUNDLED / arguments.pull_request, repository)
-        return run_gate(repository, event, arguments.report_dir, rest)
+        bundle = BUNDLED / arguments.pull_request
+        event = build_pull_request(bundle, repository)
+        code = run_ratiba(["gate", "--comment", "false", *rest], repository, event, arguments.report_dir)
+        scenario = described(bundle).get("explain")
+        if scenario:
+            sys.stdout.write(f"\nratiba explain --scenario {scenario}\n")
+            sys.stdout.flush()
+            run_ratiba(["explain", "--scenario", scenario], repository, event, arguments.report_dir)
+        return code
+
+
+def described(bundle: Path) -> dict[str, Any]:
+    """What is written about a bundled pull request."""
+    found: dict[str, Any] = yaml.safe_load((bundle / "pull_request.yaml").read_text(encoding="utf-8"))
+    return found
 
 
 def introduce(bundle: Path) -> None:
     """Say on the error stream what the pull request is and which lines it changes."""
-    described = yaml.safe_load((bundle / "pull_request.yaml").read_text(encoding="utf-8"))
-    sys.stderr.write(f"Pull request {described['number']} by {described['author']}: {described['title']}\n")
+    about = described(bundle)
+    sys.stderr.write(f"Pull request {about['number']} by {about['author']}: {about['title']}\n")
     patch = (bundle / "change.patch").read_text(encoding="utf-8").splitlines()
     changed = [line for line in patch if line.startswith(("+", "-"))]
     for line in changed[:MOST_LINES]:
@@ -70,20 +84,20 @@ def build_pull_request(bundle: Path, repository: Path) -> Path:
     Returns:
         The file with the pull_request event.
     """
-    described = yaml.safe_load((bundle / "pull_request.yaml").read_text(encoding="utf-8"))
-    copy_system(described.get("system", ""), repository)
+    about = described(bundle)
+    copy_system(about.get("system", ""), repository)
     git(repository, "init", "--quiet", "--initial-branch=main")
     base = commit(repository, "The assistant as it is")
     git(repository, "switch", "--quiet", "--create", "change")
     git(repository, "apply", "-p1", str(bundle / "change.patch"))
     if (bundle / "recordings").is_dir():
         copy(bundle / "recordings", repository / "scenarios" / "recordings")
-    head = commit(repository, described["title"])
+    head = commit(repository, about["title"])
     git(repository, "switch", "--quiet", "--detach", base)
     git(repository, "merge", "--quiet", "--no-ff", "-m", "Merge", head)
     event = repository.parent / "event.json"
-    described["changed_files"] = len(git(repository, "diff", "--no-renames", "--name-only", base, head).splitlines())
-    event.write_text(json.dumps(pull_request_event(described, base, head)), encoding="utf-8")
+    about["changed_files"] = len(git(repository, "diff", "--no-renames", "--name-only", base, head).splitlines())
+    event.write_text(json.dumps(pull_request_event(about, base, head)), encoding="utf-8")
     return event
 
 
@@ -122,26 +136,26 @@ def git(repository: Path, *words: str) -> str:
     return done.stdout
 
 
-def pull_request_event(described: dict[str, object], base: str, head: str) -> dict[str, object]:
+def pull_request_event(about: dict[str, Any], base: str, head: str) -> dict[str, object]:
     """The parts of GitHub's pull_request event that the gate reads."""
     repository = {"full_name": "example/booking-assistant", "default_branch": "main"}
     return {
         "action": "synchronize",
-        "number": described["number"],
+        "number": about["number"],
         "pull_request": {
-            "number": described["number"],
-            "title": described["title"],
-            "user": {"login": described["author"]},
-            "changed_files": described["changed_files"],
+            "number": about["number"],
+            "title": about["title"],
+            "user": {"login": about["author"]},
+            "changed_files": about["changed_files"],
             "base": {"sha": base, "ref": "main", "repo": repository},
-            "head": {"sha": head, "ref": described["branch"], "repo": repository},
+            "head": {"sha": head, "ref": about["branch"], "repo": repository},
         },
         "repository": repository,
     }
 
 
-def run_gate(repository: Path, event: Path, report_dir: Path, rest: list[str]) -> int:
-    """Run ``ratiba gate`` in the repository with the event's environment."""
+def run_ratiba(words: list[str], repository: Path, event: Path, report_dir: Path) -> int:
+    """Run a command of the gate in the repository with the event's environment."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "RATIBA_", "GIT_"))
     }
@@ -152,7 +166,7 @@ def run_gate(repository: Path, event: Path, report_dir: Path, rest: list[str]) -
         "GITHUB_WORKSPACE": str(repository),
         "RATIBA_REPORT_DIR": str(report_dir.resolve()),
     }
-    command = [sys.executable, "-m", "ratiba_action", "gate", "--comment", "false", *rest]
+    command = [sys.executable, "-m", "ratiba_action", *words]
     return subprocess.run(command, cwd=repository, env=environment, check=False).returncode
 
 

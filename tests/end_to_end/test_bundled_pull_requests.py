@@ -19,8 +19,9 @@ BEFORE = PROJECT / "tests/end_to_end/measured_before"
 """Facts of runs by the version before the gate was made faster; they change only with the example or a measure."""
 
 
-def demo(pull_request: str, report: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+def demo(pull_request: str, report: Path, *options: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "examples/demo.py", "--pull-request", pull_request, "--report-dir", str(report)]
+    command += options
     return subprocess.run(
         command,
         cwd=PROJECT,
@@ -92,6 +93,16 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
     assert "| all scenarios | 0.96 | 0.95 | −0.5 (−1.0 to +0.1) | above −10.0 | a little lower |" in comment
     assert measured_facts(tmp_path / "report") == json.loads((BEFORE / "regression.json").read_text())
     assert tables(tmp_path / "report") == (BEFORE / "regression.md").read_text()
+
+
+def test_the_line_that_makes_a_guard_fail_is_named(tmp_path: Path) -> None:
+    done = demo("blame", tmp_path / "report", "--scenario", "guard_payment_amount")
+    assert done.returncode == 1, done.stdout + done.stderr
+    explained = done.stdout.partition("ratiba explain --scenario guard_payment_amount\n")[2].splitlines()
+    assert explained[0] == (
+        "guard_payment_amount: this part of the change makes it fail; the other 4 of 5 parts do not."
+    )
+    assert explained[1] == "  examples/booking_assistant/booking_assistant/settlement.py:91"
 
 
 def test_scores_that_fell_in_the_first_trials_and_not_in_the_further_ones_are_within_noise(tmp_path: Path) -> None:
