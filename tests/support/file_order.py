@@ -11,6 +11,7 @@ LONG = (
     "tests/end_to_end/test_bundled_pull_requests.py",
     "tests/examples/booking_assistant/test_guards.py",
     "tests/end_to_end/",
+    "tests/conformance/test_model_clients.py",
     "tests/examples/",
     "tests/first_day/",
     "tests/commands/",
