@@ -183,6 +183,7 @@ class Git:
     def last_commit(self, name: str, commit: str) -> str:
         """Short id of the last commit up to this one that touched a path; empty when none did, or history is cut off.
 
+        It has seven digits, or as many as tell it apart: git's own length depends on the size of the clone.
         A shallow clone knows it where the commit has its parents there: one at the edge of the clone seems to add
         every file, whoever wrote it.
 
@@ -197,7 +198,7 @@ class Git:
             present = self.run("rev-list", "-1", "--parents", found[0]).split()[1:]
             if len(present) < len(self.parents(found[0])):
                 return ""
-        return self.run("rev-parse", "--short", found[0]).strip()
+        return self.run("rev-parse", "--short=7", found[0]).strip()
 
     def tree(self, commit: str, under: str = "") -> dict[str, TreeEntry]:
         """Files, links and submodules of a commit by path, sorted.

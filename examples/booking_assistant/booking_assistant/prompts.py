@@ -19,11 +19,13 @@ class Prompt:
 
     Args:
         version: ``<name>@<short sha>`` of the commit that last touched the file, or of its content.
+        blob: ``<name>@<blob id>``, which depends on the text alone. The gate's traces have the same as ``prompt_blob``.
     """
 
     name: str
     version: str
     text: str
+    blob: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,9 @@ def canary_bucket(tenant_id: str, conversation_id: str) -> int:
 def load_prompt(path: Path) -> Prompt:
     """Read a prompt and find its version."""
     content = path.read_bytes()
-    version = _commit(path) or hashlib.sha256(content).hexdigest()[:12]
-    return Prompt(path.stem, f"{path.stem}@{version}", content.decode("utf-8"))
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    version = _commit(path) or blob[:12]
+    return Prompt(path.stem, f"{path.stem}@{version}", content.decode("utf-8"), f"{path.stem}@{blob}")
 
 
 def _commit(path: Path) -> str | None:

@@ -1,4 +1,4 @@
-import hashlib
+import os
 import subprocess
 from pathlib import Path
 
@@ -6,6 +6,9 @@ import pytest
 from booking_assistant.prompts import PromptLibrary, canary_bucket, load_prompt
 from hypothesis import given
 from hypothesis import strategies as st
+
+from ratiba_action.run.arms import prompt_blobs, prompt_versions
+from ratiba_action.util.git import Git
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -41,7 +44,7 @@ def test_a_dirty_prompt_has_the_version_of_its_content(prompt: Path) -> None:
     committed = load_prompt(prompt).version
     prompt.write_text("Greet warmly.", encoding="utf-8")
     dirty = load_prompt(prompt).version
-    assert dirty == f"greeter@{hashlib.sha256(b'Greet warmly.').hexdigest()[:12]}"
+    assert dirty == f"greeter@{git(prompt.parent, 'hash-object', 'greeter.md')[:12]}"
     assert dirty != committed
 
 
@@ -50,7 +53,23 @@ def test_a_shallow_clone_has_the_version_of_the_content(prompt: Path, tmp_path_f
     target = tmp_path_factory.mktemp("clone")
     git(target, "clone", "--quiet", "--depth=1", prompt.parent.as_uri(), "shallow")
     version = load_prompt(target / "shallow" / "greeter.md").version
-    assert version == f"greeter@{hashlib.sha256(b'Greet.').hexdigest()[:12]}"
+    assert version == f"greeter@{git(target / 'shallow', 'rev-parse', 'HEAD:greeter.md')[:12]}"
+
+
+def test_production_and_the_gate_agree_on_version_and_text(
+    prompt: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    git(prompt.parent, "commit", "--quiet", "--allow-empty", "-m", "two")
+    target = tmp_path_factory.mktemp("clone")
+    git(target, "clone", "--quiet", "--depth=1", prompt.parent.as_uri(), "shallow")
+    for folder in (prompt.parent, target / "shallow"):
+        ours = load_prompt(folder / "greeter.md")
+        assert prompt_versions(folder, "", ["*.md"], Git(folder, os.environ)) == (ours.version,)
+        assert prompt_blobs(folder, "", ["*.md"]) == (ours.blob,)
+    prompt.write_text("Greet warmly.", encoding="utf-8")
+    dirty = load_prompt(prompt)
+    assert prompt_versions(prompt.parent, "", ["*.md"], Git(prompt.parent, os.environ)) == (dirty.version,)
+    assert prompt_blobs(prompt.parent, "", ["*.md"]) == (dirty.blob,)
 
 
 def test_without_git_the_version_depends_on_the_content_alone(tmp_path: Path) -> None:
