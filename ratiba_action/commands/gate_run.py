@@ -43,10 +43,9 @@ from ratiba_action.reporting.wording import mode_line, selection_line
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
-from ratiba_action.run.gate import evaluate
+from ratiba_action.run.gate import evaluate, evaluate_side_by_side, variants_of
 from ratiba_action.run.inputs import RunInputs, RunLog, RunRequest
 from ratiba_action.run.provider_keys import cache_folder, keys_line, require_key
-from ratiba_action.run.side_by_side import evaluate_side_by_side, variants_of
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import (

@@ -24,7 +24,7 @@ from ratiba_action.run.paid_run import PaidRun
 
 if TYPE_CHECKING:
     from ratiba_action.metrics.judging.cache import JudgeCache
-    from ratiba_action.metrics.judging.live_judge import LiveJudge
+    from ratiba_action.metrics.judging.structured_calls import LiveJudge
 
 _CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT = 8_000, 2_048
 
@@ -54,7 +54,7 @@ class Judging:
         log: RunLog,
     ) -> None:
         from ratiba_action.metrics.judging.cross_check import CrossCheck  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.metrics.judging.score_collector import ScoreCollector  # noqa: PLC0415 - the same
+        from ratiba_action.metrics.judging.replay_judge import ScoreCollector  # noqa: PLC0415 - the same
 
         described = arm.configuration.judge
         self._prices, self._paid, self._second = prices, paid, second if paid is not None else None
@@ -169,7 +169,7 @@ class Judging:
 
     def _live_judge(self, calls: PaidCalls, judge: tuple[str, str], party: Party) -> "LiveJudge":
         from ratiba_action.metrics.judging.answer import JudgeModel  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.metrics.judging.live_judge import LiveJudge  # noqa: PLC0415 - the same
+        from ratiba_action.metrics.judging.structured_calls import LiveJudge  # noqa: PLC0415 - the same
 
         model, provider = judge
         return LiveJudge(calls, JudgeModel(provider, model, wire=self._wire_of(provider)), party)

@@ -7,9 +7,9 @@ import pytest
 
 from ratiba_action.errors import JudgeError
 from ratiba_action.metrics.judging.answer import JudgeModel, judge_score
-from ratiba_action.metrics.judging.live_judge import LiveJudge
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge, judge_recording_key
 from ratiba_action.metrics.judging.run_metric import CaseJudge
+from ratiba_action.metrics.judging.structured_calls import LiveJudge
 from ratiba_action.model.measurement import JudgeScore, Question
 from ratiba_action.ports import Judge
 from tests.support.judges import ScriptedJudge, ScriptedPaidCalls

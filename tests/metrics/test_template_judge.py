@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.metrics.judging.answer import JudgeModel
-from ratiba_action.metrics.judging.live_judge import LiveJudge
+from ratiba_action.metrics.judging.structured_calls import LiveJudge
 from ratiba_action.metrics.registry import load_judged_metric, metric_problems
 from ratiba_action.model.conversation import Document, Exchange, Reply
 from ratiba_action.model.measurement import Answer, Question

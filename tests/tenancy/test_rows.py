@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import DatabaseError
 from ratiba_action.model.plan import Arm
-from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
-from ratiba_action.tenancy.rows import json_safe
+from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner, json_safe
 from tests.support.sql import fetch, migration
 
 HEAD = Arm("head", "/checkout")

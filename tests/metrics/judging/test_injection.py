@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import JudgeError
 from ratiba_action.metrics.judging.answer import JudgeModel
-from ratiba_action.metrics.judging.live_judge import INSTRUCTIONS, LiveJudge
+from ratiba_action.metrics.judging.structured_calls import INSTRUCTIONS, LiveJudge
 from ratiba_action.metrics.registry import load_judged_metric, load_metric
 from ratiba_action.model.conversation import Document, Exchange, Party, Reply, Usage
 from ratiba_action.model.measurement import Case

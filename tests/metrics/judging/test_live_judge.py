@@ -8,10 +8,9 @@ import pytest
 from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, ProviderError
 from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.metrics.judging.answer import JudgeModel, judge_score
-from ratiba_action.metrics.judging.live_judge import INSTRUCTIONS, LiveJudge
-from ratiba_action.metrics.judging.replay_judge import ReplayJudge
+from ratiba_action.metrics.judging.replay_judge import ReplayJudge, ScoreCollector
 from ratiba_action.metrics.judging.run_metric import CaseJudge
-from ratiba_action.metrics.judging.score_collector import ScoreCollector
+from ratiba_action.metrics.judging.structured_calls import INSTRUCTIONS, LiveJudge
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.measurement import Answer, JudgeScore, Question
 from ratiba_action.model.plan import HEAD
