@@ -12,7 +12,7 @@ from ratiba_action.errors import DatabaseError
 from ratiba_action.model.plan import Arm
 from ratiba_action.money.connection import LedgerConnection
 from ratiba_action.money.statements import ensure_schema
-from ratiba_action.tenancy import embedded, rows
+from ratiba_action.tenancy import embedded, provisioner
 from ratiba_action.tenancy.embedded import EmbeddedServer
 from ratiba_action.tenancy.installation import find_installation
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
@@ -239,7 +239,7 @@ STUBBORN = """CREATE FUNCTION stay() RETURNS int LANGUAGE plpgsql AS $$ BEGIN LO
 async def test_a_query_whose_function_cannot_be_cancelled_is_given_up(
     tenants: PostgresTenantProvisioner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "QUERY_SECONDS", 1.0)
+    monkeypatch.setattr(provisioner, "QUERY_SECONDS", 1.0)
     async with tenants.provision("stubborn", HEAD) as tenant:
         await run_sql(tenant.dsn, STUBBORN)
         began = time.monotonic()
