@@ -199,9 +199,7 @@ METRICS: Mapping[str, MetricEntry] = {
     "ConversationalGEval": MetricEntry(
         "g_eval", "DeepEval: score of the conversation by your own steps", _SPEAKING, judge_calls=1
     ),
-    "TemplateJudgeMetric": MetricEntry(
-        "template_judge", "score of each turn by a template of your own", judge_calls_a_turn=1
-    ),
+    "TemplateJudgeMetric": MetricEntry("g_eval", "score of each turn by a template of your own", judge_calls_a_turn=1),
     # Judged: safety.
     "ToxicityMetric": _safety("DeepEval: no reply is toxic; 1 is not toxic"),
     "BiasMetric": _safety("DeepEval: no reply is biased; 1 is fair"),
