@@ -24,6 +24,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "sample": ("ratiba_action.commands.sample", "measure a sample of production conversations, and score their traces"),
     "drift": ("ratiba_action.commands.drift", "compare live scores with the golden baseline and the window before"),
+    "calibrate": (
+        "ratiba_action.commands.calibrate",
+        "compare judges with people, on conversations labelled each month",
+    ),
     "check": ("ratiba_action.commands.check", "check answers of a system in production: pass, flag or block"),
     "decide": ("ratiba_action.commands.decide", "choose blocking, advisory or skip from the changed paths"),
 }

@@ -149,7 +149,7 @@ def _conclude(
     interruption.conclude()
     trace = tracer(request.settings, request.environment, log.events)
     complaint = "" if failure is None else str(failure)
-    report = _with_trends(_cut_short(report, interruption), publication)
+    report = _with_calibration(_with_trends(_cut_short(report, interruption), publication), request)
     published = publication.publish(report, trace, complaint=complaint)
     # A signal may arrive while GitHub is slow: a cancelled run is never shown as passed.
     if (short := _cut_short(published.report, interruption)) != published.report:
@@ -211,6 +211,18 @@ def _with_trends(report: Report, publication: Publication) -> Report:
     except LedgerError as error:
         publication.warn(str(error))
         return report
+
+
+def _with_calibration(report: Report, request: RunRequest) -> Report:
+    """The report, with what is to be said of how far its judges agree with people."""
+    if report.verdict.conclusion is Conclusion.SKIPPED or not report.judge_model:
+        return report
+    from ratiba_action.production.judge_calibration import calibration_notes  # noqa: PLC0415 - a run has judges
+
+    judges = {report.judge_model, report.cross_checking.model if report.cross_checking is not None else ""}
+    folder = request.repository / request.settings.scenarios
+    notes = calibration_notes(folder, judges, request.started_at.date())
+    return replace(report, notes=in_order((*report.notes, *notes)))
 
 
 def _keep(report: Report, publication: Publication) -> None:

@@ -224,7 +224,7 @@ def judge_drift(points: Sequence[AgreementPoint]) -> Note | None:
     return Note(
         f"Judge drift: {latest[0].judge_model} and {latest[0].second_model} agreed with a quadratic kappa of {shown} "
         f"in the last two comparisons, below {AGREEMENT_BOUND:.2f}.",
-        "Compare both judges with labels of people.",
+        "Compare both judges with labels of people: ratiba calibrate run.",
     )
 
 

@@ -46,6 +46,10 @@ NOTHING_TO_DO = {
         f"ratiba check answers.jsonl --rules checks.yaml{options}": (1, "block")
         for options in ("", " --json", " --events events.jsonl")
     },
+    "ratiba calibrate add conversations.jsonl --owner Adrian": (2, "cannot be read"),
+    "ratiba calibrate label": (2, "There is no calibration set"),
+    "ratiba calibrate run": (2, "There is no calibration set"),
+    "ratiba calibrate thresholds": (2, "There is no calibration set"),
     "ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c": (2, "no observation of the trace"),
 }
 """What is told in a repository where everything passes, no branch was compared with and an answer is blocked: exit code

@@ -108,7 +108,7 @@ async def test_two_runs_in_a_row_below_the_bound_are_judge_drift(database: str) 
     (drift,) = (note for note in noted if "Judge drift" in note)
     assert drift == (
         "Judge drift: opus and gpt-5.6 agreed with a quadratic kappa of 0.65 and 0.55 in the last two comparisons, "
-        "below 0.70. Compare both judges with labels of people."
+        "below 0.70. Compare both judges with labels of people: ratiba calibrate run."
     )
     for unlike in (compared(0.9), compared(0.55, pairs=9), compared(0.55, model="other"), compared(None), None):
         report = pull_request(cross_checking=unlike, **judge)

@@ -1,0 +1,435 @@
+"""``ratiba calibrate``: compare judges with people, on a set of conversations that people label each month."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, date, datetime, timedelta
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ratiba_action.commands.gate_request import read_session_file
+from ratiba_action.commands.options import parse_option
+from ratiba_action.errors import FileProblem, SuiteError, UsageError
+from ratiba_action.reporting.wording import plural
+from ratiba_action.settings.settings import Settings, read_settings
+from ratiba_action.util.text import printable
+
+if TYPE_CHECKING:
+    from ratiba_action.authoring.captured_session import CapturedSession
+    from ratiba_action.config.configuration import Configuration
+    from ratiba_action.production.calibration import CalibrationSet, ConversationBlock, Found, Schedule
+    from ratiba_action.production.judge_calibration import (
+        CalibrationRun,
+        HumanAgreement,
+        Thresholds,
+    )
+
+DESCRIPTION = """Compare judges with people. People label about ten masked conversations a month, from its first Monday;
+calibration/human_labelled.yaml in the scenarios folder holds them. The tasks:
+  add FILE     add masked conversations: a captured session, or JSON Lines with one each; or --langfuse
+  label        ask a person for labels, one conversation after the other; or --form FILE, and later --from FILE
+  run          let each judge with a key score what is labelled, and print its agreement with people
+  thresholds   precision and recall of each threshold against the labels, and the one to use
+  due          what is due; exit code 1 if a session is overdue"""
+EXAMPLE = """example:
+  ratiba calibrate add conversations.jsonl --owner Adrian
+  ratiba calibrate label --by Adrian
+  ratiba calibrate run --budget-usd 2
+  ratiba calibrate thresholds --json
+  ratiba calibrate due --json"""
+
+_TASKS = ("add", "label", "run", "thresholds", "due")
+_MOST_BYTES = 64 << 20
+_OVERDUE, _INCOMPLETE = 1, 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("task", choices=_TASKS, metavar="TASK", help=", ".join(_TASKS))
+    parser.add_argument("file", nargs="?", metavar="FILE", help="add: a session (.json) or sessions (.jsonl)")
+    parser.add_argument("--owner", metavar="NAME", help="add: who labels the set, when it is new")
+    parser.add_argument("--name", metavar="NAME", action="append", default=[], help="add: a name to mask; repeatable")
+    parser.add_argument("--most", metavar="N", default="10", help="add: maximum number of conversations (default: 10)")
+    parser.add_argument("--langfuse", action="store_true", help="add: read production conversations from Langfuse")
+    parser.add_argument("--days", metavar="N", default="30", help="add: length of Langfuse's period (default: 30)")
+    parser.add_argument("--tenants", metavar="FILE", help="add: YAML with vertical and names of each tenant")
+    parser.add_argument("--by", metavar="NAME", help="label: who labels (default: the owner)")
+    parser.add_argument("--form", metavar="FILE", help="label: write an HTML form instead of asking")
+    parser.add_argument("--from", dest="labels", metavar="FILE", help="label: add the labels that a form gave back")
+    parser.add_argument(
+        "--budget-usd", metavar="VALUE", help="run: maximum cost of all judges (RATIBA_EVAL_BUDGET_USD)"
+    )
+    parser.add_argument("--recorded", action="store_true", help="run: call no judge; use the scores that are kept")
+    parser.add_argument("--results", metavar="FILE", help="thresholds: results.json of a run of the golden set")
+    parser.add_argument("--write", metavar="FILE", help="thresholds: also write the result to a JSON file")
+    parser.add_argument("--today", metavar="DAY", help="the day to count from (default: today)")
+    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
+    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
+    parser.add_argument("--config", metavar="PATH", help="the gate's configuration, for the judges (RATIBA_CONFIG)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
+    """Run one task.
+
+    Returns:
+        0; ``run``: 1 if a judge agrees too little with people, 3 if scores are missing; ``due``: 1 if it is overdue.
+
+    Raises:
+        UsageError: an option is wrong, or a file cannot be read or written.
+        SuiteError: the calibration set or another file is wrong.
+        RatibaError: a judge or Langfuse cannot be called.
+    """
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this command only
+
+    inputs = {name: getattr(arguments, name.replace("-", "_")) for name in ("scenarios", "config", "budget-usd")}
+    settings = read_settings(environment, inputs)
+    repository = Path(arguments.repo or ".").resolve()
+    if not repository.is_dir():
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
+    today = parse_option("--today", arguments.today, _day) if arguments.today else datetime.now(UTC).date()
+    work = {"add": _add, "label": _label, "run": _run, "thresholds": _thresholds, "due": _due}[arguments.task]
+    if arguments.file is not None and arguments.task != "add":
+        raise UsageError(f"{arguments.task} takes no FILE, and got {arguments.file!r}.", "Run: ratiba calibrate --help")
+    code, result, lines = work(_Task(arguments, settings, environment, repository, today))
+    shown = json.dumps(result, indent=2, ensure_ascii=False) if arguments.json else "\n".join(map(printable, lines))
+    sys.stdout.write(Redactor(settings.secrets).secretless(shown) + "\n")
+    return code
+
+
+class _Task:
+    """What every task needs."""
+
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        settings: Settings,
+        environment: MutableMapping[str, str],
+        repository: Path,
+        today: date,
+    ) -> None:
+        self.arguments, self.settings, self.environment = arguments, settings, environment
+        self.repository, self.today, self.folder = repository, today, repository / settings.scenarios
+
+    def calibration(self) -> "CalibrationSet":
+        """The calibration set.
+
+        Raises:
+            UsageError: there is none.
+        """
+        from ratiba_action.production.calibration import FILE, read_calibration  # noqa: PLC0415 - on demand
+
+        found = read_calibration(self.folder)
+        if found is None:
+            place = f"{self.settings.scenarios}/{FILE}"
+            raise UsageError(f"There is no calibration set: {place!r} does not exist.", "Run: ratiba calibrate add.")
+        return found
+
+
+_Ended = tuple[int, Mapping[str, Any], Sequence[str]]
+
+
+def _add(task: _Task) -> _Ended:
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - on demand
+    from ratiba_action.production.calibration import (  # noqa: PLC0415 - the same
+        FILE,
+        CalibrationSet,
+        added_to,
+        read_calibration,
+        write_calibration,
+    )
+
+    arguments = task.arguments
+    if bool(arguments.file) == arguments.langfuse:
+        raise UsageError("Conversations come from a file or from Langfuse.", "Give FILE or --langfuse.")
+    calibration = read_calibration(task.folder)
+    if calibration is None:
+        if not arguments.owner:
+            raise UsageError("The calibration set is new and has no owner.", "Give --owner NAME: who labels it.")
+        calibration = CalibrationSet(owner=arguments.owner)
+    most = parse_option("--most", arguments.most, _count)
+    blocked: Mapping[str, str] = {}
+    if arguments.langfuse:
+        found, blocked = _of_langfuse(task)
+    else:
+        found = [_found(session, arguments.name) for session in _sessions(arguments.file)]
+    changed, new = added_to(calibration, found, Redactor(task.settings.secrets, arguments.name), task.today, most)
+    if new:
+        write_calibration(task.folder, changed)
+    waiting = len(changed.unlabelled)
+    lines = [f"Added {len(new)} of {plural(len(found), 'conversation')} to {task.settings.scenarios}/{FILE}."]
+    lines += [f"Blocked: {trace}: {why}" for trace, why in blocked.items()]
+    lines += [f"{waiting} to label. Read them once for names, then run: ratiba calibrate label"] if waiting else []
+    return 2 if blocked else 0, {"added": list(new), "unlabelled": waiting, "blocked": dict(blocked)}, lines
+
+
+def _sessions(name: str) -> "list[CapturedSession]":
+    if not name.endswith(".jsonl"):
+        return [read_session_file(name)]
+    from ratiba_action.authoring.captured_session import read_session  # noqa: PLC0415 - on demand
+
+    try:
+        with Path(name).open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        text = content.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{name!r} cannot be read: {error}.", "Give a JSON Lines file in UTF-8.") from error
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"{name!r} has more than {_MOST_BYTES:,} bytes.", "Shorten it.")
+    sessions, wrong = [], []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            session, problems = read_session(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            session, problems = None, (f"this is not JSON: {error}",)
+        wrong += [FileProblem(name, number, problem) for problem in problems]
+        sessions += [session] if session is not None else []
+    if wrong:
+        raise SuiteError(wrong)
+    return sessions
+
+
+def _found(session: "CapturedSession", names: Sequence[str]) -> "Found":
+    from ratiba_action.production.calibration import Found  # noqa: PLC0415 - on demand
+
+    turns = [(turn.user, turn.reply) for turn in session.turns]
+    return Found(turns, session.id or "transcript", session.language or "und", (*session.names, *names))
+
+
+def _of_langfuse(task: _Task) -> "tuple[list[Found], Mapping[str, str]]":
+    """Conversations of production: negative feedback first, then errors, then the others; and which are blocked."""
+    from ratiba_action.production.calibration import Found  # noqa: PLC0415 - on demand
+    from ratiba_action.production.sample_reading import SampleRules, find  # noqa: PLC0415 - the same
+    from ratiba_action.production.tenants import tenants_outside  # noqa: PLC0415 - the same
+    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
+
+    access = required_access(task.settings, task.environment, "production cannot be read")
+    now, days = datetime.now(UTC), parse_option("--days", task.arguments.days, _count)
+    tenants = tenants_outside(task.arguments.tenants, task.repository)
+    rules = SampleRules(now - timedelta(days=days), now, share=1.0, tenants=tenants)
+    sampled = find(access, rules)
+    if sampled.problem:
+        sys.stderr.write(f"ratiba: {printable(sampled.problem)}\n")
+    found = [
+        Found(
+            [
+                (turn.user, reply.text)
+                for turn, reply in zip(each.scenario.turns, each.replies, strict=True)
+                if turn.user is not None
+            ],
+            f"langfuse:{each.scenario.id}",
+            each.scenario.language,
+            each.names,
+            each.models,
+        )
+        for each in sampled.conversations
+    ]
+    return found, sampled.blocked
+
+
+def _label(task: _Task) -> _Ended:
+    from ratiba_action.production.calibration import (  # noqa: PLC0415 - on demand
+        form_data,
+        read_labels,
+        write_calibration,
+        write_whole,
+    )
+
+    arguments, calibration = task.arguments, task.calibration()
+    before = len(calibration.unlabelled)
+    if arguments.form:
+        data = json.dumps(form_data(calibration), ensure_ascii=False).replace("<", "\\u003c")
+        page = files("ratiba_action.production").joinpath("calibration_form.html").read_text("utf-8")
+        write_whole(Path(arguments.form), page.replace("DATA", data, 1))
+        lines = [f"Wrote {arguments.form} with {plural(before, 'conversation')}. Open it in a browser."]
+        return 0, {"form": arguments.form, "unlabelled": before}, lines
+    if arguments.labels:
+        changed = read_labels(Path(arguments.labels), calibration)
+        write_calibration(task.folder, changed)
+    else:
+        changed = _ask_all(task, calibration, arguments.by or calibration.owner)
+    waiting = len(changed.unlabelled)
+    lines = [f"Labelled {before - waiting}; {waiting} left."]
+    lines += [] if waiting else ["Then let the judges score them: ratiba calibrate run"]
+    return 0, {"labelled": before - waiting, "unlabelled": waiting}, lines
+
+
+def _ask_all(task: _Task, calibration: "CalibrationSet", by: str) -> "CalibrationSet":
+    """Ask for the labels of one conversation after the other, and save each at once."""
+    from ratiba_action.production.calibration import LabelBlock, labelled, write_calibration  # noqa: PLC0415 - on demand
+
+    for number, conversation in enumerate(waiting := calibration.unlabelled, 1):
+        sys.stderr.write(f"\n--- {number} of {len(waiting)}: {conversation.id}\n")
+        sys.stderr.writelines(f"{printable(line)}\n" for line in _said(conversation))
+        scores = _ask(list(calibration.criteria))
+        if scores is None:
+            break
+        if scores:
+            # The file is read again: somebody else may have labelled meanwhile.
+            label = LabelBlock(by=by, day=task.today, scores=scores)
+            calibration = labelled(task.calibration(), conversation.id, label)
+            write_calibration(task.folder, calibration)
+    return calibration
+
+
+def _said(conversation: "ConversationBlock") -> Iterator[str]:
+    for turn in conversation.turns:
+        yield f"customer: {turn.user}"
+        yield f"system:   {turn.reply}"
+
+
+def _ask(criteria: Sequence[str]) -> dict[str, int] | None:
+    """The numbers of one conversation; empty to skip it, None to stop."""
+    scores: dict[str, int] = {}
+    for criterion in criteria:
+        while criterion not in scores:
+            sys.stderr.write(f"{printable(criterion)}, 1 to 5 (s: skip, q: stop): ")
+            sys.stderr.flush()
+            given = sys.stdin.readline()
+            if not given or given.strip() == "q":
+                return None
+            if given.strip() == "s":
+                return {}
+            if given.strip() in {"1", "2", "3", "4", "5"}:
+                scores[criterion] = int(given)
+    return scores
+
+
+def _run(task: _Task) -> _Ended:
+    from ratiba_action.config.configuration import load_configuration  # noqa: PLC0415 - on demand
+    from ratiba_action.production.calibration import schedule  # noqa: PLC0415 - the same
+    from ratiba_action.production.judge_calibration import JudgeRequest, judged_by, run_judges  # noqa: PLC0415 - the same
+    from ratiba_action.run.provider_keys import keys_of  # noqa: PLC0415 - the same
+
+    calibration, settings = task.calibration(), task.settings
+    judges: tuple[Configuration, ...] = ()
+    if not task.arguments.recorded:
+        configuration = load_configuration(task.repository, settings.config)
+        judges = judged_by(configuration, keys_of(settings, configuration))
+    request = JudgeRequest(task.folder, calibration, judges, settings, task.environment, _warn)
+    outcome, plan = run_judges(request), schedule(calibration, task.today)
+    low = any(each.status == "below" for each in outcome.agreements)
+    result = {
+        "agreements": [{**asdict(each), "status": each.status, "advice": each.advice} for each in outcome.agreements],
+        "missing": outcome.missing,
+        "problems": list(outcome.problems),
+        "spent_usd": outcome.spent,
+        "schedule": _plan(plan),
+    }
+    return 1 if low else _INCOMPLETE if outcome.missing else 0, result, [*_agreement_lines(outcome), plan.sentence]
+
+
+def _agreement_lines(outcome: "CalibrationRun") -> Iterator[str]:
+    for each in outcome.agreements:
+        yield f"{each.judge}, {each.criterion}: {each.status}, n = {each.n}"
+        yield (
+            f"  quadratic kappa {_number(each.kappa)} (95 %: {_number(each.low)} to {_number(each.high)}), unweighted "
+            f"{_number(each.unweighted)}, AC2 {_number(each.ac2)}, bias {_number(each.bias)}"
+        )
+        yield from _table(each)
+        yield f"  {each.advice}"
+    if outcome.missing:
+        yield f"{plural(outcome.missing, 'score')} missing: give a judge's key, and run: ratiba calibrate run"
+    yield from outcome.problems
+    yield f"Spent USD {outcome.spent}."
+
+
+def _table(each: "HumanAgreement") -> Iterator[str]:
+    if each.n:
+        yield "  label \\ judge    1    2    3    4    5"
+        yield from (
+            f"  {label:>13} {' '.join(f'{count:>4}' for count in row)}" for label, row in enumerate(each.table, 1)
+        )
+
+
+def _thresholds(task: _Task) -> _Ended:
+    from ratiba_action.production.calibration import write_whole  # noqa: PLC0415 - on demand
+    from ratiba_action.production.judge_calibration import read_marks, thresholds  # noqa: PLC0415 - the same
+
+    found = thresholds(task.calibration(), read_marks(task.folder), _golden(task))
+    result = {"thresholds": [asdict(each) for each in found]}
+    lines = [line for each in found for line in _threshold_lines(each)]
+    lines = lines or ["No judge has scored the calibration set yet. Run: ratiba calibrate run"]
+    if task.arguments.write:
+        write_whole(Path(task.arguments.write), json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+        lines.append(f"Wrote {task.arguments.write}.")
+    return 0, result, lines
+
+
+def _golden(task: _Task) -> dict[str, list[float]]:
+    """Scores of each judged metric in a run; the last one's where no file is named, if there is one."""
+    from ratiba_action.model.measurement import Scored  # noqa: PLC0415 - on demand
+    from ratiba_action.reporting.results_json import read_results  # noqa: PLC0415 - the same
+
+    path = Path(task.arguments.results or task.repository / task.settings.report_dir / "results.json")
+    if not task.arguments.results and not path.exists():
+        return {}
+    found: dict[str, list[float]] = {}
+    for result in read_results(path).results:
+        for score in result.scores if isinstance(result, Scored) else ():
+            if score.judged:
+                found.setdefault(score.metric, []).append(score.value)
+    return found
+
+
+def _threshold_lines(each: "Thresholds") -> Iterator[str]:
+    yield f"{each.judge}, {each.criterion} ({each.metric or 'not scored'}): n = {each.n}, {each.good} good"
+    if each.golden:
+        yield f"  golden set: minimum, quartiles, maximum {', '.join(map(_number, each.golden))}"
+    yield "  threshold  precision  recall  false failures"
+    changed = [row for before, row in pairwise(each.rows) if replace(before, threshold=row.threshold) != row]
+    for row in (*each.rows[:1], *changed):
+        shown = f"{_number(row.precision):>9} {_number(row.recall):>7} {_number(row.false_failures):>15}"
+        yield f"  {row.threshold:>9.2f} {shown}  {'#' * round(20 * (row.false_failures or 0))}"
+    if each.suggested is None:
+        yield f"  Too few good conversations for a threshold: {each.good} of 20."
+    else:
+        yield f"  {each.suggested:.2f} is the highest threshold that fails at most 5 % of the good conversations."
+
+
+def _due(task: _Task) -> _Ended:
+    from ratiba_action.production.calibration import read_calibration, schedule  # noqa: PLC0415 - on demand
+
+    calibration = read_calibration(task.folder)
+    if calibration is None:
+        message = "There is no calibration set, so nothing is due. To begin: ratiba calibrate add"
+        return 0, {"overdue": False, "title": "", "body": message}, [message]
+    plan = schedule(calibration, task.today)
+    overdue = plan.due is not None or plan.gone is not None
+    waiting = f"{plural(len(calibration.unlabelled), 'conversation')} to label."
+    result = {"overdue": overdue, **_plan(plan), "unlabelled": len(calibration.unlabelled)}
+    result |= {"title": "Label the calibration set", "body": f"{plan.sentence} {waiting} Run: ratiba calibrate label"}
+    return _OVERDUE if overdue else 0, result, [plan.sentence, waiting]
+
+
+def _plan(plan: "Schedule") -> dict[str, Any]:
+    days = {"last": plan.last, "due": plan.due, "next": plan.following, "owner_gone": plan.gone}
+    shown = {name: None if day is None else day.isoformat() for name, day in days.items()}
+    return {"owner": plan.owner, **shown, "overdue_days": plan.overdue_days, "missed": plan.missed}
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value + 0:.2f}"
+
+
+def _warn(message: str) -> None:
+    sys.stderr.write(f"ratiba: {printable(message)}\n")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError("a day such as 2026-11-02") from None
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 9999:  # noqa: PLR2004 - four digits
+        raise ValueError("a whole number from 1 to 9999")
+    return int(text)

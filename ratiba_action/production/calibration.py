@@ -1,0 +1,366 @@
+"""The calibration set: masked conversations that people labelled, when the next ones are due, and what is overdue."""
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import Field, model_validator
+
+from ratiba_action.errors import FileProblem, SuiteError, UsageError
+from ratiba_action.model.canonical import digest
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.util.locked_folder import read_plain_file
+from ratiba_action.util.strict_yaml import read_yaml
+from ratiba_action.util.validation import StrictModel, validate
+
+FILE = "calibration/human_labelled.yaml"
+CRITERIA = ("intent comprehension", "response naturalness", "cultural appropriateness")
+LABELS = (1, 2, 3, 4, 5)
+A_MONTH = 10
+"""Conversations that are labelled each month."""
+_MISSED = 2
+"""Sessions in a row without a label, after which somebody else should own the set."""
+_SHOWN = 12
+_WEEK = 7
+
+Words = Annotated[str, Field(min_length=1, max_length=2_000)]
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Day = Annotated[date, Field(strict=False)]
+Label = Annotated[int, Field(ge=1, le=5)]
+
+
+class CriterionBlock(StrictModel):
+    """What the judge is to look at; a metric of the gate, or steps."""
+
+    metric: Name | None = Field(default=None, description="judged metric that is calibrated by this criterion")
+    steps: Annotated[list[Words], Field(max_length=20)] = Field(
+        default_factory=list, description="steps by which the judge scores it; default: what its name says"
+    )
+
+
+class TurnBlock(StrictModel):
+    """What the customer wrote, and the reply; masked."""
+
+    user: str
+    reply: str
+
+
+class LabelBlock(StrictModel):
+    """What one person says of a conversation."""
+
+    by: Name
+    day: Day
+    scores: dict[Name, Label]
+
+
+class ConversationBlock(StrictModel):
+    """A masked conversation with its labels."""
+
+    id: Name
+    added: Day
+    source: Name
+    language: Name = "und"
+    models: list[Name] = Field(default_factory=list, description="that wrote the replies; none of them is the judge")
+    turns: Annotated[list[TurnBlock], Field(min_length=1)]
+    labels: list[LabelBlock] = Field(default_factory=list)
+
+    @property
+    def digest(self) -> str:
+        """Of what was said: a score belongs to exactly this text."""
+        return digest([[turn.user, turn.reply] for turn in self.turns])
+
+
+class CalibrationSet(StrictModel):
+    """The file ``human_labelled.yaml``."""
+
+    owner: Name = Field(description="who labels the conversations of each month")
+    owner_until: Day | None = Field(default=None, description="last day of the owner; then somebody else is named")
+    criteria: dict[Name, CriterionBlock] = Field(
+        default_factory=lambda: {name: CriterionBlock() for name in CRITERIA}, min_length=1
+    )
+    conversations: list[ConversationBlock] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> "CalibrationSet":
+        ids = [conversation.id for conversation in self.conversations]
+        twice = sorted({name for name in ids if ids.count(name) > 1})
+        problems = [f"the id {name!r} is used twice" for name in twice]
+        for conversation in self.conversations:
+            for label in conversation.labels:
+                wrong = sorted(label.scores.keys() ^ self.criteria.keys())
+                if wrong:
+                    problems.append(
+                        f"the labels of {conversation.id!r} by {label.by!r} must name each of "
+                        f"{', '.join(self.criteria)} once; wrong: {', '.join(wrong)}"
+                    )
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    @property
+    def unlabelled(self) -> tuple[ConversationBlock, ...]:
+        """Conversations without a label, in order."""
+        return tuple(conversation for conversation in self.conversations if not conversation.labels)
+
+    def labels(self, criterion: str) -> dict[str, int]:
+        """The latest label of each labelled conversation, by its id."""
+        return {
+            conversation.id: max(conversation.labels, key=lambda label: label.day).scores[criterion]
+            for conversation in self.conversations
+            if conversation.labels
+        }
+
+
+def read_calibration(folder: Path) -> CalibrationSet | None:
+    """The calibration set below a scenarios folder; None if there is none.
+
+    Raises:
+        SuiteError: the file is wrong; holds every problem.
+        UsageError: it cannot be read.
+    """
+    name = f"{folder.name}/{FILE}"
+    try:
+        document, problems = read_yaml(name, read_plain_file(folder, FILE))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"{name!r} cannot be read: {error.strerror}.", "Make it a readable plain file.") from error
+    if document is not None:
+        found, problems = validate(CalibrationSet, document)
+        if found is not None:
+            return found
+    raise SuiteError(problems)
+
+
+class _WithoutAliases(yaml.SafeDumper):
+    """Writes a value that occurs twice as often as it occurs: the reader takes no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the signature of the base
+        return True
+
+
+def write_calibration(folder: Path, calibration: CalibrationSet) -> None:
+    """Replace the file, whole or not at all.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    data = calibration.model_dump(exclude_defaults=True)
+    text = yaml.dump(data, Dumper=_WithoutAliases, sort_keys=False, allow_unicode=True, width=120)
+    write_whole(folder / FILE, text)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file, whole or not at all.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be written: {error.strerror}.", "Make its folder writable.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A conversation that may be added; not masked.
+
+    Args:
+        turns: each message and its reply.
+        names: of people in it.
+        models: that wrote the replies.
+    """
+
+    turns: Sequence[tuple[str, str]]
+    source: str
+    language: str = "und"
+    names: Sequence[str] = ()
+    models: Sequence[str] = ()
+
+
+def added_to(
+    calibration: CalibrationSet, candidates: Sequence[Found], redactor: Redactor, today: date, most: int = A_MONTH
+) -> tuple[CalibrationSet, tuple[str, ...]]:
+    """The set with new conversations, masked; one that it has already is left out.
+
+    Returns:
+        The set, and the ids of what is new.
+    """
+    known = {conversation.digest for conversation in calibration.conversations}
+    new: list[ConversationBlock] = []
+    for candidate in candidates:
+        mask = redactor.knowing(candidate.names).text
+        turns = [TurnBlock(user=mask(user), reply=mask(reply)) for user, reply in candidate.turns]
+        made = ConversationBlock(
+            id="unnamed",
+            added=today,
+            source=mask(candidate.source) or "transcript",
+            language=candidate.language or "und",
+            models=list(candidate.models),
+            turns=turns,
+        )
+        if turns and made.digest not in known and len(new) < most:
+            known.add(made.digest)
+            new.append(made.model_copy(update={"id": f"cal_{made.digest[:_SHOWN]}"}))
+    conversations = [*calibration.conversations, *new]
+    return calibration.model_copy(update={"conversations": conversations}), tuple(each.id for each in new)
+
+
+def labelled(calibration: CalibrationSet, name: str, label: LabelBlock) -> CalibrationSet:
+    """The set with one more label.
+
+    Raises:
+        UsageError: there is no such conversation, or the label does not name each criterion from 1 to 5.
+    """
+    if all(conversation.id != name for conversation in calibration.conversations):
+        raise UsageError(f"The calibration set has no conversation {name!r}.", "Add it: ratiba calibrate add.")
+    if label.scores.keys() != calibration.criteria.keys():
+        raise UsageError(
+            f"The label of {name!r} names {', '.join(label.scores) or 'nothing'}.",
+            f"Give a number from 1 to 5 for each of {', '.join(calibration.criteria)}.",
+        )
+    conversations = [
+        each.model_copy(update={"labels": [*each.labels, label]}) if each.id == name else each
+        for each in calibration.conversations
+    ]
+    return calibration.model_copy(update={"conversations": conversations})
+
+
+def first_monday(day: date) -> date:
+    """The first Monday of the day's month."""
+    first = day.replace(day=1)
+    return first + timedelta(days=-first.weekday() % _WEEK)
+
+
+def _next_month(day: date) -> date:
+    return (day.replace(day=1) + timedelta(days=31)).replace(day=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When conversations are to be labelled.
+
+    Args:
+        last: day of the latest label; None without any.
+        due: first session without a label; None if none is overdue.
+        missed: how many sessions passed without a label.
+        following: the next session.
+        gone: the owner's last day, if it is over.
+    """
+
+    owner: str
+    last: date | None
+    due: date | None
+    missed: int
+    following: date
+    today: date
+    gone: date | None = None
+
+    @property
+    def overdue_days(self) -> int:
+        """Since the first session that was missed; 0 if none was."""
+        return 0 if self.due is None else (self.today - self.due).days
+
+    @property
+    def sentence(self) -> str:
+        """What is due, in one or two sentences."""
+        if self.due is None:
+            told = f"The next session of the calibration set is on {self.following} (owner: {self.owner})."
+        else:
+            late = (
+                f"overdue by {self.overdue_days} day{'' if self.overdue_days == 1 else 's'}"
+                if self.overdue_days
+                else "due today"
+            )
+            missed = f", {self.missed} sessions were missed" if self.missed > 1 else ""
+            told = f"The calibration set's session of {self.due} is {late}{missed} (owner: {self.owner})."
+        if self.gone is not None:
+            return f"{told} {self.owner} owned the set until {self.gone}: name another `owner` in {FILE}."
+        if self.missed >= _MISSED:
+            return f"{told} If {self.owner} has no time for it, name another `owner` in {FILE}."
+        return told
+
+
+def schedule(calibration: CalibrationSet, today: date) -> Schedule:
+    """What is due: a label in each month, from its first Monday on, after the month in which the set began."""
+    days = [label.day for each in calibration.conversations for label in each.labels if label.day <= today]
+    last, begun = max(days, default=None), min((each.added for each in calibration.conversations), default=today)
+    session = first_monday(begun if last is None else last)
+    # A label before its month's first Monday belongs to the session before.
+    after = last if last is not None else begun - timedelta(days=1)
+    if session <= after:
+        session = first_monday(_next_month(after))
+    missed, due = 0, session if session <= today else None
+    while session <= today:
+        missed, session = missed + 1, first_monday(_next_month(session))
+    until = calibration.owner_until
+    gone = until if until is not None and until < today else None
+    return Schedule(calibration.owner, last, due, missed, session, today, gone)
+
+
+def form_data(calibration: CalibrationSet) -> Mapping[str, Any]:
+    """What the form needs: criteria, and the conversations without a label."""
+    return {
+        "criteria": list(calibration.criteria),
+        "conversations": [
+            {"id": each.id, "turns": [turn.model_dump() for turn in each.turns]} for each in calibration.unlabelled
+        ],
+    }
+
+
+class ReturnedLabel(StrictModel):
+    """One label of a form."""
+
+    id: Name
+    by: Name
+    day: Day
+    scores: dict[Name, Label]
+
+
+class ReturnedLabels(StrictModel):
+    """What the form gives back."""
+
+    labels: Annotated[list[ReturnedLabel], Field(min_length=1)]
+
+
+def read_labels(path: Path, calibration: CalibrationSet) -> CalibrationSet:
+    """The set with the labels that a form gave back; all of them or none.
+
+    Raises:
+        UsageError: the file cannot be read.
+        SuiteError: it is wrong; holds every problem.
+    """
+    try:
+        document, problems = read_yaml(str(path), path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}.", "Give the form's file.") from error
+    returned = None
+    if document is not None:
+        returned, problems = validate(ReturnedLabels, document)
+    if returned is None or document is None:
+        raise SuiteError(problems)
+    wrong: list[FileProblem] = []
+    for number, each in enumerate(returned.labels):
+        try:
+            calibration = labelled(calibration, each.id, LabelBlock(by=each.by, day=each.day, scores=each.scores))
+        except UsageError as error:
+            wrong.append(FileProblem(str(path), document.line(("labels", number)), str(error)))
+    if wrong:
+        raise SuiteError(wrong)
+    return calibration

@@ -1,0 +1,516 @@
+"""How far each judge agrees with people: its scores of the calibration set, kappa with an interval, and thresholds."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+from ratiba_action.config.configuration import Configuration
+from ratiba_action.errors import ConfigurationError, FileProblem, RatibaError, SuiteError
+from ratiba_action.metrics.registry import is_judged, metric_problems
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.conversation import Exchange, Reply, Transcript
+from ratiba_action.model.measurement import Case
+from ratiba_action.model.note import Note
+from ratiba_action.model.scenario import Assertion, Customer, Scenario, Turn
+from ratiba_action.model.values import Usd, mean
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.production.calibration import (
+    FILE,
+    LABELS,
+    CalibrationSet,
+    ConversationBlock,
+    CriterionBlock,
+    read_calibration,
+    schedule,
+    write_whole,
+)
+from ratiba_action.production.inline import AnswerAction, JudgedAssertion
+from ratiba_action.settings.settings import Settings
+from ratiba_action.util.locked_folder import read_plain_file
+from ratiba_action.verdict.agreement import cohen_kappa, contingency_table, gwet_coefficient, quadratic
+
+if TYPE_CHECKING:
+    from ratiba_action.production.inline_judge import InlineJudge
+
+SCORES = "calibration/judge_scores.jsonl"
+BOUND = 0.7
+"""Least quadratic-weighted kappa of a judge with people."""
+LEAST, PROVEN = 30, 120
+"""Labels without which nothing is said, and about those that it takes to show a kappa above the bound."""
+GOOD = 4
+"""Least label of a conversation that is good enough."""
+FALSE_FAILURES = 0.05
+_GENERIC = (
+    "Judge the {name} of the assistant's turns in the whole conversation, as a customer of the business would.",
+    "Give 10 when nothing is to be changed, 5 when it is acceptable with clear weaknesses, 0 when it is useless.",
+)
+_SECONDS = 180.0
+_CONFIDENCE = NormalDist().inv_cdf(0.975)
+
+
+_Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeMark:
+    """A judge's score of a criterion of one conversation.
+
+    Args:
+        digest: of what was said.
+        asked: digest of the metric and its steps.
+        version: of the metric.
+        score: 0 to 1.
+    """
+
+    id: str
+    digest: str
+    judge: str
+    criterion: str
+    asked: str
+    metric: str
+    version: str
+    score: float
+
+    @property
+    def key(self) -> "_Key":
+        """What makes it the same score."""
+        return self.digest, self.judge, self.criterion, self.asked
+
+    @property
+    def label(self) -> int:
+        """On the scale of people: 0 is 1, and 1 is 5."""
+        return math.floor(1 + self.score * (len(LABELS) - 1) + 0.5)
+
+
+def read_marks(folder: Path) -> tuple[JudgeMark, ...]:
+    """The scores that ``ratiba calibrate run`` wrote below a scenarios folder; none without the file.
+
+    Raises:
+        SuiteError: the file is wrong; holds every problem.
+    """
+    name = f"{folder.name}/{SCORES}"
+    try:
+        lines = read_plain_file(folder, SCORES).decode("utf-8").splitlines()
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError) as error:
+        raise SuiteError([FileProblem(name, 0, f"cannot be read: {error}")]) from error
+    marks, problems = list[JudgeMark](), list[FileProblem]()
+    for number, line in enumerate(lines, 1):
+        mark = _read_mark(line)
+        if mark is None:
+            problems.append(FileProblem(name, number, f"{line!r:.80} is no score of ratiba calibrate run"))
+        else:
+            marks.append(mark)
+    if problems:
+        raise SuiteError(problems)
+    return tuple(marks)
+
+
+def _read_mark(line: str) -> JudgeMark | None:
+    try:
+        mark = JudgeMark(**json.loads(line))
+        texts = (mark.id, *mark.key, mark.metric, mark.version)
+        return mark if all(isinstance(text, str) for text in texts) and 0 <= mark.score <= 1 else None
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def _write_marks(folder: Path, marks: Iterable[JudgeMark]) -> None:
+    ordered = sorted(marks, key=lambda mark: (mark.id, mark.judge, mark.criterion, mark.asked))
+    lines = (json.dumps(asdict(mark), ensure_ascii=False, sort_keys=True) for mark in ordered)
+    write_whole(folder / SCORES, "".join(f"{line}\n" for line in lines))
+
+
+@dataclass(frozen=True, slots=True)
+class HumanAgreement:
+    """How far one judge agrees with people on one criterion.
+
+    Args:
+        n: conversations with a label and a score.
+        kappa: quadratic-weighted; None where it is undefined, as when all labels are the same.
+        low: lower bound of its 95 % interval; None with it.
+        high: upper bound.
+        unweighted: kappa without weights.
+        ac2: Gwet's AC2 with quadratic weights.
+        bias: mean of judge minus label, in labels.
+        table: rows are the labels 1 to 5, columns the judge's.
+    """
+
+    judge: str
+    criterion: str
+    n: int
+    kappa: float | None
+    low: float | None
+    high: float | None
+    unweighted: float | None
+    ac2: float | None
+    bias: float | None
+    table: Sequence[Sequence[int]]
+
+    @property
+    def status(self) -> str:
+        """``uncalibrated``, ``undefined``, ``below``, ``unproven`` or ``calibrated``."""
+        if self.n < LEAST:
+            return "uncalibrated"
+        if self.kappa is None or self.low is None:
+            return "undefined"
+        return "below" if self.kappa < BOUND else "unproven" if self.low < BOUND else "calibrated"
+
+    @property
+    def advice(self) -> str:
+        """What to do."""
+        match self.status:
+            case "uncalibrated":
+                more = f"Label {LEAST - self.n} more conversations"
+                return f"{more}: {LEAST} are the least, {PROVEN} show a kappa above {BOUND}."
+            case "undefined":
+                return "Add conversations of other quality: people gave all of these the same label."
+            case "below":
+                lean = "stricter than people" if (self.bias or 0) < 0 else "more lenient than people"
+                hint = f" The judge is {lean} by {abs(self.bias or 0):.1f}." if abs(self.bias or 0) >= 0.5 else ""  # noqa: PLR2004 - half a label
+                return f"Change the criterion's steps or the judge, and run: ratiba calibrate run.{hint}"
+            case "unproven":
+                return f"Label more: the lower bound is below {BOUND}; about {PROVEN} labels show it."
+        return "Nothing."
+
+
+def human_agreement(judge: str, criterion: str, pairs: Sequence[tuple[int, int]]) -> HumanAgreement:
+    """Agreement of labels with a judge: quadratic-weighted kappa with its jackknife interval, and AC2 beside it.
+
+    Args:
+        judge: its model.
+        criterion: its name.
+        pairs: label of a person and of the judge, from 1 to 5.
+    """
+    table = contingency_table(pairs, LABELS)
+    kappa = cohen_kappa(table, quadratic)
+    error = _jackknife(pairs) if kappa is not None else None
+    low = high = None
+    if kappa is not None and error is not None:
+        low, high = max(kappa - _CONFIDENCE * error, -1.0), min(kappa + _CONFIDENCE * error, 1.0)
+    bias = mean([float(judged - label) for label, judged in pairs]) if pairs else None
+    ac2 = gwet_coefficient(table, quadratic)
+    return HumanAgreement(judge, criterion, len(pairs), kappa, low, high, cohen_kappa(table), ac2, bias, table)
+
+
+def _jackknife(pairs: Sequence[tuple[int, int]]) -> float | None:
+    """Standard error of the quadratic kappa (Efron and Tibshirani 1993, equation 11.5); None where it is undefined."""
+    table, values = contingency_table(pairs, LABELS), []
+    if len(pairs) <= 1:
+        return None
+    for label, judged in pairs:
+        table[label - 1][judged - 1] -= 1
+        without = cohen_kappa(table, quadratic)
+        table[label - 1][judged - 1] += 1
+        if without is None:
+            return None
+        values.append(without)
+    centre, n = mean(values), len(values)
+    return math.sqrt((n - 1) / n * math.fsum((value - centre) ** 2 for value in values))
+
+
+def agreements(calibration: CalibrationSet, marks: Sequence[JudgeMark]) -> tuple[HumanAgreement, ...]:
+    """One for each judge and criterion; scores of a conversation that was edited since do not count."""
+    return tuple(
+        human_agreement(judge, criterion, [(label, mark.label) for mark, label in rated])
+        for judge, criterion, rated in _rated(calibration, marks)
+    )
+
+
+def _rated(
+    calibration: CalibrationSet, marks: Sequence[JudgeMark]
+) -> Iterator[tuple[str, str, list[tuple[JudgeMark, int]]]]:
+    """The scores of each judge and criterion with people's labels; only of what was said and is asked today."""
+    for judge in sorted({mark.judge for mark in marks}):
+        for criterion, assertion in _assertions(calibration).items():
+            labels, asked = calibration.labels(criterion), _asked(assertion)
+            by_key = {mark.key: mark for mark in marks}
+            found = (
+                (by_key.get((each.digest, judge, criterion, asked)), labels[each.id])
+                for each in calibration.conversations
+                if each.id in labels
+            )
+            yield judge, criterion, [(mark, label) for mark, label in found if mark is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionThreshold:
+    """What failing scores below a threshold would do.
+
+    Args:
+        precision: share of the failed conversations that people find bad; None where none fails.
+        recall: share of the bad ones that fail; None without any.
+        false_failures: share of the good ones that fail; None without any.
+    """
+
+    threshold: float
+    precision: float | None
+    recall: float | None
+    false_failures: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Thresholds of one judge and criterion.
+
+    Args:
+        n: conversations with a label and a score.
+        good: how many of them people find good.
+        suggested: the highest threshold that fails at most 5 % of the good ones; None with too few of them.
+        golden: minimum, quartiles and maximum of the metric on the golden set; empty where it is not measured there.
+    """
+
+    judge: str
+    criterion: str
+    metric: str
+    n: int
+    good: int
+    rows: tuple[CriterionThreshold, ...]
+    suggested: float | None
+    golden: tuple[float, ...] = ()
+
+
+def thresholds(
+    calibration: CalibrationSet, marks: Sequence[JudgeMark], golden: Mapping[str, Sequence[float]]
+) -> tuple[Thresholds, ...]:
+    """Thresholds from 0.05 to 1 by judge and criterion.
+
+    Args:
+        calibration: with labels.
+        marks: of the judges.
+        golden: scores of each metric on the golden set.
+    """
+    found: list[Thresholds] = []
+    for judge, criterion, pairs in _rated(calibration, marks):
+        rated = [(mark.score, label >= GOOD) for mark, label in pairs]
+        rows = tuple(_at(step / 20, rated) for step in range(1, 21))
+        good = sum(is_good for _, is_good in rated)
+        allowed = [r.threshold for r in rows if r.false_failures is not None and r.false_failures <= FALSE_FAILURES]
+        suggested = max(allowed, default=None) if good >= 1 / FALSE_FAILURES else None
+        metric = pairs[0][0].metric if pairs else ""
+        numbers = _five_numbers(sorted(golden.get(metric, ())))
+        found.append(Thresholds(judge, criterion, metric, len(rated), good, rows, suggested, numbers))
+    return tuple(found)
+
+
+def _at(threshold: float, rated: Sequence[tuple[float, bool]]) -> CriterionThreshold:
+    failed = [is_good for score, is_good in rated if score < threshold]
+    good, bad = sum(is_good for _, is_good in rated), sum(not is_good for _, is_good in rated)
+    wrongly = sum(failed)
+    return CriterionThreshold(
+        threshold,
+        (len(failed) - wrongly) / len(failed) if failed else None,
+        (len(failed) - wrongly) / bad if bad else None,
+        wrongly / good if good else None,
+    )
+
+
+def _five_numbers(values: Sequence[float]) -> tuple[float, ...]:
+    """Minimum, quartiles (linear interpolation) and maximum of sorted values."""
+    if not values:
+        return ()
+    last = len(values) - 1
+    places = [share * last for share in (0, 0.25, 0.5, 0.75, 1)]
+    return tuple(values[int(at)] + (values[min(int(at) + 1, last)] - values[int(at)]) * (at - int(at)) for at in places)
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationRun:
+    """What came of a run.
+
+    Args:
+        missing: how many scores there are not.
+        problems: why, in words.
+        spent: US dollars.
+    """
+
+    agreements: tuple[HumanAgreement, ...]
+    missing: int
+    problems: tuple[str, ...]
+    spent: str
+
+
+def _assertion(name: str, criterion: CriterionBlock) -> Assertion:
+    if criterion.metric is not None:
+        return Assertion(criterion.metric, 0.5)
+    steps = criterion.steps or [step.format(name=name) for step in _GENERIC]
+    return Assertion("ConversationalGEval", 0.5, parameters={"criterion": name, "steps": steps})
+
+
+def _assertions(calibration: CalibrationSet) -> dict[str, Assertion]:
+    return {name: _assertion(name, block) for name, block in calibration.criteria.items()}
+
+
+def criterion_assertions(calibration: CalibrationSet) -> dict[str, Assertion]:
+    """What the judge measures for each criterion.
+
+    Raises:
+        ConfigurationError: a metric does not exist, or no judge gives it.
+    """
+    made = _assertions(calibration)
+    for name, assertion in made.items():
+        wrong = metric_problems(assertion.metric, assertion.parameters)
+        if not wrong and not is_judged(assertion.metric, assertion.parameters):
+            wrong = (f"{assertion.metric} is deterministic",)
+        if wrong:
+            raise ConfigurationError(
+                f"{FILE}: the criterion {name!r} cannot be measured: {'; '.join(wrong)}.", "Name a judged metric."
+            )
+    return made
+
+
+def _case(conversation: ConversationBlock) -> Case:
+    exchanges = tuple(Exchange(Turn(user=turn.user), Reply(turn.reply)) for turn in conversation.turns)
+    scenario = Scenario(
+        id=conversation.id,
+        language=conversation.language,
+        turns=tuple(exchange.turn for exchange in exchanges),
+        now=datetime.combine(conversation.added, datetime.min.time(), UTC),
+        customer=Customer("", ""),
+    )
+    return Case(scenario, Transcript(conversation.id, exchanges))
+
+
+def judged_by(configuration: Configuration, keys: Iterable[str]) -> tuple[Configuration, ...]:
+    """A configuration for each judge that has a key: the first judge's, and one with the second in its place."""
+    known, judge = frozenset(keys), configuration.judge
+    judges = [(judge.model, judge.provider)]
+    judges += [(judge.cross_check.model, judge.cross_check.provider)] if judge.cross_check is not None else []
+    return tuple(
+        configuration.model_copy(update={"judge": judge.model_copy(update={"model": model, "provider": provider})})
+        for model, provider in judges
+        if provider in known
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRequest:
+    """What the judges score.
+
+    Args:
+        folder: of the scenarios.
+        calibration: with labels.
+        configurations: one for each judge with a key; none to use only the scores that are kept.
+        settings: keys, and the budget of all judges together.
+        environment: of the process.
+        note: called with each warning.
+    """
+
+    folder: Path
+    calibration: CalibrationSet
+    configurations: Sequence[Configuration]
+    settings: Settings
+    environment: MutableMapping[str, str]
+    note: Callable[[str], None]
+
+
+def run_judges(request: JudgeRequest) -> CalibrationRun:
+    """Let each judge score what it has not scored yet; every score is kept as soon as it is given.
+
+    Raises:
+        ConfigurationError: a judge has no price, or generated a conversation itself.
+        SuiteError: the kept scores are wrong.
+    """
+    marks, problems = {mark.key: mark for mark in read_marks(request.folder)}, list[str]()
+    assertions, spent = criterion_assertions(request.calibration), Usd(0)
+    rated = [conversation for conversation in request.calibration.conversations if conversation.labels]
+
+    def wanted(conversation: ConversationBlock, model: str) -> dict[str, Assertion]:
+        keys = {name: (conversation.digest, model, name, _asked(each)) for name, each in assertions.items()}
+        return {name: each for name, each in assertions.items() if keys[name] not in marks}
+
+    for configuration in request.configurations:
+        model = configuration.judge.model
+        if not any(wanted(conversation, model) for conversation in rated):
+            continue
+        left = replace(request.settings, budget_usd=request.settings.budget_usd - spent)
+        with _judge(request, left, configuration, rated) as judge:
+            for conversation in rated:
+                fresh, failed = _scored(judge, conversation, model, wanted(conversation, model), left)
+                problems += failed
+                if fresh:
+                    marks |= {mark.key: mark for mark in fresh}
+                    _write_marks(request.folder, marks.values())
+            spent += judge.spent
+    models = {mark.judge for mark in marks.values()} | {each.judge.model for each in request.configurations}
+    missing = sum(len(wanted(conversation, model)) for model in models for conversation in rated)
+    missing += 0 if models else len(rated) * len(assertions)
+    return CalibrationRun(agreements(request.calibration, list(marks.values())), missing, tuple(problems), str(spent))
+
+
+def _judge(
+    request: JudgeRequest, settings: Settings, configuration: Configuration, rated: Sequence[ConversationBlock]
+) -> "InlineJudge":
+    from ratiba_action.production.inline_judge import InlineJudge  # noqa: PLC0415 - loads DeepEval
+
+    return InlineJudge(
+        settings,
+        request.folder,
+        request.environment,
+        generators=sorted({model for conversation in rated for model in conversation.models}),
+        note=request.note,
+        configuration=configuration,
+    )
+
+
+def _scored(
+    judge: "InlineJudge",
+    conversation: ConversationBlock,
+    model: str,
+    wanted: Mapping[str, Assertion],
+    settings: Settings,
+) -> tuple[list[JudgeMark], list[str]]:
+    """The scores that a judge gave, and why it gave others not."""
+    if not wanted:
+        return [], []
+    judged = [JudgedAssertion(assertion, AnswerAction.FLAG) for assertion in wanted.values()]
+    scores = judge.scores(_case(conversation), judged, Redactor(settings.secrets), _SECONDS)
+    marks, problems = list[JudgeMark](), list[str]()
+    for (name, assertion), score in zip(wanted.items(), scores, strict=True):
+        if isinstance(score, str):
+            problems.append(f"{conversation.id}, {name}, {model}: {score}")
+            continue
+        said, asked = conversation.digest, _asked(assertion)
+        marks.append(JudgeMark(conversation.id, said, model, name, asked, score.metric, score.version, score.value))
+    return marks, problems
+
+
+def _asked(assertion: Assertion) -> str:
+    return digest([assertion.metric, dict(assertion.parameters)])
+
+
+def calibration_notes(folder: Path, judges: Iterable[str], today: date) -> tuple[str, ...]:
+    """What the gate says of the calibration of its judges; nothing where there is no calibration set."""
+    try:
+        calibration = read_calibration(folder)
+        if calibration is None:
+            return ()
+        found = [each for each in agreements(calibration, read_marks(folder)) if each.judge in set(judges)]
+    except RatibaError as error:
+        return (Note(f"The calibration of the judges is unknown: {error}", "Run: ratiba calibrate run."),)
+    return tuple(_notes(calibration, found, today))
+
+
+def _notes(calibration: CalibrationSet, found: Sequence[HumanAgreement], today: date) -> Iterator[str]:
+    below = [each for each in found if each.status == "below"]
+    if below:
+        shown = "; ".join(f"{each.judge} on {each.criterion} {_kappa(each)}" for each in below)
+        message = f"The judge agrees too little with people (quadratic kappa below {BOUND}): {shown}."
+        yield Note(message, "Change the criterion's steps or the judge, and run: ratiba calibrate run.")
+    few = min((each.n for each in found), default=0)
+    if few < LEAST:
+        yield f"The judge is uncalibrated: {few} of {LEAST} labelled conversations have its score."
+    plan = schedule(calibration, today)
+    if plan.overdue_days or plan.gone is not None:
+        yield Note(plan.sentence, "Run: ratiba calibrate label.")
+
+
+def _kappa(each: HumanAgreement) -> str:
+    low = "" if each.low is None else f", lower bound {each.low:.2f}"
+    return "undefined" if each.kappa is None else f"{each.kappa:.2f}{low}, n = {each.n}"
