@@ -40,7 +40,7 @@ class StarterAnswers:
         action: what the workflow uses.
         url: of the server, for the kind ``http``.
         code: one of ``CODE_MODES``.
-        provider: the only one with a key in the environment; empty for several or none.
+        providers: those with a key in the environment, the judge's first.
     """
 
     kind: str = "python"
@@ -51,7 +51,7 @@ class StarterAnswers:
     action: str = ACTION
     url: str = "http://127.0.0.1:8000/chat"
     code: str = "advisory"
-    provider: str = ""
+    providers: tuple[str, ...] = ()
 
     @property
     def prompt_file(self) -> str:

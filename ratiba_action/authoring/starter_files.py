@@ -20,6 +20,7 @@ from ratiba_action.model.canonical import transcript_digest
 from ratiba_action.model.conversation import Exchange, Reply, Transcript
 from ratiba_action.model.measurement import Answer, Question
 from ratiba_action.model.scenario import Scenario
+from ratiba_action.money.pricing import model_family
 from ratiba_action.suite.load import load_suite
 
 
@@ -119,8 +120,22 @@ _STAND_INS: Mapping[str, str] = {
     "http": "ratiba_server.py",
 }
 _SYSTEM_MODELS: Mapping[str, str] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-5"}
-_JUDGES: Mapping[str, str] = {"anthropic": "claude-opus-5-5", "openai": "gpt-5.6"}
+_JUDGES: Mapping[str, str] = {
+    "anthropic": "claude-opus-5-5",
+    "openai": "gpt-5.6",
+    "gemini": "gemini-2.5-pro",
+    "mistral": "mistral-large-latest",
+    "groq": "llama-3.3-70b-versatile",
+    "openrouter": "google/gemini-2.5-pro",
+}
 """By provider; a judge is never the model of the system that it judges."""
+_ENDPOINTS: Mapping[str, str] = {
+    "gemini": "api: gemini, key: GEMINI_API_KEY",
+    "mistral": "api: openai, base_url: https://api.mistral.ai/v1, key: MISTRAL_API_KEY, output_limit: max_tokens",
+    "groq": "api: openai, base_url: https://api.groq.com/openai/v1, key: GROQ_API_KEY",
+    "openrouter": "api: openai, base_url: https://openrouter.ai/api/v1, key: OPENROUTER_API_KEY",
+}
+"""Providers that are declared, as ``docs/providers.md`` has them."""
 _CODE_BLOCKS = "            blocking *\n            skip *.md *.rst\n"
 """Rules of the workflow by which every change but that of a text file blocks."""
 _HERE = "ratiba_action.authoring"
@@ -139,7 +154,9 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
     words = first_words(answers.language)
     scenario = _scenario(answers, words)
     schema = f"{SCHEMAS.rpartition('/')[2]}/{CONFIGURATION_SCHEMA}"
-    system_provider = answers.provider or "anthropic"
+    built_in = [name for name in answers.providers if name in _SYSTEM_MODELS]
+    system_provider = built_in[0] if built_in else "anthropic"
+    judges = () if set(built_in) == set(_SYSTEM_MODELS) else _judges_of(answers.providers)  # both are the default
     configuration = _render(
         "ratiba.yml.j2",
         schema=schema,
@@ -147,10 +164,10 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
         prompts=answers.prompts,
         prompt_file=answers.prompt_file,
         url=answers.url,
-        provider=answers.provider,
         system_provider=system_provider,
         system_model=_SYSTEM_MODELS[system_provider],
-        judge=_JUDGES.get(answers.provider, ""),
+        judges=[(name, _JUDGES[name]) for name in judges],
+        endpoints={name: _ENDPOINTS[name] for name in judges if name in _ENDPOINTS},
     )
     judge = read_configuration(CONFIGURATION, configuration).judge
     (read,) = load_suite({SCENARIO: scenario}, metric_problems, validate_rule, readers_of).scenarios
@@ -164,6 +181,13 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
         **({RECORDING: render_recordings(scores)} if scores else {}),
         **{f"{SCHEMAS}/{name}": schema_file(name) for name in (SCENARIO_SCHEMA, CONFIGURATION_SCHEMA)},
     }
+
+
+def _judges_of(providers: tuple[str, ...]) -> tuple[str, ...]:
+    """The judge's provider and the cross-check's: the first, and the next whose model is of another family."""
+    family = model_family(_JUDGES[providers[0]]) if providers else ""
+    others = [name for name in providers[1:] if model_family(_JUDGES[name]) != family]
+    return (*providers[:1], *others[:1])
 
 
 def stand_in(answers: StarterAnswers) -> str:

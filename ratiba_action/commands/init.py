@@ -24,6 +24,7 @@ from ratiba_action.authoring.starter_files import CONFIGURATION, RECORDING, SCEN
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.input_values import parse_name
+from ratiba_action.settings.provider_keys import providers_with_keys
 from ratiba_action.util.locked_folder import write_new_files
 from ratiba_action.util.text import printable_lines
 
@@ -34,7 +35,6 @@ EXAMPLE = """example:
   ratiba init --yes --language sw --prompts 'prompts/*.md'
   ratiba init --yes --kind prompt --json"""
 
-PROVIDERS = ("anthropic", "openai")
 _BRANCH = re.compile(r"ref: refs/(?:remotes/origin|heads)/(\S+)\s*")
 _ACTION = re.compile(r"[\w.-]+/[\w./-]+@[\w./-]+")
 
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
-    answers = replace(_from_options(arguments, repository), provider=_only_provider(environment))
+    answers = replace(_from_options(arguments, repository), providers=providers_with_keys(environment))
     if not (arguments.yes or arguments.json):
         if not sys.stdin.isatty():
             raise UsageError("There is no terminal to ask questions on.", "Run: ratiba init --yes")
@@ -103,13 +103,6 @@ def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAns
         action=parse_option("--action", arguments.action or ACTION, _parse_action),
         url=arguments.url or proposed.url,
     )
-
-
-def _only_provider(environment: Mapping[str, str]) -> str:
-    """The provider if the environment has a key of only one; the key itself is not used."""
-    names = {provider: (f"RATIBA_{provider.upper()}_API_KEY", f"{provider.upper()}_API_KEY") for provider in PROVIDERS}
-    there = [provider for provider, variables in names.items() if any(map(environment.get, variables))]
-    return there[0] if len(there) == 1 else ""
 
 
 def _has_prompt(answers: StarterAnswers, repository: Path) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Self
 from ratiba_action.config.configuration import Configuration, load_configuration
 from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval
+from ratiba_action.metrics.judging.judge_independence import family_notes
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Subject
 from ratiba_action.model.measurement import Case, Score
@@ -28,7 +29,7 @@ from ratiba_action.run.arms import scratch_folder
 from ratiba_action.run.inputs import ArmInputs, RunLog, SilentProgress
 from ratiba_action.run.judging import Judging
 from ratiba_action.run.paid_run import open_paid_run, price_list
-from ratiba_action.run.provider_keys import keys_of, require_key
+from ratiba_action.run.provider_keys import keys_line, keys_of, require_key
 from ratiba_action.settings.settings import Settings
 
 _GRACE = 0.25
@@ -64,13 +65,19 @@ class InlineJudge:
         given = configuration or load_configuration(repository, settings.config)
         judge = given.judge.model_copy(update={"votes": 1, "cross_check": None})
         self._configuration = given.model_copy(update={"judge": judge})
-        self._settings, self._environment, self._note = replace(settings, llm=Llm.LIVE), environment, note
+        self._settings, self._environment, self._note = (
+            replace(settings, llm=Llm.LIVE, shell_keys={}),
+            environment,
+            note,
+        )
         own = [model for model in generators if base_model(model) == base_model(judge.model)]
         if own:
             raise ConfigurationError(
                 f"The judge {judge.model!r} also writes the answers ({own[0]!r}).",
                 "Configure another model under `judge`.",
             )
+        for line in family_notes(generators, judge.model):
+            note(line)
         self._arm = ArmInputs(Arm(HEAD, str(repository)), self._configuration, ())
         self._ledger = Ledger(settings.budget_usd)
         self._folders, self._parts = ExitStack(), AsyncExitStack()
@@ -90,6 +97,7 @@ class InlineJudge:
         """
         judge = self._configuration.judge
         require_key(self._settings, self._configuration, self._environment)
+        self._note(keys_line(self._settings, self._configuration, self._environment))
         if judge.provider not in keys_of(self._settings, self._configuration):
             raise ConfigurationError(
                 f"There is no key for the judge's provider {judge.provider!r}.",

@@ -16,6 +16,7 @@ from ratiba_action.config.configuration import Configuration
 from ratiba_action.decide.deciding import Decided
 from ratiba_action.decide.read import Change
 from ratiba_action.errors import InfrastructureError, PublishError, UsageError
+from ratiba_action.metrics.judging.judge_independence import family_notes
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Subject
@@ -25,6 +26,7 @@ from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Suite
 from ratiba_action.model.verdict import Spending
 from ratiba_action.money.budget import Ledger
+from ratiba_action.money.pricing import base_model
 from ratiba_action.observability.event_file import FILE, EventFile, open_descriptor
 from ratiba_action.observability.event_masking import EventMask
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError
@@ -40,7 +42,7 @@ from ratiba_action.production.measuring import measure, sampling_configuration, 
 from ratiba_action.production.sample_reading import Found, Sample, SampleRules, find
 from ratiba_action.run.arms import scratch_folder
 from ratiba_action.run.inputs import RunInputs, RunLog
-from ratiba_action.run.provider_keys import require_key
+from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.settings.report_folder import refuse_links
 from ratiba_action.settings.settings import Settings
 
@@ -232,7 +234,10 @@ def sample(run: SampleRun) -> Sample:
         for assertion in conversation.scenario.assertions
     )
     if judged:
-        require_key(replace(run.settings, llm=Llm.LIVE), run.configuration, run.environment)
+        live = replace(run.settings, llm=Llm.LIVE, shell_keys={})
+        require_key(live, run.configuration, run.environment)
+        run.warnings.append(keys_line(live, run.configuration, run.environment))
+        run.warnings.extend(_notes_on_judges(run.configuration, conversations))
     redactors, mask = _redactors(run, conversations)
     ledger = Ledger(run.settings.budget_usd)
     with _event_log(run, mask) as events:
@@ -249,6 +254,15 @@ def sample(run: SampleRun) -> Sample:
             Event(RunEnded("passed" if sampled.complete else "incomplete", reason, sampled.spent, sampled.budget))
         )
     return replace(sampled, notes=(*run.warnings, *interruptions))
+
+
+def _notes_on_judges(configuration: Configuration, conversations: Sequence[CapturedConversation]) -> tuple[str, ...]:
+    """What to know about judges of the family of a model that they judge; a conversation of the judge is an error."""
+    judge = sampling_configuration(configuration).judge
+    second = judge.cross_check.model if judge.cross_check is not None else None
+    own = {base_model(judge.model), *([base_model(second)] if second else [])}
+    models = {model for conversation in conversations for model in conversation.models}
+    return family_notes([model for model in models if base_model(model) not in own], judge.model, second)
 
 
 def _redactors(
@@ -270,7 +284,7 @@ def _inputs(run: SampleRun, conversations: Sequence[CapturedConversation], *, ju
     suite = Suite(tuple(conversation.scenario for conversation in conversations), "")
     decision = ModeDecision(Mode.ADVISORY, ())
     return RunInputs(
-        settings=replace(run.settings, llm=Llm.LIVE if judged else Llm.REPLAY),
+        settings=replace(run.settings, llm=Llm.LIVE if judged else Llm.REPLAY, shell_keys={}),
         decided=Decided(decision, Change(ChangedFiles(()), Subject())),
         repository=run.repository,
         environment=run.environment,

@@ -62,3 +62,19 @@ def keys_in(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in found.items()
         if is_key_name(name) and len(value) >= _LEAST and value.isprintable()
     }
+
+
+COMMON = ("anthropic", "openai", "gemini", "mistral", "groq", "openrouter")
+"""Providers of judges that ``ratiba init`` can set up from the name of a key alone, the ones that it prefers first."""
+
+
+def providers_with_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Those of ``COMMON`` that have a key here; a key that may be another server's does not count. None is used."""
+    there = keys_in(environment)
+    return tuple(
+        provider
+        for provider in COMMON
+        if (provider in SHELL_KEYS and environment.get(f"RATIBA_{provider.upper()}_API_KEY"))
+        or provider in shell_keys(environment)
+        or (provider not in SHELL_KEYS and f"{provider.upper()}_API_KEY" in there)
+    )

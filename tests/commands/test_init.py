@@ -100,6 +100,29 @@ def test_a_team_with_both_keys_gets_judge_and_cross_check_of_two_families(
     assert model_family(judge.model) != model_family(judge.cross_check.model)
 
 
+@pytest.mark.parametrize(
+    ("variables", "judges"),
+    [
+        (("GEMINI_API_KEY",), ["gemini"]),
+        (("GROQ_API_KEY", "OPENAI_API_KEY"), ["openai", "groq"]),
+        (("OPENROUTER_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY"), ["gemini", "mistral"]),
+        (("OPENROUTER_API_KEY", "GEMINI_API_KEY"), ["gemini"]),  # both models are Gemini's
+    ],
+)
+def test_judge_and_cross_check_are_of_the_providers_whose_keys_are_there(
+    variables: tuple[str, ...], judges: list[str], empty: Path, home: dict[str, str], forks: GateForks
+) -> None:
+    keys = dict.fromkeys(variables, "planted-0123456789")
+    assert forks.run(("init", "--yes"), empty, {**home, **keys}).returncode == 0
+    content = (empty / ".github/ratiba.yml").read_bytes()
+    assert b"planted" not in content
+    written = read_configuration("ratiba.yml", content)
+    check = written.judge.cross_check
+    assert [written.judge.provider, *([check.provider] if check is not None else [])] == judges
+    assert set(written.providers) == set(judges) - {"openai"}
+    assert check is None or model_family(check.model) != model_family(written.judge.model)
+
+
 def test_the_grade_that_it_writes_says_that_it_was_written_by_hand(empty: Path, ratiba: Ratiba) -> None:
     ratiba("init", "--yes")
     (line,) = (empty / "scenarios/recordings/first_conversation.jsonl").read_text(encoding="utf-8").splitlines()

@@ -120,9 +120,19 @@ def test_an_answer_of_the_judge_that_cannot_be_used_is_a_flag(
     assert (result.flagged, result.blocked, result.problems[0].kind) == (True, False, "error")
 
 
+def test_a_judge_of_the_systems_own_family_is_noted(settings: Settings, tmp_path: Path) -> None:
+    notes: list[str] = []
+    InlineJudge(
+        settings, tmp_path, {}, generators=["claude-sonnet-5-5"], note=notes.append, configuration=CONFIGURATION
+    )
+    assert len(notes) == 1
+    assert "claude-opus-5-5 is of the family of claude-sonnet-5-5" in notes[0]
+
+
 def test_a_judge_without_a_key_or_of_the_generators_model_is_refused(settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="also writes the answers"):
         InlineJudge(settings, tmp_path, {}, generators=["claude-opus-5-5"], configuration=CONFIGURATION)
-    judge = InlineJudge(read_settings({}, {}), tmp_path, {}, configuration=CONFIGURATION)
+    of_the_shell = {"ANTHROPIC_API_KEY": KEY}  # for other programs: nobody asked this one to spend it
+    judge = InlineJudge(read_settings(of_the_shell, {}), tmp_path, of_the_shell, configuration=CONFIGURATION)
     with pytest.raises(InfrastructureError, match="no key"):
         judge.__enter__()

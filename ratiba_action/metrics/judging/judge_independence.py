@@ -42,11 +42,21 @@ def require_independent_judges(
         raise ConfigurationError(
             " ".join(problem for problem, _ in found), f"Set {settings} in the configuration to another model."
         )
-    related = [generator for generator in models if model_family(generator) == model_family(judge)]
-    return _notes(related, judge, cross_check, replayed=replayed)
+    return family_notes(models, judge, cross_check, replayed=replayed)
 
 
-def _notes(related: list[str], judge: str, cross_check: str | None, *, replayed: bool) -> tuple[str, ...]:
+def family_notes(
+    generators: Iterable[str], judge: str, cross_check: str | None = None, *, replayed: bool = False
+) -> tuple[str, ...]:
+    """What a reader should know about judges of the family of a model that they judge.
+
+    Args:
+        generators: as in ``require_independent_judges``.
+        judge: model of the primary judge.
+        cross_check: model of the second judge; None when nothing is cross-checked.
+        replayed: all scores come from recordings.
+    """
+    related = [generator for generator in sorted(set(generators)) if model_family(generator) == model_family(judge)]
     notes: list[str] = []
     if related:
         check = f"{cross_check} cross-checks it" if cross_check else "nothing is cross-checked"
