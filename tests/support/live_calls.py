@@ -84,7 +84,8 @@ async def live_calls(
 def routes_to(url: str) -> tuple[ProviderRoute, ...]:
     """The way to a stand-in for each provider."""
     addresses = {"anthropic": url, "openai": f"{url}/v1", "gemini": url}
-    return tuple(ProviderRoute(name, KEY, address) for name, address in addresses.items())
+    azure = ProviderRoute("azure", KEY, f"{url}/openai/deployments/d?api-version=2024-10-21", "openai")
+    return (*(ProviderRoute(name, KEY, address) for name, address in addresses.items()), azure)
 
 
 def paid_request(endpoint: str = "messages", ordinal: int = 0, **changes: Any) -> PaidRequest:
