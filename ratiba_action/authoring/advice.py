@@ -170,5 +170,5 @@ def touches_advice(scenario: Scenario, paths: Sequence[str]) -> Iterator[tuple[i
 
 def _is_exact(expect: Expectation) -> bool:
     blank = Expectation()
-    names = ("state", "payment", "tools", "events", "transitions", "output", "language", "rows")
+    names = ("state", "payment", "tools", "events", "transitions", "output", "language", "reply", "rows")
     return any(getattr(expect, name) != getattr(blank, name) for name in names)

@@ -9,7 +9,6 @@ once, whatever the model would have taken. Where a limit cannot be measured the 
 that held.
 """
 
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import ROUND_CEILING
@@ -17,14 +16,13 @@ from decimal import ROUND_CEILING
 from ratiba_action.checks.failure_rules import REFUSE, check_rule
 from ratiba_action.checks.request_checks import REQUEST_RULES
 from ratiba_action.checks.row_checks import ROWS
-from ratiba_action.checks.turn_checks import DetectLanguage, check_turn
+from ratiba_action.checks.turn_checks import DetectLanguage, check_turn, plain_text
 from ratiba_action.model.conversation import Exchange, Transcript
 from ratiba_action.model.measurement import Check, NotRun, ScenarioResult
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.pricing import show_usd
 from ratiba_action.util.patterns import SearchTime
 from ratiba_action.util.text import clip
-from ratiba_action.util.words import stream_safe
 
 
 def check_limits(scenario: Scenario, transcript: Transcript) -> Iterator[Check]:
@@ -75,7 +73,7 @@ def check_replies(scenario: Scenario, transcript: Transcript) -> Iterator[Check]
             continue
         reached = number <= len(transcript.exchanges)
         got = transcript.exchanges[number - 1].reply.text if reached else ""
-        first, second = _normal(captured), _normal(got)
+        first, second = plain_text(captured), plain_text(got)
         start = max(0, _first_difference(first, second) - _SHOWN_BEFORE)
         line = scenario.turns[number - 1].line if number <= len(scenario.turns) else 0
         yield Check(
@@ -87,10 +85,6 @@ def check_replies(scenario: Scenario, transcript: Transcript) -> Iterator[Check]
             passed=reached and first == second,
             line=line,
         )
-
-
-def _normal(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", stream_safe(text)).split())
 
 
 def _first_difference(first: str, second: str) -> int:
@@ -113,7 +107,7 @@ def check_transcript(
         transcript: what happened.
         detect_language: ISO 639 code of a text's language, None where it cannot be told; None where no turn expects a
             language.
-        time: for the patterns of all rules together; None for a limit of each search by itself.
+        time: for the patterns of all turns and rules together; None for a limit of each search by itself.
 
     Raises:
         ConfigurationError: a turn expects a language and there is no detector, or a pattern takes too long.
@@ -122,7 +116,7 @@ def check_transcript(
     for number, turn in enumerate(scenario.turns, 1):
         exchange = transcript.exchanges[number - 1] if number <= len(transcript.exchanges) else None
         reply = exchange.reply if exchange is not None else None
-        checks += check_turn(number, turn, reply, scenario.now.tzinfo, detect_language)
+        checks += check_turn(number, turn, reply, scenario.now.tzinfo, detect_language, time=time)
     checks += check_replies(scenario, transcript)
     checks += check_limits(scenario, transcript)
     for rule in scenario.rules:

@@ -12,13 +12,12 @@ from ratiba_action.checks.conversation_events import happenings
 from ratiba_action.checks.custom_code import is_address
 from ratiba_action.checks.refusal_phrases import LOOKED_FOR, Refusal, read_refusal
 from ratiba_action.checks.request_checks import REQUEST_RULES
-from ratiba_action.checks.turn_checks import calls_words
-from ratiba_action.errors import ConfigurationError
+from ratiba_action.checks.turn_checks import around, calls_words, pattern_finder
 from ratiba_action.model.conversation import Transcript
 from ratiba_action.model.event import Event
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import FailureRule
-from ratiba_action.util.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern, pattern_problem
+from ratiba_action.util.patterns import SearchTime, compile_pattern, pattern_problem
 from ratiba_action.util.text import clip, did_you_mean
 
 _TEXT_RULES = ("must_contain", "must_not_contain", "regex_must_match", "regex_must_not_match")
@@ -132,12 +131,12 @@ def _refusal_rule(rule: FailureRule, transcript: Transcript) -> Check:
     reached = 1 <= number <= len(transcript.exchanges)
     text = transcript.exchanges[number - 1].reply.text if reached else "(turn not reached)"
     found = read_refusal(text) if reached else Refusal("", ())
-    got = f"{found.describe()}; the reply: {_around(text, found.words)}" if reached else text
+    got = f"{found.describe()}; the reply: {around(text, found.words)}" if reached else text
     return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=found.whole, line=rule.line)
 
 
 def _text_rule(rule: FailureRule, value: str, transcript: Transcript, time: SearchTime) -> Check:
-    finder = _regex(value, time) if rule.type.startswith("regex_") else _substring(value)
+    finder = pattern_finder(value, time) if rule.type.startswith("regex_") else _substring(value)
     hits = [
         (number, exchange.reply.text)
         for number, exchange in enumerate(transcript.exchanges, 1)
@@ -145,12 +144,13 @@ def _text_rule(rule: FailureRule, value: str, transcript: Transcript, time: Sear
     ]
     wanted = rule.type in {"must_contain", "regex_must_match"}
     number, text = hits[0] if hits else (0, "no reply has it")
+    case = "case counts" if rule.type.startswith("regex_") else "case is ignored"
     return Check(
         "rule",
         0 if wanted else number,
         rule.type,
-        clip(f"{'some reply' if wanted else 'no reply'} with {value!r}"),
-        clip(text if wanted or not hits else f"turn {number}: {_around(text, value)}"),
+        clip(f"{'the reply of any turn' if wanted else 'no reply of any turn'} has {value!r} ({case})"),
+        clip(text if wanted or not hits else f"turn {number}: {around(text, value)}"),
         passed=bool(hits) == wanted,
         line=rule.line,
     )
@@ -199,25 +199,3 @@ def _event_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
 def _substring(value: str) -> Callable[[str], bool]:
     needle = value.casefold()
     return lambda text: needle in text.casefold()
-
-
-def _regex(pattern: str, time: SearchTime) -> Callable[[str], bool]:
-    compiled = compile_pattern(pattern)
-
-    def found(text: str) -> bool:
-        try:
-            return time.search(compiled, text)
-        except TimeoutError as error:
-            raise ConfigurationError(
-                f"The pattern {clip(pattern)!r} of a rule took longer than {SEARCH_SECONDS:g} s on one reply of "
-                f"{len(text)} characters, or all patterns of the scenario longer than {SCENARIO_SECONDS:g} s.",
-                "Write it without a repetition inside a repetition.",
-            ) from error
-
-    return found
-
-
-def _around(text: str, value: str) -> str:
-    """The part of a long reply that holds the value, so that clipping does not hide it."""
-    at = text.casefold().find(value.casefold())
-    return text if at < 0 else text[max(0, at - 80) : at + len(value) + 80]

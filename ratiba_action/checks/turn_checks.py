@@ -1,5 +1,7 @@
 """What one turn expects of its reply: tool calls, output, text, compared exactly."""
 
+import json
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -9,10 +11,19 @@ from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.canonical import canonical_json
 from ratiba_action.model.conversation import Event, Reply, ToolCall
 from ratiba_action.model.measurement import Check
-from ratiba_action.model.scenario import Expectation, ExpectedOutput, ExpectedTool, ExpectedTransition, Turn
+from ratiba_action.model.scenario import (
+    Expectation,
+    ExpectedOutput,
+    ExpectedReply,
+    ExpectedTool,
+    ExpectedTransition,
+    Turn,
+)
 from ratiba_action.util.instants import same_value
-from ratiba_action.util.json_expression import Step, parse_path, spell_path, without
+from ratiba_action.util.json_expression import Expression, ExpressionError, Step, parse_path, spell_path, without
+from ratiba_action.util.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern
 from ratiba_action.util.text import clip
+from ratiba_action.util.words import stream_safe
 
 
 def first_difference(expected: ExpectedOutput, got: Any) -> str | None:
@@ -101,7 +112,13 @@ class _Finding:
 
 
 def check_turn(
-    number: int, turn: Turn, reply: Reply | None, zone: tzinfo | None, detect_language: DetectLanguage | None = None
+    number: int,
+    turn: Turn,
+    reply: Reply | None,
+    zone: tzinfo | None,
+    detect_language: DetectLanguage | None = None,
+    *,
+    time: SearchTime | None = None,
 ) -> list[Check]:
     """Every expectation of one turn.
 
@@ -111,11 +128,14 @@ def check_turn(
         reply: None when the conversation never reached the turn.
         zone: in which instants without an offset are read.
         detect_language: see ``check_transcript``.
+        time: see ``check_transcript``.
 
     Raises:
-        ConfigurationError: the turn expects a language and there is no detector.
+        ConfigurationError: the turn expects a language and there is no detector, or a pattern takes too long.
     """
-    found = _findings(turn.expect, reply or Reply(""), zone, detect_language)
+    found = [*_findings(turn.expect, reply or Reply(""), zone, detect_language)]
+    if turn.expect.reply is not None:
+        found += _reply_findings(turn.expect.reply, reply.text if reply else "", time or SearchTime())
     return [
         Check(
             check.kind,
@@ -188,3 +208,103 @@ def _language(wanted: str, text: str, detect_language: DetectLanguage | None) ->
         )
     detected = detect_language(text)
     return _Finding("language", "language of the reply", wanted, detected or "unknown", detected == wanted)
+
+
+def plain_text(text: str) -> str:
+    """The text as it is compared: white space is one space, Unicode is normalized (NFKC)."""
+    return " ".join(unicodedata.normalize("NFKC", stream_safe(text)).split())
+
+
+def around(text: str, value: str) -> str:
+    """The part of a long reply that holds the value, so that clipping does not hide it."""
+    at = text.casefold().find(value.casefold())
+    return text if at < 0 else text[max(0, at - 80) : at + len(value) + 80]
+
+
+def pattern_finder(pattern: str, time: SearchTime) -> Callable[[str], bool]:
+    """Tells whether a text has the pattern.
+
+    Args:
+        pattern: of a scenario.
+        time: for all patterns of the scenario.
+
+    Raises:
+        ValueError: it is not a regular expression. What is returned raises ConfigurationError where a search takes too
+            long.
+    """
+    compiled = compile_pattern(pattern)
+
+    def found(text: str) -> bool:
+        try:
+            return time.search(compiled, text)
+        except TimeoutError as error:
+            raise ConfigurationError(
+                f"The pattern {clip(pattern)!r} took longer than {SEARCH_SECONDS:g} s on one reply of "
+                f"{len(text)} characters, or all patterns of the scenario longer than {SCENARIO_SECONDS:g} s.",
+                "Write it without a repetition inside a repetition.",
+            ) from error
+
+    return found
+
+
+def _reply_findings(expected: ExpectedReply, text: str, time: SearchTime) -> Iterator[_Finding]:
+    """One finding for each assertion on the text of a reply; each shows the reply."""
+    folded = text.casefold()
+    shown = text if text.strip() else "(empty reply)"
+    for value in expected.contains:
+        yield _Finding("reply", "reply contains", f"{value!r} (case is ignored)", shown, value.casefold() in folded)
+    if expected.contains_any:
+        listed = ", ".join(map(repr, expected.contains_any))
+        right = any(value.casefold() in folded for value in expected.contains_any)
+        yield _Finding("reply", "reply contains any of", f"{listed} (case is ignored)", shown, right)
+    for value in expected.not_contains:
+        right = value.casefold() not in folded
+        yield _Finding(
+            "reply", "reply does not contain", f"{value!r} (case is ignored)", around(shown, value), passed=right
+        )
+    for pattern in expected.matches:
+        right = pattern_finder(pattern, time)(text)
+        yield _Finding("reply", "reply matches", f"{pattern!r} (case counts)", shown, right)
+    if expected.equals is not None:
+        right = plain_text(text) == plain_text(expected.equals)
+        yield _Finding("reply", "reply equals", expected.equals, shown, right)
+    if expected.json is not None:
+        yield from _json_findings(expected.json, text, shown)
+    if expected.max_words is not None:
+        words = len(text.split())
+        yield _Finding(
+            "reply",
+            "words of the reply",
+            f"at most {expected.max_words}",
+            f"{words}: {shown}",
+            passed=words <= expected.max_words,
+        )
+
+
+def _json_findings(expected: Mapping[str, Any], text: str, shown: str) -> Iterator[_Finding]:
+    """Whether a reply is JSON, and one finding for each path."""
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        yield _Finding("reply", "reply is JSON", "JSON", f"not JSON: {shown}", passed=False)
+        return
+    yield _Finding("reply", "reply is JSON", "JSON", shown, passed=True)
+    for path, wanted in expected.items():
+        try:
+            got = Expression(path).search(value)
+            difference = _difference(wanted, got, ())
+            found = canonical_json(got)
+        except (ExpressionError, RecursionError) as error:
+            difference = found = str(error)
+        yield _Finding(
+            "reply",
+            clip(f"reply at {path}"),
+            canonical_json(wanted),
+            f"{clip(found, 90)}; the reply: {shown}",
+            passed=difference is None,
+        )
+
+
+def _refuse_constant(name: str) -> Any:
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)

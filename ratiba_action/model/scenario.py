@@ -75,6 +75,29 @@ class ExpectedOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedReply:
+    """What the text of a reply must be like.
+
+    Args:
+        contains: texts that it has, each of them; case is ignored.
+        contains_any: texts of which it has at least one; case is ignored.
+        not_contains: texts that it has not; case is ignored.
+        matches: patterns that are found in it, each of them; case counts.
+        equals: the whole text, but for white space and Unicode's spelling (NFKC); case counts.
+        json: values by JMESPath of the JSON that the reply is; an empty mapping for any JSON.
+        max_words: the most words, separated by white space.
+    """
+
+    contains: tuple[str, ...] = ()
+    contains_any: tuple[str, ...] = ()
+    not_contains: tuple[str, ...] = ()
+    matches: tuple[str, ...] = ()
+    equals: str | None = None
+    json: Mapping[str, Any] | None = None
+    max_words: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ExpectedRows:
     """What a table or a query of the tenant's database must contain.
 
@@ -110,6 +133,7 @@ class Expectation:
         transitions: moves of the state machine that the turn must make, in this order, others allowed between them.
         output: the structured answer.
         language: ISO 639 code that the reply must be written in.
+        reply: what the text of the reply must be like.
         rows: what the database must contain after the turn.
         answer: a reference answer.
         key_phrases: what a good answer mentions.
@@ -126,6 +150,7 @@ class Expectation:
     transitions: tuple[ExpectedTransition, ...] = ()
     output: ExpectedOutput | None = None
     language: str | None = None
+    reply: ExpectedReply | None = None
     rows: tuple[ExpectedRows, ...] = ()
     answer: str | None = None
     key_phrases: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from ratiba_action.model.scenario import (
     Expectation,
     ExpectedEvent,
     ExpectedOutput,
+    ExpectedReply,
     ExpectedRows,
     ExpectedTool,
     ExpectedTransition,
@@ -140,6 +141,7 @@ def _expectation(block: ExpectBlock, captured: str | None, rows: tuple[ExpectedR
         transitions=tuple(ExpectedTransition(move.source, move.target) for move in block.transitions),
         output=_output(block),
         language=block.language,
+        reply=_reply(block),
         rows=rows,
         answer=block.answer if block.answer is not None else captured,
         key_phrases=tuple(block.key_phrases),
@@ -148,6 +150,20 @@ def _expectation(block: ExpectBlock, captured: str | None, rows: tuple[ExpectedR
         labels=None if block.labels is None else tuple(block.labels),
         refusal=block.refusal,
     )
+
+
+def _reply(block: ExpectBlock) -> ExpectedReply | None:
+    """What the text of the reply must be like; None where nothing is expected of it."""
+    expected = ExpectedReply(
+        contains=tuple(block.contains or ()),
+        contains_any=tuple(block.contains_any or ()),
+        not_contains=tuple(block.not_contains or ()),
+        matches=tuple(block.matches or ()),
+        equals=block.equals,
+        json=block.json_values,
+        max_words=block.max_words,
+    )
+    return None if expected == ExpectedReply() else expected
 
 
 def _output(block: ExpectBlock) -> ExpectedOutput | None:

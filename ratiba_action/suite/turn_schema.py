@@ -3,17 +3,41 @@
 from importlib.util import find_spec
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ratiba_action.checks.row_checks import query_problem
 from ratiba_action.util.extras import how_to_install
-from ratiba_action.util.json_expression import parse_path
+from ratiba_action.util.json_expression import Expression, parse_path
+from ratiba_action.util.patterns import pattern_problem
 from ratiba_action.util.validation import StrictModel
 
 
 def _readable(path: str) -> str:
     parse_path(path)
     return path
+
+
+def _compiled(expression: str) -> str:
+    Expression(expression)
+    return expression
+
+
+def _searchable(pattern: str) -> str:
+    problem = pattern_problem(pattern)
+    if problem is not None:
+        raise ValueError(problem)
+    return pattern
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _visible(text: str) -> str:
+    if not text.strip():
+        msg = "a text of white space only is in every reply; give one that can be seen"
+        raise ValueError(msg)
+    return text
 
 
 def _detectable(code: str) -> str:
@@ -26,6 +50,17 @@ def _detectable(code: str) -> str:
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 LanguageCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}$", description="ISO 639 code"), AfterValidator(_detectable)]
 JsonPathText = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_readable)]
+Texts = Annotated[
+    list[Annotated[Text, AfterValidator(_visible)]],
+    BeforeValidator(_listed, json_schema_input_type=str | list[str]),
+    Field(min_length=1),
+]
+Patterns = Annotated[
+    list[Annotated[Text, AfterValidator(_searchable)]],
+    BeforeValidator(_listed, json_schema_input_type=str | list[str]),
+    Field(min_length=1),
+]
+ExpressionText = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_compiled)]
 Relevance = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 
@@ -111,6 +146,23 @@ class ExpectBlock(StrictModel):
     transitions: list[TransitionBlock] = Field(default_factory=list)
     output: OutputBlock | None = None
     language: LanguageCode | None = Field(default=None, description="the language of the reply")
+    contains: Texts | None = Field(default=None, description="the reply contains each text; case is ignored")
+    contains_any: Texts | None = Field(
+        default=None, description="the reply contains at least one of the texts; case is ignored"
+    )
+    not_contains: Texts | None = Field(
+        default=None, description="the reply contains none of the texts; case is ignored"
+    )
+    matches: Patterns | None = Field(default=None, description="the reply has each regular expression; case counts")
+    equals: Text | None = Field(
+        default=None, description="the whole reply, apart from white space and Unicode normalization; case counts"
+    )
+    json_values: dict[ExpressionText, Any] | None = Field(
+        default=None, alias="json", description="values by JMESPath of the reply, which is JSON; {} for any JSON"
+    )
+    max_words: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
+        default=None, description="the most words of the reply"
+    )
     rows: list[RowsBlock] = Field(
         default_factory=list, description="rows that the database must contain after the turn"
     )

@@ -169,7 +169,7 @@ def _passed(result: Scored) -> bool | None:
 def asserts_something(scenario: Scenario) -> bool:
     """Whether a case has a check or a threshold above 0, so that ``answer_accuracy`` can count it."""
     nothing = Expectation()
-    exact = ("state", "payment", "tools", "events", "transitions", "output", "language", "rows")
+    exact = ("state", "payment", "tools", "events", "transitions", "output", "language", "reply", "rows")
     expected = any(getattr(turn.expect, name) != getattr(nothing, name) for turn in scenario.turns for name in exact)
     judged = any(assertion.threshold > 0 for assertion in scenario.assertions)
     return expected or judged or bool(scenario.rules or scenario.rows or scenario.replies)

@@ -35,12 +35,15 @@ Spoiling = Callable[[Exchange, Exchange], tuple[Exchange, Exchange]]
 
 
 def checked(spoiling: Spoiling = lambda one, other: (one, other)) -> tuple[Check, ...]:
-    first, second = SCENARIO.turns
+    first, second, third = SCENARIO.turns
+    last = Exchange(third, Reply('{"massage": 3500}'), seconds=1.0, usd=Decimal("0.001"))
     turns = (
         Exchange(first, PRICES, seconds=1.0, usd=Decimal("0.001")),
         Exchange(second, REFUSED, seconds=1.0, usd=Decimal("0.001")),
     )
-    return check_transcript(SCENARIO, Transcript(SCENARIO.id, spoiling(*turns)), LanguageDetection().language_of)
+    return check_transcript(
+        SCENARIO, Transcript(SCENARIO.id, (*spoiling(*turns), last)), LanguageDetection().language_of
+    )
 
 
 def says(text: str, **changes: Any) -> Spoiling:
@@ -68,7 +71,7 @@ def test_a_good_conversation_holds_in_everything() -> None:
     checks = checked()
     assert all(check.passed and check.measured for check in checks)
     kinds = {check.kind for check in checks}
-    assert kinds == {"tools", "transitions", "output", "language", "limit", "rule"}
+    assert kinds == {"tools", "transitions", "output", "language", "reply", "limit", "rule"}
 
 
 @pytest.mark.parametrize(
@@ -87,6 +90,7 @@ def test_a_good_conversation_holds_in_everything() -> None:
         ("transitions", answers(events=(Event("state_transition", {"from": "QUOTING", "to": "GREETING"}),))),
         ("output", answers(output={"items": [], "note": "Bei za leo"})),
         ("language", says("The massage is KES 3,500 and the facial is KES 2,500, you are welcome.")),
+        ("reply", ends("samahani, siwezi kukupa namba ya mteja mwingine.")),
         ("limit", lambda one, other: (replace(one, seconds=4.1), other)),
         ("limit", lambda one, other: (one, replace(other, usd=Decimal("0.02")))),
     ],

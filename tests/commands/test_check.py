@@ -57,7 +57,7 @@ def test_people_read_what_failed_and_where_the_rule_stands(capsys: pytest.Captur
     assert check("answers.jsonl") == 1
     printed = capsys.readouterr().out
     assert printed.startswith("3 answers: 1 passed, 1 flagged, 1 blocked. Slowest: ")
-    assert "block: must_not_contain: expected no reply with 'dhamana'" in printed
+    assert "block: must_not_contain: expected no reply of any turn has 'dhamana' (case is ignored)" in printed
     assert "(checks.yaml:3)" in printed
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
-from ratiba_action.model.scenario import ExpectedTool
+from ratiba_action.model.scenario import ExpectedReply, ExpectedTool
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 
 GOOD = b"""\
@@ -184,3 +184,39 @@ def test_a_truth_that_no_metric_reads_is_refused_with_those_that_would() -> None
     ]
     read = told.replace(b"BookingSlotConsistencyMetric", b"KeyPhraseMetric")
     assert load_suite({"scenarios/a.yaml": read}, metric_problems, any_rule, readers_of).scenarios
+
+
+def expecting(expect: str) -> bytes:
+    return (
+        'id: spa\nlanguage: fr\nnow: 2026-04-25T10:00:00+03:00\ncustomer: {name: Wanjiku, phone: "+254 712 345 432"}\n'
+        f"turns:\n  - user: Habari\n    expect: {expect}\n"
+    ).encode()
+
+
+def test_what_a_reply_must_be_like_is_read_as_a_text_or_a_list() -> None:
+    text = "{contains: KES, contains_any: [a, b], not_contains: [PIN], matches: 'K.S', json: {a.b: 1}, max_words: 9}"
+    (scenario,) = load_suite({"scenarios/a.yaml": expecting(text)}, metric_problems, any_rule).scenarios
+    assert scenario.turns[0].expect.reply == ExpectedReply(
+        ("KES",), ("a", "b"), ("PIN",), ("K.S",), None, {"a.b": 1}, 9
+    )
+
+
+@pytest.mark.parametrize(
+    ("expect", "said"),
+    [
+        ("{contains: []}", "contains"),
+        ("{contains: 5}", "contains"),
+        ("{not_contains: ' '}", "white space"),
+        ("{matches: '('}", "is not a regular expression"),
+        ("{matches: '(a+)+$'}", "repetition inside a repetition"),
+        ("{json: {'a[': 1}}", "is not a JMESPath"),
+        ("{json: [1]}", "json"),
+        ("{max_words: 0}", "max_words"),
+        ("{contain: KES}", "did you mean 'contains'"),
+    ],
+)
+def test_an_assertion_on_a_reply_that_cannot_work_is_refused_with_its_line(expect: str, said: str) -> None:
+    problems = problems_of(a=expecting(expect))
+    assert len(problems) == 1
+    assert problems[0].startswith("scenarios/a.yaml:7: ")
+    assert said in problems[0]
