@@ -14,7 +14,8 @@ from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.main import run
 from ratiba_action.model.case_file import CaseFileScores, CaseThreshold, CaseThresholdResult, CaseThresholdStatus
 from ratiba_action.model.change import Subject
-from ratiba_action.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.model.comparison import Agreement, CrossCheckStatus
+from ratiba_action.model.verdict import Conclusion, CrossChecking, Report, Verdict
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
@@ -184,3 +185,20 @@ def test_windows_count_the_comparable_runs_of_7_30_and_90_days_however_many_are_
     told = json.loads(capsys.readouterr().out)["trends"]
     (judged,) = (trend for trend in told if trend["metric"] == "SwahiliFluencyMetric")
     assert {(window["runs"], window["mean"]) for window in judged["windows"]} == {(1, 0.4)}
+
+
+def test_the_agreement_of_the_judges_is_shown_with_its_drift(
+    variables: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day, kappa in enumerate((0.9, 0.6, 0.5)):
+        checking = CrossChecking("gpt-5.6", CrossCheckStatus(0.1, 12, 12), Agreement(12, 0.75, kappa, kappa))
+        run_of = run_of_main(day, 0.9, judge_model="claude-opus-5-5", cross_checking=checking)
+        keep_run(run_of, variables["RATIBA_LEDGER_URL"])
+    leave(variables, run_of_main(4, 0.9))
+    assert run(["report", "--trends", "--json"], variables) == 0
+    told = json.loads(capsys.readouterr().out)["agreements"]
+    assert [(point["kappa"], point["pairs"]) for point in told] == [(0.9, 12), (0.6, 12), (0.5, 12)]
+    assert run(["report", "--trends"], variables) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "Agreement of the judges" in printed
+    assert "Judge drift: claude-opus-5-5 and gpt-5.6 agreed with a quadratic kappa of 0.60 and 0.50" in printed
