@@ -14,6 +14,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("ratiba_action.commands.report", "show the last run's report, or publish it for a run that could not"),
     "explain": ("ratiba_action.commands.explain", "find the lines of a change that make scenarios fail"),
     "compare": ("ratiba_action.commands.compare", "show two to six runs side by side"),
+    "status": ("ratiba_action.commands.status", "show the last runs of this gate, going on or ended"),
+    "wait": ("ratiba_action.commands.wait", "wait until a run has ended, and exit with its exit code"),
     "dataset": (
         "ratiba_action.commands.dataset",
         "the suite as a dataset in Langfuse: push, pull, run, add a trace, verify",

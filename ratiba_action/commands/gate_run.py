@@ -21,6 +21,7 @@ from ratiba_action.errors import (
     RatibaError,
     UsageError,
 )
+from ratiba_action.history.executions import Begun, begin_execution, end_execution
 from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.metrics.judging.cache import JudgeCache
 from ratiba_action.model.answer_origin import Llm
@@ -58,6 +59,7 @@ from ratiba_action.util.interruption import Interruption, current
 from ratiba_action.util.persisted_credentials import persisted_credentials
 from ratiba_action.util.text import unreadable_as_command
 from ratiba_action.verdict.decision import cut_short
+from ratiba_action.verdict.tally import status_of
 
 _PATIENCE = 3.0
 """Seconds from a signal until a report without measurements is written; a runner kills the process after 10."""
@@ -161,6 +163,7 @@ def _conclude(
         sys.stdout.flush()
     # Last, because a cancelled run may be killed while a server is slow.
     _keep(published.report, publication)
+    _end(published, log, publication)
     _notify(published.report, request, log, publication, interruption)
     return published.exit_code
 
@@ -236,6 +239,46 @@ def _keep(report: Report, publication: Publication) -> None:
         publication.warn(str(error))
 
 
+def _begin(request: RunRequest, log: RunLog, publication: Publication) -> None:
+    """Write down in the ledger's database that the run begins; a failure never changes the verdict."""
+    subject, url = request.decided.change.subject, request.settings.ledger_url
+    if not url:
+        return
+    begun = Begun(
+        repository=subject.repository,
+        gate=request.settings.name,
+        commit=subject.head,
+        run_id=subject.run_id,
+        run_attempt=subject.run_attempt,
+        mode=request.decided.decision.mode.value,
+        seconds=request.seconds,
+    )
+    try:
+        log.execution = begin_execution(url, begun)
+        publication.print_line(f"Execution: {log.execution}")
+    except LedgerError as error:
+        publication.warn(f"The run is not in the ledger's database: {error}")
+
+
+def _end(published: ReportSummary, log: RunLog, publication: Publication) -> None:
+    """Write down how the run ended, for those who wait for it."""
+    if not log.execution:
+        return
+    results = published.report.results
+    outcome = {
+        "exit_code": published.exit_code,
+        **{name.replace("-", "_"): value for name, value in published.outputs.items()},
+        "results": [
+            {"scenario": each.trial.scenario.id, "trial": each.trial.number, "status": status_of(each)}
+            for each in results
+        ],
+    }
+    try:
+        end_execution(publication.settings.ledger_url, log.execution, outcome)
+    except LedgerError as error:
+        publication.warn(f"How the run ended is not in the ledger's database: {error}")
+
+
 def _notify(
     report: Report, request: RunRequest, log: RunLog, publication: Publication, interruption: Interruption
 ) -> None:
@@ -287,6 +330,8 @@ def _report(
     go_on()
     if (partly := selection_line(inputs.selection)) and not arguments.dry_run:
         publication.print_line(partly)
+    if not arguments.dry_run:
+        _begin(request, log, publication)
     variants = variants_of(inputs) if arguments.variants else ()
     expected = forecast(inputs)
     if arguments.dry_run:

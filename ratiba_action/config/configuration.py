@@ -15,8 +15,8 @@ from ratiba_action.config.providers_block import BUILT_IN, WIRES, ProviderBlock,
 from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import ConfigurationError, SuiteError
-from ratiba_action.model.alert import AlertKind
 from ratiba_action.model.comparison import Figure, Rules
+from ratiba_action.model.note import AlertKind
 from ratiba_action.model.verdict import PassRateRule
 from ratiba_action.settings.report_folder import parse_report_folder
 from ratiba_action.util.locked_folder import read_plain_file

@@ -78,11 +78,53 @@ ALTER TABLE ratiba_history.run
 ALTER TABLE ratiba_history.metric ADD COLUMN repeats double precision[] NOT NULL DEFAULT '{}';
 """
 
+_EXECUTION = """
+CREATE TABLE ratiba_history.execution (
+    id uuid PRIMARY KEY,
+    repository text NOT NULL,
+    gate text NOT NULL,
+    commit text NOT NULL,
+    run_id bigint NOT NULL,
+    run_attempt integer NOT NULL,
+    mode text NOT NULL,
+    seconds double precision NOT NULL CHECK (seconds > 0 AND seconds < 10000000),
+    started_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX execution_of_gate ON ratiba_history.execution (gate, started_at DESC);
+CREATE INDEX execution_of_run ON ratiba_history.execution (run_id);
+CREATE TABLE ratiba_history.ending (
+    execution uuid PRIMARY KEY REFERENCES ratiba_history.execution,
+    ended_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    outcome json NOT NULL
+);
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ratiba_history.execution
+    FOR EACH STATEMENT EXECUTE FUNCTION ratiba_history.refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ratiba_history.ending
+    FOR EACH STATEMENT EXECUTE FUNCTION ratiba_history.refuse_change();
+DECLARE
+    granted record;
+BEGIN
+    FOR granted IN
+        SELECT acl.privilege_type AS allowed, acl.grantee AS role FROM pg_class, aclexplode(relacl) AS acl
+        WHERE pg_class.oid = 'ratiba_history.run'::regclass AND acl.privilege_type IN ('SELECT', 'INSERT')
+            AND acl.grantee <> relowner
+    LOOP
+        EXECUTE format(
+            'GRANT %s ON ratiba_history.execution, ratiba_history.ending TO %s',
+            granted.allowed,
+            CASE granted.role WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(granted.role)::text) END
+        );
+    END LOOP;
+END;
+"""
+"""Whoever may read or write runs may do so with these, too: a role's own grants name the tables that there were."""
+
 _REVISIONS: Mapping[str, str] = {
     "tables": _TABLES,
     "append_only": _APPEND_ONLY,
     "required": _REQUIRED,
     "judges": _JUDGES,
+    "execution": _EXECUTION,
 }
 """Every revision, the newest last, and what makes it of the one before. One that has been released never changes."""
 
@@ -121,7 +163,7 @@ _GUIDE = (
 
 
 def reaches(revision: str, wanted: str) -> bool:
-    """Whether tables of a revision have what another one, ``required`` or ``judges``, added."""
+    """Whether tables of a revision have what another one, such as ``required`` or ``execution``, added."""
     known = list(_REVISIONS)
     return revision in known[known.index(wanted) :]
 

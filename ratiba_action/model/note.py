@@ -1,6 +1,8 @@
-"""What a report says besides its verdict, and whether the reader can do something about it."""
+"""What a report says besides its verdict, with what to do about it; and what a team is told about elsewhere."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Self
 
 from ratiba_action.errors import RatibaError
@@ -43,3 +45,31 @@ def prefixed(prefix: str, note: str) -> str:
 def in_order(notes: Iterable[str]) -> tuple[str, ...]:
     """Each note once: first those that the reader can do something about, each kind as it was made."""
     return tuple(sorted(dict.fromkeys(notes), key=lambda note: not isinstance(note, Note)))
+
+
+class AlertKind(StrEnum):
+    """What may have happened; the configuration lists which of it is sent."""
+
+    FAILED = "failed"
+    """A run on the default branch failed."""
+    INCOMPLETE = "incomplete"
+    BUDGET = "budget"
+    """A run has spent 80 % of its budget or reached it."""
+    MONTH = "month"
+    """Runs that share a ledger have spent 80 % of the month's budget or reached it."""
+    DRIFT = "drift"
+    CANARY = "canary"
+    CALIBRATION = "calibration"
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One thing that happened.
+
+    Args:
+        kind: of it.
+        text: in one sentence; models and people may have written parts of it.
+    """
+
+    kind: AlertKind
+    text: str

@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any
 
 from ratiba_action.errors import ExchangeError
-from ratiba_action.model.alert import Alert, AlertKind
 from ratiba_action.model.measurement import NotRun
+from ratiba_action.model.note import Alert, AlertKind
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.privacy.masking import Redactor
@@ -87,11 +87,14 @@ def alerts_of(report: Report, *, default_branch: bool) -> Iterator[Alert]:
         yield Alert(AlertKind.FAILED, verdict.reason)
     if verdict.conclusion is Conclusion.INCOMPLETE and (default_branch or not verdict.misconfigured):
         yield Alert(AlertKind.INCOMPLETE, verdict.reason)
-    refused = any(isinstance(result, NotRun) and "budget" in result.reason for result in report.results)
-    if text := _spent("This run", spending.spent, spending.cap, reached=refused):
+    refused = [result.reason for result in report.results if isinstance(result, NotRun) and "budget" in result.reason]
+    of_month = [" month " in reason for reason in refused]
+    if text := _spent("This run", spending.spent, spending.cap, reached=not all(of_month)):
         yield Alert(AlertKind.BUDGET, text)
-    for account in report.shared_spending if spending.spent else ():
-        if " month " in account.name and (text := _spent("All runs of the month", account.spent, account.cap)):
+    for account in report.shared_spending if spending.spent or any(of_month) else ():
+        if " month " not in account.name:
+            continue
+        if text := _spent("All runs of the month", account.spent, account.cap, reached=any(of_month)):
             yield Alert(AlertKind.MONTH, text)
 
 

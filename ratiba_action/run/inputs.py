@@ -9,9 +9,9 @@ from ratiba_action.config.configuration import Configuration
 from ratiba_action.decide.deciding import Decided
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged
-from ratiba_action.model.alert import AlertKind
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.note import AlertKind
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.observability.logged_ports import NoEvents
@@ -185,12 +185,14 @@ class RunLog:
         events: where what happens is written down.
         warnings: what a reader should know and what does not change the verdict; notes of the report.
         alerts: which of them are sent; all until the configuration has been read.
+        execution: id of the run in the ledger's database; empty where it is not written there.
     """
 
     progress: Progress
     events: EventLog = field(default_factory=NoEvents)
     warnings: list[str] = field(default_factory=list)
     alerts: tuple[AlertKind, ...] = tuple(AlertKind)
+    execution: str = ""
 
     def note(self, warning: str) -> None:
         """Add a warning."""

@@ -50,6 +50,8 @@ NOTHING_TO_DO = {
     "ratiba calibrate label": (2, "There is no calibration set"),
     "ratiba calibrate run": (2, "There is no calibration set"),
     "ratiba calibrate thresholds": (2, "There is no calibration set"),
+    "ratiba wait 4f0c9a52-8a44-4a6e-9c0e-1d2f3a4b5c6d --seconds 5": (3, "did not begin within 5 s"),
+    "ratiba wait 19283746501 --seconds 5 --json": (3, "null"),
     "ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c": (2, "no observation of the trace"),
 }
 """What is told in a repository where everything passes, no branch was compared with and an answer is blocked: exit code

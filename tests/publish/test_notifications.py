@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.model.alert import Alert, AlertKind
 from ratiba_action.model.change import Subject
+from ratiba_action.model.note import Alert, AlertKind
 from ratiba_action.model.verdict import Conclusion, Report, SharedSpending, Verdict
 from ratiba_action.publish.notifications import (
     Message,
