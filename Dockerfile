@@ -5,7 +5,7 @@ ARG BASE=python:3.13-slim
 FROM ${BASE} AS build
 SHELL ["/bin/sh", "-eu", "-c"]
 WORKDIR /build
-# `full` adds offline language detection and embeddings: 190 MB.
+# `full` adds offline language detection, embeddings, and what Bedrock and Vertex need.
 ARG PACKAGES=gate
 COPY requirements/bootstrap.txt requirements/${PACKAGES}.txt requirements/
 # The secret is optional: a bundle of certificates, for a network with an authority of its own.

@@ -81,10 +81,11 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 	--no-emit-index-url --no-header --no-annotate
 lock: $(VENV)/.bootstrap
 	printf 'setuptools>=80\nuv>=0.13\n' | $(COMPILE) - -o requirements/bootstrap.txt
-	$(COMPILE) --extra judges --extra semantic --extra embedding --extra langfuse --extra embedded --extra docker --extra example --extra dev pyproject.toml -o requirements/dev.txt
+	$(COMPILE) --extra judges --extra semantic --extra embedding --extra langfuse --extra cloud --extra embedded --extra docker --extra example --extra dev pyproject.toml -o requirements/dev.txt
 	$(COMPILE) -c requirements/dev.txt --extra judges --extra embedded --extra example --override requirements/unused.txt pyproject.toml -o requirements/demo.txt
 	$(COMPILE) -c requirements/dev.txt --extra judges --extra langfuse --extra embedded --override requirements/unused.txt pyproject.toml -o requirements/gate.txt
-	$(COMPILE) -c requirements/dev.txt --extra judges --extra semantic --extra embedding --extra langfuse --extra embedded --override requirements/unused.txt pyproject.toml -o requirements/full.txt
+	grep -v '^cryptography' requirements/unused.txt > $(VENV)/.unused_full  # google-auth signs with it
+	$(COMPILE) -c requirements/dev.txt --extra judges --extra semantic --extra embedding --extra langfuse --extra cloud --extra embedded --override $(VENV)/.unused_full pyproject.toml -o requirements/full.txt
 	$(COMPILE) -c requirements/dev.txt examples/booking_assistant/requirements.in -o examples/booking_assistant/requirements.txt
 
 clean:

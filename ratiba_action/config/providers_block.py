@@ -28,15 +28,40 @@ def _parse_key_name(value: str) -> str:
     return value
 
 
+KeyName = Annotated[str, AfterValidator(_parse_key_name)]
+Region = Annotated[str, Field(pattern=r"^[a-z]+(-[a-z]+)*-?[0-9]{0,2}$", max_length=40)]
+Project = Annotated[str, Field(pattern=r"^[a-z][a-z0-9:.-]{1,98}[a-z0-9]$")]
+
+_NEEDED: dict[str, tuple[str, ...]] = {
+    "gemini": (),
+    "bedrock": ("region",),
+    "vertex": ("region", "project", "key"),
+}
+_OF_CLOUDS = {
+    "region": ("bedrock", "vertex"),
+    "project": ("vertex",),
+    "access_key": ("bedrock",),
+    "session_token": ("bedrock",),
+}
+
+
 class ProviderBlock(StrictModel):
     """One endpoint."""
 
-    api: Literal["anthropic", "openai", "azure", "gemini"] = Field(description="the format of its requests")
-    base_url: Name | None = Field(
-        default=None, description="https address; http for this machine only; default of gemini: Google's"
+    api: Literal["anthropic", "openai", "azure", "gemini", "bedrock", "vertex"] = Field(
+        description="the format of its requests"
     )
-    key: Annotated[str, AfterValidator(_parse_key_name)] | None = Field(
+    base_url: Name | None = Field(
+        default=None, description="https address; http for this machine only; gemini, bedrock, vertex: not needed"
+    )
+    key: KeyName | None = Field(
         default=None, description="name of the variable that holds its key; null: it needs none"
+    )
+    region: Region | None = Field(default=None, description="bedrock, vertex: region, such as eu-west-1")
+    project: Project | None = Field(default=None, description="vertex: Google's project")
+    access_key: KeyName = Field(default="AWS_ACCESS_KEY_ID", description="bedrock: variable with the id of the key")
+    session_token: KeyName = Field(
+        default="AWS_SESSION_TOKEN", description="bedrock: variable with the token of temporary credentials"
     )
     deployment: Name | None = Field(default=None, description="azure: name of the deployment")
     api_version: Name | None = Field(default=None, description="azure: version of the API, such as 2024-10-21")
@@ -57,15 +82,20 @@ class ProviderBlock(StrictModel):
         return self
 
     @model_validator(mode="after")
-    def _has_an_address(self) -> Self:
-        if self.api != "gemini" and self.base_url is None:
-            msg = f"api {self.api} needs a base_url"
+    def _has_its_place(self) -> Self:
+        missing = [name for name in _NEEDED.get(self.api, ("base_url",)) if getattr(self, name) is None]
+        if missing:
+            msg = f"api {self.api} needs a {' and a '.join(missing)}"
+            raise ValueError(msg)
+        useless = [name for name, apis in _OF_CLOUDS.items() if name in self.model_fields_set and self.api not in apis]
+        if useless:
+            msg = f"{' and '.join(useless)} cannot be used with api {self.api}"
             raise ValueError(msg)
         return self
 
     @model_validator(mode="after")
     def _limit_is_of_openai(self) -> Self:
-        if self.api in {"anthropic", "gemini"} and "output_limit" in self.model_fields_set:
+        if self.api not in {"openai", "azure"} and "output_limit" in self.model_fields_set:
             msg = f"output_limit is for api openai and azure; {self.api} has one field"
             raise ValueError(msg)
         return self
@@ -80,12 +110,28 @@ class ProviderBlock(StrictModel):
     @property
     def wire(self) -> str:
         """Whose format its requests have, one of ``WIRES``."""
+        if self.api in {"bedrock", "vertex"}:
+            return "anthropic"
         return self.api if self.api in WIRES else "openai"
+
+    @property
+    def key_variable(self) -> str | None:
+        """Variable with its key, or with AWS's secret access key; None: it needs none."""
+        return self.key or ("AWS_SECRET_ACCESS_KEY" if self.api == "bedrock" else None)
+
+    @property
+    def _usual_address(self) -> str:
+        if self.api == "bedrock":
+            return f"https://bedrock-runtime.{self.region}.amazonaws.com"
+        if self.api == "vertex":
+            host = "aiplatform" if self.region == "global" else f"{self.region}-aiplatform"
+            return f"https://{host}.googleapis.com/v1"
+        return _GEMINI_ADDRESS
 
     @property
     def address(self) -> str:
         """Where its endpoints lie; of Azure the deployment's address with the version of the API."""
-        base_url = self.base_url or _GEMINI_ADDRESS
+        base_url = self.base_url or self._usual_address
         if self.api != "azure":
             return base_url
         parts = urlsplit(base_url)

@@ -344,7 +344,7 @@ def _require_judge_key(configuration: Configuration, keys: Collection[str]) -> N
     declared = configuration.providers.get(judge.provider)
     way = f"give the input {judge.provider}-api-key ({key_variable(judge.provider)})"
     if declared is not None:
-        way = f"set {declared.key}, or give it by the input provider-keys"
+        way = f"set {declared.key_variable}, or give it by the input provider-keys"
     there = ", ".join(sorted(keys)) or "no provider"
     raise ConfigurationError(
         f"The judge {judge.model!r} needs a key for {judge.provider!r}, and there is one for {there}.",

@@ -5,10 +5,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.config.model_limits import ModelsBlock
+from ratiba_action.config.providers_block import ProviderBlock
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import SettledAnswer
@@ -29,6 +30,7 @@ from ratiba_action.settings.settings import Settings
 
 if TYPE_CHECKING:
     from ratiba_action.llm.providers.client import ProviderClient
+    from ratiba_action.llm.providers.cloud import CloudAccess
 
 _SHOWN = 16
 _LEAST_CALLS = 8
@@ -187,13 +189,26 @@ def _client(settings: Settings, configuration: Configuration, environment: Mappi
     )
 
     addresses = settings.base_urls | {name: block.address for name, block in configuration.providers.items()}
-    limits = {name: {"output_limit": block.output_limit} for name, block in configuration.providers.items()}
+    given: dict[str, dict[str, Any]] = {
+        name: {"output_limit": block.output_limit, "cloud": _cloud_access(settings, block)}
+        for name, block in configuration.providers.items()
+    }
     routes = tuple(
-        ProviderRoute(name, key, addresses.get(name, ""), configuration.wire_of(name), **limits.get(name, {}))
+        ProviderRoute(name, key, addresses.get(name, ""), configuration.wire_of(name), **given.get(name, {}))
         for name, key in keys_of(settings, configuration).items()
     )
     models = configuration.models
     return ProviderClient(routes, environment, Timeouts(models.connect_timeout_seconds, models.timeout_seconds))
+
+
+def _cloud_access(settings: Settings, block: ProviderBlock) -> "CloudAccess | None":
+    if block.api not in {"bedrock", "vertex"}:
+        return None
+    from ratiba_action.llm.providers.cloud import CloudAccess  # noqa: PLC0415 - with the client alone
+
+    aws = settings.named_keys if block.api == "bedrock" else {}
+    access, token = aws.get(block.access_key, ""), aws.get(block.session_token, "")
+    return CloudAccess(block.api, block.region or "", block.project or "", access, token)
 
 
 def _calls(

@@ -39,7 +39,8 @@ def keys_line(settings: Settings, configuration: Configuration, environment: Map
     for provider, key in sorted(keys_of(settings, configuration).items()):
         declared = configuration.providers.get(provider)
         if declared is not None:
-            names += [f"{declared.key} ({provider})"] if declared.key and key else []
+            needed = " and ".join(_needed(declared))
+            names += [f"{needed} ({provider})"] if key else []
         elif environment.get(key_variable(provider)):
             names.append(f"{provider}-api-key" if in_workflow else key_variable(provider))
         else:
@@ -84,7 +85,7 @@ def recording_remedy(
     command = f"{lead} ratiba record --scenario {scenario_id}{options} --accept"
     name, plain, entry = key_variable(provider), unused_key(environment, provider), f"{provider}-api-key"
     if declared is not None:
-        name, plain, entry = declared.key or "", "", "provider-keys"
+        name, plain, entry = declared.key_variable or "", "", "provider-keys"
     if not name or environment.get(name):
         return f"{command}. Or leave out llm: replay, so that the gate calls the model itself."
     if environment.get("GITHUB_ACTIONS") == "true":
@@ -142,11 +143,17 @@ def keys_of(settings: Settings, configuration: Configuration) -> dict[str, str]:
     if not settings.uses_named_keys:
         return settings.keys
     declared = {
-        name: settings.named_keys.get(provider.key, "") if provider.key is not None else ""
+        name: settings.named_keys.get(provider.key_variable, "") if provider.key_variable is not None else ""
         for name, provider in configuration.providers.items()
-        if provider.key is None or settings.named_keys.get(provider.key)
+        if all(settings.named_keys.get(variable) for variable in _needed(provider))
     }
     return settings.keys | declared
+
+
+def _needed(provider: ProviderBlock) -> tuple[str, ...]:
+    """Variables without which a provider cannot be called."""
+    access = (provider.access_key,) if provider.api == "bedrock" else ()
+    return (*access, *([provider.key_variable] if provider.key_variable is not None else []))
 
 
 def source_of_answers(settings: Settings, keys: Mapping[str, str], edited_recordings: int) -> Llm:

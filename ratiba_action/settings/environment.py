@@ -17,7 +17,8 @@ FROM_STDIN = "RATIBA_SECRETS"
 """Set to ``stdin``, it says that variables arrive on standard input, each as ``NAME=value`` and a NUL byte."""
 
 SECRET_NAMES = re.compile(
-    r"(.*_)?(KEY|TOKEN|SECRET|PASSWORD)|RATIBA_((DATABASE|LEDGER|(SLACK_)?WEBHOOK)_URL|PROVIDER_KEYS|OTLP_HEADERS)",
+    r"(.*_)?(KEY|TOKEN|SECRET|PASSWORD)|AWS_ACCESS_KEY_ID|AWS_BEARER_TOKEN_BEDROCK"
+    r"|RATIBA_((DATABASE|LEDGER|(SLACK_)?WEBHOOK)_URL|PROVIDER_KEYS|OTLP_HEADERS)",
     re.IGNORECASE,
 )
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")

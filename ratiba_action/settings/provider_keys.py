@@ -7,6 +7,9 @@ from types import MappingProxyType
 from ratiba_action.settings.environment import Environment
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,99}_(?:KEY|TOKEN)")
+_ACCESS_KEY = "AWS_ACCESS_KEY_ID"
+"""The one name that a provider fixes and that ends otherwise."""
+
 _OURS = re.compile(r"(?:RATIBA|GITHUB|ACTIONS|RUNNER)_")
 _LEAST = 4
 """Characters of a text that is masked; a shorter one would be used and could be seen, so that it is no key."""
@@ -14,7 +17,7 @@ _LEAST = 4
 
 def is_key_name(name: str) -> bool:
     """Whether ``providers.*.key`` may name a variable: it ends in ``_KEY`` or ``_TOKEN``, and is not the gate's own."""
-    return _NAME.fullmatch(name) is not None and _OURS.match(name) is None
+    return name == _ACCESS_KEY or (_NAME.fullmatch(name) is not None and _OURS.match(name) is None)
 
 
 def parse_provider_keys(text: str) -> Mapping[str, str]:
@@ -60,7 +63,7 @@ def keys_in(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in found.items()
-        if is_key_name(name) and len(value) >= _LEAST and value.isprintable()
+        if is_key_name(name) and len(value) >= _LEAST and (value.isprintable() or value.lstrip().startswith("{"))
     }
 
 

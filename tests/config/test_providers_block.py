@@ -35,6 +35,22 @@ def test_azure_lies_at_its_deployment() -> None:
 
 
 @pytest.mark.parametrize(
+    ("block", "address"),
+    [
+        ("{api: bedrock, region: eu-west-1}", "https://bedrock-runtime.eu-west-1.amazonaws.com"),
+        (
+            "{api: vertex, region: europe-west1, project: shop, key: G_KEY}",
+            "https://europe-west1-aiplatform.googleapis.com/v1",
+        ),
+        ("{api: vertex, region: global, project: shop, key: G_KEY}", "https://aiplatform.googleapis.com/v1"),
+    ],
+)
+def test_a_cloud_lies_at_its_region_and_speaks_as_anthropic_does(block: str, address: str) -> None:
+    provider = read(f"  own: {block}\n").providers["own"]
+    assert (provider.address, provider.wire) == (address, "anthropic")
+
+
+@pytest.mark.parametrize(
     ("block", "problem"),
     [
         ("{api: openai}", "base_url"),
@@ -46,6 +62,12 @@ def test_azure_lies_at_its_deployment() -> None:
         ("{api: openai, base_url: https://x.example, key: GITHUB_TOKEN}", "is not the name of a variable"),
         ("{api: azure, base_url: https://x.example, key: A_KEY}", "api azure needs deployment and api_version"),
         ("{api: azure, base_url: https://x.example, deployment: d, api_version: v}", "api azure needs a key"),
+        ("{api: bedrock}", "api bedrock needs a region"),
+        ("{api: bedrock, region: Nairobi!}", "region"),
+        ("{api: bedrock, region: eu-west-1, project: shop}", "project cannot be used with api bedrock"),
+        ("{api: bedrock, region: eu-west-1, access_key: HOME}", "'HOME' is not the name of a variable"),
+        ("{api: vertex, region: europe-west1}", "api vertex needs a project and a key"),
+        ("{api: openai, base_url: https://x.example, region: eu-west-1}", "region cannot be used with api openai"),
         ("{api: openai, base_url: https://x.example, deployment: d}", "deployment are for api azure"),
         ("{api: anthropic, base_url: https://x.example, output_limit: max_tokens}", "output_limit is for api openai"),
     ],

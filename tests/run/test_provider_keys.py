@@ -17,6 +17,7 @@ from ratiba_action.run.provider_keys import (
     require_key,
     source_of_answers,
 )
+from ratiba_action.settings.environment import take_secrets
 from ratiba_action.settings.settings import read_settings
 
 CONFIGURATION = Configuration.model_validate({"system": {"replay": {}}})
@@ -147,3 +148,35 @@ def test_the_judges_cache_lies_where_the_page_says_and_never_in_the_checkout() -
     assert cache_folder({"HOME": "/home/me", "XDG_CACHE_HOME": "/c"}) == Path("/c/ratiba/deepeval-cache")
     page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
     assert "cached in `deepeval-cache/` below `$XDG_CACHE_HOME/ratiba` (by default `~/.cache/ratiba`)" in page
+
+
+BEDROCK = Configuration.model_validate(
+    {"system": {"replay": {}}, "providers": {"aws": {"api": "bedrock", "region": "eu-west-1"}}}
+)
+AWS = {
+    "AWS_ACCESS_KEY_ID": "AKIAPLANTED",
+    "AWS_SECRET_ACCESS_KEY": "planted-secret",
+    "AWS_SESSION_TOKEN": "planted-sts",
+}
+
+
+def test_credentials_of_aws_are_used_where_bedrock_is_declared_and_named_without_their_values() -> None:
+    settings = read_settings(AWS, {})
+    assert keys_of(settings, CONFIGURATION) == {}
+    assert keys_of(settings, BEDROCK) == {"aws": "planted-secret"}
+    assert keys_of(read_settings({"AWS_SECRET_ACCESS_KEY": "planted-secret"}, {}), BEDROCK) == {}
+    line = keys_line(settings, BEDROCK, AWS)
+    assert "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (aws)" in line
+    assert not any(value in line for value in AWS.values())
+
+
+def test_credentials_of_clouds_are_taken_from_children_and_masked() -> None:
+    account = '{\n  "type": "service_account",\n  "private_key": "planted"\n}'
+    variables = {**AWS, "AWS_BEARER_TOKEN_BEDROCK": "planted-bearer", "VERTEX_ACCOUNT_KEY": account, "PATH": "/bin"}
+    given = dict(variables)
+    environment = take_secrets(variables)
+    assert variables == {"PATH": "/bin"}
+    assert dict(environment) == {"PATH": "/bin"}
+    settings = read_settings(environment, {})
+    assert {*AWS.values(), account} <= set(settings.secrets)
+    assert given["AWS_BEARER_TOKEN_BEDROCK"] not in repr(settings)

@@ -3,6 +3,7 @@
 Importing this module loads aiohttp; the composition root imports it when a live run starts.
 """
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -13,10 +14,12 @@ from typing import Any, Self
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit, urlunsplit
 
 import aiohttp
+from yarl import URL
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.providers.answers import READ_HEADERS, NotSent, Outcome, Unknown, read_answer
+from ratiba_action.llm.providers.cloud import CloudAccess, CloudRequests, NoTokenError, WrittenRequest
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.masking import mask_secrets
 from ratiba_action.util.proxy import proxy_for, trusted_certificates
@@ -41,6 +44,7 @@ class ProviderRoute:
             the query goes along, the key in a header ``api-key``.
         wire: whose format requests have, ``anthropic``, ``openai`` or ``gemini``; empty for the provider's own.
         output_limit: the field that limits the answer of a chat completion.
+        cloud: how requests are written for Bedrock or Vertex; None for every other provider.
 
     Raises:
         ConfigurationError: the address is not https (or http on this machine), holds credentials, or the key cannot
@@ -52,10 +56,11 @@ class ProviderRoute:
     base_url: str = ""
     wire: str = ""
     output_limit: str = _OUTPUT_LIMIT
+    cloud: CloudAccess | None = None
 
     def __post_init__(self) -> None:
         _checked(self.base_url or DEFAULT_BASE_URLS[self.provider], self.provider)
-        if not _KEY.fullmatch(self.key) and (self.key or self.provider in DEFAULT_BASE_URLS):
+        if self.cloud is None and not _KEY.fullmatch(self.key) and (self.key or self.provider in DEFAULT_BASE_URLS):
             raise ConfigurationError(
                 f"The key of {self.provider} is empty or holds a character that no key has, such as a line's end.",
                 "Give the key alone.",
@@ -147,6 +152,11 @@ class ProviderClient:
     ) -> None:
         self._routes = {route.provider: route for route in routes}
         self._keys = tuple(route.key for route in routes if route.key)
+        self._clouds = {
+            route.provider: CloudRequests(route.provider, route.cloud, route.key, route.base_url)
+            for route in routes
+            if route.cloud is not None
+        }
         self._proxies = {route.provider: _proxy(route, environment) for route in routes}
         self._trust = trusted_certificates(environment)
         self._timeouts = timeouts or Timeouts()
@@ -193,27 +203,18 @@ class ProviderClient:
         """
         if self._session is None:
             return NotSent("the client is closed")
-        route = self._routes[provider]
-        headers = {**route.headers(), "Content-Type": "application/json", "Accept": "application/json"}
-        if _OUTPUT_LIMIT in body:
-            body = {**body, route.output_limit: body[_OUTPUT_LIMIT]}
-            if route.output_limit != _OUTPUT_LIMIT:
-                del body[_OUTPUT_LIMIT]
-        model = str(body.get("model", ""))
-        if endpoint == GENERATE_CONTENT:
-            body = {name: value for name, value in body.items() if name != "model"}
-        data = json.dumps(body).encode("ascii")
         try:
+            request = await self._written(provider, endpoint, body)
             async with self._session.post(
-                route.address(endpoint, model),
-                data=data,
-                headers=headers,
+                URL(request.url, encoded=provider in self._clouds),
+                data=request.data,
+                headers=request.headers,
                 allow_redirects=False,
                 **self._proxies[provider],
             ) as response:
                 raw = await self._read(response)
-        except _NOT_SENT as error:
-            return NotSent(f"no connection could be made ({type(error).__name__})")
+        except (NoTokenError, *_NOT_SENT) as error:
+            return NotSent(_why_not_sent(error))
         except TimeoutError:
             return Unknown(f"no whole answer came within {self._timeouts.total:g} seconds")
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -222,6 +223,20 @@ class ProviderClient:
             return Unknown(f"the answer is larger than {self._answer_limit} bytes")
         read = {name: self._without_keys(response.headers.get(name, "").encode()) for name in READ_HEADERS}
         return read_answer(response.status, read, self._without_keys(raw))
+
+    async def _written(self, provider: str, endpoint: str, body: JsonObject) -> WrittenRequest:
+        if provider in self._clouds:
+            return await asyncio.to_thread(self._clouds[provider].write, body)
+        route = self._routes[provider]
+        headers = {**route.headers(), "Content-Type": "application/json", "Accept": "application/json"}
+        if _OUTPUT_LIMIT in body:
+            body = {**body, route.output_limit: body[_OUTPUT_LIMIT]}
+            if route.output_limit != _OUTPUT_LIMIT:
+                del body[_OUTPUT_LIMIT]
+        address = route.address(endpoint, str(body.get("model", "")))
+        if endpoint == GENERATE_CONTENT:
+            body = {name: value for name, value in body.items() if name != "model"}
+        return WrittenRequest(address, headers, json.dumps(body).encode("ascii"))
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes | None:
         """The whole body, None when it is too large."""
@@ -234,7 +249,14 @@ class ProviderClient:
 
     def _without_keys(self, raw: bytes) -> str:
         """The text, with every key hidden that the other side echoed: it goes on to code that must not know them."""
-        return mask_secrets(raw.decode("utf-8", "replace"), self._keys)
+        secrets = [*self._keys, *(secret for cloud in self._clouds.values() for secret in cloud.secrets)]
+        return mask_secrets(raw.decode("utf-8", "replace"), secrets)
+
+
+def _why_not_sent(error: Exception) -> str:
+    if isinstance(error, NoTokenError):
+        return f"Google gave no token for the service account ({error})"
+    return f"no connection could be made ({type(error).__name__})"
 
 
 def _proxy(route: ProviderRoute, environment: Mapping[str, str]) -> dict[str, Any]:
