@@ -27,8 +27,7 @@ from ratiba_action.config.metrics_block import attach_language_metrics
 from ratiba_action.decide.deciding import DecideRequest, decide
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.llm.recordings.writer import render_recordings, write_recordings
-from ratiba_action.llm.script import Step
-from ratiba_action.llm.scripted_answers import ScriptedAnswers
+from ratiba_action.llm.scripted_answers import ScriptedAnswers, Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems

@@ -11,7 +11,7 @@ from typing import Any
 from fuzz.case import Case
 from ratiba_action.errors import RatibaError
 from ratiba_action.llm.providers.metered import RetryPolicy
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.live_calls import KEY, LiveRig, live_calls, paid_request
 from tests.support.model_servers import Received

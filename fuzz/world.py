@@ -19,7 +19,7 @@ from fuzz.faulty_proxy import faulty_proxy, random_faults
 from fuzz.github_answers import require_comment
 from fuzz.hostile_tree import HostileChange, HostileTree
 from fuzz.provider_answers import random_answer
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from tests.support.eventually import eventually
 from tests.support.github_server import GithubState, github_server
 from tests.support.live_repository import RATES, is_judged

@@ -128,7 +128,7 @@ def _form(user: SimulatedUser, exchanges: Sequence[Exchange]) -> str:
 
 
 def _read(wire: str, body: JsonObject) -> str | None:
-    from ratiba_action.metrics.judging.structured_answer import answer_text  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.metrics.judging.structured_request import answer_text  # noqa: PLC0415 - not needed to decide
 
     text = answer_text(wire, body)
     try:

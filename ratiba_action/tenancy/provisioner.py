@@ -22,10 +22,10 @@ from ratiba_action.tenancy.administration import (
     search_path,
     warnings_of_public,
 )
+from ratiba_action.tenancy.clone import CLONE_SECONDS, Template, clone_into, read_template, refuse_unequal
 from ratiba_action.tenancy.connections import Connections, connected_as_tenant, database_errors, for_role
 from ratiba_action.tenancy.server import DatabaseServer
 from ratiba_action.tenancy.sweep import RunLock, drop_quietly, sweep, template_name, tenant_name
-from ratiba_action.tenancy.template import CLONE_SECONDS, Template, clone_into, read_template, refuse_unequal
 
 if TYPE_CHECKING:
     from ratiba_action.tenancy.connections import Connection

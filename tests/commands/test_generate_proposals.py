@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.main import run
 from ratiba_action.model.conversation import Usage
 from ratiba_action.money.pricing import ModelRates

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.main import run
 from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.model.conversation import Usage

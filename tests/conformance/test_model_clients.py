@@ -18,7 +18,7 @@ from ratiba_action.errors import RatibaError
 from ratiba_action.llm.answers import AnswerRecorder, LiveAnswers, ReplayAnswers
 from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import AnsweredCalls, ToolCall
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest

@@ -5,7 +5,7 @@ import signal
 from fractions import Fraction
 from pathlib import Path
 
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.comparison import Comparison, Tier
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.measurement import Scored

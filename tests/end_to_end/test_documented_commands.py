@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
 from tests.support.gate_forks import GateForks

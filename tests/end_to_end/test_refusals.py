@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.measurement import Errored, Scored
 from tests.support.live_repository import ADAPTER, LiveRepository, is_judged, outcomes
 from tests.support.model_servers import Received

@@ -7,8 +7,7 @@ import pytest
 
 from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.llm.script import Step
-from ratiba_action.llm.scripted_answers import ScriptedAnswers
+from ratiba_action.llm.scripted_answers import ScriptedAnswers, Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList

@@ -8,7 +8,7 @@ import pytest
 from ratiba_action.errors import ProviderError
 from ratiba_action.llm.answers import AnswerRecorder, LiveAnswers, ReplayAnswers
 from ratiba_action.llm.chain import AnswerChain
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.ports import AnswerSource

@@ -8,8 +8,7 @@ import openai
 import pytest
 
 from ratiba_action.errors import BudgetError, RecordingError
-from ratiba_action.llm.script import Step
-from ratiba_action.llm.scripted_answers import anthropic_message
+from ratiba_action.llm.scripted_answers import Step, anthropic_message
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest

@@ -15,8 +15,7 @@ from ratiba_action.llm.access import ScenarioAccess
 from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.endpoints import GEMINI as ENDPOINT
 from ratiba_action.llm.gemini_wire import chunks, received_body
-from ratiba_action.llm.script import Step
-from ratiba_action.llm.scripted_answers import ScriptedAnswers
+from ratiba_action.llm.scripted_answers import ScriptedAnswers, Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import ToolCall, Usage
 from tests.support.sdk_talk import GEMINI

@@ -15,7 +15,7 @@ from ratiba_action.errors import BudgetError, ConfigurationError, ProviderError
 from ratiba_action.llm.access import gateway_environment
 from ratiba_action.llm.answers import LiveAnswers
 from ratiba_action.llm.providers.bounds import OutputLimits
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import Party, ToolCall, Usage
 from tests.support.live_calls import KEY, LiveRig, live_calls

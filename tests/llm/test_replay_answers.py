@@ -14,7 +14,7 @@ from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.canonical_request import prompt_digest, request_key
 from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList

@@ -15,7 +15,7 @@ from openai.types.chat import ChatCompletion
 from ratiba_action.errors import ConfigurationError, RecordingError
 from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import Party, ToolCall
 from ratiba_action.money.budget import Ledger

@@ -10,8 +10,7 @@ import pytest
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.recordings.reader import parse_recordings
 from ratiba_action.llm.recordings.writer import render_recordings
-from ratiba_action.llm.script import Step
-from ratiba_action.llm.scripted_answers import ScriptedAnswers
+from ratiba_action.llm.scripted_answers import ScriptedAnswers, Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import ToolCall, Usage
 from tests.support.sdk_talk import SYSTEM, SdkTalk

@@ -13,7 +13,7 @@ import pytest
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.errors import ConfigurationError, InfrastructureError
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.model.conversation import Usage
 from ratiba_action.production.inline import CheckedAnswer, InlineRules, check_answer, read_inline_rules

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.live_repository import is_judged
 from tests.support.model_servers import Received

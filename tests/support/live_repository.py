@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.measurement import ScenarioResult, Score, Scored

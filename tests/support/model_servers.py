@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
 from ratiba_action.money.pricing import ModelRates

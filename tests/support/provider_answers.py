@@ -3,8 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ratiba_action.llm.script import Step, estimated_usage
-from ratiba_action.llm.scripted_answers import anthropic_message, chat_completion, generated_content, response
+from ratiba_action.llm.scripted_answers import (
+    Step,
+    anthropic_message,
+    chat_completion,
+    estimated_usage,
+    generated_content,
+    response,
+)
 from ratiba_action.model.conversation import Usage
 from tests.support.provider_faults import Failure
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 
 Body = dict[str, Any]
 

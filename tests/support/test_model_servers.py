@@ -5,7 +5,7 @@ import openai
 import pytest
 
 from ratiba_action.llm.access import gateway_environment
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import ToolCall, Usage
 from tests.support.model_servers import ModelServer
 from tests.support.provider_faults import Failure

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from ratiba_action.llm.script import Step
-from ratiba_action.llm.scripted_answers import anthropic_message
+from ratiba_action.llm.scripted_answers import Step, anthropic_message
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 

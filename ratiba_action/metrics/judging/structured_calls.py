@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from ratiba_action.errors import BudgetError, JudgeError
 from ratiba_action.metrics.judging.answer import JudgeModel, parse_answer
-from ratiba_action.metrics.judging.structured_answer import answer_text
-from ratiba_action.metrics.judging.structured_request import ENDPOINTS, structured_request
+from ratiba_action.metrics.judging.structured_request import ENDPOINTS, answer_text, structured_request
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.measurement import Answer, Question

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import BudgetError, ProviderError
 from ratiba_action.llm.providers.bounds import OutputLimits
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.model_request import PaidRequest
 from tests.support.eventually import eventually_async

@@ -6,7 +6,7 @@ import pytest
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.llm.providers.bounds import OutputLimits, bounded
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.live_calls import live_calls, paid_request
 from tests.support.provider_faults import Altered

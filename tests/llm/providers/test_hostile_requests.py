@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ratiba_action.errors import BudgetError, ConfigurationError, ProviderError
 from ratiba_action.llm.providers.bounds import OutputLimits
 from ratiba_action.llm.providers.metered import RetryPolicy
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import bills_more_than_tokens

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from ratiba_action.money.journal_lines import JournalState, parse_journal
 from tests.support.eventually import eventually_async

@@ -9,7 +9,7 @@ import pytest
 from ratiba_action.errors import BudgetError, ConfigurationError, ProviderError
 from ratiba_action.llm.providers.bounds import OutputLimits
 from ratiba_action.llm.providers.metered import RetryPolicy
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.eventually import eventually_async
 from tests.support.live_calls import KEY, MODELS, live_calls, paid_request

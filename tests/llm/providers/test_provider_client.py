@@ -10,7 +10,7 @@ import pytest
 from ratiba_action.errors import ConfigurationError, ProviderError
 from ratiba_action.llm.providers.answers import Answered, NotSent, Refused, Unknown
 from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.live_calls import KEY, live_calls, paid_request
 from tests.support.model_servers import ModelServer

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import BudgetError, ProviderError
 from ratiba_action.llm.providers.bounds import OutputLimits, bounded
-from ratiba_action.llm.script import Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.live_calls import MODELS, LiveRig, live_calls, paid_request
 from tests.support.model_servers import Received

@@ -7,8 +7,7 @@ import pytest
 from ratiba_action.errors import JudgeError
 from ratiba_action.llm.providers.bounds import OutputLimits, bounded
 from ratiba_action.metrics.judging.answer import JudgeModel
-from ratiba_action.metrics.judging.structured_answer import answer_text
-from ratiba_action.metrics.judging.structured_request import structured_request
+from ratiba_action.metrics.judging.structured_request import answer_text, structured_request
 from tests.support.live_calls import paid_request
 
 SCHEMA = {"title": "score", "type": "object", "properties": {"score": {"type": "number"}}}
