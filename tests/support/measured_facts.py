@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 _DIFFERS = frozenset({"seconds", "conversation_id", "tenant_id", "commit", "base", "prompt_versions", "suite"})
+_ADDED = frozenset({"prompt_blobs", "provider"})
+"""Fields of events that the version before did not have."""
 _RESERVATIONS = "budget"
 """What an event of this type says depends on what else was under way; settled amounts do not."""
 
@@ -50,7 +52,7 @@ def _scenario(result: Mapping[str, Any]) -> list[Any]:
 
 def _kept(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _kept(one) for name, one in value.items() if name not in _DIFFERS}
+        return {name: _kept(one) for name, one in value.items() if name not in _DIFFERS | _ADDED}
     if isinstance(value, list):
         return [_kept(one) for one in value]
     return value.partition("+deepeval-")[0] if isinstance(value, str) else value
