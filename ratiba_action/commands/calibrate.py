@@ -45,6 +45,8 @@ EXAMPLE = """example:
 _TASKS = ("add", "label", "run", "thresholds", "due")
 _MOST_BYTES = 64 << 20
 _OVERDUE, _INCOMPLETE = 1, 3
+_FIRST_YEAR, _LAST_YEAR = 2000, 2999
+_LONGEST_NAME = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -150,7 +152,7 @@ def _add(task: _Task) -> _Ended:
     if calibration is None:
         if not arguments.owner:
             raise UsageError("The calibration set is new and has no owner.", "Give --owner NAME: who labels it.")
-        calibration = CalibrationSet(owner=arguments.owner)
+        calibration = CalibrationSet(owner=parse_option("--owner", arguments.owner, _person))
     most = parse_option("--most", arguments.most, _count)
     blocked: Mapping[str, str] = {}
     if arguments.langfuse:
@@ -250,10 +252,11 @@ def _label(task: _Task) -> _Ended:
         lines = [f"Wrote {arguments.form} with {plural(before, 'conversation')}. Open it in a browser."]
         return 0, {"form": arguments.form, "unlabelled": before}, lines
     if arguments.labels:
-        changed = read_labels(Path(arguments.labels), calibration)
+        changed = read_labels(Path(arguments.labels), calibration, task.today)
         write_calibration(task.folder, changed)
     else:
-        changed = _ask_all(task, calibration, arguments.by or calibration.owner)
+        by = parse_option("--by", arguments.by, _person) if arguments.by else calibration.owner
+        changed = _ask_all(task, calibration, by)
     waiting = len(changed.unlabelled)
     lines = [f"Labelled {before - waiting}; {waiting} left."]
     lines += [] if waiting else ["Then let the judges score them: ratiba calibrate run"]
@@ -424,9 +427,18 @@ def _warn(message: str) -> None:
 
 def _day(text: str) -> date:
     try:
-        return date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except ValueError:
         raise ValueError("a day such as 2026-11-02") from None
+    if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+        raise ValueError(f"a day from {_FIRST_YEAR} to {_LAST_YEAR}")
+    return day
+
+
+def _person(text: str) -> str:
+    if not text.strip() or len(text) > _LONGEST_NAME:
+        raise ValueError(f"a name of 1 to {_LONGEST_NAME} characters")
+    return text
 
 
 def _count(text: str) -> int:

@@ -29,6 +29,7 @@ EXAMPLE = """example:
   ratiba drift --samples events.jsonl --window 7d --until 2026-11-22T06:00:00+03:00 --json"""
 
 _INCOMPLETE = 3
+_FIRST_YEAR = 2000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,12 +101,20 @@ def _measurements(
         raise InfrastructureError(problem, "Run it again, or give --samples.") from error
 
 
+def _moment(text: str, now: datetime) -> datetime:
+    """The end of the window; two windows before it are looked at, so that it is no year of antiquity."""
+    found = moment(text, now)
+    if found.year < _FIRST_YEAR:
+        raise ValueError(f"a time from {_FIRST_YEAR} on")
+    return found
+
+
 def _rules(arguments: argparse.Namespace) -> "DriftRules":
     from ratiba_action.production.drift import DriftRules  # noqa: PLC0415 - for this task only
 
     now = datetime.now(UTC)
     return DriftRules(
-        until=parse_option("--until", arguments.until, lambda text: moment(text, now)),
+        until=parse_option("--until", arguments.until, lambda text: _moment(text, now)),
         window=parse_option("--window", arguments.window, lambda text: _length(text, now)),
         minimum=parse_option("--minimum", arguments.minimum, parse_count),
         level=parse_option("--level", arguments.level, _level),

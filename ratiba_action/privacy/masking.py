@@ -131,8 +131,8 @@ class Redactor:
         self._spoken = _Mask(self.text, mask_number, self._secretless, self._thing)
 
     def knowing(self, names: Iterable[str]) -> "Redactor":
-        """The same for texts about these people; what it has masked is remembered."""
-        listed = tuple(dict.fromkeys(names))
+        """The same for texts about these people too; what it has masked is remembered."""
+        listed = tuple(dict.fromkeys((*self._listed, *names)))
         if listed not in self._known:
             known = Redactor(self._secrets, listed)
             known._masked = self._masked
@@ -192,7 +192,7 @@ class Redactor:
 
     def _about(self, results: Iterable[ScenarioResult]) -> "Redactor":
         """The redactor that knows the customers of these results besides the names that this one knows."""
-        return self.knowing([*self._listed, *(result.trial.scenario.customer.name for result in results)])
+        return self.knowing(result.trial.scenario.customer.name for result in results)
 
     def _mask(self, text: str) -> str:
         return mask_identifiers(self._hide(text), self._names)

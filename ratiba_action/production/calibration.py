@@ -16,6 +16,7 @@ from ratiba_action.model.canonical import digest
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
+from ratiba_action.util.text import clip
 from ratiba_action.util.validation import StrictModel, validate
 
 FILE = "calibration/human_labelled.yaml"
@@ -29,7 +30,8 @@ _SHOWN = 12
 _WEEK = 7
 
 Words = Annotated[str, Field(min_length=1, max_length=2_000)]
-Name = Annotated[str, Field(min_length=1, max_length=100)]
+_NAME = 100
+Name = Annotated[str, Field(min_length=1, max_length=_NAME)]
 Day = Annotated[date, Field(strict=False)]
 Label = Annotated[int, Field(ge=1, le=5)]
 
@@ -110,7 +112,8 @@ class CalibrationSet(StrictModel):
     def labels(self, criterion: str) -> dict[str, int]:
         """The latest label of each labelled conversation, by its id."""
         return {
-            conversation.id: max(conversation.labels, key=lambda label: label.day).scores[criterion]
+            # Of two labels of one day the later one corrects the other.
+            conversation.id: max(reversed(conversation.labels), key=lambda label: label.day).scores[criterion]
             for conversation in self.conversations
             if conversation.labels
         }
@@ -210,9 +213,9 @@ def added_to(
         made = ConversationBlock(
             id="unnamed",
             added=today,
-            source=mask(candidate.source) or "transcript",
-            language=candidate.language or "und",
-            models=list(candidate.models),
+            source=clip(mask(candidate.source), _NAME) or "transcript",
+            language=clip(candidate.language or "und", _NAME),
+            models=[clip(model, _NAME) for model in candidate.models],
             turns=turns,
         )
         if turns and made.digest not in known and len(new) < most:
@@ -339,8 +342,13 @@ class ReturnedLabels(StrictModel):
     labels: Annotated[list[ReturnedLabel], Field(min_length=1)]
 
 
-def read_labels(path: Path, calibration: CalibrationSet) -> CalibrationSet:
+def read_labels(path: Path, calibration: CalibrationSet, today: date) -> CalibrationSet:
     """The set with the labels that a form gave back; all of them or none.
+
+    Args:
+        path: of the form's file.
+        calibration: that the form was made of.
+        today: no label is of a later day.
 
     Raises:
         UsageError: the file cannot be read.
@@ -357,6 +365,10 @@ def read_labels(path: Path, calibration: CalibrationSet) -> CalibrationSet:
         raise SuiteError(problems)
     wrong: list[FileProblem] = []
     for number, each in enumerate(returned.labels):
+        if each.day > today:
+            why = f"day: {each.day} is after today, {today}; give the day on which the label was given"
+            wrong.append(FileProblem(str(path), document.line(("labels", number)), why))
+            continue
         try:
             calibration = labelled(calibration, each.id, LabelBlock(by=each.by, day=each.day, scores=each.scores))
         except UsageError as error:

@@ -350,6 +350,8 @@ def _untested(metric: str, recent: _Window, reference: _Reference, rules: DriftR
     if not total and reference.golden:
         return because(Status.NOT_SAMPLED, "no conversation of the window has it; some metrics need a written scenario")
     fell = total < rules.minimum <= min(known, len(recent.conversations)) and not reference.golden
+    if not total and known < rules.minimum:
+        return because(Status.TOO_FEW, f"no conversation has it now, {known} of at least {rules.minimum} had it before")
     if not total or fell:
         return because(Status.LOST, f"{total} conversations have it, after {known} in the window before")
     version = recent.newest[metric]

@@ -363,7 +363,7 @@ def check_answer(
     redactor = Redactor(names=tuple(names))
     case = _case(_exchange(question, answer, contexts, rules), rules, conversation or "answer", Customer("", phone))
     missing: list[str] = []
-    problems = list(_deterministic(case, rules, missing)) if answer.strip() else [_EMPTY]
+    problems = [*([] if answer.strip() else [_EMPTY]), *_deterministic(case, rules, missing)]
     if rules.judged and answer.strip():
         if judge is None:
             missing += [f"{entry.assertion.label}: no judge was called" for entry in rules.judged]

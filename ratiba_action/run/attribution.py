@@ -1,6 +1,5 @@
 """Finds the lines of a change that make scenarios fail, by running those scenarios on the base with parts of it."""
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -223,16 +222,23 @@ class _PartialRuns:
                 raise NoFurtherStepError(f"the limit of {self.most_runs} runs was reached")
             tree = self.scratch / f"parts-{len(self.known)}"
             try:
-                self._build(tree, subset)
-                self.known[subset] = self._run(tree)
+                self.known[subset] = self._run(tree) if self._build(tree, subset) else {}
                 self.progress(_step(len(self.known), subset, len(self.parts), self.known[subset]))
             finally:
                 shutil.rmtree(tree, ignore_errors=True)
         return self.known[subset]
 
-    def _build(self, tree: Path, subset: Subset) -> None:
-        """Write the base's files with some parts, and this run's scenarios and recordings."""
-        shutil.copytree(self.folder, tree, symlinks=True, copy_function=os.link)
+    def _build(self, tree: Path, subset: Subset) -> bool:
+        """Write the base's files with some parts, and this run's scenarios; False where the parts do not fit."""
+        try:
+            self._write(tree, subset)
+        except (NotADirectoryError, IsADirectoryError, FileExistsError):  # one part makes a folder of another's file
+            return False
+        return True
+
+    def _write(self, tree: Path, subset: Subset) -> None:
+        # Copies, not links: what a system writes into its own files must not reach the next combination.
+        shutil.copytree(self.folder, tree, symlinks=True)
         chosen: dict[str, list[Part]] = {}
         for number in sorted(subset):
             chosen.setdefault(self.parts[number].path, []).append(self.parts[number])

@@ -70,23 +70,36 @@ def attribute(parts: int, outcome: Callable[[Subset], Outcome]) -> Attribution:
     whole = frozenset(range(parts))
     suspects = whole
     try:
-        if tried(whole) is not Outcome.FAILS:
-            return Attribution(Finding.NONE, steps=len(tried), why="the whole change passes when it is run again")
-        if tried(frozenset()) is Outcome.FAILS:
-            return Attribution(Finding.NONE, steps=len(tried), why="the base fails as well")
+        nothing_to_find = _checked(whole, tried)
+        if nothing_to_find is not None:
+            return nothing_to_find
         for smaller in _smaller(whole, tried):
             suspects = smaller
-        without = tried(whole - suspects) if suspects != whole else Outcome.PASSES
+        without = tried(whole - suspects)
     except NoFurtherStepError as error:
         return Attribution(Finding.ONE_OF, tuple(sorted(suspects)), len(tried), str(error))
     found = tuple(sorted(suspects))
     if without is Outcome.FAILS:
         return Attribution(Finding.SEVERAL, found, len(tried))
-    unresolved = [part for part in found if len(found) > 1 and tried.known(suspects - {part}) is Outcome.UNRESOLVED]
-    if unresolved or without is Outcome.UNRESOLVED:
+    why = ""
+    if without is Outcome.UNRESOLVED:
+        why = "the change without them could not be run"
+    elif len(found) > 1 and any(tried.known(suspects - {part}) is Outcome.UNRESOLVED for part in found):
         why = "some combinations could not be run"
-        return Attribution(Finding.ONE_OF if unresolved else Finding.FOUND, found, len(tried), why)
-    return Attribution(Finding.FOUND, found, len(tried))
+    return Attribution(Finding.ONE_OF if why else Finding.FOUND, found, len(tried), why)
+
+
+def _checked(whole: Subset, tried: "_Tried") -> Attribution | None:
+    """What is known without a search: the whole change must fail again, and the base must not."""
+    again = tried(whole)
+    if again is Outcome.UNRESOLVED:
+        why = "the whole change could not be run again, or failed in another way"
+        return Attribution(Finding.ONE_OF, tuple(sorted(whole)), len(tried), why)
+    if again is Outcome.PASSES:
+        return Attribution(Finding.NONE, steps=len(tried), why="the whole change passes when it is run again")
+    if tried(frozenset()) is Outcome.FAILS:
+        return Attribution(Finding.NONE, steps=len(tried), why="the base fails as well")
+    return None
 
 
 class _Tried:

@@ -126,9 +126,9 @@ def test_a_form_holds_the_conversations_and_its_labels_are_read(
     (conversation,) = json.loads(data)["conversations"]
     assert conversation["turns"][0]["user"] == "</script><b>Naweza?"
     scores = "{intent comprehension: 5, response naturalness: 4, cultural appropriateness: 3}"
-    line = f"- {{id: {conversation['id']}, by: Njeri, day: 2026-12-07, scores: {scores}}}\n"
+    line = f"- {{id: {conversation['id']}, by: Njeri, day: 2026-11-07, scores: {scores}}}\n"
     before = path.read_bytes()
-    (folder / "labels.yaml").write_text(f"labels:\n{line}- {{id: cal_x, by: N, day: 2026-12-07, scores: {{a: 1}}}}\n")
+    (folder / "labels.yaml").write_text(f"labels:\n{line}- {{id: cal_x, by: N, day: 2026-11-07, scores: {{a: 1}}}}\n")
     assert calibrate("label", "--from", "labels.yaml") == 2
     assert "labels.yaml:3: The calibration set has no conversation 'cal_x'" in capsys.readouterr().err
     assert path.read_bytes() == before, "all labels or none"

@@ -69,9 +69,7 @@ def test_the_guilty_line_is_named_and_the_harmless_ones_are_not(changed: SmallRe
     assert changed.gate("--baseline", "none", "--mode", "blocking").code == 1
     ended = changed.ended("explain")
     assert ended.code == 0, ended.printed
-    assert (
-        "greeting: this part of the change makes it fail; the other 3 of 4 parts of the change do not." in ended.printed
-    )
+    assert "greeting: this part of the change makes it fail; the other 3 of 4 parts do not." in ended.printed
     assert "  rules.py:12\n    -     return text\n    +     return text.replace" in ended.printed
     assert "USD 0.0000 of 20.00" in ended.printed
 

@@ -68,6 +68,17 @@ def test_parts_that_could_not_be_run_alone_are_never_called_the_cause_for_certai
     assert (found.finding, found.parts) == (Finding.ONE_OF, (0, 1))
 
 
+def test_a_base_that_could_not_be_run_confirms_no_cause() -> None:
+    found = attribute(1, lambda subset: Outcome.FAILS if subset else Outcome.UNRESOLVED)
+    assert (found.finding, found.why) == (Finding.ONE_OF, "the change without them could not be run")
+
+
+def test_a_change_that_could_not_be_run_again_is_not_called_innocent() -> None:
+    found = attribute(2, lambda _: Outcome.UNRESOLVED)
+    assert (found.finding, found.parts) == (Finding.ONE_OF, (0, 1))
+    assert "could not be run again" in found.why
+
+
 @st.composite
 def changes(draw: st.DrawFn) -> tuple[int, Subset]:
     parts = draw(st.integers(1, 12))

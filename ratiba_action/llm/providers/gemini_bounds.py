@@ -84,8 +84,11 @@ def _parts(body: JsonObject) -> Iterator[Mapping[str, Any]]:
         for part in content.get("parts") or []:
             yield part
             result = part.get("functionResponse")
-            if isinstance(result, Mapping) and result.get("parts"):
-                pending.append(result)
+            inner = result.get("parts") if isinstance(result, Mapping) else None
+            if isinstance(inner, list) and all(isinstance(each, Mapping) for each in inner):
+                pending.append({"parts": inner})
+            elif inner:
+                yield {"functionResponse.parts that are no list of objects": inner}
 
 
 def _is_image(part: Mapping[str, Any]) -> bool:
