@@ -41,6 +41,7 @@ WITH_A_KILLED_RUN = "ratiba gate --resume"
 """Runs in ``test_live_resume.py``, which leaves one behind."""
 NOTHING_TO_DO = {
     "ratiba gate --failed": (2, "Every scenario of the last run"),
+    "ratiba explain": (2, "Every scenario of the last run"),
     "ratiba report --trends": (2, "names a branch to show trends of"),
     **{
         f"ratiba check answers.jsonl --rules checks.yaml{options}": (1, "block")
