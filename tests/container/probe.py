@@ -22,6 +22,7 @@ PIDFD_OPEN, PIDFD_GETFD = 434, 438
 PLACES = ("environ", "cmdline", "maps", "auxv", "comm", "stack", "status", "mountinfo", "limits")
 VARIABLES = re.compile(
     r"PATH|HOME|TMPDIR|LANG|LC_[A-Z]+|TZ|SSL_CERT_(FILE|DIR)|DATABASE_URL|(ANTHROPIC|OPENAI)_(BASE_URL|API_KEY)"
+    r"|GOOGLE_GEMINI_BASE_URL|GEMINI_API_BASE|(GEMINI|GOOGLE)_API_KEY"  # the gateway's address and token, too
 )
 LIBC = ctypes.CDLL(None, use_errno=True)
 

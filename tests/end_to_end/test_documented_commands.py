@@ -47,6 +47,11 @@ NOTHING_TO_DO = {
         f"ratiba check answers.jsonl --rules checks.yaml{options}": (1, "block")
         for options in ("", " --json", " --events events.jsonl")
     },
+    "ratiba drift --baseline main/results.json --fail": (3, "No metric could be compared"),
+    "ratiba drift --baseline main/results.json --window 24h --json": (3, '"compared": false'),
+    "ratiba drift --samples monday/events.jsonl --samples tuesday/events.jsonl": (2, "monday/events.jsonl"),
+    "ratiba drift --samples examples/production/samples.jsonl --until 2026-11-22T06:00:00+00:00 --share 1 --minimum 50"
+    " --fail": (1, "drifted"),
     "ratiba calibrate add conversations.jsonl --owner Adrian": (2, "cannot be read"),
     "ratiba calibrate label": (2, "There is no calibration set"),
     "ratiba calibrate run": (2, "There is no calibration set"),
@@ -110,6 +115,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded
         '[{"role": "user", "content": "Hours?"}, {"role": "assistant", "content": "9"}]'
     )
     shutil.copytree(PROJECT / "examples" / "inline_checks", folder, dirs_exist_ok=True)
+    shutil.copytree(PROJECT / "examples" / "production", folder / "examples" / "production")
     ended = {}
     with langfuse_server(langfuse) as host, receiver() as collector:
         environment |= {"RATIBA_LANGFUSE_HOST": host, "RATIBA_OTLP_ENDPOINT": collector.address}

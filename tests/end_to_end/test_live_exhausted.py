@@ -112,7 +112,7 @@ async def test_a_resumed_run_is_forecast_for_what_is_left_of_it(live: LiveReposi
     live.talk.hold_from = None
     resumed = await live.gate("--resume", "--no-deepeval-cache")
     assert resumed.code == 0, resumed.printed
-    first = resumed.printed.splitlines()[1]
+    first = resumed.printed.splitlines()[2]
     assert "of what is left of the budget of this run (USD 19." in first
     assert float(first.split("USD ")[1].split(" ")[0]) < 0.20, "most of it is paid for"
 

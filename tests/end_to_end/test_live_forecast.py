@@ -43,7 +43,7 @@ async def test_a_run_whose_budget_holds_not_everything_says_so_first_and_in_its_
     ended = await live.gate("--budget-usd", "0.0001")
     assert ended.code == 3, ended.printed
     told = "The budget of this run (USD 0.0001) is enough for 0 of 2 scenarios; it is not enough for first, second."
-    assert ended.printed.splitlines()[1] == told
+    assert ended.printed.splitlines()[2] == told
     assert f"> **Note:** {told}" in ended.comment
     assert live.models.bill.charges == []
 
