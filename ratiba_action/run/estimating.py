@@ -69,8 +69,7 @@ class ArmCosts:
         costs: dict[str, Mapping[Party, Usd]] = {}
         for scenario, system, judge in _calls(arm, self._prices):
             turns = (arm.configuration.system.price_per_turn_usd or Usd(0)) * _most_turns(scenario)
-            votes = _possible_votes(arm.configuration.judge, scenario, arm, judge)
-            most[scenario.id] = turns + envelope([*system, *judge, *votes])
+            most[scenario.id] = turns + envelope([*system, *judge])
             by_payer: dict[Party, Usd] = {}
             for party, calls, more in ((Party.SYSTEM, system, turns), (Party.JUDGE, judge, Usd(0))):
                 on = payer(party, arm.arm.name)
@@ -177,20 +176,6 @@ def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: 
     count += sum(_missing_votes(judge, assertion, recorded) for assertion in scenario.assertions)
     usages = [Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in recorded] or [UNKNOWN]
     return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages), key=_cost)] * count
-
-
-def _possible_votes(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, calls: Sequence[Call]) -> list[Call]:
-    """Those about scores of which nothing is recorded: any of them may turn out to be near its threshold."""
-    if not calls or scenario.id in arm.free:
-        return []
-    recorded = {line.metric.partition(":")[0] for line in _judged_lines(scenario, arm)}
-    turns = _most_turns(scenario)
-    unknown = [
-        judge_calls(assertion.metric, turns, assertion.parameters)
-        for assertion in scenario.assertions
-        if metric_version(assertion.metric, "").partition(":")[0] not in recorded
-    ]
-    return [max(calls, key=_cost)] * (sum(unknown) * (judge.votes - 1))
 
 
 def _missing_votes(judge: JudgeBlock, assertion: Assertion, recorded: Sequence[JudgeRecording]) -> int:

@@ -61,7 +61,7 @@ async def test_an_alarm_is_confirmed_live_on_both_sides_or_incomplete_and_a_resu
     options = ("--baseline", str(file), "--no-deepeval-cache", "--concurrency", "1", "--mode", "blocking")
 
     poor = live.elsewhere(tmp_path / "poor")
-    refused = await poor.gate(*options, "--budget-usd", "0.65")
+    refused = await poor.gate(*options, "--budget-usd", "0.42")
     report = report_of(refused)
     assert (refused.code, report.verdict.conclusion) == (3, Conclusion.INCOMPLETE), refused.printed
     assert "It cannot be confirmed: " in report.verdict.reason
