@@ -70,7 +70,7 @@ def test_the_guilty_line_is_named_and_the_harmless_ones_are_not(changed: SmallRe
     ended = changed.ended("explain")
     assert ended.code == 0, ended.printed
     assert "greeting: this part of the change makes it fail; the other 3 of 4 parts do not." in ended.printed
-    assert "  rules.py:12\n    -     return text\n    +     return text.replace" in ended.printed
+    assert "  rules.py:12\n    - return text\n    + return text.replace" in ended.printed
     assert "USD 0.0000 of 20.00" in ended.printed
 
 
