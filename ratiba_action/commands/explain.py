@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import UsageError
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import clip, printable
 from ratiba_action.verdict.attribution import Attribution, Finding
@@ -72,36 +73,40 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     """
     from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - for this task only
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
-    from ratiba_action.run.attribution import explain  # noqa: PLC0415 - the same
+    from ratiba_action.run.attribution import Explanation, explain  # noqa: PLC0415 - the same
     from ratiba_action.run.evaluation_inputs import read_inputs  # noqa: PLC0415 - the same
     from ratiba_action.run.inputs import RunLog, SilentProgress  # noqa: PLC0415 - the same
     from ratiba_action.run.provider_keys import keys_line, require_key  # noqa: PLC0415 - the same
+    from ratiba_action.util.persisted_credentials import persisted_credentials  # noqa: PLC0415 - the same
 
     most = parse_option("--runs", arguments.runs, _runs)
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS})
-    redactor = Redactor(settings.secrets)
     inputs = read_inputs(_request(arguments, settings, environment))
+    persisted = persisted_credentials(inputs.decided.change.git, environment)
+    redactor = Redactor((*settings.secrets, *persisted.secrets))
+
+    def progress(line: str) -> None:
+        sys.stderr.write(f"{printable(redactor.text(line))}\n")
+        sys.stderr.flush()
+
     require_key(settings, inputs.configuration, environment)
-    if line := keys_line(settings, inputs.configuration, environment):
-        sys.stderr.write(f"{line}\n")
+    if inputs.llm != Llm.REPLAY and (line := keys_line(settings, inputs.configuration, environment)):
+        progress(line)
     log, ledger = RunLog(SilentProgress()), Ledger(settings.budget_usd)
     failed = _failed(inputs, log, ledger)
-    if not failed:
-        sys.stdout.write("[]\n" if arguments.json else "Every selected scenario passes with this change.\n")
-        return 0
-    found = explain(inputs, failed[:_MOST_SCENARIOS], log, ledger, most_runs=most, progress=_told)
+    found = Explanation((), {}, 0)
+    if failed:
+        found = explain(inputs, failed[:_MOST_SCENARIOS], log, ledger, most_runs=most, progress=progress)
     if arguments.json:
-        sys.stdout.write(redactor.text(json.dumps(_as_json(found, ledger.spent), indent=2, ensure_ascii=False)) + "\n")
+        shown = redactor.value(_as_json(found, ledger.spent))
+        sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
+    elif not failed:
+        sys.stdout.write("Every selected scenario passes with this change.\n")
     else:
         for text in (*_lines(found), f"{found.runs} runs, USD {ledger.spent:.4f} of {settings.budget_usd:.2f}."):
             sys.stdout.write(printable(redactor.text(text)) + "\n")
     complete = all(cause.finding is Finding.FOUND for cause in found.scenarios.values())
     return 0 if complete and len(failed) <= _MOST_SCENARIOS else _INCOMPLETE
-
-
-def _told(line: str) -> None:
-    sys.stderr.write(f"{printable(line)}\n")
-    sys.stderr.flush()
 
 
 def _runs(text: str) -> int:

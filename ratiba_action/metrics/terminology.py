@@ -98,7 +98,7 @@ class Catalogue:
         for word, _, _ in tokens:
             starts.append(at)
             at += len(word) + 1
-        # A text without the stem is told in microseconds; the affixes around it take a thousand times as long.
+        # A text without the stem is recognised in microseconds; the affixes around it take a thousand times as long.
         said = [
             (canonical, match.span())
             for canonical, stems, pattern in self._rivals

@@ -1,4 +1,4 @@
-"""What a report says besides its verdict, with what to do about it; and what a team is told about elsewhere."""
+"""What a report says besides its verdict, with what to do about it; and what a team is notified of."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

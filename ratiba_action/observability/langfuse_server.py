@@ -5,7 +5,7 @@ the first was lost, which makes second copies, and it does not report how many s
 """
 
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -92,6 +92,7 @@ def _context(trace_id: str, span_id: str) -> Any:
 
 
 _PAGE = 1000
+_SCORES = 100
 _OK = 300
 _REASONS = 3
 
@@ -191,6 +192,31 @@ class LangfuseServer:
         return ask(
             lambda: self.api.observations.get_many(
                 session_id=run, fields="core", limit=_PAGE, cursor=cursor, request_options=self.options
+            ),
+            self.deadline,
+        )
+
+    def scores(self, **wanted: Any) -> Iterator[Any]:
+        """Every score of a period, page by page.
+
+        Args:
+            wanted: filters of the SDK's ``scores.get_many``, such as ``name``, ``from_timestamp`` and ``to_timestamp``.
+
+        Raises:
+            LangfuseError: no answer.
+        """
+        cursor: str | None = None
+        while True:
+            page = self._page_of_scores(wanted, cursor)
+            yield from page.data
+            cursor = page.meta.cursor
+            if not cursor:
+                return
+
+    def _page_of_scores(self, wanted: Mapping[str, Any], cursor: str | None) -> Any:
+        return ask(
+            lambda: self.api.scores.get_many(
+                **wanted, fields="details,subject", limit=_SCORES, cursor=cursor, request_options=self.options
             ),
             self.deadline,
         )

@@ -170,8 +170,8 @@ def _send_signal(access: OtlpAccess, signal: _Signal, items: Sequence[Json], end
         refused, why = rejected(answer.body, signal.rejected)
         taken += batch - min(refused, batch)
         if refused:
-            told = f": {printable(clip(why, _TOLD))}" if why else ""
-            problems.append(f"it rejected {refused} {signal.noun}{told}")
+            reason = f": {printable(clip(why, _TOLD))}" if why else ""
+            problems.append(f"it rejected {refused} {signal.noun}{reason}")
     return taken
 
 

@@ -284,7 +284,7 @@ class Schedule:
     def sentence(self) -> str:
         """What is due, in one or two sentences."""
         if self.due is None:
-            told = f"The next session of the calibration set is on {self.following} (owner: {self.owner})."
+            sentence = f"The next session of the calibration set is on {self.following} (owner: {self.owner})."
         else:
             late = (
                 f"overdue by {self.overdue_days} day{'' if self.overdue_days == 1 else 's'}"
@@ -292,12 +292,12 @@ class Schedule:
                 else "due today"
             )
             missed = f", {self.missed} sessions were missed" if self.missed > 1 else ""
-            told = f"The calibration set's session of {self.due} is {late}{missed} (owner: {self.owner})."
+            sentence = f"The calibration set's session of {self.due} is {late}{missed} (owner: {self.owner})."
         if self.gone is not None:
-            return f"{told} {self.owner} owned the set until {self.gone}: name another `owner` in {FILE}."
+            return f"{sentence} {self.owner} owned the set until {self.gone}: name another `owner` in {FILE}."
         if self.missed >= _MISSED:
-            return f"{told} If {self.owner} has no time for it, name another `owner` in {FILE}."
-        return told
+            return f"{sentence} If {self.owner} has no time for it, name another `owner` in {FILE}."
+        return sentence
 
 
 def schedule(calibration: CalibrationSet, today: date) -> Schedule:

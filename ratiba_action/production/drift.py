@@ -15,8 +15,8 @@ from ratiba_action.model.event import RunStarted, Scored
 from ratiba_action.model.measurement import Scored as ScoredResult
 from ratiba_action.model.values import mean
 from ratiba_action.observability.event_lines import parse_event_line
-from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, ask
-from ratiba_action.observability.langfuse_server import LangfuseServer, connected
+from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess
+from ratiba_action.observability.langfuse_server import connected
 from ratiba_action.observability.traces.conversations import ENVIRONMENT
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.sample_reading import in_share
@@ -34,8 +34,6 @@ from ratiba_action.verdict.two_samples import (
 
 FEWEST_SCENARIOS = 20
 """Golden scenarios below which a metric is not compared with the baseline."""
-
-_SCORES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,31 +206,9 @@ def sampled_scores(access: LangfuseAccess, since: datetime, until: datetime) -> 
     Raises:
         LangfuseError: Langfuse did not answer.
     """
-    found: list[Measurement] = []
-    cursor: str | None = None
     with connected(access, Deadline.after(access.seconds)) as server:
-        while True:
-            page = _page(server, since, until, cursor)
-            found += filter(None, map(_of_score, page.data))
-            cursor = page.meta.cursor
-            if not cursor:
-                return tuple(found)
-
-
-def _page(server: LangfuseServer, since: datetime, until: datetime, cursor: str | None) -> Any:
-    return ask(
-        lambda: server.api.scores.get_many(
-            environment=ENVIRONMENT,
-            data_type="NUMERIC",
-            from_timestamp=since,
-            to_timestamp=until,
-            fields="details,subject",
-            limit=_SCORES,
-            cursor=cursor,
-            request_options=server.options,
-        ),
-        server.deadline,
-    )
+        rows = server.scores(environment=ENVIRONMENT, data_type="NUMERIC", from_timestamp=since, to_timestamp=until)
+        return tuple(filter(None, map(_of_score, rows)))
 
 
 def _of_score(row: Any) -> Measurement | None:

@@ -94,7 +94,6 @@ def _positive(feedback: Feedback) -> bool:
     return not feedback.negative
 
 
-_SCORES = 100
 _OBSERVATIONS = 1000
 _ERROR = "ERROR"
 _FIELDS = "core,basic,io,metadata,model,trace_context"
@@ -114,28 +113,8 @@ def feedback_since(
     Raises:
         LangfuseError: it did not answer.
     """
-    cursor: str | None = None
-    while True:
-        page = _scores(server, name, since, until, cursor)
-        yield from (found for score in page.data if (found := _feedback(score)) is not None)
-        cursor = page.meta.cursor
-        if not cursor:
-            return
-
-
-def _scores(server: LangfuseServer, name: str, since: datetime, until: datetime, cursor: str | None) -> Any:
-    return ask(
-        lambda: server.api.scores.get_many(
-            name=name,
-            from_timestamp=since,
-            to_timestamp=until,
-            fields="details,subject",
-            limit=_SCORES,
-            cursor=cursor,
-            request_options=server.options,
-        ),
-        server.deadline,
-    )
+    rows = server.scores(name=name, from_timestamp=since, to_timestamp=until)
+    yield from (found for row in rows if (found := _feedback(row)) is not None)
 
 
 def _feedback(score: Any) -> Feedback | None:

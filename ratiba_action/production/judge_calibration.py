@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from statistics import NormalDist
+from statistics import NormalDist, quantiles
 from typing import TYPE_CHECKING
 
 from ratiba_action.config.configuration import Configuration
@@ -227,10 +227,10 @@ def _rated(
     calibration: CalibrationSet, marks: Sequence[JudgeMark]
 ) -> Iterator[tuple[str, str, list[tuple[JudgeMark, int]]]]:
     """The scores of each judge and criterion with people's labels; only of what was said and is asked today."""
+    by_key = {mark.key: mark for mark in marks}
     for judge in sorted({mark.judge for mark in marks}):
         for criterion, assertion in _assertions(calibration).items():
             labels, asked = calibration.labels(criterion), _asked(assertion)
-            by_key = {mark.key: mark for mark in marks}
             found = (
                 (by_key.get((each.digest, judge, criterion, asked)), labels[each.id])
                 for each in calibration.conversations
@@ -313,11 +313,9 @@ def _at(threshold: float, rated: Sequence[tuple[float, bool]]) -> CriterionThres
 
 def _five_numbers(values: Sequence[float]) -> tuple[float, ...]:
     """Minimum, quartiles (linear interpolation) and maximum of sorted values."""
-    if not values:
-        return ()
-    last = len(values) - 1
-    places = [share * last for share in (0, 0.25, 0.5, 0.75, 1)]
-    return tuple(values[int(at)] + (values[min(int(at) + 1, last)] - values[int(at)]) * (at - int(at)) for at in places)
+    if len(values) <= 1:
+        return tuple(values) * 5
+    return (values[0], *quantiles(values, n=4, method="inclusive"), values[-1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Message:
 
 
 def alerts_of(report: Report, *, default_branch: bool) -> Iterator[Alert]:
-    """What a team is told about a run.
+    """What a team is notified of.
 
     Args:
         report: of the run, as it was published.
@@ -135,7 +135,7 @@ def notify(
         environment: names proxies and certificates.
         message: that is masked here.
         kinds: which alerts are sent, by the base's configuration.
-        warn: told what could not be sent.
+        warn: receives what could not be sent.
         redactor: of the run; None for one with the settings' secrets.
         seconds: that all of it may take.
 

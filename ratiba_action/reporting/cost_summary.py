@@ -66,8 +66,8 @@ def shown_scenarios(cost: CostSummary, most: int = _FEW) -> tuple[Sequence[CostR
 
 def _line(cost: ConversationCost) -> str:
     found = {change.figure: change for change in cost.figures}
-    told = [found[name] for name in (Figure.USD, Figure.CALLS, Figure.SECONDS) if name in found]
-    if not any(_differ(change.base, change.head) for change in told):
+    shown = [found[name] for name in (Figure.USD, Figure.CALLS, Figure.SECONDS) if name in found]
+    if not any(_differ(change.base, change.head) for change in shown):
         return ""
     parts = []
     if Figure.USD in found:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from ratiba_action.checks.system_exceptions import exception_of
 from ratiba_action.errors import InfrastructureError, RatibaError
+from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.llm.recordings.writer import write_recordings
@@ -21,10 +22,12 @@ from ratiba_action.run.earlier_runs import NONE
 from ratiba_action.run.gate import evaluate
 from ratiba_action.run.inputs import RunInputs, RunLog
 from ratiba_action.util.interruption import current
+from ratiba_action.util.text import clip
 from ratiba_action.verdict.attribution import Attribution, NoFurtherStepError, Outcome, Subset, attribute
 from ratiba_action.verdict.trials import Standing, outcomes_of, standing
 
 _TEXT = "utf-8"
+_MESSAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,11 +258,9 @@ class _PartialRuns:
         shutil.rmtree(scenarios, ignore_errors=True)
         shutil.copytree(self.inputs.repository / self.inputs.settings.scenarios, scenarios, symlinks=True)
         for name in self.signatures:
-            lines = _joined(
-                read_recordings(self.inputs.recordings / f"{name}.jsonl"), self.base.recordings.get(name, ())
-            )
-            if lines:
-                write_recordings(scenarios / "recordings" / f"{name}.jsonl", lines)
+            own = read_recordings(recording_path(self.inputs.recordings, name))
+            if lines := _joined(own, self.base.recordings.get(name, ())):
+                write_recordings(recording_path(scenarios / "recordings", name), lines)
 
     def _run(self, tree: Path) -> Mapping[str, Outcome]:
         if current().name is not None:
@@ -270,8 +271,9 @@ class _PartialRuns:
             raise NoFurtherStepError("the deadline was reached")
         try:
             report = evaluate(self._partial(tree, left), RunLog(self.log.progress), self.ledger).report
-        except RatibaError:
-            # Parts that do not fit together: nothing could be started.
+        except RatibaError as error:
+            # Most often parts that do not fit together; the reader sees where it is something else.
+            self.progress(f"could not be run: {clip(error.problem, _MESSAGE)}")
             return {}
         refused = [result for result in report.results if isinstance(result, NotRun)]
         if refused:
@@ -284,7 +286,8 @@ class _PartialRuns:
         inputs = self.inputs
         scenarios = tuple(scenario for scenario in inputs.suite.scenarios if scenario.id in self.signatures)
         change = inputs.decided.change
-        alone = replace(change, git=None, files=replace(change.files, base=None, head=None))
+        # The repository stays known: what it keeps of credentials is hidden from the system here too.
+        alone = replace(change, files=replace(change.files, base=None, head=None))
         return replace(
             inputs,
             repository=tree,
@@ -310,13 +313,8 @@ def _joined(head: Sequence[Recording], base: Sequence[Recording]) -> tuple[Recor
 
 
 def _identity(line: Recording) -> tuple[str, str, int, int]:
-    model = isinstance(line, ModelRecording)
-    return (
-        "model" if model else "judge",
-        line.key,
-        line.ordinal,
-        line.trial if isinstance(line, ModelRecording) else 0,
-    )
+    kind, trial = ("model", line.trial) if isinstance(line, ModelRecording) else ("judge", 0)
+    return kind, line.key, line.ordinal, trial
 
 
 def _outcome(result: ScenarioResult, wanted: frozenset[str]) -> Outcome:

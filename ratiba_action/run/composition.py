@@ -220,11 +220,12 @@ def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path, setups: "SharedSet
     persisted = persisted_credentials(git, environment)
     # The base's files are those of its commit: what was written to them is a repository no more.
     checkout = Checkout(git, committed=arm.commit is not None, untracked=not job and arm.commit is None)
+    in_checkout = arm.name != BASE and (git is None or Path(arm.root).is_relative_to(git.root))
     return Surroundings(
         Path(arm.root),
         inherited=environment,
         scratch=scratch,
-        checkout=None if arm.name == BASE else checkout,
+        checkout=checkout if in_checkout else None,
         private=(
             *private_places(environment, inputs.settings.report_dir),
             *_places_of_calls(inputs),

@@ -174,11 +174,11 @@ def _all_runs(path: Path) -> tuple[TracedRun, ...]:
     return traced_runs(read.events)
 
 
-def _print_delivery(delivery: TraceDelivery | OtlpDelivery, told: str, *, as_json: bool) -> None:
+def _print_delivery(delivery: TraceDelivery | OtlpDelivery, message: str, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(encode(delivery), indent=2) + "\n")
     else:
-        sys.stdout.write(f"{printable(told)}\n")
+        sys.stdout.write(f"{printable(message)}\n")
 
 
 def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as_json: bool) -> int:

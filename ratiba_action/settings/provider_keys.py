@@ -73,11 +73,11 @@ COMMON = ("anthropic", "openai", "gemini", "mistral", "groq", "openrouter")
 
 def providers_with_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Those of ``COMMON`` that have a key here; a key that may be another server's does not count. None is used."""
-    there = keys_in(environment)
-    return tuple(
-        provider
-        for provider in COMMON
-        if (provider in SHELL_KEYS and environment.get(f"RATIBA_{provider.upper()}_API_KEY"))
-        or provider in shell_keys(environment)
-        or (provider not in SHELL_KEYS and f"{provider.upper()}_API_KEY" in there)
-    )
+    there, of_shell = keys_in(environment), shell_keys(environment)
+
+    def has_key(provider: str) -> bool:
+        if provider in SHELL_KEYS:
+            return provider in of_shell or bool(environment.get(f"RATIBA_{provider.upper()}_API_KEY"))
+        return f"{provider.upper()}_API_KEY" in there
+
+    return tuple(filter(has_key, COMMON))

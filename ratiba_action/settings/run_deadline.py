@@ -49,7 +49,7 @@ def problems_of_seconds(variable: str, environment: Mapping[str, str]) -> tuple[
 
 
 def sending_seconds(variable: str, environment: Mapping[str, str]) -> float:
-    """Seconds that sending may take; a wrong variable is told by ``problems_of_seconds``.
+    """Seconds that sending may take; a wrong variable is reported by ``problems_of_seconds``.
 
     Args:
         variable: ``LANGFUSE_SECONDS`` or ``OTLP_SECONDS``.

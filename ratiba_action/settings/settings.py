@@ -306,7 +306,7 @@ def read_settings_leniently(
 
 
 def _problems_of_pairs(settings: Settings, others: Sequence[str]) -> Iterator[str]:
-    """An input that needs another one; what is wrong already is not told twice."""
+    """An input that needs another one; what is wrong already is not reported twice."""
     for name, needed in (
         ("otlp-headers", "otlp-endpoint"),
         ("webhook-url", "webhook-secret"),

@@ -66,7 +66,7 @@ def conversation_cost(
 def apply_limits(verdict: Verdict, limits: Limits) -> Verdict:
     """The verdict with what exceeds its limit: a warning, or a failure where the configuration says so."""
     found = verdict.cost.figures if verdict.cost is not None else ()
-    problems = [describe_excess(change) for change in found if change.exceeded]
+    problems = [_excess(change) for change in found if change.exceeded]
     if not problems:
         return verdict
     text = f"A conversation takes more than the limits allow: {'; '.join(problems)}."
@@ -80,7 +80,7 @@ def apply_limits(verdict: Verdict, limits: Limits) -> Verdict:
     return replace(verdict, warnings=(*verdict.warnings, text))
 
 
-def describe_excess(change: FigureChange) -> str:
+def _excess(change: FigureChange) -> str:
     """One figure that exceeds its limit."""
     rise = increase(change)
     by = "from nothing" if rise is None else f"{rise:+.0%}"

@@ -137,6 +137,23 @@ def test_a_form_holds_the_conversations_and_its_labels_are_read(
     assert kept(folder)["conversations"][-1]["labels"][0]["by"] == "Njeri"
 
 
+def test_a_label_of_a_day_to_come_is_refused_with_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = kept(folder)
+    name = before["conversations"][-1]["id"]
+    scores = "{intent comprehension: 5, response naturalness: 4, cultural appropriateness: 3}"
+    (folder / "labels.yaml").write_text(f"labels:\n- {{id: {name}, by: N, day: 2099-01-01, scores: {scores}}}\n")
+    assert calibrate("label", "--from", "labels.yaml", "--today", "2026-11-25") == 2
+    assert "labels.yaml:2: day: 2099-01-01 is after today, 2026-11-25" in capsys.readouterr().err
+    assert kept(folder) == before
+
+
+def test_a_long_id_of_a_conversation_is_cut(folder: Path) -> None:
+    turns = [{"role": "user", "content": "Habari"}, {"role": "assistant", "content": "Karibu sana"}]
+    (folder / "long.jsonl").write_text(json.dumps({"id": "x" * 150, "messages": turns}) + "\n")
+    assert calibrate("add", "long.jsonl") == 0
+    assert len(kept(folder)["conversations"][-1]["source"]) == 100
+
+
 def test_kept_scores_need_no_key(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert calibrate("run", "--recorded", "--json") == 0
     told = json.loads(capsys.readouterr().out)
@@ -160,6 +177,8 @@ def test_kept_scores_need_no_key(folder: Path, capsys: pytest.CaptureFixture[str
         (("add", "conversations.jsonl", "--most", "0"), "from 1 to 9999"),
         (("add", "--langfuse"), "production cannot be read"),
         (("due", "--today", "tomorrow"), "a day such as 2026-11-02"),
+        (("due", "--today", "9999-12-31"), "a day from 2000 to 2999"),
+        (("label", "--by", "x" * 101), "a name of 1 to 100 characters"),
         (("due", "file"), "takes no FILE"),
         (("label", "--from", "nowhere"), "cannot be read"),
         (("due", "--repo", "nowhere"), "There is no folder"),

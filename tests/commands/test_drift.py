@@ -65,6 +65,7 @@ def test_what_is_printed_is_masked_and_cannot_command_a_runner(
         (("--level", "1.5"), "--level is '1.5'"),
         (("--share", "5"), "--share is '5'"),
         (("--until", "2026-11-22"), "--until is '2026-11-22'"),
+        (("--until", "0001-01-02T00:00:00+00:00"), "a time from 2000 on"),
         (("--baseline", "nowhere.json"), "nowhere.json"),
         ((), "There are no keys of Langfuse"),
     ],

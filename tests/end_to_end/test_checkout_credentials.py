@@ -219,3 +219,17 @@ def test_without_a_repository_nothing_is_copied_in_a_job(job: Job) -> None:
     ended = job.small.gate("--baseline", "none", "--mode", "blocking", **variables)
     assert ended.code != 0
     assert "is committed" in ended.printed
+
+
+@NEEDS_LANDLOCK
+def test_runs_with_parts_of_a_change_hide_a_credential_too(job: Job) -> None:
+    of_a_store(job)
+    # It fails while nothing is found: were the base's run less closed than the change's, it would pass there.
+    job.git.git("checkout", "--quiet", job.base)
+    job.small.scenario("looks", str(job.home), expect="FOUND")
+    base = job.git.commit({})
+    head = job.git.commit({"prompts/greet.md": "Greet warmly."})
+    job.event.write_text(json.dumps(pull_request_event(base, head, files=1)))
+    ended = job.small.ended("explain", "--scenario", "looks", **job.variables())
+    assert "looks fails for no part of the change: the base fails as well." in ended.printed
+    assert TOKEN not in ended.printed

@@ -108,6 +108,24 @@ def test_a_change_of_the_scenario_alone_has_no_guilty_line(changed: SmallReposit
     assert "no scenario of this change is also on the base" in ended.printed
 
 
+def test_a_folder_in_the_place_of_a_file_is_a_combination_that_does_not_fit(changed: SmallRepository) -> None:
+    changed.write("data", "a file")
+    changed.commit()
+    (changed.folder / "data").unlink()
+    changed.write("data/more.txt", "a file in a folder")
+    changed.write("rules.py", edited(third=GUILTY))
+    code, found, printed = explain(changed, "--scenario", "greeting")
+    cause = found["scenarios"]["greeting"]
+    assert (code, cause["finding"]) == (0, "found"), printed
+    assert [part["file"] for part in cause["parts"]] == ["rules.py"]
+
+
+def test_a_scenario_that_passes_has_no_cause(changed: SmallRepository) -> None:
+    changed.write("rules.py", edited(first="    # harmless\n    return text"))
+    code, found, _ = explain(changed, "--scenario", "greeting")
+    assert (code, found["scenarios"], found["runs"]) == (0, {}, 0)
+
+
 def test_nothing_is_left_in_the_working_tree(changed: SmallRepository) -> None:
     changed.write("rules.py", edited(third=GUILTY))
     before = contents(changed.folder)

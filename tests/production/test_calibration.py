@@ -109,6 +109,24 @@ def test_what_is_added_is_masked_once_and_survives_being_written(tmp_path: Path)
     assert [path.name for path in (tmp_path / "calibration").iterdir()] == ["human_labelled.yaml"]
 
 
+def test_names_that_are_known_and_names_of_a_conversation_are_both_masked() -> None:
+    found = Found([("Mimi ni Wanjiku Mwangi", "Karibu, Otieno yuko hapa")], "x", names=("Otieno Ouma",))
+    changed, _ = added_to(empty(), [found], Redactor((), ["Wanjiku Mwangi"]), date(2026, 11, 2))
+    (turn,) = changed.conversations[0].turns
+    assert (turn.user, turn.reply) == ("Mimi ni <name>", "Karibu, <name> yuko hapa")
+
+
+def test_of_two_labels_of_one_day_the_later_one_counts() -> None:
+    day = date(2026, 11, 2)
+    corrected = one_more(empty(), day, score=1)
+    conversation = corrected.conversations[0]
+    again = conversation.labels[0].model_copy(update={"scores": dict.fromkeys(CRITERIA, 5)})
+    both = corrected.model_copy(
+        update={"conversations": [conversation.model_copy(update={"labels": [*conversation.labels, again]})]}
+    )
+    assert both.labels(CRITERIA[0]) == {conversation.id: 5}
+
+
 def test_more_than_the_most_are_not_added() -> None:
     many = [Found([(f"m {number}", "r")], "s") for number in range(30)]
     assert len(added_to(empty(), many, MASK, BEGUN)[1]) == 10

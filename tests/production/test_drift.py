@@ -94,6 +94,16 @@ def test_a_metric_that_production_no_longer_has_is_a_finding(tmp_path: Path) -> 
     assert only(nearly).status is Status.LOST
 
 
+def test_a_metric_that_hardly_any_conversation_had_is_not_lost(tmp_path: Path) -> None:
+    runs = [sample_events(GOOD, days_ago=days) for days in (8, 1)]
+    rare = sample_events(GOOD[:39], days_ago=8, metric="Rare", names="r-")
+    found = drift(tmp_path, *runs, rare)
+    assert only(found, metric="Rare").status is Status.TOO_FEW
+    assert not found.findings
+    enough = sample_events(GOOD[:40], days_ago=8, metric="Rare", names="r-")
+    assert only(drift(tmp_path, *runs, enough), metric="Rare").status is Status.LOST
+
+
 def test_a_golden_metric_that_is_never_sampled_is_a_note(tmp_path: Path) -> None:
     runs = sample_events(GOOD, days_ago=8), sample_events(GOOD, days_ago=1)
     found = drift(tmp_path, *runs, baseline=golden(GOOD, metric="ReferenceMetric"))

@@ -105,6 +105,11 @@ def test_the_customers_own_number_is_no_leak_and_reasons_are_masked(rules: Inlin
     assert "Wanjiku" not in leaked
 
 
+def test_an_empty_answer_is_flagged_and_escapes_no_rule(tmp_path: Path) -> None:
+    demanding = read_inline_rules(written(tmp_path, "language: sw\nrules:\n  - {type: must_contain, value: KES}\n"))
+    assert failed(check_answer("Bei?", "  ", [], demanding)) == [("block", "must_contain"), ("flag", "answer")]
+
+
 def test_an_answer_that_is_too_short_for_a_metric_is_not_flagged_by_it(rules: InlineRules) -> None:
     checked = check_answer("Habari", "Ndio.", [], rules)
     assert not checked.flagged

@@ -160,7 +160,7 @@ def test_secrets_and_identifiers_are_in_no_message() -> None:
         assert b"712 345" not in posted.body
 
 
-def require_within_limits(text: str, kind: AlertKind) -> None:
+def sent_to_slack(text: str, kind: AlertKind) -> bytes:
     message = Message("g" * 60, (Alert(kind, text),) * 20, {"branch": text, "repository": text}, url=text)
     posted: list[bytes] = []
 
@@ -172,17 +172,18 @@ def require_within_limits(text: str, kind: AlertKind) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ratiba_action.publish.notifications._send", take)
         assert notify(read_settings(variables, {}), {}, message, EVERY, pytest.fail)
-    require_slack(posted[0])
+    (content,) = posted
+    return content
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=[]), max_size=2_000), st.sampled_from(EVERY))
 def test_whatever_a_text_says_slack_takes_it_and_reads_no_syntax_in_it(text: str, kind: AlertKind) -> None:
-    require_within_limits(text, kind)
+    assert require_slack(sent_to_slack(text, kind))
 
 
 @pytest.mark.parametrize("text", ["&" * 2_000, "<!channel>" * 200, "\u202e" * 2_000, "@here", "<https://evil|here>"])
 def test_the_longest_and_worst_texts_stay_within_slacks_limits(text: str) -> None:
-    require_within_limits(text, AlertKind.CALIBRATION)
+    assert require_slack(sent_to_slack(text, AlertKind.CALIBRATION))
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "https://a.example/x|y>", "https://a.example/ b", ""])

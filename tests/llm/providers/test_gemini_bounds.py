@@ -66,6 +66,8 @@ def test_an_image_is_bounded_and_text_by_its_bytes() -> None:
         (said({"inlineData": {"mimeType": "audio/wav", "data": "x"}}), "content of type 'audio/wav'"),
         (said({"inlineData": 5}), "content of type '5'"),
         (said({"functionResponse": {"parts": [{"fileData": {}}]}}), "content of type 'fileData'"),
+        (said({"functionResponse": {"parts": ["x"]}}), "functionResponse.parts that are no list of objects"),
+        (said({"functionResponse": {"parts": 5}}), "functionResponse.parts that are no list of objects"),
         ({"systemInstruction": {"parts": [{"videoMetadata": {"fps": 9}}]}}, "content of type 'videoMetadata'"),
     ],
 )
