@@ -1,14 +1,18 @@
 """Judges at providers that the configuration names: who is asked, with which key, and what it costs."""
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.money.pricing import ModelRates
 from tests.support.live_repository import CONFIGURATION, SYSTEM, LiveRepository, Talk
-from tests.support.model_servers import ModelServer
+from tests.support.model_servers import ModelServer, Received
+from tests.support.provider_faults import Served
 
 JUDGES_KEY = "planted-key-of-the-judges-provider"
 MODEL = "judge-of-another-house"
@@ -129,3 +133,70 @@ async def test_the_systems_own_calls_go_to_the_provider_of_the_gateway(
     assert {received.path for received in live.models.received} == {"/v1/messages"}
     line = json.loads((live.small.folder / "scenarios/recordings/greeting.jsonl").read_text().splitlines()[0])
     assert line["provider"] == "house"
+
+
+GEMINI_SYSTEM = """
+from google import genai
+
+
+class Adapter:
+    def migrate(self, database_url):
+        pass
+
+    def open(self, context):
+        return Conversation()
+
+
+class Conversation:
+    def __init__(self):
+        self.client = genai.Client()
+        self.chat = self.client.chats.create(model="gemini-2.5-flash", config={"max_output_tokens": 200})
+
+    def send(self, message):
+        return {"text": self.chat.send_message(message).text, "state": "SAID"}
+"""
+GEMINI = """
+providers:
+  gemini: {{api: gemini, base_url: {url}, key: GEMINI_API_KEY}}
+system:
+  adapter: adapter:Adapter
+judge: {{provider: gemini, model: gemini-2.5-pro, cross_check: null}}
+prices:
+  gemini-2.5-flash: {{input_per_million: 2, output_per_million: 10}}
+  gemini-2.5-pro: {{input_per_million: 4, output_per_million: 20}}
+"""
+GEMINI_RATES = {
+    "gemini-2.5-flash": ModelRates(Decimal(2), Decimal(10), Decimal(2), Decimal(4)),
+    "gemini-2.5-pro": ModelRates(Decimal(4), Decimal(20), Decimal(4), Decimal(8)),
+}
+
+
+def gemini_answer(received: Received) -> Served:
+    if received.body["model"] == "gemini-2.5-pro":
+        return Step("gemini", data={"reason": "Clear and friendly.", "score": 9})
+    return Step("gemini", text="Good morning! How may I help you?")
+
+
+async def test_a_system_and_a_judge_on_gemini_run_live_are_recorded_and_replayed_with_that_key_alone(
+    live: LiveRepository,
+) -> None:
+    async with ModelServer(gemini_answer, JUDGES_KEY, GEMINI_RATES) as google:
+        live.small.write("adapter.py", GEMINI_SYSTEM)
+        live.small.write(".github/ratiba.yml", GEMINI.format(url=google.url))
+        live.scenario("greeting", "Hello", "Thank you")
+        live.small.commit()
+        live.small.environment.update(NO_KEYS, GEMINI_API_KEY=JUDGES_KEY)
+        ended = await live.gate("--mode", "blocking")
+        assert ended.code == 0, ended.printed
+        assert Fraction(ended.outputs["spent_usd"]) == google.bill.total > 0
+        assert Counter(received.path for received in google.received) == {
+            "/v1beta/models/gemini-2.5-flash:generateContent": 2,
+            "/v1beta/models/gemini-2.5-pro:generateContent": 1,
+        }
+        await live.record()
+        asked = len(google.received)
+        replayed = await live.gate("--mode", "blocking", RATIBA_LLM="replay", GEMINI_API_KEY="")
+        assert replayed.code == 0, replayed.printed
+        assert len(google.received) == asked
+    assert live.models.received == ()
+    assert JUDGES_KEY not in ended.printed + ended.comment + replayed.printed

@@ -245,7 +245,8 @@ def _answered(line: JudgeRecording) -> dict[str, str]:
 
 def _unread(line: Recording) -> Parts:
     """What matters only when nothing else differs."""
-    usage = line.response.get("usage") if isinstance(line, ModelRecording) else line.usage
+    counts = (line.response.get(each) for each in _COUNTS) if isinstance(line, ModelRecording) else (line.usage,)
+    usage = next((each for each in counts if each is not None), None)
     question = line.key if isinstance(line, ModelRecording) else line.transcript
     name = "request" if isinstance(line, ModelRecording) else "transcript"
     return (name, question[:_DIGEST_DIGITS]), ("usage", canonical_json(usage))

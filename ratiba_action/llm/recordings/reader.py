@@ -120,7 +120,8 @@ def _is_score(value: Any) -> bool:
 
 
 def _has_usage(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("usage"), dict)
+    """In the words of Anthropic and OpenAI, or of Gemini."""
+    return isinstance(value, dict) and any(isinstance(value.get(name), dict) for name in ("usage", "usageMetadata"))
 
 
 def _are_texts(value: Any) -> bool:

@@ -61,7 +61,11 @@ MODEL_LINES = st.builds(
     model=NAMES,
     asked=TEXT,
     system=st.text("0123456789abcdef", min_size=12, max_size=12),
-    response=st.dictionaries(TEXT, JSON, max_size=3).map(lambda body: {**body, "usage": {"input_tokens": 1}}),
+    response=st.builds(
+        lambda body, name: {**body, name: {"promptTokenCount": 1}},
+        st.dictionaries(TEXT, JSON, max_size=3),
+        st.sampled_from(["usage", "usageMetadata"]),
+    ),
     usage_estimated=st.booleans(),
     trial=st.integers(0, 3),
 )
@@ -203,6 +207,7 @@ def test_every_mistake_is_reported_with_its_line() -> None:
         {"system": "0" * 11},
         {"response": {}},
         {"response": {"usage": None}},
+        {"response": {"usageMetadata": 3}},
         {"usage_estimated": "yes"},
         {"note": "unknown"},
     ],
