@@ -4,7 +4,8 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,6 +19,8 @@ from ratiba_action.errors import RatibaError
 from ratiba_action.llm.answers import AnswerRecorder, LiveAnswers, ReplayAnswers
 from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.llm.recordings.lines import ModelRecording
+from ratiba_action.llm.recordings.reader import read_recordings
+from ratiba_action.llm.recordings.writer import write_recordings
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import AnsweredCalls, ToolCall
@@ -97,10 +100,18 @@ async def watch(client: str, process: asyncio.subprocess.Process) -> Seen:
         live = await one_pass(process, client, chain)
         paths = tuple(received.path for received in rig.server.received)
         spent, bill = rig.reservations.spent, rig.server.bill.total
-    recordings = recorder.recordings("spa")
+    recordings = as_a_file(recorder.recordings("spa"))
     replays = [ReplayAnswers(lines, Ledger(Decimal(0)), PRICES) for lines in ({"spa": recordings}, {})]
     replayed, unrecorded = [await one_pass(process, client, replay) for replay in replays]
     return Seen(live, replayed, unrecorded, recordings, paths, spent, bill)
+
+
+def as_a_file(recordings: Sequence[ModelRecording]) -> tuple[ModelRecording, ...]:
+    """What a file keeps of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "spa.jsonl"
+        write_recordings(path, recordings)
+        return tuple(line for line in read_recordings(path) if isinstance(line, ModelRecording))
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Paid calls that end at a stand-in for the providers, with a ledger to look into."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Any
 
 from ratiba_action.llm.providers.bounds import OutputLimits
 from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute, Timeouts
+from ratiba_action.llm.providers.cloud import CloudAccess
 from ratiba_action.llm.providers.metered import MeteredCalls, RetryPolicy
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import PaidRequest
@@ -58,8 +60,13 @@ async def live_calls(
     retries: RetryPolicy | None = None,
     limits: OutputLimits | None = None,
     answer_limit: int = 1_000_000,
+    account: str = "",
 ) -> AsyncIterator[LiveRig]:
-    """Start a stand-in, and calls that are paid for from reservations in memory."""
+    """Start a stand-in, and calls that are paid for from reservations in memory.
+
+    Args:
+        account: of Google, made by ``service_account``; with it, Claude on Bedrock and Vertex can be called too.
+    """
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -67,7 +74,7 @@ async def live_calls(
 
     reservations = MemoryReservations(cap)
     async with ModelServer(script, KEY, other=RATES) as server:
-        routes = routes_to(server.url)
+        routes = routes_to(server.url) + (clouds_at(server.url, account) if account else ())
         async with ProviderClient(routes, {}, Timeouts(10.0, total_seconds), answer_limit) as client:
             calls = MeteredCalls(
                 client,
@@ -86,6 +93,33 @@ def routes_to(url: str) -> tuple[ProviderRoute, ...]:
     addresses = {"anthropic": url, "openai": f"{url}/v1", "gemini": url}
     azure = ProviderRoute("azure", KEY, f"{url}/openai/deployments/d?api-version=2024-10-21", "openai")
     return (*(ProviderRoute(name, KEY, address) for name, address in addresses.items()), azure)
+
+
+def service_account() -> str:
+    """The JSON of an account of Google with a key of its own, without the address that gives its tokens."""
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - comes with google-auth, an extra
+    from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415 - the same
+
+    pem = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    person = {"project_id": "shop", "client_email": "gate@shop.iam.gserviceaccount.com", "private_key_id": "1"}
+    return json.dumps({"type": "service_account", "private_key": pem.decode(), **person}, indent=2)
+
+
+def with_tokens_from(url: str, account: str) -> str:
+    """The account, whose tokens a stand-in gives."""
+    return json.dumps({**json.loads(account), "token_uri": f"{url}/token"}, indent=2)
+
+
+def clouds_at(url: str, account: str) -> tuple[ProviderRoute, ...]:
+    """The way to a stand-in for Claude on Bedrock and on Vertex; the stand-in's key is the id of AWS's key."""
+    aws = CloudAccess("bedrock", "eu-west-1", access_key=KEY)
+    google = CloudAccess("vertex", "europe-west1", project="shop")
+    return (
+        ProviderRoute("bedrock", "planted/secret+0123456789", url, "anthropic", cloud=aws),
+        ProviderRoute("vertex", with_tokens_from(url, account), f"{url}/v1", "anthropic", cloud=google),
+    )
 
 
 def paid_request(endpoint: str = "messages", ordinal: int = 0, **changes: Any) -> PaidRequest:

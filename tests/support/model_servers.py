@@ -1,10 +1,12 @@
 """Stand-ins for the providers on loopback: they speak the wire formats, check the key, keep a bill and misbehave."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import unquote
 
 from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.scripted_answers import Step
@@ -17,11 +19,13 @@ from tests.support.provider_bill import Bill
 from tests.support.provider_faults import Altered, Cut, Drip, Failure, Raw, Served, Stalled, Whole
 
 _JSON = {"Content-Type": "application/json"}
+_CLAUDE_IN_A_CLOUD = re.compile(r"/model/(?P<bedrock>[^/]+)/invoke$|/anthropic/models/(?P<vertex>[^/:]+):rawPredict$")
+_SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/]+)/")
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request as it arrived; names of headers in small letters. Gemini's model, in the path, is in the body too."""
+    """A request as it arrived; names of headers in small letters. A model that the path names is in the body too."""
 
     path: str
     headers: Mapping[str, str] = field(repr=False)
@@ -76,15 +80,21 @@ class ModelServer:
 
     async def _handle(self, request: HttpRequest) -> HttpAnswer:
         path = request.path.partition("?")[0]
-        endpoint = next((name for name in ENDPOINTS if path.endswith((f"/{name}", f":{name}"))), None)
+        if path == "/token":
+            granted = {"access_token": self._key, "expires_in": 3600, "token_type": "Bearer"}
+            return HttpAnswer(http_answer(200, json.dumps(granted).encode(), _JSON))
+        endpoint, model = _asked_for(path)
         if endpoint is None or request.method != "POST":
             return HttpAnswer(http_answer(404, b'{"error": {"message": "no such path"}}', _JSON))
         if self._key not in _credentials(request.headers):
             return HttpAnswer(_failure(endpoint, Failure(401, "invalid x-api-key")))
         body = json.loads(request.content)
-        if endpoint == GENERATE_CONTENT:
-            body["model"] = path.rpartition("/")[2].partition(":")[0]
-        received = Received(request.path, request.headers, body)
+        headers = request.headers
+        if model is not None:
+            body["model"] = model
+        if "anthropic_version" in body:
+            headers = {**headers, "anthropic-version": body["anthropic_version"]}
+        received = Received(request.path, headers, body)
         wrong = flaw(endpoint, received.headers, received.body)
         if wrong is not None:
             return HttpAnswer(_failure(endpoint, Failure(400, wrong)))
@@ -135,9 +145,20 @@ def _in_order(script: Sequence[Served]) -> Callable[[Received], Served]:
     return lambda _: left.pop(0) if left else Failure(500, "the script is at its end")
 
 
+def _asked_for(path: str) -> tuple[str | None, str | None]:
+    """The endpoint, and the model where the path names it: at Bedrock, Vertex and Gemini."""
+    if hosted := _CLAUDE_IN_A_CLOUD.search(path):
+        return "messages", unquote(hosted["bedrock"] or hosted["vertex"])
+    endpoint = next((name for name in ENDPOINTS if path.endswith((f"/{name}", f":{name}"))), None)
+    return endpoint, path.rpartition("/")[2].partition(":")[0] if endpoint == GENERATE_CONTENT else None
+
+
 def _credentials(headers: Mapping[str, str]) -> set[str]:
-    bearer = headers.get("authorization", "").removeprefix("Bearer ")
-    return {bearer, *(headers.get(name, "") for name in ("x-api-key", "api-key", "x-goog-api-key"))}
+    """What stands where a key may stand; of a request that AWS would accept, the id of the key that signed it."""
+    authorization = headers.get("authorization", "")
+    signed = _SIGNED.match(authorization)
+    named = (headers.get(name, "") for name in ("x-api-key", "api-key", "x-goog-api-key"))
+    return {signed[1] if signed else authorization.removeprefix("Bearer "), *named}
 
 
 def _failure(endpoint: str, failure: Failure) -> bytes:

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -17,7 +18,7 @@ from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.model_request import PaidRequest
 from tests.support.eventually import eventually_async
-from tests.support.live_calls import LiveRig, live_calls, paid_request
+from tests.support.live_calls import LiveRig, live_calls, paid_request, service_account
 from tests.support.model_servers import Received
 from tests.support.provider_faults import (
     Altered,
@@ -32,6 +33,9 @@ from tests.support.provider_faults import (
     without_usage,
 )
 
+pytest.importorskip("boto3")
+pytest.importorskip("google.oauth2.service_account")
+
 APIS = {
     "anthropic": "messages",
     "openai": "chat/completions",
@@ -39,14 +43,25 @@ APIS = {
     "openai, embeddings": "embeddings",
     "azure": "chat/completions",
     "gemini": "generateContent",
+    "bedrock": "messages",
+    "vertex": "messages",
 }
+CLOUDS = frozenset({"bedrock", "vertex"})
 LIMITS = OutputLimits(default=500)
 STEP = Step("any", text="Karibu sana!", usage=Usage(40, 30, 10))
 
 
 def request(api: str, ordinal: int = 0) -> PaidRequest:
     asked = paid_request(APIS[api], ordinal)
-    return dataclasses.replace(asked, provider="azure") if api == "azure" else asked
+    return dataclasses.replace(asked, provider=api) if api in {"azure", *CLOUDS} else asked
+
+
+google_account = functools.cache(service_account)
+"""One for all calls: making its key takes a while."""
+
+
+def account_for(*apis: str) -> str:
+    return google_account() if CLOUDS.intersection(apis) else ""
 
 
 def counting(value: Any) -> Altered:
@@ -128,7 +143,7 @@ def fraction_spent(rig: LiveRig) -> Fraction:
 @pytest.mark.parametrize("api", APIS)
 async def test_what_is_refused_costs_nothing_and_what_is_answered_its_price(api: str) -> None:
     script = Watched([*FREE.values(), *(EXACT[name] for name in EXACT if (api, name) != _NEVER_CUT)])
-    async with live_calls(script, limits=LIMITS) as rig:
+    async with live_calls(script, account=account_for(api), limits=LIMITS) as rig:
         script.rig = rig
         for ordinal in range(len(EXACT) - (api == _NEVER_CUT[0])):
             before = rig.server.bill.total
@@ -155,7 +170,7 @@ async def test_what_may_have_been_charged_counts_as_spent(api: str) -> None:
     for name, served in UNKNOWN.items():
         script = Watched([served, STEP])
         seconds = 0.6 if isinstance(served, Stalled) else 20.0
-        async with live_calls(script, limits=LIMITS, total_seconds=seconds) as rig:
+        async with live_calls(script, account=account_for(api), limits=LIMITS, total_seconds=seconds) as rig:
             script.rig = rig
             answer = await rig.calls.call(request(api))
             upper = script.reserved[0]
@@ -168,7 +183,7 @@ async def test_what_may_have_been_charged_counts_as_spent(api: str) -> None:
 @pytest.mark.parametrize("api", APIS)
 async def test_a_second_unknown_outcome_ends_the_call_and_both_count(api: str) -> None:
     script = Watched([UNKNOWN["garbage"], UNKNOWN["cut in the body"], STEP])
-    async with live_calls(script, limits=LIMITS) as rig:
+    async with live_calls(script, account=account_for(api), limits=LIMITS) as rig:
         script.rig = rig
         with pytest.raises(ProviderError, match="counts as spent"):
             await rig.calls.call(request(api))
@@ -179,7 +194,7 @@ async def test_a_second_unknown_outcome_ends_the_call_and_both_count(api: str) -
 @pytest.mark.parametrize("api", APIS)
 async def test_a_call_that_is_cancelled_counts_whole(api: str) -> None:
     script = Watched([Stalled(STEP, 90)])
-    async with live_calls(script, limits=LIMITS) as rig:
+    async with live_calls(script, account=account_for(api), limits=LIMITS) as rig:
         script.rig = rig
         call = asyncio.create_task(rig.calls.call(request(api)))
 
@@ -197,7 +212,7 @@ async def test_a_call_that_is_cancelled_counts_whole(api: str) -> None:
 async def test_a_provider_that_bills_more_than_was_asked_for_is_booked_as_it_bills(api: str) -> None:
     greedy = dataclasses.replace(STEP, usage=Usage(1_000_000, 0 if APIS[api] == "embeddings" else 9_000))
     script = Watched([greedy])
-    async with live_calls(script, limits=LIMITS) as rig:
+    async with live_calls(script, account=account_for(api), limits=LIMITS) as rig:
         script.rig = rig
         await rig.calls.call(request(api))
         assert fraction_spent(rig) == rig.server.bill.total > Fraction(script.reserved[0])
@@ -214,7 +229,8 @@ async def spend(calls: Sequence[tuple[str, str]], cap: Decimal) -> None:
     """All calls at once, each attempt meeting the next fault of the list."""
     faults = {**FREE, **UNKNOWN, **EXACT}
     script = Watched([faults[name] for _, name in calls])
-    async with live_calls(script, limits=LIMITS, cap=cap, total_seconds=0.3) as rig:
+    account = account_for(*(api for api, _ in calls))
+    async with live_calls(script, account=account, limits=LIMITS, cap=cap, total_seconds=0.3) as rig:
         script.rig = rig
         asked = [rig.calls.call(request(api, ordinal)) for ordinal, (api, _) in enumerate(calls)]
         ended = await asyncio.gather(*asked, return_exceptions=True)

@@ -26,6 +26,7 @@ from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.run.paid_run import open_paid_run, price_list
 from ratiba_action.settings.settings import read_settings
 from tests.support.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
+from tests.support.live_calls import service_account, with_tokens_from
 from tests.support.reservations import MemoryReservations
 
 pytest.importorskip("boto3")
@@ -121,20 +122,7 @@ async def test_a_changed_byte_or_another_secret_does_not_fit_the_signature() -> 
 
 
 def account(url: str) -> str:
-    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - comes with google-auth
-    from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415 - the same
-
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    pem = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode()
-    return json.dumps(
-        {
-            "type": "service_account", "project_id": "shop", "private_key_id": "1", "private_key": pem,
-            "client_email": "gate@shop.iam.gserviceaccount.com", "token_uri": f"{url}/token",
-        },
-        indent=2,
-    )  # fmt: skip
+    return with_tokens_from(url, service_account())
 
 
 def vertex(url: str, key: str) -> ProviderRoute:
