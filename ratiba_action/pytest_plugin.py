@@ -1,4 +1,4 @@
-"""pytest plug-in: ``tenant_scoped_eval_environment``, a fresh tenant for each test (``seeds/000`` §2).
+"""pytest plug-in: ``assert_scenario``, and ``tenant_scoped_eval_environment``, a fresh tenant for each test.
 
 Every pytest of an environment where the gate is installed loads this module, so it imports next to nothing; the
 database is started, and swept of what crashed sessions left, by the first test that asks for the fixture. Scenario
@@ -9,8 +9,9 @@ import asyncio
 import inspect
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -139,6 +140,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--no-deepeval-cache", action="store_true", help="judge everything anew")
     group.addoption("--deepeval-cache-clear", action="store_true", help="forget the judges' earlier scores first")
+    group.addoption(
+        "--ratiba-report",
+        metavar="DIR",
+        help="write a report of the scenarios that ran: results.json, report.html, junit.xml and more",
+    )
     parser.addini("ratiba_scenarios", "folder of scenario files to collect, from the root folder", default="")
 
 
@@ -163,12 +169,36 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.stash[_ENVIRONMENT] = take_inputs(os.environ)
     folder = config.getini("ratiba_scenarios") or ("scenarios" if config.getoption("--ratiba") else "")
+    report = None
+    if config.getoption("--ratiba-report"):
+        from ratiba_action.commands.scenario_assertion import ScenarioReport  # noqa: PLC0415 - only who asks pays
+
+        report = ScenarioReport(config, Path(config.getoption("--ratiba-report")), _environment(config))
+        config.pluginmanager.register(report, "ratiba-report")
     if folder:
         from ratiba_action.commands.pytest_scenarios import ScenarioTests  # noqa: PLC0415 - only who asks for it pays
 
-        config.pluginmanager.register(
-            ScenarioTests(config, folder.strip("/"), _environment(config)), "ratiba-scenarios"
-        )
+        tests = ScenarioTests(config, folder.strip("/"), _environment(config), report)
+        config.pluginmanager.register(tests, "ratiba-scenarios")
+
+
+def assert_scenario(scenario: "str | Path | Mapping[str, Any]", system: Any) -> None:
+    """Run a scenario with a system in this process, and check every deterministic assertion of it.
+
+    Args:
+        scenario: a scenario file; or the content of one.
+        system: a function that takes the message and returns the reply, or anything else that ``system.adapter`` may
+            name.
+
+    Raises:
+        AssertionError: an assertion failed, nothing was measured, or the system raised, with that exception as cause.
+        SuiteError: the scenario is invalid; every problem with its line.
+        ConfigurationError: it needs a judge, a database or code of the repository, which only a gate runs.
+    """
+    __tracebackhide__ = True
+    from ratiba_action.commands import scenario_assertion  # noqa: PLC0415 - only tests that call it pay
+
+    scenario_assertion.assert_scenario(scenario, system)
 
 
 def _environment(config: pytest.Config) -> MutableMapping[str, str]:

@@ -1,9 +1,9 @@
 """Collects scenario files as pytest items; imported only if pytest is told to collect them."""
 
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -11,14 +11,28 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.commands.standing_run import StandingRun
 from ratiba_action.errors import ConfigurationError, RatibaError, SuiteError
 from ratiba_action.metrics.registry import metric_problems
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult
 from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.verdict import Spending
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import printable
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import Standing, is_measured, outcomes_of, standing
+
+
+class CollectedResults(Protocol):
+    """Where results go besides pytest."""
+
+    def add(self, results: Sequence[ScenarioResult]) -> None:
+        """Add the trials of one scenario."""
+        ...
+
+    def pay(self, spending: Spending, origin: AnswerOrigin) -> None:
+        """Say what the scenarios cost, and where their answers came from."""
+        ...
 
 
 class ScenarioTests:
@@ -28,13 +42,22 @@ class ScenarioTests:
         config: pytest's.
         folder: of the scenarios, from pytest's root folder.
         environment: of this process, with the inputs.
+        report: given every result; None for nothing.
     """
 
-    def __init__(self, config: pytest.Config, folder: str, environment: MutableMapping[str, str]) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        folder: str,
+        environment: MutableMapping[str, str],
+        report: CollectedResults | None = None,
+    ) -> None:
         self._config = config
+        self._report = report
         self._environment = environment
         self._folder = folder
         self._run: StandingRun | None = None
+        self._warnings: tuple[str, ...] = ()
         self._start_error: RatibaError | None = None
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> "_File | None":
@@ -77,7 +100,10 @@ class ScenarioTests:
             except RatibaError as error:
                 self._start_error = error
                 raise
-        return self._run.results(scenario_id)
+        results = self._run.results(scenario_id)
+        if self._report is not None:
+            self._report.add(results)
+        return results
 
     def _open(self) -> StandingRun:
         option = self._config.getoption
@@ -97,14 +123,25 @@ class ScenarioTests:
             clear_cache=option("--deepeval-cache-clear"),
         )
 
+    def pytest_sessionfinish(self) -> None:
+        """Close the run, which ends what it still has to pay for."""
+        run, self._run = self._run, None
+        if run is None:
+            return
+        try:
+            run.close()
+        finally:
+            self._warnings = tuple(run.warnings)
+            if self._report is not None:
+                self._report.pay(run.spending, run.origin)
+
     def pytest_unconfigure(self) -> None:
-        """Close the run."""
-        if self._run is not None:
-            self._run.close()
+        """Close the run of a session that did not finish."""
+        self.pytest_sessionfinish()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print warnings."""
-        for warning in dict.fromkeys(self._run.warnings if self._run is not None else ()):
+        for warning in dict.fromkeys(self._warnings):
             terminalreporter.write_line(f"ratiba: {printable(warning)}")
 
 
@@ -177,7 +214,7 @@ def describe(result: ScenarioResult) -> Iterable[str]:
         if check.passed:
             continue
         turn = f"turn {check.turn}" if check.turn else "conversation"
-        place = f"{result.trial.scenario.path}:{check.line}: " if check.line else ""
+        place = f"{result.trial.scenario.path}:{check.line}: " if check.line and result.trial.scenario.path else ""
         lines += [f"{place}{turn}: {check.what}", f"    expected: {check.expected}", f"    got:      {check.got}"]
         if 0 < check.turn <= len(result.transcript.exchanges):
             exchange = result.transcript.exchanges[check.turn - 1]

@@ -11,15 +11,18 @@ from typing import Any
 
 from ratiba_action.decide.deciding import DecideRequest, decide, request_of
 from ratiba_action.metrics.judging.cache import JudgeCache
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Plan
+from ratiba_action.model.verdict import Spending
 from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.run.arms import head_inputs, scratch_folder
 from ratiba_action.run.composition import open_services
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.inputs import RunLog, RunRequest, SilentProgress
+from ratiba_action.run.notes import origin_of
 from ratiba_action.run.provider_keys import cache_folder, require_key
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import Measured, RunServices
@@ -56,6 +59,7 @@ class StandingRun:
         self._redactor = Redactor(settings.secrets)
         self._results: list[ScenarioResult] = []
         self._services: RunServices | None = None
+        self._ledger = Ledger(settings.budget_usd)
         self._folders, self._parts = ExitStack(), AsyncExitStack()
         self._loop = asyncio.new_event_loop()
         # An embedded server dies with the thread that started it, so the thread stays until ``close``.
@@ -66,6 +70,16 @@ class StandingRun:
     def warnings(self) -> Sequence[str]:
         """Warnings, masked."""
         return tuple(self._redactor.text(warning) for warning in self._log.warnings)
+
+    @property
+    def spending(self) -> Spending:
+        """The money of the run so far."""
+        return self._ledger.snapshot()
+
+    @property
+    def origin(self) -> AnswerOrigin:
+        """Where the answers came from so far."""
+        return origin_of(self._request.settings.llm, self.spending)
 
     def start(self) -> None:
         """Read the inputs, and start what every scenario needs.
@@ -79,7 +93,7 @@ class StandingRun:
             JudgeCache(cache_folder(self._request.environment), self._log.note).clear()
         self._head = head_inputs(inputs)
         scratch = self._folders.enter_context(scratch_folder())
-        ledger, seconds = Ledger(inputs.settings.budget_usd), inputs.seconds_allowed
+        ledger, seconds = self._ledger, inputs.seconds_allowed
         deadline = None if seconds is None else time.monotonic() + seconds
         opened = open_services(inputs, self._head, ledger=ledger, log=self._log, scratch=scratch, deadline=deadline)
         self._services = self._wait(self._parts.enter_async_context(opened))

@@ -139,7 +139,11 @@ def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -
 
 def answers_of(inputs: RunInputs, ledger: Ledger) -> AnswerOrigin:
     """Where the answers came from so far."""
-    requested, spending = inputs.settings.llm, ledger.snapshot()
+    return origin_of(inputs.settings.llm, ledger.snapshot())
+
+
+def origin_of(requested: Llm, spending: Spending) -> AnswerOrigin:
+    """Where answers came from, by what was asked for and what was called."""
     if requested == Llm.RECORD:
         return AnswerOrigin.RECORD
     if not spending.live_calls:

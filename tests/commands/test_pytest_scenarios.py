@@ -110,7 +110,7 @@ def test_a_line_of_the_guide_passes_on_what_init_has_written(
 def test_every_option_of_the_guide_is_one_of_the_plug_in(repository: Path) -> None:
     told = run_pytest(repository, "--help", plugins=("xdist",)).stdout
     options = re.findall(r"^\| `(--?[\w-]+)", GUIDE, re.MULTILINE)
-    assert len(options) == 6
+    assert len(options) == 7
     assert [option for option in options if not re.search(rf"^ +{option}\b", told, re.MULTILINE)] == []
 
 
