@@ -1,20 +1,24 @@
 """Judges at providers that the configuration names: who is asked, with which key, and what it costs."""
 
+import base64
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from fractions import Fraction
+from urllib.parse import unquote
 
 import pytest
 
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.money.pricing import ModelRates
+from tests.support.live_calls import service_account, with_tokens_from
 from tests.support.live_repository import CONFIGURATION, SYSTEM, LiveRepository, Talk
 from tests.support.model_servers import ModelServer, Received
 from tests.support.provider_faults import Served
 
 JUDGES_KEY = "planted-key-of-the-judges-provider"
+SECRET = "planted/secret/of/aws/0123456789"
 MODEL = "judge-of-another-house"
 RATES = {MODEL: ModelRates(Decimal(4), Decimal(20), Decimal(4), Decimal(8))}
 SYSTEM_RATES = {SYSTEM: ModelRates(Decimal(2), Decimal(10), Decimal(2), Decimal(4))}
@@ -46,6 +50,34 @@ def configure(live: LiveRepository, block: str, prices: str = PRICE) -> None:
     live.small.write(".github/ratiba.yml", f"providers:\n  elsewhere: {block}\n{own}")
     live.scenario("greeting", "Hello")
     live.small.commit()
+
+
+@pytest.mark.parametrize("cloud", ["bedrock", "vertex"])
+async def test_a_judge_of_a_cloud_is_asked_with_its_own_kind_of_credentials(
+    live: LiveRepository, judges: ModelServer, cloud: str
+) -> None:
+    pytest.importorskip("boto3")
+    account = with_tokens_from(judges.url, service_account())
+    blocks = {
+        "bedrock": f"{{api: bedrock, region: eu-west-1, base_url: {judges.url}}}",
+        "vertex": f"{{api: vertex, region: europe-west1, project: shop, base_url: {judges.url}/v1, key: ACCOUNT_KEY}}",
+    }
+    paths = {
+        "bedrock": f"/model/{MODEL}/invoke",
+        "vertex": f"/v1/projects/shop/locations/europe-west1/publishers/anthropic/models/{MODEL}:rawPredict",
+    }
+    keys = {
+        "bedrock": {"AWS_ACCESS_KEY_ID": JUDGES_KEY, "AWS_SECRET_ACCESS_KEY": SECRET},
+        "vertex": {"ACCOUNT_KEY": base64.b64encode(account.encode()).decode()},
+    }
+    configure(live, blocks[cloud])
+    ended = await live.gate("--mode", "blocking", **keys[cloud])
+    assert ended.code == 0, ended.printed
+    assert {unquote(received.path) for received in judges.received} == {paths[cloud]}
+    assert Decimal(ended.outputs["spent_usd"]) == judges.bill.total + live.models.bill.total
+    for path in [*live.small.report.iterdir(), *live.journals]:
+        assert not any(text in path.read_text(errors="replace") for text in (JUDGES_KEY, SECRET, "PRIVATE KEY")), path
+    assert JUDGES_KEY not in ended.printed
 
 
 @pytest.mark.parametrize("api", BLOCKS)
