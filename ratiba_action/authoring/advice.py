@@ -8,8 +8,7 @@ from pathlib import Path
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
-from ratiba_action.metrics.judging.cache_key import metric_version
-from ratiba_action.metrics.registry import is_judged, made_for, metric_names
+from ratiba_action.metrics.registry import is_judged, made_for, metric_names, recorded_as, recorded_names
 from ratiba_action.model.scenario import Assertion, Expectation, Scenario
 from ratiba_action.util.gitignore import PatternList
 from ratiba_action.verdict.quarantine import ends_soon
@@ -62,22 +61,25 @@ def recording_advice(
     if not owners:
         yield FileProblem(path, 0, "no scenario has this id")
         return
-    measured = {metric_version(entry.metric, "") for owner in owners for entry in attach(owner)}
+    measured = {
+        recorded_as(entry.metric, entry.parameters)
+        for owner in owners
+        for entry in attach(owner)
+        if is_judged(entry.metric, entry.parameters)
+    }
     for number, line in enumerate(lines, start=1):
         if not isinstance(line, JudgeRecording):
             if all(owner.script is not None for owner in owners):
                 yield FileProblem(path, number, "it is never used: the scenario has a mocked model")
-        elif _identity(line) not in measured:
-            yield FileProblem(path, number, f"it is never used: the scenario does not use {line.metric!r:.80}")
+        elif not recorded_names([line.metric]) & measured:
+            others = [name for name in sorted(measured) if name.partition(":")[0] == line.metric.partition(":")[0]]
+            now = f", but {others[0]!r:.80}; run: ratiba record --scenario {Path(path).stem} --accept" if others else ""
+            yield FileProblem(path, number, f"it is never used: the scenario does not use {line.metric!r:.80}{now}")
 
 
 def scored_metrics(lines: Iterable[Recording]) -> Iterator[str]:
-    """Names of the metrics with recorded scores, without versions."""
-    return (_identity(line) for line in lines if isinstance(line, JudgeRecording))
-
-
-def _identity(line: JudgeRecording) -> str:
-    return metric_version(line.metric.partition(":")[0], "")
+    """Names of the metrics with recorded scores, with and without their versions."""
+    return iter(recorded_names(line.metric for line in lines if isinstance(line, JudgeRecording)))
 
 
 def missing_score_advice(
@@ -93,8 +95,9 @@ def missing_score_advice(
     missing: dict[tuple[str, str, str], list[Scenario]] = {}
     for scenario in scenarios:
         for entry in attach(scenario):
-            identity = metric_version(entry.metric, "")
-            if _calls_judge(entry.metric, scenario) and identity not in scored.get(scenario.id, ()):
+            if not _calls_judge(entry.metric, scenario):
+                continue
+            if recorded_as(entry.metric, entry.parameters) not in scored.get(scenario.id, ()):
                 missing.setdefault((scenario.path, scenario.data_set, entry.metric), []).append(scenario)
     for (path, cases_id, metric), found in missing.items():
         whom = f"{len(found)} of the cases of {cases_id}" if cases_id else found[0].id

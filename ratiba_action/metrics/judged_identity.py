@@ -8,6 +8,8 @@ from ratiba_action.model.canonical import digest
 from ratiba_action.model.values import JsonObject
 from ratiba_action.util.validation import StrictModel
 
+BY_DEEPEVAL = "+deepeval-"
+"""Before DeepEval's release in a version."""
 _DIGITS = 8
 
 
@@ -44,5 +46,5 @@ def judged_identity(
         by_deepeval: DeepEval words the questions.
     """
     parameters_version = version_with(version, parameters.model_dump(mode="json") if parameters is not None else None)
-    shown = f"{parameters_version}+deepeval-{deepeval_version()}" if by_deepeval else parameters_version
+    shown = f"{parameters_version}{BY_DEEPEVAL}{deepeval_version()}" if by_deepeval else parameters_version
     return JudgedIdentity(shown, metric_version(name, parameters_version))

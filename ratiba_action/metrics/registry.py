@@ -1,7 +1,7 @@
 """What is known of a metric by its name, and how to load it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,7 +11,10 @@ from pydantic import ValidationError
 
 from ratiba_action.checks.custom_code import MOST_JUDGE_CALLS, declared_judge_calls, is_address, judge_calls_problem
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.metrics.judged_identity import BY_DEEPEVAL
+from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.metric_table import METRICS, MetricEntry
+from ratiba_action.model.measurement import Answer, Question
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge, JudgedMetric, Metric
 from ratiba_action.util.extras import how_to_install
@@ -161,6 +164,39 @@ def load_metric(name: str, judge: Judge | None = None, parameters: JsonObject | 
         given["judge"] = judge
     metric: Metric = kind(**given)
     return metric
+
+
+class _NoJudge:
+    """Stands where a metric is loaded only to say what it is."""
+
+    model = ""
+
+    async def answer(self, question: Question) -> Answer:
+        raise ConfigurationError(f"{question.metric} calls a judge and has none.", "Load the metric with a judge.")
+
+
+def recorded_as(name: str, parameters: JsonObject | None = None) -> str:
+    """``name:version`` that the recorded answers of a judged metric have, without DeepEval's release.
+
+    ``name:`` alone where the version is not known here: of a repository's own metric, and without DeepEval.
+
+    Raises:
+        ConfigurationError: no metric has that name.
+    """
+    unknown = metric_version(name, "")
+    if is_address(name):
+        return unknown
+    try:
+        version = load_metric(name, _NoJudge(), parameters).version
+    except ConfigurationError:
+        _entry(name)
+        return unknown
+    return metric_version(name, version.partition(BY_DEEPEVAL)[0])
+
+
+def recorded_names(metrics: Iterable[str]) -> frozenset[str]:
+    """Every name that ``recorded_as`` may give for the metrics of recorded answers, each ``name:version``."""
+    return frozenset(form for metric in metrics for form in (metric, metric.partition(":")[0] + ":"))
 
 
 def load_judged_metric(name: str, judge: Judge, parameters: JsonObject | None = None) -> JudgedMetric:

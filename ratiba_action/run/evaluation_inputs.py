@@ -21,8 +21,14 @@ from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, Us
 from ratiba_action.llm.recordings.folder import read_folder, recorded_models, recording_path
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.llm.recordings.reader import read_recordings
-from ratiba_action.metrics.judging.cache_key import metric_version
-from ratiba_action.metrics.registry import is_judged, metric_names, metric_problems, readers_of
+from ratiba_action.metrics.registry import (
+    is_judged,
+    metric_names,
+    metric_problems,
+    readers_of,
+    recorded_as,
+    recorded_names,
+)
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Scenario, Suite
@@ -136,15 +142,16 @@ def _is_free(inputs: RunInputs) -> Callable[[Scenario], bool]:
             return False
         silent = system.replay is not None or system.price_per_turn_usd is not None or scenario.script is not None
         trials = {line.trial for line in lines if isinstance(line, ModelRecording)}
-        scored = {_identity(line.metric.partition(":")[0]) for line in lines if isinstance(line, JudgeRecording)}
-        judged = {_identity(entry.metric) for entry in scenario.assertions if is_judged(entry.metric, entry.parameters)}
+        scores = (line for line in lines if isinstance(line, JudgeRecording))
+        scored = recorded_names(line.metric for line in scores if line.model == inputs.configuration.judge.model)
+        judged = {
+            recorded_as(entry.metric, entry.parameters)
+            for entry in scenario.assertions
+            if is_judged(entry.metric, entry.parameters)
+        }
         return (silent or trials >= set(range(scenario.strategy.trials))) and judged <= scored
 
     return is_free
-
-
-def _identity(metric: str) -> str:
-    return metric_version(metric, "")
 
 
 def _of_variant(inputs: RunInputs) -> RunInputs:

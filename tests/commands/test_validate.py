@@ -242,10 +242,21 @@ def test_cases_without_a_recorded_grade_are_one_warning(tmp_path: Path, capsys: 
 
 
 def test_a_judged_metric_with_a_grade_is_no_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    grade = JudgeRecording("0" * 64, 0, "live", "english_fluency:1.0.0", "judge", "1" * 64, 0.9, "good", USAGE)
+    grade = JudgeRecording("0" * 64, 0, "live", "english_fluency:2.0.0", "judge", "1" * 64, 0.9, "good", USAGE)
     write(tmp_path, configuration=CONFIGURATION, scenario=GRADED, talks=render_recordings([grade]).decode())
     assert validate(tmp_path) == 0
     assert "warning" not in capsys.readouterr().out
+
+
+def test_a_grade_of_an_earlier_rubric_is_a_warning_and_no_grade(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grade = JudgeRecording("0" * 64, 0, "live", "english_fluency:1.0.0", "judge", "1" * 64, 0.9, "good", USAGE)
+    write(tmp_path, configuration=CONFIGURATION, scenario=GRADED, talks=render_recordings([grade]).decode())
+    assert validate(tmp_path) == 0
+    printed = capsys.readouterr().out
+    assert "does not use 'english_fluency:1.0.0', but 'english_fluency:2.0.0'; run: ratiba record --scen" in printed
+    assert "no score of EnglishFluencyMetric is recorded for talks" in printed
 
 
 def test_the_answers_of_a_model_beside_a_script_are_a_warning(

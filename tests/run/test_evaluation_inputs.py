@@ -260,3 +260,38 @@ def test_mistakes_of_configuration_and_scenarios_are_told_together(tmp_path: Pat
 def test_a_missing_configuration_is_named_with_its_remedy(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"the file '\.github/ratiba\.yml' does not exist\. Run: ratiba init"):
         inputs(tmp_path, BASE, {".github/ratiba.yml": None})
+
+
+def _score(metric: str, model: str) -> str:
+    line = {
+        "kind": "judge", "key": "ab" * 32, "ordinal": 0, "source": "live", "metric": metric, "model": model,
+        "transcript": "cd" * 32, "score": 0.9, "reason": "Good.", "usage": {"input_tokens": 1, "output_tokens": 1},
+    }  # fmt: skip
+    return json.dumps(line) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("metric", "model", "runs"),
+    [
+        ("swahili_fluency:1.0.0", "own-judge", True),
+        ("swahili_fluency:0.9.0", "own-judge", False),
+        ("swahili_fluency:1.0.0", "former-judge", False),
+    ],
+)
+def test_a_score_of_another_rubric_or_judge_does_not_make_a_scenario_one_that_costs_nothing(
+    tmp_path: Path, metric: str, model: str, *, runs: bool
+) -> None:
+    judge = "judge: {provider: openai, model: own-judge, cross_check: null}\nprices: {own-judge: {free: true}}\n"
+    files = {
+        ".github/ratiba.yml": CONFIGURATION.replace("Adapter'}", "Adapter', price_per_turn_usd: 0}") + judge,
+        "scenarios/talks.yaml": SCENARIO,
+        "scenarios/recordings/talks.jsonl": _score(metric, model),
+    }
+    repository = GitRepository(tmp_path, os.environ["PATH"])
+    repository.commit(files)
+    repository.write({"other.py": "changed = True\n"})
+    asked = request(tmp_path, changed(tmp_path))
+    decided = replace(asked.decided, decision=ModeDecision(Mode.ADVISORY, ()))
+    selection = read_inputs(replace(asked, decided=decided)).selection
+    assert selection.free == (("talks",) if runs else ())
+    assert selection.left_out == (() if runs else ("talks",))
