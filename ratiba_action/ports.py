@@ -503,6 +503,10 @@ class GithubRepository(CommentedChanges, Protocol):
         """How two commits stand to each other."""
         ...
 
+    def last_commits(self, path: str, commit: str) -> Any:
+        """The last commit up to a commit that touched a path, in a list; an empty list where none did."""
+        ...
+
     def download_artifact(self, artifact: int) -> bytes:
         """An artifact's archive."""
         ...

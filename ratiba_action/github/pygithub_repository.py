@@ -95,6 +95,11 @@ class PyGithubRepository:
         with _understood():
             return self._repository.compare(base, head, comparison_commits_per_page=1).raw_data
 
+    def last_commits(self, path: str, commit: str) -> Any:
+        """The last commit up to a commit that touched a path, in a list."""
+        # PyGithub's lists have a hundred entries a page, each with its author, files and signature.
+        return self._api.get("commits", {"sha": commit, "path": path, "per_page": "1"})
+
     def download_artifact(self, artifact: int) -> bytes:
         """An artifact's archive."""
         # PyGithub follows a redirect to GitHub's own domains only, and artifacts lie elsewhere.

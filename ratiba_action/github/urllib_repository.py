@@ -67,6 +67,10 @@ class UrllibRepository:
         """How two commits stand to each other."""
         return self.api.get(f"compare/{base}...{head}", {"per_page": "1"})
 
+    def last_commits(self, path: str, commit: str) -> Any:
+        """The last commit up to a commit that touched a path, in a list."""
+        return self.api.get("commits", {"sha": commit, "path": path, "per_page": "1"})
+
     def download_artifact(self, artifact: int) -> bytes:
         """An artifact's archive."""
         return self.api.download(f"actions/artifacts/{artifact}/zip")

@@ -1,14 +1,14 @@
 """The two arms of a run, as they are evaluated: files, recordings, versions of the prompts, and the first plan.
 
-The version of a prompt is ``<name>@<short commit>`` (``seeds/000`` §5). Where history cannot say, in a dirty tree or
-beyond the edge of a shallow one, the start of git's blob id stands in for the commit: it is the same for the same text,
-whatever commits brought it.
+The version of a prompt is ``<name>@<short commit>`` (``seeds/000`` §5). GitHub is asked for commits beyond the edge of
+a shallow clone. Where neither can say, and in a dirty tree, the start of git's blob id stands in for the commit: it is
+the same for the same text, whatever commits brought it.
 """
 
 import contextlib
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.base_commit import BaseInputs, fetch_base
-from ratiba_action.run.earlier_runs import AUTO, NONE, NOT_COMPARED
+from ratiba_action.run.earlier_runs import AUTO, NONE, NOT_COMPARED, GithubHistory
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.util.git import Git
 from ratiba_action.util.locked_folder import is_file, make_locked_folder, sweep_folders
@@ -27,6 +27,12 @@ from ratiba_action.util.work_tree import differing
 from ratiba_action.verdict.quarantine import day_of
 
 _SCRATCH = "ratiba-run-"
+_COMMIT_DIGITS = 7
+BLOB_DIGITS = 12
+"""Of a blob id that stands for a commit in a prompt's version."""
+
+LastCommit = Callable[[str], str]
+"""Gives the full id of the last commit that touched a path in the repository; empty where it is not known."""
 
 
 @contextlib.contextmanager
@@ -41,8 +47,12 @@ def scratch_folder() -> Iterator[Path]:
         folder.remove()
 
 
-def head_inputs(inputs: RunInputs) -> ArmInputs:
+def head_inputs(inputs: RunInputs, github: GithubHistory | None = None) -> ArmInputs:
     """What is evaluated of the change, or of a variant.
+
+    Args:
+        inputs: of the run.
+        github: says which commits touched the prompts where the clone cannot; None to do without.
 
     Raises:
         SuiteError: recordings cannot be read, or hold fewer trials than a replay needs.
@@ -57,7 +67,9 @@ def head_inputs(inputs: RunInputs) -> ArmInputs:
         configuration=inputs.configuration,
         scenarios=scenarios,
         recordings={name: _with_scores_of_base(lines, inputs.base_scores) for name, lines in recordings.items()},
-        prompt_versions=prompt_versions(inputs.repository, system.root, system.prompt_patterns, change.git),
+        prompt_versions=prompt_versions(
+            inputs.repository, system.root, system.prompt_patterns, change.git, last_commit=_asked(inputs, github)
+        ),
         prompt_blobs=prompt_blobs(inputs.repository, system.root, system.prompt_patterns),
         day=day_of(inputs.started_at),
         edited_prompts=edited_prompts(inputs.repository, system.root, system.prompt_patterns, change.files.paths),
@@ -77,7 +89,18 @@ def base_of(inputs: RunInputs) -> BaseInputs | str:
     return inputs.base if _shared(inputs, inputs.base) else "no selected scenario is also on the base"
 
 
-def base_inputs(inputs: RunInputs, base: BaseInputs, scratch: Path) -> ArmInputs:
+def _asked(inputs: RunInputs, github: GithubHistory | None) -> LastCommit:
+    """GitHub's last commit of a path: what the change leaves alone has the base's, whatever was merged beside it."""
+    files = inputs.decided.change.files
+
+    def last_commit(path: str) -> str:
+        commit = files.head if path in files.paths or files.base is None else files.base
+        return github.last_commit(path, commit or "") if github is not None else ""
+
+    return last_commit
+
+
+def base_inputs(inputs: RunInputs, base: BaseInputs, scratch: Path, github: GithubHistory) -> ArmInputs:
     """What is evaluated of the base; its files are written to the run's own folder.
 
     Raises:
@@ -90,7 +113,14 @@ def base_inputs(inputs: RunInputs, base: BaseInputs, scratch: Path) -> ArmInputs
         configuration=base.configuration,
         scenarios=_shared(inputs, base),
         recordings=_recordings(inputs, base),
-        prompt_versions=prompt_versions(inputs.repository, system.root, system.prompt_patterns, change.git, exported),
+        prompt_versions=prompt_versions(
+            inputs.repository,
+            system.root,
+            system.prompt_patterns,
+            change.git,
+            exported,
+            last_commit=lambda path: github.last_commit(path, base.commit),
+        ),
         prompt_blobs=prompt_blobs(inputs.repository, system.root, system.prompt_patterns, exported),
         day=day_of(inputs.started_at),
         free=inputs.selection.free,
@@ -138,6 +168,10 @@ def no_further_trials(inputs: RunInputs) -> str | None:
     return "the recordings hold no further trials" if inputs.llm == Llm.REPLAY else None
 
 
+def _unknown(_: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Exported:
     """Files of a commit outside the work tree.
@@ -157,6 +191,8 @@ def prompt_versions(
     patterns: Sequence[str],
     git: Git | None,
     exported: Exported | None = None,
+    *,
+    last_commit: LastCommit = _unknown,
 ) -> tuple[str, ...]:
     """Versions of every prompt file that a pattern matches, sorted.
 
@@ -166,13 +202,14 @@ def prompt_versions(
         patterns: glob patterns below the system's root.
         git: the repository; None where there is none.
         exported: files to look at instead of the work tree's.
+        last_commit: called for what the clone does not know of a committed file.
     """
     top = repository if exported is None else exported.folder
     files = _prompt_files(top / system_root, patterns)
     names = [path.relative_to(top).as_posix() for path in files]
-    commits = _commits(git, names, exported.commit if exported is not None else None)
+    commits = _commits(git, names, exported.commit if exported is not None else None, last_commit)
     versions = zip(files, commits, strict=True)
-    return tuple(sorted(f"{path.stem}@{commit or _blob_id(path)[:_SHORT]}" for path, commit in versions))
+    return tuple(sorted(f"{path.stem}@{commit or _blob_id(path)[:BLOB_DIGITS]}" for path, commit in versions))
 
 
 def prompt_blobs(
@@ -212,7 +249,9 @@ def _prompt_files(root: Path, patterns: Sequence[str]) -> Sequence[Path]:
     return sorted({path for pattern in patterns for path in root.glob(pattern) if is_file(path)})
 
 
-def _commits(git: Git | None, names: Sequence[str], commit: str | None) -> Iterable[str | None]:
+def _commits(
+    git: Git | None, names: Sequence[str], commit: str | None, last_commit: LastCommit
+) -> Iterable[str | None]:
     """The last commit that touched each file; ``commit`` is that of exported files, None for the work tree."""
     unknown = [None] * len(names)
     if git is None or not names:
@@ -220,7 +259,7 @@ def _commits(git: Git | None, names: Sequence[str], commit: str | None) -> Itera
     try:
         if commit is None and _edited(git, names):
             return unknown
-        return [git.last_commit(name, commit or "HEAD") or None for name in names]
+        return [git.last_commit(name, commit or "HEAD") or last_commit(name)[:_COMMIT_DIGITS] or None for name in names]
     except InfrastructureError:
         return unknown
 
@@ -229,9 +268,6 @@ def _edited(git: Git, names: Sequence[str]) -> bool:
     tree = git.tree("HEAD")
     committed = {name: tree[name] for name in names if name in tree}
     return len(committed) < len(names) or bool(differing(git, committed))
-
-
-_SHORT = 12
 
 
 def _blob_id(path: Path) -> str:

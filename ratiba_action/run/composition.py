@@ -23,6 +23,7 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import TenantProvisioner
 from ratiba_action.run.arms import base_inputs, base_of
 from ratiba_action.run.base_commit import BaseInputs
+from ratiba_action.run.earlier_runs import github_history
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.model_calls import ModelCalls, open_model_calls, score_cache
 from ratiba_action.run.paid_run import journal_folder, journal_place, require_reachable_servers
@@ -112,7 +113,7 @@ async def _start_base(
     services: RunServices,
 ) -> ArmServices:
     """Fetch and start the base; whatever is started ends with the run, however far it came."""
-    arm = await asyncio.to_thread(base_inputs, inputs, base, scratch)
+    arm = await asyncio.to_thread(base_inputs, inputs, base, scratch, github_history(inputs))
     calls.add_arm(arm)
     system, custom = await _open_code(stack, inputs, arm, scratch, setups=setups)
     await _start_all(system, custom)

@@ -1,6 +1,7 @@
 """Runs before this one: of the base, to be compared with, and earlier attempts of its own, to be added to."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +28,8 @@ NOT_COMPARED = frozenset({"push", "schedule"})
 """Events of the base branch itself: what they measure is the baseline of others."""
 
 _SECONDS = 60.0
+_HISTORY_SECONDS = 10.0
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,47 @@ def find_earlier_runs(run: RunInputs, now: datetime, rules: Rules, commit: str) 
     return EarlierRuns(found.runs, earlier, facts, notes)
 
 
+@dataclass(slots=True)
+class GithubHistory:
+    """GitHub's word for the last commit of a file, for a clone that is too shallow to tell.
+
+    A failure ends the requests: a version that is not known is no reason to end or delay a run.
+
+    Args:
+        github: None where there is nobody to ask.
+        left: requests that are still made.
+    """
+
+    github: GithubRepository | None = None
+    left: int = 20
+
+    def last_commit(self, path: str, commit: str) -> str:
+        """Id of the last commit up to a commit that touched a path; empty where GitHub does not say.
+
+        Args:
+            path: in the repository.
+            commit: full id.
+        """
+        if self.github is None or not commit or self.left <= 0:
+            return ""
+        self.left -= 1
+        try:
+            rows = self.github.last_commits(path, commit)
+        except GithubError:
+            self.github = None
+            return ""
+        found = rows[0].get("sha") if isinstance(rows, list) and rows and isinstance(rows[0], dict) else None
+        return found if isinstance(found, str) and _COMMIT.fullmatch(found) else ""
+
+
+def github_history(run: RunRequest) -> GithubHistory:
+    """Whom to ask for commits: GitHub in a workflow's run with a token, else nobody."""
+    try:
+        return GithubHistory(_client(run, _HISTORY_SECONDS))
+    except GithubError:
+        return GithubHistory()
+
+
 def measured_commit(git: Git | None) -> str:
     """The commit that the work tree is equal to; empty where it has changes of its own, or git cannot tell."""
     try:
@@ -86,15 +130,20 @@ def not_added(earlier: Sequence[MeasuredRun], answers: AnswerOrigin) -> tuple[st
 
 def _github(run: RunRequest) -> tuple[GithubRepository | None, tuple[str, ...]]:
     """GitHub, where there is something to ask it about: a workflow's run with a token. One deadline for all of it."""
-    subject, environment = run.decided.change.subject, run.environment
-    token, address = run.settings.github_token, environment.get("GITHUB_API_URL") or ""
-    needed = _is_searched(run) or subject.run_attempt > 1
-    if not (needed and token and address and subject.repository and subject.run_id):
+    if not (_is_searched(run) or run.decided.change.subject.run_attempt > 1):
         return None, ()
     try:
-        return by_pygithub(GithubApi(subject.repository, token, address, environment, _SECONDS)), ()
+        return _client(run, _SECONDS), ()
     except GithubError as error:
         return None, (no_baseline(error.problem),)
+
+
+def _client(run: RunRequest, seconds: float) -> GithubRepository | None:
+    subject, environment = run.decided.change.subject, run.environment
+    token, address = run.settings.github_token, environment.get("GITHUB_API_URL") or ""
+    if not (token and address and subject.repository and subject.run_id):
+        return None
+    return by_pygithub(GithubApi(subject.repository, token, address, environment, seconds))
 
 
 def _is_searched(run: RunRequest) -> bool:

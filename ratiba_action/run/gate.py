@@ -21,7 +21,7 @@ from ratiba_action.money.budget import Ledger, admit
 from ratiba_action.money.forecast import Forecast, way_out
 from ratiba_action.run.arms import base_of, first_plan, head_inputs, no_further_trials, scratch_folder
 from ratiba_action.run.composition import open_services
-from ratiba_action.run.earlier_runs import EarlierRuns, find_earlier_runs, measured_commit
+from ratiba_action.run.earlier_runs import EarlierRuns, find_earlier_runs, github_history, measured_commit
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import run_started
@@ -32,6 +32,7 @@ from ratiba_action.run.notes import (
     how_to_confirm,
     notes_of_baseline,
     notes_of_choice,
+    notes_of_prompts,
     notes_of_stale,
     shortfall,
     silent,
@@ -85,7 +86,9 @@ def evaluate(
     gate = _Gate(inputs, log, ledger, find_earlier_runs(inputs, inputs.started_at, rules, commit))
     measured, journal = Measured(), None
     if inputs.selection.scenarios:
-        head = head_inputs(inputs)
+        head = head_inputs(inputs, github_history(inputs))
+        for note in notes_of_prompts(inputs, head):
+            log.note(note)
         log.events.emit(run_started(inputs, head.prompt_versions, inputs.llm))
         journal = journal_place(inputs, head).path if inputs.llm != Llm.REPLAY else None
         measured = gate.measure(head, expected)

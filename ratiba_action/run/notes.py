@@ -9,6 +9,7 @@ from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
 from ratiba_action.model.note import Note
 from ratiba_action.model.verdict import Spending, Verdict
 from ratiba_action.money.budget import Ledger
+from ratiba_action.run.arms import BLOB_DIGITS
 from ratiba_action.run.earlier_runs import FIRST_RUN, EarlierRuns, not_added
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.run.services import Measured
@@ -28,6 +29,21 @@ def notes_of_stale(inputs: RunInputs, left_out: Sequence[str]) -> tuple[str, ...
     # Why in detail holds what customers wrote, and who they are is only masked in scenarios of the report.
     message = f"{count} not run, since the recordings no longer fit: {', '.join(names[:_NAMED])}{more}."
     return (Note(message, f"To see what changed, run: ratiba gate --llm replay --scenario {names[0]}"),)
+
+
+def notes_of_prompts(inputs: RunInputs, head: ArmInputs) -> tuple[str, ...]:
+    """That the versions of prompts are no commits, in a workflow's run: traces of production name commits."""
+    if not inputs.decided.change.subject.run_id:
+        return ()
+    contents = {name: blob[:BLOB_DIGITS] for name, _, blob in (entry.rpartition("@") for entry in head.prompt_blobs)}
+    names = sorted(name for name, blob in contents.items() if f"{name}@{blob}" in head.prompt_versions)
+    if not names:
+        return ()
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    message = (
+        f"Blob ids stand for the commits of these prompts, which are not known: {', '.join(names[:_NAMED])}{more}."
+    )
+    return (Note(message, "Check out with `fetch-depth: 0`, and leave committed prompts unchanged before the gate."),)
 
 
 def how_to_confirm(inputs: RunInputs) -> str | None:

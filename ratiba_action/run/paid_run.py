@@ -73,7 +73,7 @@ def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
             "suite": inputs.suite.digest,
             "scenarios": [scenario.id for scenario in head.scenarios],
             "trials": [scenario.strategy.trials for scenario in head.scenarios],
-            "prompts": list(head.prompt_versions),
+            "prompts": list(head.prompt_blobs),
             "base": inputs.decided.change.files.base or "",
             "llm": inputs.llm,
         }

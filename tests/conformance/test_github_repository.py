@@ -1,7 +1,9 @@
 """What every client of GitHub's API holds to, with packages and without; the stand-in checks GitHub's description."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from ratiba_action.github.github_api import GithubApi
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.ports import GithubRepository
 from ratiba_action.util.http_exchange import RetryPolicy
+from tests.support.git_repository import GitRepository
 from tests.support.github_server import Fault, GithubState, Pull, github_server
 from tests.support.github_state import Artifact, Run
 from tests.support.raw_server import answering, raw_server
@@ -231,3 +234,13 @@ def test_two_threads_may_ask_at_the_same_time(github: GithubRepository) -> None:
     for thread in threads:
         thread.join(30)
     assert found == [7] * 4
+
+
+def test_the_last_commit_of_a_path(github: GithubRepository, state: GithubState, tmp_path: Path) -> None:
+    origin = GitRepository(tmp_path, os.environ["PATH"])
+    first = origin.commit({"prompts/a b.md": "Be kind."})
+    last = origin.commit({"other": "file"})
+    state.clone = tmp_path
+    assert [row["sha"] for row in github.last_commits("prompts/a b.md", last)] == [first]
+    assert github.last_commits("absent.md", last) == []
+    assert state.violations == []

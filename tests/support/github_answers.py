@@ -1,6 +1,7 @@
 """What the stand-in for GitHub answers to each request."""
 
 import re
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -199,6 +200,20 @@ def _compare(request: _Request) -> Answer:
     return Answer(200, request.objects.comparison(older, newer, status))
 
 
+def _list_commits(request: _Request) -> Answer:
+    query, clone = request.query, request.state.clone
+    asked = ("--end-of-options", query["sha"], "--", *([query["path"]] if "path" in query else []))
+    done = subprocess.run(
+        ["git", "-C", str(clone or "/nonexistent"), "log", "--format=%H", *asked],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    if done.returncode:
+        return _refuse(404, _NOT_FOUND)
+    return request.page([request.objects.commit(commit) for commit in done.stdout.split()])
+
+
 def kept_file(state: GithubState, request: Received) -> Answer | None:
     """A file that the API redirects to; None for a request to the API itself.
 
@@ -234,6 +249,7 @@ _OPERATIONS: tuple[tuple[str, str, str, Callable[[_Request], Answer]], ...] = (
         "actions.download_artifact",
         _download,
     ),
+    ("GET", r"/commits", "repos.list_commits", _list_commits),
     ("GET", r"/compare/(?P<basehead>[^/]+)", "repos.compare_commits", _compare),
 )
 

@@ -264,8 +264,8 @@ class GithubObjects:
             "permalink_url": page,
             "diff_url": f"{page}.diff",
             "patch_url": f"{page}.patch",
-            "base_commit": self._commit(older),
-            "merge_base_commit": self._commit(older),
+            "base_commit": self.commit(older),
+            "merge_base_commit": self.commit(older),
             "status": status,
             "ahead_by": int(status == "ahead"),
             "behind_by": 0,
@@ -274,7 +274,8 @@ class GithubObjects:
             "files": [],
         }
 
-    def _commit(self, commit: str) -> dict[str, Any]:
+    def commit(self, commit: str) -> dict[str, Any]:
+        """A commit without author."""
         where = f"{self._here}/commits/{commit}"
         return {
             "url": where,

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 
@@ -124,6 +125,7 @@ class GithubState:
         faults: each holds for the next requests that it is about; the first one in the list comes first.
         gate: requests wait until it is set; a slow server is one whose gate stays shut.
         pending: requests that are done late.
+        clone: the repository itself, which knows its commits; None for one without any.
         closing: set when the server ends.
         violations: what was asked or answered against GitHub's own description.
     """
@@ -137,6 +139,7 @@ class GithubState:
     comments: list[dict[str, Any]] = field(default_factory=list)
     statuses: list[dict[str, Any]] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
+    clone: Path | None = None
     writable: bool = True
     answers: dict[str, Any] = field(default_factory=dict)
     failure: tuple[int, str] | None = None
