@@ -78,6 +78,7 @@ EXAMPLE = """example:
   ratiba generate --templates
   ratiba generate --template agent_tool_call
   ratiba generate --propose 5 --transcript session.json
+  ratiba generate --propose 5 --system-type rag --document knowledge/prices.md
   ratiba generate --propose 2 --adversarial vague_query --adversarial rival_term --system-type rag"""
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ratiba_action.money.budget import Ledger
 
 _MOST, _MOST_KNOWN, _REVIEW_DAYS = 20, 50, 30
-_EAST_AFRICA = "+03:00"
 _INCOMPLETE = 3
 
 
@@ -51,6 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="prompt file to propose from (default: the system's prompts); may be repeated",
+    )
+    parser.add_argument(
+        "--document",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="document of the knowledge base to propose from; may be repeated",
     )
     parser.add_argument(
         "--transcript",
@@ -87,12 +93,14 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     require_key(replace(settings, llm=Llm.LIVE, shell_keys={}), configuration, environment)
     sys.stderr.write(keys_line(settings, configuration, environment) + "\n")
     prompts = _prompts(arguments.prompt, repository, configuration)
+    documents = _texts("document", arguments.document, repository)
     proposals, known = _known(repository, settings.scenarios)
-    questions = _questions(arguments, count, prompts, known)
+    style = configuration.metrics.fluency.audience
+    questions = _questions(arguments, count, (prompts, documents), known, style)
     ledger, notes = Ledger(settings.budget_usd), list[str]()
 
     def take(name: str, answer: "list[dict[str, Any]]") -> None:
-        proposals.add(answer, _origin(arguments, name, configuration, prompts))
+        proposals.add(answer, _origin(arguments, name, configuration, [*prompts, *documents]))
 
     calls = _ModelCalls(settings, configuration, environment, ledger, notes)
     complete = calls.ask(questions, take)
@@ -146,25 +154,39 @@ def _configuration(settings: Settings, repository: Path) -> "Configuration":
 
 
 def _prompts(named: Sequence[str], repository: Path, configuration: "Configuration") -> dict[str, str]:
-    from ratiba_action.util.locked_folder import read_plain_file  # noqa: PLC0415 - for this task only
-
     root = repository / configuration.system.root
     found = (path for pattern in configuration.system.prompt_patterns for path in root.glob(pattern) if is_file(path))
     names = list(named) or sorted({path.relative_to(repository).as_posix() for path in found})
+    return _texts("prompt", names, repository)
+
+
+def _texts(what: str, names: Sequence[str], repository: Path) -> dict[str, str]:
+    """Text of files of the checkout, by name."""
+    from ratiba_action.util.locked_folder import read_plain_file  # noqa: PLC0415 - for this task only
+
     texts: dict[str, str] = {}
     for name in names:
+        outside = Path(name).is_absolute() or ".." in Path(name).parts
         try:
-            texts[name] = read_plain_file(repository, name).decode("utf-8")
+            texts[name] = "" if outside else read_plain_file(repository, name).decode("utf-8")
+            reason = "it is outside of the checkout" if outside else ""
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise UsageError(
-                f"The prompt {name!r} cannot be read: {reason}.", "Give a file of the checkout."
-            ) from error
+            reason = str(error.strerror) if isinstance(error, OSError) else "it is not UTF-8"
+        if reason:
+            raise UsageError(f"The {what} {name!r} cannot be read: {reason}.", "Give a file of the checkout.")
     return texts
 
 
-def _known(repository: Path, folder: str) -> "tuple[Proposals, tuple[str, ...]]":
-    """A collector that knows the existing scenarios, and the first messages of some of them."""
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of the existing scenarios: the first messages of some, and the languages of all."""
+
+    messages: tuple[str, ...]
+    languages: tuple[str, ...]
+
+
+def _known(repository: Path, folder: str) -> "tuple[Proposals, _Known]":
+    """A collector that knows the existing scenarios, and what the model is told of them."""
     from ratiba_action.authoring.proposals.written import Proposals  # noqa: PLC0415 - for this task only
     from ratiba_action.checks.failure_rules import validate_rule  # noqa: PLC0415 - the same
     from ratiba_action.metrics.registry import metric_problems  # noqa: PLC0415 - the same
@@ -174,28 +196,33 @@ def _known(repository: Path, folder: str) -> "tuple[Proposals, tuple[str, ...]]"
     files = read_scenario_files(repository, folder) if (repository / folder).is_dir() else {}
     scenarios = load_suite(files, metric_problems, validate_rule).scenarios if files else ()
     begin = (scenario.turns[0].user for scenario in scenarios if scenario.turns and scenario.turns[0].user)
-    return Proposals(folder, {fingerprint_of(scenario) for scenario in scenarios}), tuple(begin)[:_MOST_KNOWN]
+    known = _Known(tuple(begin)[:_MOST_KNOWN], tuple(sorted({scenario.language for scenario in scenarios})))
+    return Proposals(folder, {fingerprint_of(scenario) for scenario in scenarios}), known
 
 
 def _questions(
-    arguments: argparse.Namespace, count: int, prompts: Mapping[str, str], known: Sequence[str]
+    arguments: argparse.Namespace,
+    count: int,
+    texts: tuple[Mapping[str, str], Mapping[str, str]],
+    known: _Known,
+    style: str | None,
 ) -> "list[Question]":
-    from ratiba_action.authoring.proposals.asking import form, schema  # noqa: PLC0415 - for this task only
+    from ratiba_action.authoring.proposals.asking import Material, form, schema  # noqa: PLC0415 - for this task only
     from ratiba_action.commands.gate_request import read_session_file  # noqa: PLC0415 - the same
 
-    languages = [arguments.language] if arguments.language else ["sw", "en", "mixed"]
-    sessions = [read_session_file(name) for name in arguments.transcript]
-    if not prompts and not sessions:
+    languages = [arguments.language] if arguments.language else list(known.languages or ("en",))
+    material = Material(*texts, [read_session_file(name) for name in arguments.transcript])
+    if not (material.prompts or material.documents or material.transcripts):
         raise UsageError(
             "There is nothing to propose scenarios from: the system has no prompt files.",
-            "Give some with --prompt or --transcript, or set system.prompts.",
+            "Give some with --prompt, --document or --transcript, or set system.prompts.",
         )
     kind = SystemType(arguments.system_type)
     shape = schema(kind, languages)
     return [
         (
             attack,
-            form(kind, attack, count, languages=languages, prompts=prompts, transcripts=sessions, known=known),
+            form(kind, attack, count, languages=languages, material=material, known=known.messages, style=style),
             shape,
         )
         for attack in dict.fromkeys(arguments.adversarial or [""])
@@ -203,17 +230,17 @@ def _questions(
 
 
 def _origin(
-    arguments: argparse.Namespace, attack: str, configuration: "Configuration", prompts: Mapping[str, str]
+    arguments: argparse.Namespace, attack: str, configuration: "Configuration", files: Sequence[str]
 ) -> "Origin":
     from ratiba_action.authoring.proposals.written import Origin  # noqa: PLC0415 - for this task only
 
-    now = datetime.now(UTC) + timedelta(hours=3)
+    now = datetime.now(UTC).astimezone()
     return Origin(
         system_type=SystemType(arguments.system_type),
         attack=attack,
         model=configuration.simulator.model,
-        prompts=tuple(prompts),
-        now=arguments.now or now.strftime(f"%Y-%m-%dT%H:%M:%S{_EAST_AFRICA}"),
+        prompts=tuple(files),
+        now=arguments.now or now.isoformat(timespec="seconds"),
         owner=arguments.owner,
         until=(now + timedelta(days=_REVIEW_DAYS)).date(),
     )

@@ -1,9 +1,46 @@
 """What is asked of a model that proposes scenarios: by type of system, and by kind of attack. Literal tables."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from ratiba_action.model.scenario import SystemType
+from ratiba_action.model.values import JsonObject
+
+
+def closed(properties: JsonObject) -> JsonObject:
+    """JSON Schema of an object with exactly these properties."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_TEXT: JsonObject = {"type": "string"}
+TEXTS: JsonObject = {"type": "array", "items": _TEXT}
+
+Expected = Callable[[Any], Any]
+"""What a scenario expects, of what the model wrote in a field; raises ValueError, or of a wrong shape TypeError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A part of ``expect`` that each proposed turn may fill.
+
+    Args:
+        asks: what stands in that field of the answer, for the model.
+        shape: JSON Schema of it.
+        assertion: the metric that reads it, its threshold and its parameters; None where it is deterministic.
+        expected: turns what the model wrote into the value of ``expect``.
+    """
+
+    asks: str
+    shape: JsonObject
+    assertion: tuple[str, float, Mapping[str, int]] | None = None
+    expected: Expected = field(default=lambda written: written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,47 +49,113 @@ class SystemKind:
 
     Args:
         tests: what the conversations are about, for the model.
-        truth: the field of ``expect`` that each turn may fill.
-        asks: what stands in that field, for the model.
-        assertion: the metric that reads it, its threshold and its parameters; None where it is deterministic.
+        truths: by key of ``expect``.
+        notes: fields of a turn that only its reviewer reads, with what stands there and their JSON Schema.
     """
 
     tests: str
-    truth: str
-    asks: str
-    assertion: tuple[str, float, Mapping[str, int]] | None
+    truths: Mapping[str, Truth]
+    notes: Mapping[str, tuple[str, JsonObject]] = field(default_factory=dict)
 
+
+def _calls(written: Any) -> list[dict[str, Any]]:
+    """Tool calls whose arguments are name and value, since a closed schema has no free keys."""
+    return [
+        {"name": call["name"], **({"args": arguments} if (arguments := _arguments(call["arguments"])) else {})}
+        for call in written
+    ]
+
+
+def _arguments(written: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for argument in written:
+        name, value = argument["name"], argument["value"]
+        if name in found:
+            raise ValueError(f"tools: the argument {name!r:.80} is there twice")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _graded(written: Any) -> dict[str, Any]:
+    """Relevance by document; a later document that is more relevant than an earlier one contradicts the order."""
+    relevance = {document["id"]: document["relevance"] for document in written}
+    listed = list(relevance.values())
+    if len(relevance) < len(written):
+        raise ValueError("documents: a document is there twice")
+    if listed != sorted(listed, reverse=True):
+        raise ValueError(f"documents: their relevance {listed!r:.80} does not fall with the order")
+    return relevance
+
+
+_PHRASES = "one to three words or phrases that every good {} holds, word for word{}"
 
 SYSTEM_KINDS: Mapping[SystemType, SystemKind] = {
     SystemType.CHATBOT: SystemKind(
         "conversations of two to five turns that customers have with it, with what goes wrong in such conversations",
-        "key_phrases",
-        "one to three words or phrases that every good reply to this turn holds, word for word; usually none",
-        ("KeyPhraseMetric", 1.0, {}),
+        {
+            "key_phrases": Truth(
+                _PHRASES.format("reply to this turn", "; usually none"), TEXTS, ("KeyPhraseMetric", 1.0, {})
+            )
+        },
     ),
     SystemType.AGENT: SystemKind(
         "conversations in which the right tools have to be called, and in which none may be called",
-        "tools",
-        "names of the tools that must be called in this turn, in order, of those that the prompts name",
-        None,
+        {
+            "tools": Truth(
+                "the tools that must be called in this turn, in order, of those that the prompts name, each with the "
+                "arguments that follow from the conversation: name, and value as JSON",
+                {
+                    "type": "array",
+                    "items": closed(
+                        {
+                            "name": _TEXT,
+                            "arguments": {"type": "array", "items": closed({"name": _TEXT, "value": _TEXT})},
+                        }
+                    ),
+                },
+                expected=_calls,
+            )
+        },
     ),
     SystemType.RAG: SystemKind(
         "questions that the documents answer, and questions that they do not answer",
-        "key_phrases",
-        "one to three words or phrases that every good answer holds, word for word",
-        ("KeyPhraseMetric", 1.0, {}),
+        {
+            "answer": Truth(
+                "a reference answer: complete, in one to three sentences, only from the material; empty if the "
+                "material has no answer",
+                _TEXT,
+                ("AnswerCorrectnessMetric", 0.7, {}),
+            ),
+            "documents": Truth(
+                "ids of the documents that the answer needs, as the material names them",
+                TEXTS,
+                ("RecallAtKMetric", 1.0, {"k": 5}),
+            ),
+            "key_phrases": Truth(_PHRASES.format("answer", ""), TEXTS, ("KeyPhraseMetric", 1.0, {})),
+        },
+        {"contexts": ("the passages of the material that the answer rests on, word for word", TEXTS)},
     ),
     SystemType.SEARCH: SystemKind(
-        "queries as people type them: short, misspelt, in both languages",
-        "documents",
-        "ids of the relevant documents, of those that the prompts or transcripts name",
-        ("RecallAtKMetric", 1.0, {"k": 5}),
+        "queries as people type them: short, misspelt, in each of the languages",
+        {
+            "documents": Truth(
+                "the relevant documents, of those that the material names, the best first: id, and relevance from 3 "
+                "(answers the query) to 1 (touches it)",
+                {
+                    "type": "array",
+                    "items": closed({"id": _TEXT, "relevance": {"type": "integer", "enum": [3, 2, 1]}}),
+                },
+                ("NdcgMetric", 0.8, {"k": 10}),
+                _graded,
+            )
+        },
     ),
     SystemType.CLASSIFIER: SystemKind(
         "single messages, the clear ones and those at the border between two classes",
-        "label",
-        "exactly one class, of those that the prompts name",
-        ("LabelMetric", 1.0, {}),
+        {"label": Truth("exactly one class, of those that the prompts name", _TEXT, ("LabelMetric", 1.0, {}))},
     ),
 }
 

@@ -1,11 +1,11 @@
 """Turns a model's proposals into scenario files: masked, checked, tagged and without duplicates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from ratiba_action.authoring.proposals.kinds import SYSTEM_KINDS
+from ratiba_action.authoring.proposals.kinds import SYSTEM_KINDS, Truth
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
@@ -18,7 +18,8 @@ from ratiba_action.suite.load import load_suite
 FOLDER = "proposed"
 REASON = "Proposed by a model; nobody has reviewed it yet."
 
-_CUSTOMER = {"name": "Achieng", "phone": "+254 700 000 101"}
+_CUSTOMER = {"name": "Alex", "phone": "+999 700 000 101"}
+"""Of no country: no network has the code 999."""
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _SHOWN = 12
 _NOTE = (
@@ -107,13 +108,10 @@ def _data(scenario: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
     """The data of its file, with only known keys of the model's answer, masked."""
     masked = Redactor().value({name: scenario.get(name) for name in ("shows", "language", "turns", "must_not_contain")})
     kind, listed = SYSTEM_KINDS[origin.system_type], masked["turns"]
-    turns = [_turn(turn, kind.truth) for turn in listed] if isinstance(listed, list) else listed
-    truths = isinstance(turns, list) and any(isinstance(turn, dict) and "expect" in turn for turn in turns)
+    turns = [_turn(turn, kind.truths) for turn in listed] if isinstance(listed, list) else listed
+    notes = {name: found for name in kind.notes if (found := _notes(listed, name))}
     forbidden = masked["must_not_contain"]
-    assertions = []
-    if truths and kind.assertion is not None:
-        metric, threshold, parameters = kind.assertion
-        assertions = [{"metric": metric, "threshold": threshold, **({"with": dict(parameters)} if parameters else {})}]
+    assertions = list(_assertions(turns, kind.truths))
     return {
         "id": PROPOSED,
         "language": masked["language"],
@@ -131,14 +129,41 @@ def _data(scenario: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
             "model": origin.model,
             "prompts": list(origin.prompts),
             "shows": masked["shows"],
+            **notes,
         },
     }
 
 
-def _turn(turn: Any, truth: str) -> Any:
+def _turn(turn: Any, truths: Mapping[str, Truth]) -> Any:
+    """A turn as a scenario writes it.
+
+    Raises:
+        SuiteError: a truth of it has another shape than was asked for.
+    """
     if not isinstance(turn, dict):
         return turn
-    expected = turn.get(truth)
-    if truth == "tools" and isinstance(expected, list):
-        expected = [{"name": name} for name in expected]
-    return {"user": turn.get("user"), **({"expect": {truth: expected}} if expected else {})}
+    try:
+        expected = {name: truth.expected(turn[name]) for name, truth in truths.items() if turn.get(name)}
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        why = str(error) if isinstance(error, ValueError) else f"{', '.join(truths)}: another shape was asked for"
+        raise SuiteError([FileProblem("proposal.yaml", 0, why)]) from error
+    return {"user": turn.get("user"), **({"expect": expected} if expected else {})}
+
+
+def _assertions(turns: Any, truths: Mapping[str, Truth]) -> Iterator[dict[str, Any]]:
+    """The metrics that read what the turns expect."""
+    expects = [turn.get("expect", {}) for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
+    for name, truth in truths.items():
+        if truth.assertion is not None and any(name in expect for expect in expects):
+            metric, threshold, parameters = truth.assertion
+            yield {"metric": metric, "threshold": threshold, **({"with": dict(parameters)} if parameters else {})}
+
+
+def _notes(turns: Any, name: str) -> list[Any]:
+    """What the model wrote in a field that only the reviewer reads, of all turns."""
+    listed = turns if isinstance(turns, list) else []
+    return [note for turn in listed if isinstance(turn, dict) for note in _texts(turn.get(name))]
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
