@@ -9,7 +9,7 @@ from pathlib import Path
 from ratiba_action.errors import FileProblem
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged, made_for, metric_names, recorded_as, recorded_names
-from ratiba_action.model.scenario import Assertion, Expectation, Scenario
+from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Assertion, Expectation, Scenario
 from ratiba_action.util.gitignore import PatternList
 from ratiba_action.verdict.quarantine import ends_soon
 
@@ -37,7 +37,8 @@ def scenario_advice(
     warnings: dict[FileProblem, None] = {}
     for scenario in listed:
         found = [*quarantine_advice(scenario, today), *touches_advice(scenario, paths)]
-        found += measuring_advice(replace(scenario, assertions=attach(scenario)))
+        complete = replace(scenario, assertions=attach(scenario))
+        found += [*measuring_advice(complete), *default_advice(complete)]
         for name in (entry.metric for entry in scenario.assertions if entry.metric in metric_names()):
             if scenario.system_type not in made_for(name):
                 types = ", ".join(made_for(name))
@@ -152,6 +153,21 @@ def measuring_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
     limited = scenario.limits.seconds is not None or scenario.limits.usd is not None
     if not (scenario.assertions or exact or limited):
         yield scenario.line, "it asserts nothing: add `expect` to a turn, or add rules or assertions"
+
+
+_COMPARES: Mapping[str, Sequence[str]] = {
+    "BookingSlotConsistencyMetric": ("now", "customer"),
+    "MpesaPaymentSafetyMetric": ("customer",),
+}
+"""The optional fields that a metric compares replies and rows with."""
+
+
+def default_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
+    """Metrics that compare with a field which the scenario leaves to its default."""
+    defaults = {"now": scenario.now == DEFAULT_NOW, "customer": scenario.customer == DEFAULT_CUSTOMER}
+    for metric in sorted({entry.metric for entry in scenario.assertions} & _COMPARES.keys()):
+        if missing := [f"`{name}`" for name in _COMPARES[metric] if defaults[name]]:
+            yield scenario.line, f"{metric} compares with {' and '.join(missing)}, which the scenario does not give"
 
 
 def touches_advice(scenario: Scenario, paths: Sequence[str]) -> Iterator[tuple[int, str]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -219,6 +219,12 @@ class Customer:
 
     name: str
     phone: str
+
+
+DEFAULT_NOW = datetime(2026, 1, 5, 9, tzinfo=UTC)
+"""The clock of a scenario that gives none: a Monday morning, always the same, so that a replay asks the same."""
+DEFAULT_CUSTOMER = Customer("Alex Doe", "+1 202-555-0100")
+"""The customer of a scenario that gives none; the number is one of those that NANPA keeps for fiction."""
 
 
 @dataclass(frozen=True, slots=True)

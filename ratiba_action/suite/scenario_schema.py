@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from ratiba_action.config.suite_block import Seconds, StrategyBlock
-from ratiba_action.model.scenario import Layer, SystemType
+from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Layer, SystemType
 from ratiba_action.suite.turn_schema import RowsBlock, StepBlock, Text, TurnBlock
 from ratiba_action.util.validation import StrictModel
 
@@ -97,9 +97,11 @@ class ScenarioBlock(StrictModel):
     vertical: str = ""
     tags: list[Text] = Field(default_factory=list)
     critical: bool = False
-    now: Annotated[datetime, Field(strict=False, description="the clock given to the system, with its UTC offset")]
+    now: Annotated[
+        datetime, Field(strict=False, description="the clock given to the system, with its UTC offset")
+    ] = DEFAULT_NOW
     touches: list[Text] = Field(default_factory=list, description="gitignore patterns")
-    customer: CustomerBlock
+    customer: CustomerBlock = CustomerBlock(name=DEFAULT_CUSTOMER.name, phone=DEFAULT_CUSTOMER.phone)
     turns: Annotated[list[TurnBlock], Field(max_length=200)] = Field(default_factory=list)
     rules: list[RuleBlock] = Field(default_factory=list)
     rows: list[RowsBlock] = Field(

@@ -199,6 +199,22 @@ def test_what_is_allowed_and_probably_not_meant_is_a_warning(
     assert capsys.readouterr().out.startswith(f"warning: scenarios/talks.yaml:{line}: {told}")
 
 
+def test_a_metric_that_compares_with_a_default_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measured = (
+        "turns: [{user: hello, expect: {state: A}}]\n"
+        "assertions: [{metric: BookingSlotConsistencyMetric, threshold: 1}, "
+        "{metric: MpesaPaymentSafetyMetric, threshold: 1}]\n"
+    )
+    write(tmp_path, configuration=CONFIGURATION, scenario="id: talks\nlanguage: fr\n" + measured)
+    assert validate(tmp_path) == 0
+    told = capsys.readouterr().out
+    assert "BookingSlotConsistencyMetric compares with `now` and `customer`, which the scenario does not give" in told
+    assert "MpesaPaymentSafetyMetric compares with `customer`, which the scenario does not give" in told
+    write(tmp_path, configuration=CONFIGURATION, scenario=QUIET + measured)
+    assert validate(tmp_path) == 0
+    assert "compares with" not in capsys.readouterr().out
+
+
 def test_what_is_meant_is_no_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rest = "touches: [scenarios/*.yaml]\nturns: [{user: hello, expect: {answer: Karibu}}]\n"
     rest += "quarantine: {reason: flaky, owner: amina, until: 9999-12-31}\n"

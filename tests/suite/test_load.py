@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
-from ratiba_action.model.scenario import ExpectedReply, ExpectedTool
+from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, ExpectedReply, ExpectedTool
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 
 GOOD = b"""\
@@ -28,6 +28,12 @@ rules:
   - {type: must_not_contain, value: reservation}
 assertions:
   - {metric: BookingSlotConsistencyMetric, threshold: 1}
+"""
+BARE = b"""\
+id: spa_happy
+language: fr
+turns:
+  - {user: Bonjour, expect: {state: GREETING}}
 """
 
 
@@ -52,6 +58,18 @@ def test_a_scenario_is_read_whole() -> None:
     assert scenario.turns[1].line == 11
     assert scenario.assertions[0].threshold == 1
     assert scenario.path == "scenarios/a.yaml"
+
+
+def test_without_a_clock_and_a_customer_a_scenario_has_the_same_ones_in_every_run() -> None:
+    suite = load_suite({"scenarios/a.yaml": BARE}, metric_problems, any_rule)
+    (scenario,) = suite.scenarios
+    assert (scenario.now, scenario.customer) == (DEFAULT_NOW, DEFAULT_CUSTOMER)
+    assert (scenario.now.isoformat(), scenario.now.strftime("%A")) == ("2026-01-05T09:00:00+00:00", "Monday")
+
+
+@pytest.mark.parametrize("given", [b"now:", b"now: null", b"customer:", b"customer: {name: Wanjiku}", b"customer: {}"])
+def test_a_clock_or_a_customer_that_is_given_is_given_whole(given: bytes) -> None:
+    assert problems_of(a=BARE + given + b"\n")[0].startswith(f"scenarios/a.yaml:5: {given.split(b':')[0].decode()}")
 
 
 def test_an_expected_language_without_the_package_that_detects_it_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
