@@ -97,9 +97,9 @@ class ScenarioBlock(StrictModel):
     vertical: str = ""
     tags: list[Text] = Field(default_factory=list)
     critical: bool = False
-    now: Annotated[
-        datetime, Field(strict=False, description="the clock given to the system, with its UTC offset")
-    ] = DEFAULT_NOW
+    now: Annotated[datetime, Field(strict=False, description="the clock given to the system, with its UTC offset")] = (
+        DEFAULT_NOW
+    )
     touches: list[Text] = Field(default_factory=list, description="gitignore patterns")
     customer: CustomerBlock = CustomerBlock(name=DEFAULT_CUSTOMER.name, phone=DEFAULT_CUSTOMER.phone)
     turns: Annotated[list[TurnBlock], Field(max_length=200)] = Field(default_factory=list)
