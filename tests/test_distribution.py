@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from email import message_from_bytes
 from email.message import Message
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -109,7 +110,7 @@ def test_the_installed_gate_sets_a_repository_up_and_validates_it(installed: Ins
     assert done.returncode != 0
 
 
-def hook_of_pre_commit() -> dict[str, str]:
+def hook_of_pre_commit() -> dict[str, Any]:
     (hook,) = yaml.safe_load((PROJECT / ".pre-commit-hooks.yaml").read_text())
     assert isinstance(hook, dict)
     return hook
