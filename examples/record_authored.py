@@ -22,8 +22,8 @@ from authored_judge import AuthoredJudge
 from demo import BUNDLED, EXAMPLES, PROJECT, build_pull_request, copy_system
 
 from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.config.configuration import read_configuration
-from ratiba_action.config.metrics_block import attach_language_metrics
+from ratiba_action.config.configuration import Configuration, read_configuration
+from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.decide.deciding import DecideRequest, decide
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.llm.recordings.writer import render_recordings, write_recordings
@@ -160,7 +160,7 @@ async def drive(
         if unused := answers.unused(name) + written.unused(name):
             sys.exit(f"{name}: {unused} authored answers were not asked for")
         case = Case(scenarios[name], result.transcript)
-        judged = await grades(case, authored[name]["grades"], configuration.judge.model)
+        judged = await grades(case, authored[name]["grades"], configuration)
         answered = [*answers.recordings(name), *written.recordings(name)]
         recorded[name] = ([replace(line, trial=number) for line in answered], judged)
     return recorded
@@ -210,13 +210,15 @@ def customer_steps(described: Mapping[str, Any]) -> list[Step]:
     ]
 
 
-async def grades(case: Case, described: Mapping[str, Any], model: str) -> list[JudgeRecording]:
+async def grades(case: Case, described: Mapping[str, Any], configuration: Configuration) -> list[JudgeRecording]:
     """The judge's answers to what each judged metric of a scenario asks: a grade, or a list of answers."""
     lines: list[JudgeRecording] = []
-    for assertion in attach_language_metrics(case.scenario):
+    for assertion in attach_metrics(case.scenario, configuration.metrics):
         if is_judged(assertion.metric):
             answers = described.get(assertion.metric, [])
-            judge = AuthoredJudge(case.scenario.id, model, answers if isinstance(answers, list) else [answers])
+            judge = AuthoredJudge(
+                case.scenario.id, configuration.judge.model, answers if isinstance(answers, list) else [answers]
+            )
             await load_metric(assertion.metric, judge, assertion.parameters).measure(case, assertion.threshold)
             lines += judge.recordings()
     return lines

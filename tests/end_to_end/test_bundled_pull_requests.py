@@ -90,9 +90,9 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
     assert row in comment.replace("\\_", "_")
     found = comparison(tmp_path / "report")
     assert (found["exact"], measured["regression_detected"]) == (True, True)
-    exact = "The mean score fell by 0.5 points, exactly: each side ran once, and the gateway saw no new model call."
+    exact = "The mean score fell by 0.4 points, exactly: each side ran once, and the gateway saw no new model call."
     assert f"{exact} The interval is an estimate for other scenarios like these" in comment
-    assert "| all scenarios | 0.96 | 0.95 | −0.5 (−1.0 to +0.1) | above −10.0 | a little lower |" in comment
+    assert "| all scenarios | 0.96 | 0.95 | −0.4 (−1.0 to +0.1) | above −10.0 | a little lower |" in comment
     assert measured_facts(tmp_path / "report") == json.loads((BEFORE / "regression.json").read_text())
     assert tables(tmp_path / "report") == (BEFORE / "regression.md").read_text()
 
