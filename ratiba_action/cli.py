@@ -12,6 +12,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "validate": ("ratiba_action.commands.validate", "say every mistake of configuration, scenarios and recordings"),
     "record": ("ratiba_action.commands.record", "run scenarios with live models and record the answers"),
     "report": ("ratiba_action.commands.report", "show the last run's report, or publish it for a run that could not"),
+    "mutate": ("ratiba_action.commands.mutate", "find the lines of the system that no scenario protects"),
     "explain": ("ratiba_action.commands.explain", "find the lines of a change that make scenarios fail"),
     "compare": ("ratiba_action.commands.compare", "show two to six runs side by side"),
     "status": ("ratiba_action.commands.status", "show the last runs of this gate, going on or ended"),

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA
 from ratiba_action.checks.failure_rules import RULE_TYPES
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.metrics.metric_table import METRICS
@@ -14,6 +14,19 @@ from ratiba_action.observability.event_lines import events_schema_text
 from ratiba_action.reporting.results_json import schema_text
 from ratiba_action.suite.cases import FIXED
 from ratiba_action.suite.scenario_schema import ScenarioBlock
+
+SCENARIO_SCHEMA = "scenario.schema.json"
+CONFIGURATION_SCHEMA = "configuration.schema.json"
+
+
+def schema_file(name: str) -> bytes:
+    """A published JSON Schema, as it is shipped in the package.
+
+    Args:
+        name: ``SCENARIO_SCHEMA`` or ``CONFIGURATION_SCHEMA``.
+    """
+    return (files("ratiba_action.authoring") / name).read_bytes()
+
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ADDRESS = r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Collection, Iterator, MutableMapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from ratiba_action.verdict.attribution import Attribution, Finding
 if TYPE_CHECKING:
     from ratiba_action.model.measurement import ScenarioResult
     from ratiba_action.run.attribution import Explanation, Part
-    from ratiba_action.run.inputs import RunInputs
+    from ratiba_action.run.inputs import RunInputs, RunRequest
 
 DESCRIPTION = """Find the lines of a change that make scenarios fail. The failing scenarios of the last run, or those
 that you name, are run on the base with parts of the change: first all, then none, then ever smaller parts, until one
@@ -40,12 +40,7 @@ _LINE = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    for entry in INPUTS:
-        if entry.name in _INPUTS:
-            parser.add_argument(
-                f"--{entry.name}", metavar="VALUE", help=f"{entry.description} ({entry.environment_variable})"
-            )
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    change_options(parser, _INPUTS)
     parser.add_argument(
         "--scenario",
         action="append",
@@ -56,6 +51,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs", default=str(_RUNS), metavar="N", help=f"run parts of the change at most N times (default: {_RUNS})"
     )
+
+
+def change_options(parser: argparse.ArgumentParser, inputs: Collection[str]) -> None:
+    """Add the options of a command that runs scenarios on changed files: some inputs, the checkout, limits, JSON."""
+    for entry in INPUTS:
+        if entry.name in inputs:
+            parser.add_argument(
+                f"--{entry.name}", metavar="VALUE", help=f"{entry.description} ({entry.environment_variable})"
+            )
+    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
     parser.add_argument("--concurrency", metavar="N", help="scenarios to run in parallel (default: 4)")
     parser.add_argument("--deadline", metavar="SECONDS", help="end after this time with what is known")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -81,7 +86,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
 
     most = parse_option("--runs", arguments.runs, _runs)
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS})
-    inputs = read_inputs(_request(arguments, settings, environment))
+    inputs = read_inputs(change_request(arguments, settings, environment, failed=not arguments.scenario))
     persisted = persisted_credentials(inputs.decided.change.git, environment)
     redactor = Redactor((*settings.secrets, *persisted.secrets))
 
@@ -115,8 +120,20 @@ def _runs(text: str) -> int:
     return int(text)
 
 
-def _request(arguments: argparse.Namespace, settings: Settings, environment: MutableMapping[str, str]) -> Any:
-    """The request for the scenarios to explain, with the change between the working tree and its base."""
+def change_request(
+    arguments: argparse.Namespace, settings: Settings, environment: MutableMapping[str, str], *, failed: bool
+) -> "RunRequest":
+    """The request for the chosen scenarios, with the change between the working tree and its base.
+
+    Args:
+        arguments: with the options of ``change_options``, and ``scenario``.
+        settings: of the run.
+        environment: the process's own.
+        failed: choose the scenarios that failed in the last run.
+
+    Raises:
+        UsageError: an option is invalid, or there is no last run.
+    """
     from ratiba_action.commands.gate_request import chosen_scenarios, decide_request  # noqa: PLC0415 - for this task only
     from ratiba_action.decide.deciding import decide  # noqa: PLC0415 - the same
     from ratiba_action.run.inputs import RunRequest  # noqa: PLC0415 - the same
@@ -126,9 +143,7 @@ def _request(arguments: argparse.Namespace, settings: Settings, environment: Mut
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
-    asked = argparse.Namespace(
-        event=None, event_name=None, scenario=arguments.scenario, tag=[], failed=not arguments.scenario
-    )
+    asked = argparse.Namespace(event=None, event_name=None, scenario=arguments.scenario, tag=[], failed=failed)
     decided = decide(decide_request(asked, environment, settings, repository), environment)
     concurrency = arguments.concurrency
     return RunRequest(

@@ -116,9 +116,18 @@ def _values(row: Row) -> tuple[float, ...]:
     return (row.difference, *_ends(row))
 
 
-@cache
 def report_template() -> "Template":
-    """The template of the document, compiled when a process first asks for it."""
+    """The template of the report."""
+    return page_template("report.html.j2")
+
+
+@cache
+def page_template(name: str) -> "Template":
+    """A template of a document, compiled when a process first asks for it.
+
+    Args:
+        name: of its file.
+    """
     # Imported here: a skipped run renders no report.
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - heavy
 
@@ -139,7 +148,7 @@ def report_template() -> "Template":
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
         turns=_turns,
     )
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
 
 
 def render_html(summary: ReportSummary) -> str:

@@ -9,14 +9,14 @@ import contextlib
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.recordings.folder import read_folder, recorded_trials, require_recorded_trials
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
+from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Selection, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.base_commit import BaseInputs, fetch_base
 from ratiba_action.run.earlier_runs import AUTO, NONE, NOT_COMPARED, GithubHistory
@@ -80,6 +80,22 @@ def head_inputs(inputs: RunInputs, github: GithubHistory | None = None) -> ArmIn
 def _with_scores_of_base(lines: Sequence[Recording], base: Mapping[str, JudgeRecording]) -> tuple[Recording, ...]:
     """A recording whose scores are the base's where it has them: a change does not score itself."""
     return tuple(base.get(line.key, line) if isinstance(line, JudgeRecording) else line for line in lines)
+
+
+def alone(inputs: RunInputs, scenarios: Sequence[Scenario]) -> RunInputs:
+    """The run of some scenarios without a base, with the answers that are recorded.
+
+    Args:
+        inputs: of the run.
+        scenarios: of its suite.
+    """
+    return replace(
+        inputs,
+        settings=replace(inputs.settings, baseline=NONE),
+        selection=Selection(inputs.decided.decision, tuple(scenarios)),
+        base="this run has no base",
+        edited_recordings=0,
+    )
 
 
 def base_of(inputs: RunInputs) -> BaseInputs | str:

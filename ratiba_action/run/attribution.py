@@ -14,11 +14,9 @@ from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.llm.recordings.writer import write_recordings
 from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
-from ratiba_action.model.plan import Selection
 from ratiba_action.money.budget import Ledger
-from ratiba_action.run.arms import scratch_folder
+from ratiba_action.run.arms import alone, scratch_folder
 from ratiba_action.run.base_commit import BaseInputs, fetch_base
-from ratiba_action.run.earlier_runs import NONE
 from ratiba_action.run.gate import evaluate
 from ratiba_action.run.inputs import RunInputs, RunLog
 from ratiba_action.util.interruption import current
@@ -140,7 +138,7 @@ def explain(
         raise InfrastructureError(f"The change cannot be compared with its base: {base}.")
     with scratch_folder() as scratch:
         folder = fetch_base(inputs.decided.change, base.commit, scratch)
-        parts = tuple(_parts(inputs, folder))
+        parts = parts_of(inputs, folder)
         if not parts:
             raise InfrastructureError(
                 "No file of the system under test differs from the base, so no line of it can be the cause.",
@@ -162,6 +160,16 @@ def explain(
             result.trial.scenario.id: attribute(len(parts), trials.of(result.trial.scenario.id)) for result in failed
         }
         return Explanation(parts, scenarios, trials.runs)
+
+
+def parts_of(inputs: RunInputs, base: Path) -> tuple[Part, ...]:
+    """The parts of the change to the system's files, in order of path and line.
+
+    Args:
+        inputs: of the run.
+        base: folder with the base's files.
+    """
+    return tuple(_parts(inputs, base))
 
 
 def _parts(inputs: RunInputs, base: Path) -> Iterator[Part]:
@@ -283,19 +291,14 @@ class _PartialRuns:
 
     def _partial(self, tree: Path, seconds: float | None) -> RunInputs:
         """This run on other files, without a base of its own."""
-        inputs = self.inputs
-        scenarios = tuple(scenario for scenario in inputs.suite.scenarios if scenario.id in self.signatures)
-        change = inputs.decided.change
+        decided = self.inputs.decided
+        scenarios = [scenario for scenario in self.inputs.suite.scenarios if scenario.id in self.signatures]
         # The repository stays known: what it keeps of credentials is hidden from the system here too.
-        alone = replace(change, files=replace(change.files, base=None, head=None))
+        change = replace(decided.change, files=replace(decided.change.files, base=None, head=None))
         return replace(
-            inputs,
+            alone(self.inputs, scenarios),
             repository=tree,
-            decided=replace(inputs.decided, change=alone),
-            settings=replace(inputs.settings, baseline=NONE),
-            selection=Selection(inputs.decided.decision, scenarios),
-            base="parts of a change have no base",
-            edited_recordings=0,
+            decided=replace(decided, change=change),
             seconds=seconds,
         )
 

@@ -8,6 +8,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ from ratiba_action.run.earlier_runs import github_history
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.model_calls import ModelCalls, open_model_calls, score_cache
 from ratiba_action.run.paid_run import journal_folder, journal_place, require_reachable_servers
+from ratiba_action.run.provider_keys import mutants_folder
 from ratiba_action.run.services import ArmServices, RunServices
 from ratiba_action.settings.environment import has_proxy_password
 from ratiba_action.util.language_detection import LanguageDetection
@@ -36,6 +38,7 @@ from ratiba_action.verdict.trials import stop_reason
 if TYPE_CHECKING:
     from ratiba_action.systems.choose import Surroundings
     from ratiba_action.systems.replay_system import ReplaySystem
+    from ratiba_action.systems.scratch import Checkout
     from ratiba_action.systems.setup_command import SharedSetups
     from ratiba_action.systems.worker_system import WorkerSystem
 
@@ -92,6 +95,7 @@ async def open_services(
         services.detect_language = _language_detector(head.scenarios)
         services.stop = partial(stop_reason, most_failed=inputs.configuration.suite.most_failed, day=head.day)
         services.altered = setups.altered
+        services.add_arm = partial(_add_arm, calls, services, head)
         base = base_of(inputs)
         if isinstance(base, str):
             services.no_base = base
@@ -100,6 +104,11 @@ async def open_services(
                 _start_base, stack, inputs, base, scratch=scratch, setups=setups, calls=calls, services=services
             )
         yield services
+
+
+def _add_arm(calls: ModelCalls, services: RunServices, head: ArmInputs, arm: ArmInputs) -> None:
+    calls.add_arm(arm)
+    services.arms[arm.arm.name] = replace(services.arms[head.arm.name], arm=arm.arm, template=head.arm)
 
 
 async def _start_base(
@@ -211,22 +220,33 @@ def open_system(
     return choose_system(arm.configuration.system, _surroundings(inputs, arm.arm, scratch, setups))
 
 
+def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":
+    """What of the repository a system is run with.
+
+    Args:
+        inputs: of the run.
+        commit: of its arm; None for the working tree as it is.
+    """
+    from ratiba_action.systems.scratch import Checkout  # noqa: PLC0415 - not needed to decide
+
+    # The base's files are those of its commit: what was written to them is a repository no more.
+    untracked = not in_job(inputs.environment) and commit is None
+    return Checkout(inputs.decided.change.git, committed=commit is not None, untracked=untracked)
+
+
 def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path, setups: "SharedSetups") -> "Surroundings":
     from ratiba_action.systems.choose import Surroundings  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.systems.scratch import Checkout  # noqa: PLC0415 - the same
     from ratiba_action.systems.workplace import places_of_job, private_places  # noqa: PLC0415 - the same
 
     environment, git = inputs.environment, inputs.decided.change.git
     job = in_job(environment)
     persisted = persisted_credentials(git, environment)
-    # The base's files are those of its commit: what was written to them is a repository no more.
-    checkout = Checkout(git, committed=arm.commit is not None, untracked=not job and arm.commit is None)
     in_checkout = arm.name != BASE and (git is None or Path(arm.root).is_relative_to(git.root))
     return Surroundings(
         Path(arm.root),
         inherited=environment,
         scratch=scratch,
-        checkout=checkout if in_checkout else None,
+        checkout=checkout_of(inputs, arm.commit) if in_checkout else None,
         private=(
             *private_places(environment, inputs.settings.report_dir),
             *_places_of_calls(inputs),
@@ -250,10 +270,11 @@ async def load_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> None
 
 
 def _places_of_calls(inputs: RunInputs) -> tuple[str, ...]:
-    """Folders of the journal and the judge cache: what the system said elsewhere is not for it to read or change."""
+    """Folders of the journal, judge cache and mutants: what the system said elsewhere is not its to read or change."""
     folders = [journal_folder(inputs.environment)] if inputs.llm != Llm.REPLAY else []
     cache = score_cache(inputs)
-    return tuple(str(folder.resolve()) for folder in (*folders, *([cache] if cache is not None else [])))
+    folders += [mutants_folder(inputs.environment), *([cache] if cache is not None else [])]
+    return tuple(str(folder.resolve()) for folder in folders)
 
 
 def _event_places(configuration: Configuration, repository: str) -> tuple[str, ...]:

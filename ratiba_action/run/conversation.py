@@ -71,7 +71,7 @@ class Conversation:
 
     async def run(self) -> Transcript:
         """Provision, speak every turn, read the rows; the tenant is gone afterwards."""
-        scenario, arm = self._trial.scenario, self._trial.arm
+        scenario, arm = self._trial.scenario, self._arm.template or self._trial.arm
         async with self._services.tenants.provision(scenario.id, arm, self._trial.number) as tenant:
             versions = self._arm.prompt_versions
             begun = beginning(self._events.run, self._trial, tenant, versions, self._attempt, self._arm.prompt_blobs)

@@ -22,7 +22,7 @@ from ratiba_action.ports import (
     TenantProvisioner,
     TurnBooks,
 )
-from ratiba_action.run.inputs import RunLog
+from ratiba_action.run.inputs import ArmInputs, RunLog
 from ratiba_action.verdict.pairing import results_of_change
 
 
@@ -83,6 +83,15 @@ async def nothing_altered() -> str:
     return ""
 
 
+def no_other_arm(arm: ArmInputs) -> None:
+    """Refuses: nothing would answer its model calls.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(f"The arm {arm.arm.name!r} cannot be added.")
+
+
 async def finish_nothing(measured: Measured, *, cancelled: bool) -> Measured:  # noqa: ARG001 - the protocol's name
     """Nothing is left to be done where no model was called."""
     return measured
@@ -100,6 +109,7 @@ class ArmServices:
         declared_usd: what the configuration declares that a turn costs at models that bypass the gateway; 0 where it
             declares that no model is called, None where it declares nothing.
         captured: the system gives replies that were captured earlier, so that no turn's seconds say anything.
+        template: the arm whose schema its tenants have; None for its own.
     """
 
     arm: Arm
@@ -110,6 +120,7 @@ class ArmServices:
     declared_usd: Usd | None = None
     captured: bool = False
     prompt_blobs: tuple[str, ...] = ()
+    template: Arm | None = None
 
 
 @dataclass(slots=True)
@@ -132,6 +143,7 @@ class RunServices:
         no_base: why there is none.
         finish: adds to what was measured what is known at the end.
         altered: a path of what set-up made for all sides of the run that one of them has changed; empty where none has.
+        add_arm: lets another arm run by the first one's system and schema; called before its first trial.
     """
 
     arms: dict[str, ArmServices]
@@ -152,3 +164,4 @@ class RunServices:
     no_base: str = "there is no base to compare with"
     finish: Finish = finish_nothing
     altered: Callable[[], Awaitable[str]] = nothing_altered
+    add_arm: Callable[[ArmInputs], None] = no_other_arm

@@ -72,6 +72,25 @@ def copy_files(root: Path, destination: Path, checkout: Checkout | None = None) 
     return tuple(warnings)
 
 
+def copied_files(root: Path, checkout: Checkout | None) -> tuple[str, ...]:
+    """Paths below ``root`` of the regular files that ``copy_files`` would copy.
+
+    Raises:
+        InfrastructureError: git cannot list them.
+    """
+    return tuple(
+        relative.as_posix()
+        for relative, edited in _files(root.resolve(), checkout)
+        if not edited
+        and LEFT_OUT.isdisjoint(part.casefold() for part in relative.parts)
+        and _is_regular(root / relative)
+    )
+
+
+def _is_regular(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
 def _files(root: Path, checkout: Checkout | None) -> Iterator[tuple[Path, bool]]:
     """Paths below the root that travel, with whether one differs from its commit."""
     git = checkout.git if checkout is not None else None

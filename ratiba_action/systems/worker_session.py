@@ -24,9 +24,18 @@ class WorkerSession:
         scenario_id: named in messages.
         turn_timeout: seconds that one turn may take.
         dialogue: how it is spoken to; None for messages and events as they are.
+        traced: receives the lines that ran, by file, when it is closed; None where nobody asks for them.
     """
 
-    def __init__(self, link: Link, scenario_id: str, turn_timeout: float, dialogue: Dialogue | None = None) -> None:
+    def __init__(
+        self,
+        link: Link,
+        scenario_id: str,
+        turn_timeout: float,
+        dialogue: Dialogue | None = None,
+        traced: Callable[[Any], None] | None = None,
+    ) -> None:
+        self._traced = traced
         self._link = link
         self._dialogue = dialogue or PlainDialogue()
         self._scenario_id = scenario_id
@@ -69,6 +78,8 @@ class WorkerSession:
         if not self._link.open:
             return
         try:
+            if self._traced is not None:
+                self._traced(await self._link.request("lines", {}, self._turn_timeout))
             await self._link.request("close", {}, min(CLOSE_SECONDS, self._turn_timeout))
         except WorkerError:
             pass  # everything that counts was measured before

@@ -28,6 +28,8 @@ from ratiba_action.util.text import printable, printable_lines
 SECRET_NAME = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 ADAPTER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 MAX_READY = 64 * 1024
+_FIRST_TIME = 978_307_200
+"""2001-01-01 UTC: no file of a checkout that was just copied is from then."""
 
 
 class WorkerSystem:
@@ -110,6 +112,39 @@ class WorkerSystem:
         self._describing = asyncio.Lock()
         self._described: dict[str, JsonObject] = {}
         self._warnings: list[str] = []
+        self._files: dict[str, JsonObject] = {}
+        self._traced: dict[str, dict[str, frozenset[int]]] | None = None
+
+    def replace_file(self, name: str, text: str, number: int) -> None:
+        """Let every conversation from now on find another text in a file of its copy.
+
+        The conversation's own process writes it, so that the sandbox holds for a path that the system has made a link
+        of. No conversation of another text may still be open.
+
+        Args:
+            name: below the system's root.
+            text: of the file.
+            number: another one for every other text, from 0.
+        """
+        self._files[name] = {"text": text, "time": _FIRST_TIME + number}
+
+    def trace(self, *, on: bool) -> None:
+        """Note which lines each conversation from now on runs, or no longer."""
+        self._traced = {} if on else None
+
+    @property
+    def executed(self) -> Mapping[str, Mapping[str, frozenset[int]]]:
+        """Lines that ran since ``trace``, by scenario and by file below the system's root."""
+        return self._traced or {}
+
+    def _note_lines(self, scenario_id: str, answer: Any) -> None:
+        found = answer.items() if isinstance(answer, dict) else ()
+        if self._traced is not None:
+            self._traced[scenario_id] = {
+                str(name): frozenset(line for line in lines if isinstance(line, int))
+                for name, lines in found
+                if isinstance(lines, list)
+            }
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -257,11 +292,14 @@ class WorkerSystem:
         link = await self._link(f"scenario {scenario.id!r}", [*secrets, tenant.dsn, *passwords_in(tenant.dsn)])
         try:
             fields = {**self._made_of(), **opening(scenario, tenant, environment)}
+            traced = functools.partial(self._note_lines, scenario.id) if self._traced is not None else None
+            if self._files or traced is not None:
+                fields |= {"files": self._files, "trace": traced is not None}
             await link.request("open", fields, self._start_timeout)
         except BaseException:
             await self._release(link)
             raise
-        return WorkerSession(link, scenario.id, self._turn_timeout, self._dialogue(scenario))
+        return WorkerSession(link, scenario.id, self._turn_timeout, self._dialogue(scenario), traced)
 
     def _made_of(self) -> JsonObject:
         return {"adapter": self._adapter, **({} if self._options is None else {"options": self._options})}

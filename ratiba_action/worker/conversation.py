@@ -13,6 +13,7 @@ import json
 import math
 import os
 import sys
+import threading
 import traceback
 from datetime import datetime
 from types import SimpleNamespace
@@ -26,7 +27,7 @@ from .plain_callable import as_adapter
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
-    from types import TracebackType
+    from types import FrameType, TracebackType
 
 MAX_LINE = 1024 * 1024
 TRACEBACK_TAIL = 8000
@@ -52,9 +53,13 @@ class Conversation:
     Args:
         adapter: ``module:attribute``, looked up in the current folder first.
         options: what one of the worker's own adapters is made with; None for an adapter of the repository.
+        lines: which lines have run; None where nobody asks for them.
     """
 
-    def __init__(self, adapter: str, options: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, adapter: str, options: dict[str, Any] | None = None, lines: dict[str, set[int]] | None = None
+    ) -> None:
+        self._lines = lines
         self._adapter = _load(adapter, options)
         self._name = adapter
         self._conversation: Any = None
@@ -64,6 +69,8 @@ class Conversation:
     def call(self, request: dict[str, Any]) -> Any:
         """Do what one request asks for, and return the plain answer."""
         operation = request["op"]
+        if operation == "lines":
+            return {file: sorted(lines) for file, lines in (self._lines or {}).items()}
         if operation == "migrate":
             migrate = getattr(self._adapter, "migrate", None)
             return None if migrate is None else self._run(migrate, request["database_url"])
@@ -121,6 +128,47 @@ def _load(adapter: str, options: dict[str, Any] | None) -> Any:
     return found() if isinstance(found, type) else found
 
 
+def replace_files(files: dict[str, dict[str, Any]], root: str) -> None:
+    """Write other contents of some files before they are imported; what is right already stays.
+
+    Args:
+        files: by path below the root: ``text``, and ``time`` in seconds of the epoch, by which Python's own cache of
+            compiled files tells this content from every other one of the same length.
+        root: the copy that this process may write to.
+    """
+    for name, file in files.items():
+        path = os.path.join(root, name)  # noqa: PTH118 - pathlib costs start-up time
+        if os.path.isfile(path) and int(os.stat(path).st_mtime) == file["time"]:  # noqa: PTH113, PTH116 - the same
+            continue
+        fresh = f"{path}.{os.getpid()}"
+        with open(fresh, "w", encoding="utf-8", newline="") as stream:  # noqa: PTH123 - the same
+            stream.write(file["text"])
+        os.utime(fresh, (file["time"], file["time"]))
+        os.replace(fresh, path)  # noqa: PTH105 - the same
+
+
+def trace_lines(root: str) -> dict[str, set[int]]:
+    """From now on: the lines of the repository's files that this process runs, by path; filled while it runs."""
+    found: dict[str, set[int]] = {}
+
+    def enter(frame: FrameType, _event: str, _argument: object) -> Any:
+        file = frame.f_code.co_filename
+        if not _is_of_repository(file, root):
+            return None
+        lines = found.setdefault(file[len(root) + 1 :], set())
+
+        def inside(frame: FrameType, event: str, _argument: object) -> Any:
+            if event == "line":
+                lines.add(frame.f_lineno)
+            return inside
+
+        return inside
+
+    threading.settrace(enter)
+    sys.settrace(enter)
+    return found
+
+
 def serve(connection: socket.socket) -> None:
     """Answer requests until the gate asks to close or goes away."""
     owner, root = os.getpid(), os.getcwd()  # noqa: PTH109 - compared as text
@@ -163,7 +211,9 @@ def _measured(request: dict[str, Any], root: str, judge: Judge) -> dict[str, Any
 
 def _begin(request: dict[str, Any], root: str) -> tuple[Conversation | None, dict[str, Any]]:
     try:
-        conversation = Conversation(request["adapter"], request.get("options"))
+        replace_files(request.get("files", {}), root)
+        lines = trace_lines(root) if request.get("trace") else None
+        conversation = Conversation(request["adapter"], request.get("options"), lines)
     except BaseException as problem:  # noqa: BLE001 - an import may raise anything, SystemExit too
         return None, {"id": request["id"], "error": _describe(problem, root)}
     return conversation, _answer(conversation, request, root)

@@ -6,8 +6,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from ratiba_action.authoring.schema_files import schema_file
-from ratiba_action.authoring.write_schemas import every_schema, published_schemas
+from ratiba_action.authoring.write_schemas import every_schema, published_schemas, schema_file
 from ratiba_action.metrics.registry import metric_names
 
 PROJECT = Path(__file__).parents[2]

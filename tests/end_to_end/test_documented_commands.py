@@ -42,6 +42,7 @@ WITH_A_KILLED_RUN = "ratiba gate --resume"
 NOTHING_TO_DO = {
     "ratiba gate --failed": (2, "Every scenario of the last run"),
     "ratiba explain": (2, "Every scenario of the last run"),
+    "ratiba mutate prompts/booking.md app/payments.py": (2, "does not exist"),
     "ratiba report --trends": (2, "names a branch to show trends of"),
     **{
         f"ratiba check answers.jsonl --rules checks.yaml{options}": (1, "block")

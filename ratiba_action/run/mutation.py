@@ -1,0 +1,531 @@
+"""Measures the suite: runs scenarios on the system with one small fault after another, and sees which they notice."""
+
+import asyncio
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ratiba_action.errors import (
+    ConfigurationError,
+    FileProblem,
+    InfrastructureError,
+    SuiteError,
+    UsageError,
+)
+from ratiba_action.model.answer_origin import Llm
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
+from ratiba_action.model.plan import Arm
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.money.budget import Ledger
+from ratiba_action.run.arms import alone, head_inputs, scratch_folder
+from ratiba_action.run.attribution import parts_of
+from ratiba_action.run.base_commit import fetch_base
+from ratiba_action.run.composition import checkout_of, open_services
+from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
+from ratiba_action.run.plan_loop import cancelled_by_signals
+from ratiba_action.run.provider_keys import mutants_folder
+from ratiba_action.run.runner import run_plan
+from ratiba_action.run.services import Measured, RunServices, never_stop
+from ratiba_action.systems.scratch import copied_files
+from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.util.gitignore import PatternList
+from ratiba_action.util.interruption import current
+from ratiba_action.util.locked_folder import read_plain_file
+from ratiba_action.verdict.mutation import (
+    Fate,
+    Mutant,
+    MutantResult,
+    Notice,
+    by_risk,
+    judge_mutant,
+    mutants_of,
+    mutated,
+)
+from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of
+
+_MOST_BYTES = 1 << 20
+_LEAST_SECONDS, _FACTOR = 15.0, 10.0
+"""Of a trial with a mutant: at least so many seconds, else so many times as long as without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MutatedFiles:
+    """The files that mutants are made of.
+
+    Args:
+        texts: by path below the system's root.
+        mutants: of all of them.
+        notes: files that were left out, and why.
+        named: a person named them, so that each counts even if no scenario runs it.
+    """
+
+    texts: Mapping[str, str]
+    mutants: tuple[Mutant, ...]
+    notes: tuple[str, ...] = ()
+    named: bool = False
+
+
+@dataclass(slots=True)
+class Mutation:
+    """What came of a run over mutants.
+
+    Args:
+        found: how many mutants the files have.
+        results: of those that were run, in that order.
+        failing: scenarios that do not pass on the system as it is, so that they kill nothing.
+        notes: files that were left out, and why.
+        ended: why not all chosen mutants were run; empty where they were.
+    """
+
+    found: int
+    chosen: int = 0
+    results: list[MutantResult] = field(default_factory=list)
+    failing: tuple[str, ...] = ()
+    passing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    ended: str = ""
+
+
+def read_files(inputs: RunInputs, names: Sequence[str]) -> MutatedFiles:
+    """The files to make mutants of: those that are named, else the system's prompts and all of its Python files.
+
+    Args:
+        inputs: of the run.
+        names: files and folders of the repository, relative to its root.
+
+    Raises:
+        SuiteError: one lies outside the system's folder, cannot be read, is no text, or no Python.
+        UsageError: there is none.
+    """
+    system = inputs.configuration.system
+    root = inputs.repository / system.root
+    there = copied_files(root, checkout_of(inputs, inputs.decided.change.files.head))
+    problems = list[FileProblem]()
+    chosen = list[str]()
+    for name in names:
+        found = _below(name, system.root, there)
+        chosen += found
+        if not found:
+            problems.append(FileProblem(name, 0, _why_none(inputs.repository, name, system.root)))
+    if not names:
+        chosen = [name for name in there if name.endswith(".py") or _is_prompt(name, system.prompt_patterns)]
+    texts, mutants, notes = dict[str, str](), list[Mutant](), list[str]()
+    for name in dict.fromkeys(chosen):
+        try:
+            texts[name] = _text(root, name)
+            mutants += mutants_of(name, texts[name])
+        except (OSError, ValueError, RecursionError, SyntaxError) as error:
+            texts.pop(name, None)
+            problems.append(_problem(f"{PurePosixPath(system.root) / name}", error))
+    if problems and names:
+        raise SuiteError(problems)
+    notes += [f"{problem}; left out" for problem in problems]
+    if not texts:
+        raise UsageError("There is no prompt and no Python file to make mutants of.", "Name one: ratiba mutate FILE")
+    return MutatedFiles(texts, tuple(mutants), tuple(notes), bool(names))
+
+
+def _below(name: str, root: str, there: Sequence[str]) -> list[str]:
+    """The files that a name stands for, from the system's root; of a folder around the root all of them."""
+    path, top = PurePosixPath(os.path.normpath(name)), PurePosixPath(os.path.normpath(root))
+    if top.is_relative_to(path):
+        return [*there]
+    inside = path.relative_to(top) if _is_inside(path, top) else None
+    return [file for file in there if inside is not None and PurePosixPath(file).is_relative_to(inside)]
+
+
+def _is_inside(path: PurePosixPath, root: PurePosixPath) -> bool:
+    return path.is_relative_to(root) and ".." not in path.parts[:1]
+
+
+def _why_none(repository: Path, name: str, root: str) -> str:
+    path = repository / name
+    if path.is_symlink():
+        return "is a symbolic link; name the file itself"
+    if not _is_inside(PurePosixPath(os.path.normpath(name)), PurePosixPath(os.path.normpath(root))):
+        return f"is outside the system's folder {root!r}; only files below it can be changed"
+    return "is no file that the system is run with" if path.exists() else "does not exist"
+
+
+def _is_prompt(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def _text(root: Path, name: str) -> str:
+    text = read_plain_file(root, name, _MOST_BYTES).decode("utf-8")
+    if "\0" in text:
+        raise ValueError("it is not a text")
+    return text
+
+
+def _problem(name: str, error: Exception) -> FileProblem:
+    if isinstance(error, SyntaxError):
+        return FileProblem(name, error.lineno or 0, f"is not Python that can be read: {error.msg}")
+    if isinstance(error, OSError):
+        return FileProblem(name, 0, f"cannot be read: {error.strerror}")
+    return FileProblem(name, 0, "is not a text in UTF-8" if isinstance(error, ValueError) else "is nested too deeply")
+
+
+def measure(
+    inputs: RunInputs,
+    files: MutatedFiles,
+    log: RunLog,
+    ledger: Ledger,
+    *,
+    most: int,
+    progress: Callable[[str], None],
+    fresh: bool = False,
+) -> Mutation:
+    """Run scenarios on mutants of the system; whatever is measured is kept, however the run ends.
+
+    The working tree is not changed: the mutants are files of the copy that the system runs in. Code mutants are
+    answered from recordings only. Prompt mutants call models where the run has a key, within its budget.
+
+    Args:
+        inputs: of the run, with the scenarios to use as its selection.
+        files: to make mutants of.
+        log: of the run.
+        ledger: of the run, with its budget.
+        most: mutants to run.
+        progress: receives a line after each of them.
+        fresh: run those again whose result is known from an earlier run of the same files.
+
+    Raises:
+        UsageError: answers are to be live or recorded only.
+        ConfigurationError: the system is not one that runs in a worker.
+    """
+    if inputs.llm in {Llm.LIVE, Llm.RECORD}:
+        raise UsageError(
+            f"Mutants are compared with recorded answers, and llm is {inputs.llm.value!r}.",
+            "Use --llm replay, or --llm auto to call models for mutants of prompts.",
+        )
+    began = alone(inputs, inputs.selection.scenarios)
+    with scratch_folder() as scratch:
+        changed = _changed_lines(inputs, scratch)
+        head = head_inputs(began)
+        head = replace(head, free=frozenset(scenario.id for scenario in head.scenarios))
+        known = KnownResults(inputs, files, fresh=fresh)
+        with contextlib.closing(known):
+            running = _Mutants(began, head, files, changed, most=most, known=known, progress=progress)
+            asyncio.run(running.run(log, ledger, scratch))
+    return running.mutation
+
+
+def _changed_lines(inputs: RunInputs, scratch: Path) -> frozenset[tuple[str, int]]:
+    """Path and line of what the change edits; nothing where there is no base."""
+    if isinstance(inputs.base, str) or inputs.decided.change.git is None:
+        return frozenset()
+    try:
+        parts = parts_of(inputs, fetch_base(inputs.decided.change, inputs.base.commit, scratch))
+    except InfrastructureError:
+        return frozenset()
+    root = PurePosixPath(inputs.configuration.system.root)
+    return frozenset(
+        (PurePosixPath(part.path).relative_to(root).as_posix(), line)
+        for part in parts
+        for line in range(part.line, part.line + max(len(part.added), 1))
+    )
+
+
+class KnownResults:
+    """Results of mutants on disk, so that a run goes on where an earlier one ended.
+
+    They are used for exactly the same system, scenarios, recordings and configuration.
+
+    Args:
+        inputs: of the run.
+        files: that mutants are made of.
+        fresh: forget what is there.
+    """
+
+    def __init__(self, inputs: RunInputs, files: MutatedFiles, *, fresh: bool) -> None:
+        folder = mutants_folder(inputs.environment)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._path = folder / f"{digest(str(inputs.repository.resolve()))[:16]}.jsonl"
+        self._key = _identity(inputs, files)
+        self._found = {} if fresh else self._read()
+        self._file = self._path.open("w", encoding="utf-8")
+        for name, (fate, killers) in self._found.items():
+            self._write(name, fate, killers)
+
+    def _read(self) -> dict[str, tuple[Fate, tuple[str, ...]]]:
+        found: dict[str, tuple[Fate, tuple[str, ...]]] = {}
+        with contextlib.suppress(OSError, ValueError):
+            for line in self._path.read_text(encoding="utf-8").splitlines():
+                with contextlib.suppress(ValueError, KeyError, TypeError):  # the last line of a run that was killed
+                    entry: dict[str, Any] = json.loads(line)
+                    if entry["key"] == self._key:
+                        found[str(entry["mutant"])] = Fate(entry["fate"]), tuple(map(str, entry["killed_by"]))
+        return found
+
+    def get(self, mutant: Mutant) -> MutantResult | None:
+        """The result of a mutant; None where it is not known."""
+        known = self._found.get(mutant.name)
+        return None if known is None else MutantResult(mutant, *known)
+
+    def keep(self, result: MutantResult) -> None:
+        """Write a result down, unless a further run could tell more."""
+        if result.fate is not Fate.NOT_MEASURED:
+            self._write(result.mutant.name, result.fate, result.killed_by)
+
+    def _write(self, name: str, fate: Fate, killers: Sequence[str]) -> None:
+        entry = {"key": self._key, "mutant": name, "fate": fate.value, "killed_by": list(killers)}
+        self._file.write(json.dumps(entry) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _identity(inputs: RunInputs, files: MutatedFiles) -> str:
+    """Digest of everything that a mutant's result depends on."""
+    root = inputs.repository / inputs.configuration.system.root
+    copied = copied_files(root, checkout_of(inputs, inputs.decided.change.files.head))
+    return digest(
+        {
+            "files": {name: digest((root / name).read_bytes().hex()) for name in copied},
+            "mutants": [mutant.name for mutant in files.mutants],
+            "suite": inputs.suite.digest,
+            "scenarios": [scenario.id for scenario in inputs.selection.scenarios],
+            "recordings": {
+                path.name: digest(path.read_bytes().hex()) for path in sorted(inputs.recordings.glob("*.jsonl"))
+            },
+            "configuration": inputs.configuration.model_dump(mode="json"),
+            "llm": inputs.llm.value,
+        }
+    )
+
+
+_Outputs = Sequence[object]
+
+
+class _Mutants:
+    """Runs mutants one after the other in one copy of the system.
+
+    Args:
+        inputs: of the run, without a base.
+        head: what is evaluated of the system as it is; none of its scenarios calls a model.
+        changed: path and line of what the change edits.
+    """
+
+    def __init__(
+        self,
+        inputs: RunInputs,
+        head: ArmInputs,
+        files: MutatedFiles,
+        changed: frozenset[tuple[str, int]],
+        *,
+        most: int,
+        known: KnownResults,
+        progress: Callable[[str], None],
+    ) -> None:
+        self._inputs, self._head, self._files, self._changed = inputs, head, files, changed
+        self._most, self._known, self._progress = most, known, progress
+        self._lines: Mapping[str, Mapping[str, frozenset[int]]] = {}
+        self._outputs: dict[tuple[str, int], _Outputs] = {}
+        self._passing: dict[str, Scenario] = {}
+        self._writes = 0
+        self._last = ""
+        self.mutation = Mutation(len(files.mutants), notes=files.notes)
+
+    async def run(self, log: RunLog, ledger: Ledger, scratch: Path) -> None:
+        """Run the system as it is, then mutants."""
+        seconds, interruptions = self._inputs.seconds_allowed, list[str]()
+        deadline = None if seconds is None else time.monotonic() + seconds
+        with cancelled_by_signals(interruptions.append), contextlib.suppress(asyncio.CancelledError):
+            opened = open_services(self._inputs, self._head, ledger=ledger, log=log, scratch=scratch, deadline=deadline)
+            async with opened as services:
+                system = services.arms[self._head.arm.name].system
+                if not isinstance(system, WorkerSystem):
+                    raise ConfigurationError("Replies that were captured earlier have no mutants.", "Give an adapter.")
+                services.concurrency = min(services.concurrency, max(os.cpu_count() or 1, 2))
+                await self._run_as_it_is(services, system)
+                for mutant in self._chosen():
+                    if self._ends(deadline):
+                        break
+                    await self._run_mutant(mutant, services, system)
+                await services.finish(Measured(), cancelled=bool(interruptions))
+        if interruptions:
+            self.mutation.ended = interruptions[0]
+
+    def _ends(self, deadline: float | None) -> bool:
+        if current().name is not None:
+            self.mutation.ended = current().reason or ""
+        elif deadline is not None and time.monotonic() >= deadline:
+            self.mutation.ended = "the deadline was reached"
+        return bool(self.mutation.ended)
+
+    async def _run_as_it_is(self, services: RunServices, system: WorkerSystem) -> None:
+        """What passes without a mutant, what it answers, and which lines it runs."""
+        for name in self._files.texts:
+            self._put(system, name, self._files.texts[name])
+        system.trace(on=True)
+        results = await run_plan(self._head.plan, services)
+        self._lines = dict(system.executed)
+        system.trace(on=False)
+        for outcome in outcomes_of(results):
+            if outcome.standing is Standing.PASSED:
+                seconds = max(result.seconds for result in outcome.trials if not isinstance(result, NotRun))
+                self._passing[outcome.scenario.id] = _with_time(outcome.scenario, seconds)
+                self._outputs |= {_place(result): _outputs(result) for result in outcome.trials}
+        self.mutation.passing = tuple(sorted(self._passing))
+        self.mutation.failing = tuple(
+            sorted(scenario.id for scenario in self._head.scenarios if scenario.id not in self._passing)
+        )
+
+    def _put(self, system: WorkerSystem, name: str, text: str) -> None:
+        system.replace_file(name, text, self._writes)
+        self._writes += 1
+
+    def _chosen(self) -> tuple[Mutant, ...]:
+        """The mutants to run, those of the greatest risk first."""
+        traced = {name for lines in self._lines.values() for name, found in lines.items() if found}
+        mutants: Sequence[Mutant] = self._files.mutants
+        if traced and not self._files.named:
+            unused = sorted({name for name in self._files.texts if name.endswith(".py")} - traced)
+            self.mutation.notes += tuple(f"{name}: no scenario runs it; left out" for name in unused)
+            mutants = [mutant for mutant in mutants if mutant.path not in unused]
+            self.mutation.found = len(mutants)
+        if not self._passing:
+            return ()
+        ordered = by_risk(
+            mutants, self._changed, lambda mutant: any(scenario.critical for scenario in self._who_could(mutant))
+        )
+        self.mutation.chosen = min(len(ordered), self._most)
+        return ordered[: self._most]
+
+    def _who_could(self, mutant: Mutant) -> list[Scenario]:
+        """The scenarios that could notice a mutant, those that are quick and exact first.
+
+        Of code those that run its lines; else those whose ``touches`` name the file, or all where none does.
+        """
+        if mutant.needed and any(found for lines in self._lines.values() for found in lines.values()):
+            needed = set(mutant.needed)
+            could = [
+                scenario
+                for name, scenario in self._passing.items()
+                if name not in self._lines or needed & self._lines[name].get(mutant.path, frozenset())
+            ]
+        else:
+            path = (PurePosixPath(self._inputs.configuration.system.root) / mutant.path).as_posix()
+            every = [scenario for scenario in self._passing.values() if mutant.of_code or scenario.script is None]
+            could = [scenario for scenario in every if _touches(scenario, path)] or every or [*self._passing.values()]
+
+        def rank(scenario: Scenario) -> tuple[bool, bool, int, str]:
+            lines = len(self._lines.get(scenario.id, {}).get(mutant.path, ()))
+            return scenario.script is None, not scenario.critical, -lines, scenario.id
+
+        return sorted(could, key=rank)
+
+    async def _run_mutant(self, mutant: Mutant, services: RunServices, system: WorkerSystem) -> None:
+        result = self._known.get(mutant)
+        if result is None:
+            result = await self._measured(mutant, services, system)
+            if current().name is not None and result.fate is not Fate.KILLED:
+                return
+            self._known.keep(result)
+        self.mutation.results.append(result)
+        killers = f" by {', '.join(result.killed_by)}" if result.killed_by else ""
+        place = f"{mutant.path}:{mutant.line} {mutant.operator.value}"
+        number = f"{len(self.mutation.results)} of {self.mutation.chosen}"
+        self._progress(f"{number}: {place}: {result.fate.value.replace('_', ' ')}{killers}")
+
+    async def _measured(self, mutant: Mutant, services: RunServices, system: WorkerSystem) -> MutantResult:
+        scenarios = self._who_could(mutant)
+        if not scenarios:
+            return judge_mutant(mutant, {})
+        arm = self._arm(mutant, scenarios)
+        services.add_arm(arm)
+        services.stop = self._stop(mutant)
+        if self._last and self._last != mutant.path:
+            self._put(system, self._last, self._files.texts[self._last])
+        self._put(system, mutant.path, mutated(mutant, self._files.texts[mutant.path]))
+        self._last = mutant.path
+        try:
+            results = await run_plan(arm.plan, services)
+        finally:
+            services.stop = never_stop
+            services.arms.pop(arm.arm.name, None)
+        notices = {outcome.scenario.id: self._notice(outcome) for outcome in outcomes_of(results)}
+        live = any(not each.replayed and each.calls for result in results for each in _exchanges(result))
+        return judge_mutant(replace(mutant, differs=mutant.differs or live), notices)
+
+    def _arm(self, mutant: Mutant, scenarios: Sequence[Scenario]) -> ArmInputs:
+        """The system with a mutant: what it asks models is answered as without it, or live for a prompt."""
+        name = f"mutant-{self._files.mutants.index(mutant)}"
+        ids = [scenario.id for scenario in scenarios]
+        return replace(
+            self._head,
+            arm=Arm(name, self._head.arm.root, self._head.arm.commit),
+            scenarios=scenarios,
+            recordings={each: self._head.recordings[each] for each in ids if each in self._head.recordings},
+            free=frozenset(ids) if mutant.of_code else frozenset(),
+        )
+
+    def _stop(self, mutant: Mutant) -> Callable[[Sequence[ScenarioResult]], str]:
+        """No further scenario is run once one has killed it, or once it is known that a prompt needs a model."""
+        enough = {Notice.FAILED, *(() if mutant.of_code or self._inputs.llm is Llm.AUTO else (Notice.NEEDS_MODEL,))}
+
+        def stop(results: Sequence[ScenarioResult]) -> str:
+            known = {self._notice(outcome) for outcome in outcomes_of(results)}
+            return "enough is known" if known & enough else ""
+
+        return stop
+
+    def _notice(self, outcome: ScenarioOutcome) -> Notice:
+        result = outcome.deciding
+        if outcome.standing in {Standing.FAILED, Standing.BELOW_THRESHOLD}:
+            return Notice.FAILED
+        if isinstance(result, Errored):
+            return _OF_ERROR.get(result.phase, Notice.NOT_MEASURED)
+        if isinstance(result, NotRun) or outcome.standing is not Standing.PASSED:
+            return Notice.NOT_MEASURED
+        same = all(_outputs(each) == self._outputs.get(_place(each)) for each in outcome.trials)
+        return Notice.UNCHANGED if same else Notice.CHANGED
+
+
+_OF_ERROR = {
+    Phase.RECORDING: Notice.NEEDS_MODEL,
+    # The system ends or hangs with the mutant and not without it, so that the gate is not green.
+    Phase.SYSTEM: Notice.FAILED,
+    Phase.TIMEOUT: Notice.FAILED,
+}
+
+
+def _touches(scenario: Scenario, path: str) -> bool:
+    try:
+        return bool(scenario.touches) and PatternList(scenario.touches).match(path) is not None
+    except ValueError:
+        return True
+
+
+def _with_time(scenario: Scenario, seconds: float) -> Scenario:
+    """The scenario, once, and with little more time than it takes without a mutant: one may never end."""
+    allowed, own = max(_LEAST_SECONDS, seconds * _FACTOR), scenario.strategy.timeout_seconds
+    limit = allowed if own is None else min(own, allowed)
+    return replace(scenario, strategy=replace(scenario.strategy, timeout_seconds=limit, retries=0))
+
+
+def _place(result: ScenarioResult) -> tuple[str, int]:
+    return result.trial.scenario.id, result.trial.number
+
+
+def _exchanges(result: ScenarioResult) -> Sequence[Any]:
+    transcript = None if isinstance(result, NotRun) else result.transcript
+    return () if transcript is None else transcript.exchanges
+
+
+def _outputs(result: ScenarioResult) -> _Outputs:
+    """What a trial answered and left in the database, without times and costs."""
+    transcript = None if isinstance(result, NotRun) else result.transcript
+    if transcript is None:
+        return ()
+    return ([exchange.reply for exchange in transcript.exchanges], transcript.rows)

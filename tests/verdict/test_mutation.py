@@ -1,0 +1,287 @@
+"""Mutants of code and prompts, what the suite says of them, and the mutation score."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.verdict.mutation import (
+    Fate,
+    Mutant,
+    MutantResult,
+    Notice,
+    Operator,
+    Protection,
+    by_risk,
+    inverted,
+    judge_mutant,
+    lines_of,
+    mutants_of,
+    mutated,
+    score_of,
+)
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "booking_assistant"
+
+
+def texts(source: str, operator: Operator, path: str = "system.py") -> list[str]:
+    """The file with each mutant of an operator."""
+    return [mutated(mutant, source) for mutant in mutants_of(path, source) if mutant.operator is operator]
+
+
+def test_a_guard_is_dropped_and_inverted() -> None:
+    source = "def pay(due):\n    if due > 0:\n        raise ValueError\n"
+    assert texts(source, Operator.DROP_GUARD) == ["def pay(due):\n    if False:\n        raise ValueError\n"]
+    assert texts(source, Operator.INVERT_GUARD) == ["def pay(due):\n    if not due > 0:\n        raise ValueError\n"]
+
+
+@pytest.mark.parametrize(
+    ("source", "dropped", "opposite"),
+    [
+        ("assert paid", ["pass"], ["assert not paid"]),
+        ("x = a if ok else b", ["x = a if False else b"], ["x = a if not ok else b"]),
+        ("x = [n for n in y if n]", ["x = [n for n in y if True]"], ["x = [n for n in y if not n]"]),
+        ("while more:\n    f", ["while False:\n    f"], []),
+        ("if not ok:\n    f", ["if False:\n    f"], ["if ok:\n    f"]),
+        ("match x:\n    case y if ok:\n        f", ["match x:\n    case y if False:\n        f"], None),
+    ],
+)
+def test_every_kind_of_condition_is_a_guard(source: str, dropped: list[str], opposite: list[str] | None) -> None:
+    assert [text.strip() for text in texts(source, Operator.DROP_GUARD)] == dropped
+    if opposite is not None:
+        assert [text.strip() for text in texts(source, Operator.INVERT_GUARD)] == opposite
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("save(row)", ["None"]),
+        ("async def f():\n    await save(row)", ["async def f():\n    None"]),
+        ("x = outer(inner())", ["x = None", "x = outer(None)"]),
+        ("raise Refused(1)", ["pass"]),
+        ("@cached(1)\ndef f():\n    ...", ["def f():\n    ..."]),
+    ],
+)
+def test_a_call_is_dropped(source: str, expected: list[str]) -> None:
+    assert sorted(text.strip() for text in texts(source, Operator.DROP_CALL)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [("3", "4"), ("2.5", "3.5"), ("True", "False"), ("'a'", "''"), ("''", "'mutant'"), ("b'a'", "b''")],
+)
+def test_a_constant_is_changed(value: str, other: str) -> None:
+    assert texts(f"x = {value}", Operator.CHANGE_CONSTANT) == [f"x = {other}\n"]
+
+
+def test_a_text_inside_a_formatted_string_is_a_constant_too() -> None:
+    assert texts("x = f'KES {price}'", Operator.CHANGE_CONSTANT) == ["x = f'{price}'\n"]
+
+
+def test_what_is_not_run_as_code_has_no_mutants() -> None:
+    source = '''"""What it is for."""
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    x = 1
+
+
+def f(kind: Literal["a"]) -> "b":
+    """What it does."""
+    y: "c" = None
+
+
+if __name__ == "__main__":
+    f("a")
+'''
+    assert mutants_of("system.py", source) == ()
+
+
+def test_a_description_of_a_tool_is_a_mutant_of_what_a_model_reads() -> None:
+    source = 'tool = {"name": "pay", "description": "Takes money."}\nTool(description="Gives it back.")\n'
+    found = [mutant for mutant in mutants_of("tools.py", source) if mutant.operator is Operator.DROP_DESCRIPTION]
+    assert [mutant.before for mutant in found] == ["'Takes money.'", "'Gives it back.'"]
+    assert not any(mutant.of_code for mutant in found)
+    decorated = '@tool\ndef pay(x):\n    """Takes money."""\n    return x\n'
+    assert texts(decorated, Operator.DROP_DESCRIPTION) == ['@tool\ndef pay(x):\n    """"""\n    return x\n']
+    assert texts("- name: pay\n  description: Takes money.\n", Operator.DROP_DESCRIPTION, "tools.yaml") == [
+        '- name: pay\n  description: ""\n'
+    ]
+
+
+PROMPT = """\
+# Money
+
+Nothing is paid before M-Pesa says so. Never ask for a PIN!
+
+- Prices are whole shillings.
+- Offer one slot,
+  and wait. Do not insist.
+
+| word | meaning |
+| --- | --- |
+| kesho | tomorrow |
+
+Example:
+user: kesho
+assistant: Saa ngapi?
+
+```json
+{"intent": "book"}
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        (Operator.DROP_SENTENCE, [(3, "Nothing is"), (3, "Never ask"), (6, "Offer one"), (7, "Do not")]),
+        (Operator.INVERT_SENTENCE, [(3, "Never ask"), (7, "Do not")]),
+        (Operator.DROP_ITEM, [(5, "- Prices"), (6, "- Offer")]),
+        (Operator.DROP_ROW, [(11, "| kesho")]),
+        (Operator.DROP_EXAMPLE, [(13, "Example:"), (17, "```json")]),
+    ],
+)
+def test_a_prompt_is_split_into_sentences_items_rows_and_examples(
+    operator: Operator, expected: list[tuple[int, str]]
+) -> None:
+    found = [mutant for mutant in mutants_of("prompt.md", PROMPT) if mutant.operator is operator]
+    assert [mutant.line for mutant in found] == [line for line, _ in expected]
+    assert all(mutant.before.startswith(begin) for mutant, (_, begin) in zip(found, expected, strict=True))
+
+
+def test_what_is_dropped_of_a_prompt_is_dropped_and_nothing_else() -> None:
+    for mutant in mutants_of("prompt.md", PROMPT):
+        text = mutated(mutant, PROMPT)
+        assert mutant.before not in text
+        assert text.startswith(PROMPT[: mutant.begin])
+        assert text.endswith(PROMPT[mutant.end :])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "opposite"),
+    [
+        ("Never ask for a PIN.", "Always ask for a PIN."),
+        ("You must not guess.", "You must guess."),
+        ("You must ask.", "You must not ask."),
+        ("Don't guess.", "Do guess."),
+        ("You can't pay twice.", "You can pay twice."),
+        ("Kamwe usiombe PIN.", "Daima usiombe PIN."),
+        ("Be friendly.", None),
+    ],
+)
+def test_a_sentence_is_inverted_by_its_first_word_of_force(sentence: str, opposite: str | None) -> None:
+    assert inverted(sentence) == opposite
+
+
+def test_the_mutants_are_every_guard_call_and_constant_of_the_tree() -> None:
+    """Counted a second time, by a plain walk over the trees of the example's files that have no special case."""
+    source = (EXAMPLE / "booking_assistant" / "settlement.py").read_text()
+    tree = ast.parse(source)
+    nodes = list(ast.walk(tree))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    guards = sum(isinstance(node, (ast.If, ast.IfExp)) for node in nodes)
+    found = [mutant.operator for mutant in mutants_of("settlement.py", source)]
+    assert found.count(Operator.DROP_GUARD) == found.count(Operator.INVERT_GUARD) == guards
+    assert found.count(Operator.DROP_CALL) == sum(isinstance(node, ast.Call) for node in nodes)
+    assert found.count(Operator.CHANGE_CONSTANT) == sum(
+        isinstance(node, ast.Constant) and node.value is not None and id(node) not in docstrings for node in nodes
+    )
+
+
+@pytest.mark.parametrize("name", ["settlement.py", "responding.py", "tools/toolbox.py"])
+def test_every_mutant_of_the_example_can_be_read_and_differs(name: str) -> None:
+    path = EXAMPLE / "booking_assistant" / name
+    source = path.read_text()
+    plain = ast.dump(ast.parse(source))
+    found = mutants_of(path.name, source)
+    assert len({mutant.name for mutant in found}) == len(found)
+    for mutant in found:
+        assert ast.dump(ast.parse(mutated(mutant, source))) != plain
+
+
+@given(st.lists(st.sampled_from(PROMPT.splitlines(keepends=True)), max_size=30))
+def test_any_prompt_has_mutants_that_take_away_or_replace_what_they_name(lines: list[str]) -> None:
+    text = "".join(lines)
+    for mutant in mutants_of("prompt.md", text):
+        assert text[mutant.begin : mutant.end].strip() == mutant.before
+        assert mutated(mutant, text) != text
+        assert mutant.line == text.count("\n", 0, mutant.begin) + 1
+
+
+def mutant(line: int = 1, *, differs: bool = True, operator: Operator = Operator.DROP_GUARD, node: int = 0) -> Mutant:
+    return Mutant("pay.py", line, operator, "x", "False", (line,), differs, node)
+
+
+@pytest.mark.parametrize(
+    ("notices", "differs", "fate"),
+    [
+        ([Notice.FAILED, Notice.NOT_MEASURED], True, Fate.KILLED),
+        ([Notice.CHANGED, Notice.UNCHANGED], True, Fate.SURVIVED),
+        ([Notice.UNCHANGED], True, Fate.EQUIVALENT),
+        ([Notice.UNCHANGED], False, Fate.UNEXERCISED),
+        ([], True, Fate.UNEXERCISED),
+        ([Notice.CHANGED, Notice.NEEDS_MODEL], True, Fate.NEEDS_MODEL),
+        ([Notice.NEEDS_MODEL, Notice.NOT_MEASURED], True, Fate.NOT_MEASURED),
+    ],
+)
+def test_what_the_scenarios_did_says_what_becomes_of_a_mutant(
+    notices: list[Notice], *, differs: bool, fate: Fate
+) -> None:
+    named = {f"s{number}": notice for number, notice in enumerate(notices)}
+    result = judge_mutant(mutant(differs=differs), named)
+    assert result.fate is fate
+    assert result.killed_by == (("s0",) if fate is Fate.KILLED else ())
+
+
+def test_a_condition_that_never_came_true_is_a_hole_and_no_equivalent_mutant() -> None:
+    source = "def pay(due):\n    if due > 9:\n        return 1\n    return 2\n"
+    dropped, opposite = (
+        next(mutant for mutant in mutants_of("pay.py", source) if mutant.operator is operator)
+        for operator in (Operator.DROP_GUARD, Operator.INVERT_GUARD)
+    )
+    assert (dropped.needed, opposite.needed) == ((3,), (2,))
+
+
+def test_the_score_has_wilsons_interval_and_leaves_out_what_does_not_count() -> None:
+    # Newcombe, "Two-sided confidence intervals for the single proportion" (1998), table I: 81 of 263.
+    killed = [MutantResult(mutant(), Fate.KILLED)] * 81
+    lived = [MutantResult(mutant(), Fate.SURVIVED)] * 100 + [MutantResult(mutant(), Fate.UNEXERCISED)] * 82
+    apart = [MutantResult(mutant(), fate) for fate in (Fate.EQUIVALENT, Fate.NEEDS_MODEL, Fate.NOT_MEASURED)]
+    score = score_of([*killed, *lived, *apart])
+    assert (score.killed, score.counted) == (81, 263)
+    assert score.interval is not None
+    assert (round(score.interval.low, 4), round(score.interval.high, 4)) == (0.2553, 0.3662)
+
+
+def test_nothing_counted_is_no_score() -> None:
+    score = score_of([MutantResult(mutant(), Fate.NEEDS_MODEL)])
+    assert (score.share, score.interval) == (None, None)
+
+
+def test_a_line_is_as_safe_as_its_weakest_mutant() -> None:
+    results = [
+        MutantResult(mutant(1), Fate.KILLED, ("b",)),
+        MutantResult(mutant(1), Fate.KILLED, ("a",)),
+        MutantResult(mutant(2), Fate.KILLED, ("a",)),
+        MutantResult(mutant(2), Fate.UNEXERCISED),
+        MutantResult(mutant(3), Fate.SURVIVED),
+        MutantResult(mutant(4), Fate.NEEDS_MODEL),
+        MutantResult(mutant(5), Fate.EQUIVALENT),
+    ]
+    found = [(line.line, line.protection, line.scenarios) for line in lines_of(results)]
+    assert found == [
+        (1, Protection.PROTECTED, ("a", "b")),
+        (2, Protection.PARTLY, ("a",)),
+        (3, Protection.UNPROTECTED, ()),
+        (4, Protection.UNKNOWN, ()),
+    ]
+
+
+def test_each_line_has_its_turn_and_changed_and_critical_lines_come_first() -> None:
+    plain, critical, changed = mutant(1, node=1), mutant(2, node=2), mutant(3, node=3)
+    second = mutant(3, node=4)
+    order = by_risk([plain, critical, second, changed], {("pay.py", 3)}, lambda each: each.line == 2)
+    assert [each.node for each in order] == [3, 2, 1, 4]
