@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from ratiba_action.production.tenants import TenantFacts
 
 DESCRIPTION = """Measure production conversations: a share of all, and every one with an error or negative feedback.
-No system is run. Judges are paid from the budget; scores are written to the traces in Langfuse.
+No system is run. Judges are paid from the budget; scores are written to the traces in Langfuse. Conversations of files
+need no Langfuse; their scores are in events.jsonl, and those with a slow reply or one of low confidence are measured.
 The Langfuse keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
 EXAMPLE = """example:
   ratiba sample
   ratiba sample --since 6h --share 0.05 --budget-usd 2
+  ratiba sample conversations.jsonl spans.json --share 1
   ratiba sample --since 2026-11-22T06:00:00+03:00 --until 2026-11-22T12:00:00+03:00 --json"""
 
 _INPUTS = ("config", "budget-usd", "report-dir", "name")
@@ -45,6 +47,16 @@ _SHOWN = 16
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="JSON Lines of conversations, or OpenTelemetry exports (OTLP in JSON), instead of Langfuse",
+    )
+    parser.add_argument("--slow", metavar="SECONDS", default="10", help="flag replies that took longer (default: 10)")
+    parser.add_argument(
+        "--low-confidence", metavar="0..1", default="0.5", help="flag replies of less confidence (default: 0.5)"
+    )
     parser.add_argument(
         "--since", metavar="WHEN", help="start: 6h, 7d, or a time (default: a day before the last run's end, or 6h)"
     )
@@ -117,7 +129,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_"), None) for name in _INPUTS})
     request, cursor = _request(arguments, settings, environment)
     sampled, redactor = sample(request), Redactor(settings.secrets)
-    if not arguments.until:
+    if not arguments.until and not arguments.files:
         write_cursor(cursor, sampled.next_since)
     if arguments.json:
         sys.stdout.write(json.dumps(sample_json(sampled, redactor), indent=2) + "\n")
@@ -136,15 +148,17 @@ def _request(
     from ratiba_action.reporting.terminal import make_progress  # noqa: PLC0415 - the same
     from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
 
-    access = required_access(settings, environment, "production cannot be read")
+    access = None if arguments.files else required_access(settings, environment, "production cannot be read")
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     cursor = _cursor(arguments, environment, access, repository)
+    seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
     request = SampleRun(
         settings=settings,
         configuration=_configuration(settings, repository),
         repository=repository,
         environment=environment,
-        access=replace(access, seconds=parse_option("--seconds", arguments.seconds, parse_seconds)),
+        access=None if access is None else replace(access, seconds=seconds),
+        files=tuple(Path(name) for name in arguments.files),
         rules=_rules(arguments, cursor, tenants_outside(arguments.tenants, repository)),
         progress=make_progress(sys.stderr, environment, Redactor(settings.secrets)),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
@@ -159,14 +173,15 @@ def _configuration(settings: Settings, repository: Path) -> "Configuration":
 
 
 def _cursor(
-    arguments: argparse.Namespace, environment: Mapping[str, str], access: "LangfuseAccess", repository: Path
+    arguments: argparse.Namespace, environment: Mapping[str, str], access: "LangfuseAccess | None", repository: Path
 ) -> Path:
     """The cursor file: each Langfuse project and each checkout has its own."""
     from ratiba_action.run.provider_keys import state_folder  # noqa: PLC0415 - for this task only
 
     if arguments.cursor:
         return Path(arguments.cursor)
-    name = digest([access.host, access.public_key, str(repository)])[:_SHOWN]
+    server = [] if access is None else [access.host, access.public_key]
+    name = digest([*server, str(repository)])[:_SHOWN]
     return state_folder(environment) / "samples" / f"{name}.json"
 
 
@@ -180,6 +195,8 @@ def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, T
     )
     if arguments.since:
         since = parse_option("--since", arguments.since, lambda text: moment(text, now))
+    elif arguments.files:
+        since = datetime.fromtimestamp(0, UTC)
     else:
         ended = read_cursor(cursor)
         since = now - _FIRST if ended is None else ended - _OVERLAP
@@ -196,4 +213,6 @@ def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, T
         language=arguments.language,
         system_type=SystemType(arguments.system_type),
         tenants=tenants,
+        slow=parse_option("--slow", arguments.slow, parse_seconds),
+        low_confidence=parse_option("--low-confidence", arguments.low_confidence, share),
     )

@@ -75,8 +75,8 @@ class MeasuredBy(StrictModel):
     @model_validator(mode="after")
     def _can_work(self) -> Self:
         problems = list(metric_problems(self.metric, self.parameters))
-        if "catalogue" in self.parameters:
-            problems = ["a catalogue's path is relative to a scenario; list the metric in the scenarios instead"]
+        if isinstance(self.parameters.get("catalogue"), str):
+            problems = ["a catalogue's path is relative to a scenario; write its language and terms here instead"]
         if problems:
             raise ValueError("; ".join(problems))
         return self

@@ -19,6 +19,7 @@ METADATA = (
     "language",
     "system_type",
     "prompt_version",
+    "confidence",
 )
 """Metadata that is read; each is requested by name, since the server truncates other values."""
 
@@ -44,6 +45,7 @@ class Observation:
         failed: its level is ``ERROR``.
         model: that was called; empty for none.
         environment: that it was traced in.
+        ended: with time zone; None if it is unknown.
     """
 
     trace_id: str
@@ -58,6 +60,7 @@ class Observation:
     failed: bool = False
     model: str = ""
     environment: str = ""
+    ended: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +69,16 @@ class ProductionTurn:
 
     Args:
         observation_id: of the step it was read from.
+        seconds: that the reply took; None if it is unknown.
+        confidence: that the system gave with its reply, 0 to 1; None if it gave none.
     """
 
     user: str | None
     event: JsonObject | None = None
     reply: str = ""
     observation_id: str = ""
+    seconds: float | None = field(default=None, compare=False)
+    confidence: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +167,28 @@ def _turns(trace: Sequence[Observation]) -> Iterator[ProductionTurn]:
     for observation in named or roots:
         given, reply = decoded(observation.given), _text(decoded(observation.made), _REPLY_KEYS, "assistant")
         event = given.get("event") if isinstance(given, dict) else None
+        measured = observation.observation_id, _seconds(observation), _confidence(observation)
         if isinstance(event, dict):
-            yield ProductionTurn(None, event, reply, observation.observation_id)
+            yield ProductionTurn(None, event, reply, *measured)
         elif user := _text(given, _USER_KEYS, "user"):
-            yield ProductionTurn(user, None, reply, observation.observation_id)
+            yield ProductionTurn(user, None, reply, *measured)
+
+
+def _seconds(observation: Observation) -> float | None:
+    return None if observation.ended is None else (observation.ended - observation.start).total_seconds()
+
+
+def _confidence(observation: Observation) -> float | None:
+    """That of the step's metadata, or of an output such as ``{"reply": …, "confidence": 0.4}``."""
+    made = decoded(observation.made)
+    for value in (observation.metadata.get("confidence"), made.get("confidence") if isinstance(made, dict) else None):
+        try:
+            found = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else -1.0
+        except ValueError:
+            continue
+        if 0 <= found <= 1:
+            return found
+    return None
 
 
 def decoded(value: Any) -> Any:

@@ -174,4 +174,5 @@ def observation(row: Any) -> Observation:
         failed=row.level is not None and row.level.value == _ERROR,
         model=row.model or "",
         environment=row.environment or "",
+        ended=row.end_time,
     )

@@ -5,7 +5,7 @@ share contains a smaller one.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -47,6 +47,7 @@ class Sample:
         unread: why a selected conversation could not be read, by its trace.
         blocked: why a conversation must not be sent to a judge, by its trace.
         unmeasured: ids of conversations without an applicable metric.
+        flagged: conversations with a slow reply or one of low confidence, by their trace, each with what it was.
         begun: start of each conversation to measure, by its trace, including unread ones.
         feedback: of customers in the period.
         unsent: why scores could not be written back; empty if all were.
@@ -63,6 +64,7 @@ class Sample:
     unread: Mapping[str, str] = field(default_factory=dict)
     blocked: Mapping[str, str] = field(default_factory=dict)
     unmeasured: tuple[str, ...] = ()
+    flagged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     begun: Mapping[str, datetime] = field(default_factory=dict)
     feedback: FeedbackCounts = field(default_factory=FeedbackCounts)
     spent: Usd = Decimal(0)
@@ -174,6 +176,7 @@ class Why(StrEnum):
 
     NEGATIVE_FEEDBACK = "negative feedback"
     ERROR = "error"
+    FLAG = "slow or of low confidence"
     SHARE = "share"
 
 
@@ -186,29 +189,32 @@ class Chosen:
 
 
 def chosen(
-    roots: Iterable[Observation], share: float, failed: Collection[str], disliked: Collection[str]
+    roots: Iterable[Observation],
+    share: float,
+    failed: Collection[str],
+    disliked: Collection[str],
+    flagged: Collection[str] = (),
 ) -> tuple[Chosen, ...]:
-    """Select conversations: negative feedback first, then errors, then the share; each from the earliest.
+    """Select conversations: negative feedback first, then errors, flags and the share; each from the earliest.
 
     Args:
         roots: of the traces that began in the period.
         share: of those with neither, 0 to 1.
         failed: ids of traces with a failed step; they may have begun earlier.
         disliked: ids of traces with negative feedback; they may have begun earlier.
+        flagged: ids of traces with a slow reply or one of low confidence.
     """
     begun = {root.trace_id: root for root in sorted(roots, key=lambda root: (root.start, root.trace_id), reverse=True)}
     order = [*sorted({*disliked, *failed} - begun.keys()), *reversed(begun)]
-    found = ((trace_id, _why(trace_id, share, failed, disliked)) for trace_id in order)
+    marked = {Why.NEGATIVE_FEEDBACK: disliked, Why.ERROR: failed, Why.FLAG: flagged}
+    found = ((trace_id, _why(trace_id, share, marked)) for trace_id in order)
     picked = [Chosen(trace_id, why) for trace_id, why in found if why is not None]
     return tuple(sorted(picked, key=lambda root: list(Why).index(root.why)))
 
 
-def _why(trace_id: str, share: float, failed: Collection[str], disliked: Collection[str]) -> Why | None:
-    if trace_id in disliked:
-        return Why.NEGATIVE_FEEDBACK
-    if trace_id in failed:
-        return Why.ERROR
-    return Why.SHARE if in_share(share, trace_id) else None
+def _why(trace_id: str, share: float, marked: Mapping[Why, Collection[str]]) -> Why | None:
+    why = next((why for why, traces in marked.items() if trace_id in traces), None)
+    return why or (Why.SHARE if in_share(share, trace_id) else None)
 
 
 def in_share(share: float, trace_id: str) -> bool:
@@ -233,6 +239,8 @@ class SampleRules:
         language: used if neither the conversation nor its tenant names one.
         system_type: used if the conversation names none.
         tenants: by id, with the names to mask.
+        slow: seconds; a reply that took longer is flagged. None flags none.
+        low_confidence: a reply with less is flagged. None flags none.
     """
 
     since: datetime
@@ -243,6 +251,19 @@ class SampleRules:
     language: str = "und"
     system_type: SystemType = SystemType.CHATBOT
     tenants: Mapping[str, TenantFacts] = field(default_factory=dict)
+    slow: float | None = 10.0
+    low_confidence: float | None = 0.5
+
+
+def flags(conversation: ProductionConversation, rules: SampleRules) -> tuple[str, ...]:
+    """Which replies of a conversation were slow, or of low confidence."""
+    found = []
+    for number, turn in enumerate(conversation.turns, 1):
+        if turn.seconds is not None and rules.slow is not None and turn.seconds > rules.slow:
+            found.append(f"reply {number} took {turn.seconds:.1f} s")
+        if turn.confidence is not None and rules.low_confidence is not None and turn.confidence < rules.low_confidence:
+            found.append(f"reply {number} has a confidence of {turn.confidence:.2f}")
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +279,7 @@ class Found:
         blocked: why a conversation must not be sent to a judge, by id.
         unread: start of the conversations that the server did not return in time, by id.
         problem: why it did not; empty if it returned all.
+        flagged: what was slow or of low confidence, by id.
     """
 
     traces: int
@@ -269,6 +291,7 @@ class Found:
     feedback: tuple[Feedback, ...]
     unread: Mapping[str, datetime] = field(default_factory=dict)
     problem: str = ""
+    flagged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def find(access: LangfuseAccess, rules: SampleRules) -> Found:
@@ -284,9 +307,9 @@ def find(access: LangfuseAccess, rules: SampleRules) -> Found:
         failed = {item.trace_id for item in _of_production(failed_between(server, rules.since, rules.until), rules)}
         picked = chosen(roots, rules.share, failed, disliked)
         known = scored(server, PASSED, [item.trace_id for item in picked])
-        reading = _Reading(server, rules)
+        reading = ConversationReading(rules)
         waiting = [item.trace_id for item in picked if item.trace_id not in known]
-        problem = reading.read_all(waiting)
+        problem, done = _read_all(server, waiting, reading)
     begun = {item.trace_id: item.start for item in roots}
     return Found(
         traces=len(begun),
@@ -296,46 +319,47 @@ def find(access: LangfuseAccess, rules: SampleRules) -> Found:
         empty=tuple(reading.empty),
         blocked=reading.blocked,
         feedback=feedback,
-        unread={name: begun.get(name, rules.since) for name in waiting[reading.done :]},
+        unread={name: begun.get(name, rules.since) for name in waiting[done:]},
         problem=problem,
+        flagged=reading.flagged,
     )
 
 
+def _read_all(server: LangfuseServer, traces: Sequence[str], reading: "ConversationReading") -> tuple[str, int]:
+    """Read conversations in order; returns the server's error, empty if there was none, and how many were read."""
+    for done, trace_id in enumerate(traces):
+        about = Feedback("", "trace", trace_id, 0, reading.rules.until)
+        try:
+            observations = tuple(observations_of(server, about))
+        except LangfuseError as error:
+            return str(error), done
+        reading.add(trace_id, observations)
+    return "", len(traces)
+
+
 @dataclass(slots=True)
-class _Reading:
-    """Reads the selected conversations.
+class ConversationReading:
+    """Sorts selected conversations into those to measure and others."""
 
-    Args:
-        done: how many were read.
-    """
-
-    server: LangfuseServer
     rules: SampleRules
     conversations: list[CapturedConversation] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
     blocked: dict[str, str] = field(default_factory=dict)
-    done: int = 0
+    flagged: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def read_all(self, traces: Sequence[str]) -> str:
-        """Read conversations in order; returns the server's error, empty if there was none."""
-        try:
-            for trace_id in traces:
-                self._read(trace_id)
-                self.done += 1
-        except LangfuseError as error:
-            return str(error)
-        return ""
-
-    def _read(self, trace_id: str) -> None:
-        about = Feedback("", "trace", trace_id, 0, self.rules.until)
-        observations = tuple(observations_of(self.server, about))
+    def add(self, name: str, observations: Sequence[Observation]) -> None:
+        """Add the conversation of these observations, under its name: its trace, or what a file calls it."""
         conversation = read_conversation(observations)
         if conversation is None or not conversation.turns:
-            self.empty.append(trace_id)
-        elif reason := why_blocked(conversation, self.rules.tenants):
-            self.blocked[trace_id] = reason
+            self.empty.append(name)
+            return
+        if found := flags(conversation, self.rules):
+            self.flagged[name] = found
+        if reason := why_blocked(conversation, self.rules.tenants):
+            self.blocked[name] = reason
         else:
-            self.conversations.append(self._captured(conversation, observations))
+            captured = self._captured(conversation, observations)
+            self.conversations.append(replace(captured, scenario=replace(captured.scenario, id=name)))
 
     def _captured(
         self, conversation: ProductionConversation, observations: Sequence[Observation]

@@ -39,6 +39,7 @@ from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.conversation import CapturedConversation
 from ratiba_action.production.feedback import count_feedback
 from ratiba_action.production.measuring import measure, sampling_configuration, with_metrics
+from ratiba_action.production.sample_files import find_in_files
 from ratiba_action.production.sample_reading import Found, Sample, SampleRules, find
 from ratiba_action.run.arms import scratch_folder
 from ratiba_action.run.inputs import RunInputs, RunLog
@@ -110,6 +111,7 @@ def sample_json(sampled: Sample, redactor: Redactor) -> dict[str, Any]:
         "below_a_threshold": [_below(result.trial.scenario.id, result, redactor) for result in below],
         "not_looked_at": [{"trace": name, "reason": redactor.text(why)} for name, why in sampled.left],
         "blocked": [{"trace": name, "reason": redactor.text(why)} for name, why in sampled.blocked.items()],
+        "flagged": [{"trace": name, "reasons": list(why)} for name, why in sampled.flagged.items()],
         "without_text": list(sampled.empty),
         "without_metric": list(sampled.unmeasured),
         "scores_not_written": redactor.text(sampled.unsent),
@@ -156,6 +158,9 @@ def sample_lines(sampled: Sample, redactor: Redactor) -> Iterator[str]:
             f"{score['metric']} {score['score']:.2f} < {score['threshold']:.2f}" for score in entry["scores"]
         )
         yield f"  {entry['trace']}: {scores}"
+    if sampled.flagged:
+        yield f"Slow or of low confidence: {len(sampled.flagged)}."
+        yield from (f"  {entry['trace']}: {', '.join(entry['reasons'])}" for entry in values["flagged"][:_SHOWN])
     if sampled.left:
         yield f"Not measured: {len(sampled.left)}; the next run tries them again."
         yield from (f"  {entry['trace']}: {entry['reason']}" for entry in values["not_looked_at"][:_SHOWN])
@@ -199,17 +204,20 @@ class SampleRun:
     """One sampling run.
 
     Args:
+        access: to Langfuse; None to read files, whose scores are written to ``events.jsonl`` only.
         seconds: time limit for measuring; None for no limit.
+        files: with conversations.
     """
 
     settings: Settings
     configuration: Configuration
     repository: Path
     environment: MutableMapping[str, str]
-    access: LangfuseAccess
+    access: LangfuseAccess | None
     rules: SampleRules
     progress: Progress
     seconds: float | None = None
+    files: tuple[Path, ...] = ()
     warnings: list[str] = field(default_factory=list)
 
 
@@ -221,12 +229,7 @@ def sample(run: SampleRun) -> Sample:
     Raises:
         InfrastructureError: Langfuse could not be read, or there is no key for the judges.
     """
-    try:
-        found = find(run.access, run.rules)
-    except LangfuseError as error:
-        raise InfrastructureError(
-            f"Production could not be read from {run.access.host}: {error}.", "Run it again; nothing was measured."
-        ) from error
+    found = _find(run)
     conversations, unmeasured = with_metrics(found.conversations, run.configuration)
     judged = any(
         is_judged(assertion.metric, assertion.parameters)
@@ -254,6 +257,17 @@ def sample(run: SampleRun) -> Sample:
             Event(RunEnded("passed" if sampled.complete else "incomplete", reason, sampled.spent, sampled.budget))
         )
     return replace(sampled, notes=(*run.warnings, *interruptions))
+
+
+def _find(run: SampleRun) -> Found:
+    if run.access is None:
+        return find_in_files(run.files, run.rules)
+    try:
+        return find(run.access, run.rules)
+    except LangfuseError as error:
+        raise InfrastructureError(
+            f"Production could not be read from {run.access.host}: {error}.", "Run it again; nothing was measured."
+        ) from error
 
 
 def _notes_on_judges(configuration: Configuration, conversations: Sequence[CapturedConversation]) -> tuple[str, ...]:
@@ -309,6 +323,7 @@ def _sample(
         empty=found.empty,
         blocked=found.blocked,
         unmeasured=unmeasured,
+        flagged=found.flagged,
         unread=dict.fromkeys(found.unread, f"Langfuse: {found.problem}"),
         begun={
             **found.unread,
@@ -322,6 +337,8 @@ def _sample(
 
 def _write_back(run: SampleRun, sampled: Sample, mask: EventMask) -> str:
     """Send the scores; returns the errors, empty if there were none."""
+    if run.access is None:
+        return ""
     scores = [
         score
         for result in sampled.results

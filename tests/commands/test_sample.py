@@ -324,3 +324,15 @@ def test_drift_without_an_answer_of_langfuse_is_incomplete(stage: Stage) -> None
     stage.state.mode = Mode.FAILING
     assert run(["drift", "--seconds", "1"], stage.environment) == 3
     assert "Scores could not be read" in stage.printed.readouterr().err
+
+
+def test_a_reply_of_low_confidence_is_flagged_among_those_that_were_read(stage: Stage) -> None:
+    metadata = {"tenant_id": "amani", "language": "und", "vertical": "spa", "customer_name": NAME}
+    turns = [("Habari", "Karibu.")]
+    unsure = add_conversation(stage.state, "unsure", turns, BEGAN, metadata={**metadata, "confidence": "0.2"})
+    add_conversation(stage.state, "sure", turns, BEGAN, metadata={**metadata, "confidence": "0.8"})
+    assert stage.sample("--share", "1") == 0
+    reasons = ["reply 1 has a confidence of 0.20"]
+    assert stage.last["flagged"] == [{"trace": unsure, "reasons": reasons}]
+    assert stage.sample("--share", "1", "--since", "1d", "--low-confidence", "0") == 0
+    assert stage.last["flagged"] == []

@@ -54,6 +54,7 @@ NOTHING_TO_DO = {
     "ratiba drift --samples examples/production/samples.jsonl --until 2026-11-22T06:00:00+00:00 --share 1 --minimum 50"
     " --fail": (1, "drifted"),
     "ratiba calibrate add conversations.jsonl --owner Adrian": (2, "cannot be read"),
+    "ratiba sample conversations.jsonl spans.jsonl --share 1": (2, "cannot be read"),
     "ratiba calibrate label": (2, "There is no calibration set"),
     "ratiba calibrate run": (2, "There is no calibration set"),
     "ratiba calibrate thresholds": (2, "There is no calibration set"),

@@ -1,0 +1,187 @@
+"""Conversations of files, JSON Lines and OpenTelemetry exports, and ``ratiba sample`` on them without any server."""
+
+import contextlib
+import json
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.errors import SuiteError, UsageError
+from ratiba_action.main import run
+from ratiba_action.model.conversation import ToolCall
+from ratiba_action.production.sample_files import find_in_files
+from ratiba_action.production.sample_reading import Found, SampleRules, Why
+
+PROJECT = Path(__file__).parents[2]
+EXAMPLES = PROJECT / "examples/production"
+RULES = SampleRules(datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC), share=0)
+FACTS = {"tenant_id": "amani", "vertical": "spa", "language": "sw"}
+NANOSECONDS = 1_776_675_600 * 10**9
+
+
+def line(**changes: Any) -> dict[str, Any]:
+    turns = [{"user": "Habari", "reply": "Karibu", "seconds": 1.0, "confidence": 0.9}]
+    started = "2026-04-20T09:12:00+03:00"
+    return {"id": "chat", "started": started, **FACTS, "customer_names": ["Wanjiku Kamau"], "turns": turns, **changes}
+
+
+def span(number: int, name: str, parent: str = "", trace: str = "a" * 32, **own: Any) -> dict[str, Any]:
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in own.items()]
+    start = NANOSECONDS + number * 10**9
+    ids = {"traceId": trace, "spanId": f"{number:016}", "parentSpanId": parent}
+    times = {"startTimeUnixNano": str(start), "endTimeUnixNano": str(start + 5 * 10**8)}
+    return {**ids, **times, "name": name, "attributes": attributes}
+
+
+def export(*spans: dict[str, Any], service: str = "assistant") -> dict[str, Any]:
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}
+    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": list(spans)}]}]}
+
+
+def found(folder: Path, *values: object, rules: SampleRules = RULES) -> Found:
+    path = folder / "production.jsonl"
+    path.write_text("".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values), "utf-8")
+    return find_in_files([path], rules)
+
+
+def reasons(chosen: Found) -> dict[str, Why]:
+    return {item.trace_id: item.why for item in chosen.chosen}
+
+
+def test_dislikes_errors_and_flags_are_chosen_whatever_the_share(tmp_path: Path) -> None:
+    turn = {"user": "Habari", "reply": "Karibu"}
+    chosen = found(
+        tmp_path,
+        line(id="plain"),
+        line(id="disliked", feedback="thumbs_down"),
+        line(id="failed", turns=[{**turn, "error": True}]),
+        line(id="slow", turns=[turn, {**turn, "seconds": 10.5}]),
+        line(id="unsure", turns=[{**turn, "confidence": 0.49}]),
+        line(id="at-the-limits", turns=[{**turn, "seconds": 10, "confidence": 0.5}]),
+        line(id="liked", feedback="thumbs_up"),
+    )
+    flagged = dict.fromkeys(("slow", "unsure"), Why.FLAG)
+    assert reasons(chosen) == {"disliked": Why.NEGATIVE_FEEDBACK, "failed": Why.ERROR, **flagged}
+    assert chosen.flagged == {
+        "slow": ("reply 2 took 10.5 s",),
+        "unsure": ("reply 1 has a confidence of 0.49",),
+    }
+    assert chosen.traces == 7
+    assert len(found(tmp_path, line(id="plain"), rules=SampleRules(RULES.since, RULES.until, share=1)).chosen) == 1
+
+
+def test_the_period_and_a_missing_identity_table_hold_as_for_langfuse(tmp_path: Path) -> None:
+    early = line(id="early", started="2025-12-31T23:59:59+00:00", feedback="thumbs_down")
+    nameless = line(id="nameless", customer_names=[], feedback="thumbs_down")
+    forbidden = line(id="forbidden", vertical="dental", feedback="thumbs_down")
+    chosen = found(tmp_path, early, nameless, forbidden)
+    assert set(reasons(chosen)) == {"nameless", "forbidden"}
+    assert set(chosen.blocked) == {"nameless", "forbidden"}
+    assert chosen.conversations == ()
+
+
+def test_an_export_becomes_turns_tools_and_models(tmp_path: Path) -> None:
+    message = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Naomba facial"}]}])
+    reply = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Sawa\u2028kabisa"}]}])
+    root = span(1, "invoke_agent", "f" * 16, **FACTS, customer_name="Wairimu", confidence="0.2")
+    root["attributes"] += span(
+        1, "", **{"gen_ai.input.messages": message, "gen_ai.output.messages": reply, "gen_ai.conversation.id": "talk"}
+    )["attributes"]
+    arguments = {"gen_ai.tool.name": "create_booking", "gen_ai.tool.call.arguments": '{"service": "facial"}'}
+    tool = span(2, "execute_tool x", "0" * 15 + "1", **{"gen_ai.operation.name": "execute_tool"}, **arguments)
+    chat = span(3, "chat", "0" * 15 + "1", **{"gen_ai.request.model": "claude-sonnet-5-5"})
+    second = span(9, "turn 2", trace="b" * 32, input="Asante", output="Karibu", **{"session.id": "talk"}, **FACTS)
+    second["status"] = {"code": "STATUS_CODE_ERROR"}
+    chosen = found(tmp_path, export(root), export(tool, chat), export(second))
+    assert reasons(chosen) == {"talk": Why.ERROR}
+    (conversation,) = chosen.conversations
+    assert conversation.models == ("claude-sonnet-5-5",)
+    assert (conversation.scenario.id, conversation.names) == ("talk", ("Wairimu",))
+    assert [turn.user for turn in conversation.scenario.turns] == ["Naomba facial", "Asante"]
+    first = conversation.replies[0]
+    assert (first.text, first.tool_calls) == ("Sawa\u2028kabisa", (ToolCall("create_booking", {"service": "facial"}),))
+    assert chosen.flagged == {"talk": ("reply 1 has a confidence of 0.20",)}
+
+
+def test_the_gates_own_spans_are_left_out(tmp_path: Path) -> None:
+    own = found(tmp_path, export(span(1, "turn 1", input="a", output="b", confidence="0"), service="ratiba-eval-gate"))
+    assert (own.traces, own.chosen) == (0, ())
+
+
+def test_a_number_as_the_name_of_a_conversation_is_not_printed(tmp_path: Path) -> None:
+    chosen = found(tmp_path, line(id="+254 712 345 432", feedback="thumbs_down"))
+    (item,) = chosen.chosen
+    assert item.trace_id.startswith("conversation-")
+    assert "712" not in item.trace_id[:13]
+    assert chosen.conversations[0].scenario.id == item.trace_id
+
+
+def test_every_wrong_line_is_named_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.jsonl"
+    turns = [{"user": "a", "event": {"type": "x"}, "confidence": 2, "seconds": -1}]
+    values = [line(), line(), line(id="b", turns=turns, extra=1), {"resourceSpans": [{"scopeSpans": 3}]}, 7]
+    path.write_text("".join(json.dumps(value) + "\n" for value in values) + "{\n\n" + '{"started": "2026-04-20"}\n')
+    with pytest.raises(SuiteError) as raised:
+        find_in_files([path], RULES)
+    lines = [problem.line for problem in raised.value.problems]
+    assert lines == sorted(lines)
+    assert set(lines) == {2, 3, 4, 5, 6, 8}
+    told = str(raised.value)
+    parts = ("is there twice", "turns.0.confidence", "turns.0.seconds", "extra", "no export of spans", "not JSON")
+    assert [part for part in (*parts, "started: ") if part not in told] == []
+
+
+def test_a_file_that_cannot_be_read_is_a_wrong_option(tmp_path: Path) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    for name in ("missing", "bytes", "."):
+        with pytest.raises(UsageError, match="cannot be read"):
+            find_in_files([tmp_path / name], RULES)
+
+
+_scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
+_values = st.recursive(
+    _scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["resourceSpans", "scopeSpans", "spans", "attributes", "key", "value", "turns", "id", "traceId"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(_values)
+def test_any_json_is_a_sample_or_a_list_of_problems(value: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(SuiteError):
+        found(Path(folder), value)
+
+
+def test_the_example_is_measured_without_a_server_or_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(EXAMPLES / name) for name in ("conversations.jsonl", "spans.jsonl")]
+    environment = {"HOME": str(tmp_path), "RATIBA_REPORT_DIR": str(tmp_path / "report")}
+    options = ["--repo", str(PROJECT), "--config", "examples/production/ratiba.yml", "--share", "0", "--json"]
+    assert run(["sample", *files, *options], environment) == 0
+    out = capsys.readouterr().out
+    printed = json.loads(out)
+    assert printed["chosen"] == {"negative feedback": 1, "slow or of low confidence": 3}
+    assert [(entry["trace"], entry["scores"][0]["metric"]) for entry in printed["below_a_threshold"]] == [
+        ("chat-4", "PiiLeakMetric"),
+        ("chat-3", "TerminologyMetric"),
+    ]
+    assert [entry["trace"] for entry in printed["flagged"]] == ["chat-2", "chat-3", "otel-chat-1"]
+    events = (tmp_path / "report/events.jsonl").read_text("utf-8")
+    assert "EVAL_FAIL" in events
+    assert not any(text in out + events for text in ("733 111", "Otieno", "Wairimu", "Wanjiku"))
+    assert run(["sample", files[0], *options, "--slow", "0"], environment) == 2
+    assert run(["sample", files[0], *options, "--low-confidence", "1.5"], environment) == 2
+    assert "a share from 0 to 1" in capsys.readouterr().err
