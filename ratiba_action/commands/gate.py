@@ -4,13 +4,14 @@ import argparse
 from collections.abc import MutableMapping
 
 from ratiba_action.commands.options import add_variant
-from ratiba_action.settings.settings import INPUTS
+from ratiba_action.settings.settings import INPUTS, read_settings
 
 DESCRIPTION = """Decide the mode, run the golden scenarios, and report whether the change may merge.
 Without an event, the working tree is compared with its merge base with the default branch."""
 EXAMPLE = """example:
   ratiba gate
   ratiba gate --scenario spa_booking_swahili_happy --concurrency 1
+  ratiba gate --watch
   ratiba gate --event event.json --event-name pull_request --dry-run"""
 
 
@@ -46,12 +47,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-deepeval-cache", action="store_true", help="do not use cached judge scores")
     parser.add_argument("--deepeval-cache-clear", action="store_true", help="delete cached judge scores first")
     parser.add_argument("--baseline-out", metavar="FILE", help="also write results.json to this file, for --baseline")
+    parser.add_argument(
+        "--watch", action="store_true", help="after each save, run the affected scenarios again; Ctrl-C ends"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show mode, plan and cost estimate; run nothing")
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
-    """Run the gate; see ``gate_run.run``."""
+    """Run the gate; see ``gate_run.run`` and ``watch.run``."""
+    if arguments.watch:
+        from ratiba_action.commands.watch import run as watch  # noqa: PLC0415 - as below
+
+        options = {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS}
+        return watch(arguments, environment, read_settings(environment, options))
     from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - 0.8 s, which --help does not need
 
     return run_gate(arguments, environment)

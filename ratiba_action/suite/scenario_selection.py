@@ -88,18 +88,21 @@ def select(
     if decision.mode is not Mode.ADVISORY:
         chosen = suite.scenarios if decision.mode is Mode.BLOCKING else ()
         return Selection(decision, chosen, () if chosen else tuple(scenario.id for scenario in suite.scenarios))
-    covering = {scenario.id for scenario in suite.scenarios if "smoke" in scenario.tags or _touched(scenario, changed)}
+    covering = {
+        scenario.id for scenario in suite.scenarios if "smoke" in scenario.tags or touches_any(scenario, changed.paths)
+    }
     free = tuple(scenario.id for scenario in suite.scenarios if scenario.id not in covering and is_free(scenario))
     chosen = tuple(scenario for scenario in suite.scenarios if scenario.id in covering or scenario.id in free)
     left_out = tuple(scenario.id for scenario in suite.scenarios if scenario not in chosen)
     return Selection(decision, chosen, left_out, free, covered=bool(covering) or not changed.paths)
 
 
-def _touched(scenario: Scenario, changed: ChangedFiles) -> bool:
+def touches_any(scenario: Scenario, paths: Iterable[str]) -> bool:
+    """Whether the scenario's ``touches`` match one of the paths from the repository's root."""
     if not scenario.touches:
         return False
     try:
         patterns = PatternList(scenario.touches)
     except ValueError:
         return True  # an invalid pattern must not exclude the scenario
-    return any(patterns.match(path) is not None for path in changed.paths)
+    return any(patterns.match(path) is not None for path in paths)

@@ -39,6 +39,8 @@ FIRST = (
 )
 WITH_A_KILLED_RUN = "ratiba gate --resume"
 """Runs in ``test_live_resume.py``, which leaves one behind."""
+WITHOUT_AN_END = "ratiba gate --watch"
+"""Runs in ``test_watch.py``, which ends it."""
 NOTHING_TO_DO = {
     "ratiba gate --failed": (2, "Every scenario of the last run"),
     "ratiba explain": (2, "Every scenario of the last run"),
@@ -72,7 +74,7 @@ def lines_of(pages: list[Path]) -> list[str]:
     """Every ``ratiba`` line of a shell block, once, in the order in which they can be run."""
     blocks = [block for page in pages for block in re.findall(r"```sh\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
     lines = {line.partition("  #")[0].strip() for block in blocks for line in block.splitlines()}
-    known = sorted(line for line in lines if line.startswith("ratiba "))
+    known = sorted(line for line in lines - {WITHOUT_AN_END} if line.startswith("ratiba "))
     return sorted(known, key=lambda line: next((rank for rank, one in enumerate(FIRST) if line.startswith(one)), 9))
 
 

@@ -1,0 +1,296 @@
+"""``ratiba gate --watch``: after each save, runs the scenarios again that depend on it, and prints what changed.
+
+Each run is a fork of this process, which has everything loaded, so that it is in all else the run that a person starts.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path, PurePosixPath
+from typing import NoReturn
+
+from ratiba_action.errors import RatibaError, SuiteError, UsageError
+from ratiba_action.model.answer_origin import Llm
+from ratiba_action.model.change import Mode
+from ratiba_action.model.measurement import NotRun
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.reporting.results_json import load_report
+from ratiba_action.reporting.summary import ScenarioRow, summarise
+from ratiba_action.reporting.wording import plural
+from ratiba_action.settings.settings import Settings
+from ratiba_action.suite.load import load_suite, read_scenario_files
+from ratiba_action.suite.scenario_selection import touches_any
+from ratiba_action.util.git import Git
+from ratiba_action.util.interruption import CancelledBySignal, Interruption, current
+from ratiba_action.util.text import clip, printable_lines
+
+_POLL_SECONDS = 0.2
+_MOST_NAMES = 3
+_LINE = 300
+_NOT_WATCHED = {
+    "dry_run": "--dry-run",
+    "json": "--json",
+    "variants": "--variants",
+    "resume": "--resume",
+    "event": "--event",
+    "failed": "--failed",
+    "baseline_out": "--baseline-out",
+}
+"""Options that a run again and again makes no sense of."""
+
+Files = Mapping[str, tuple[int, int]]
+"""Time of change in nanoseconds and size in bytes by path from the repository's root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a scenario ended.
+
+    Args:
+        ended: in a word or two.
+        why: what failed first; empty where nothing did.
+    """
+
+    ended: str
+    why: str
+
+
+def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings) -> int:
+    """Watch until a signal ends it.
+
+    Args:
+        arguments: of ``ratiba gate``; each run gets them, with the scenarios that an edit concerns.
+        environment: of the process.
+        settings: of the runs.
+
+    Raises:
+        UsageError: an option does not go with ``--watch``, or this is a job in CI.
+        InfrastructureError: the folder is in no git repository.
+    """
+    if given := [option for name, option in _NOT_WATCHED.items() if getattr(arguments, name)]:
+        raise UsageError(f"--watch does not take {', '.join(given)}.", "Run the gate without --watch.")
+    if any(environment.get(name) for name in ("GITHUB_ACTIONS", "GITLAB_CI", "CI")):
+        raise UsageError("--watch is for a person at a terminal, not for a job in CI.", "Remove --watch.")
+    git = Git(Path(arguments.repo or "."), environment)
+    try:
+        with current().raising():
+            _Watch(arguments, environment, settings, git).go_on()
+    except CancelledBySignal:
+        sys.stdout.write("\n")
+        return 0
+
+
+class _Watch:
+    """What is known between two runs."""
+
+    def __init__(
+        self, arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings, git: Git
+    ) -> None:
+        self._arguments, self._environment, self._settings, self._git = arguments, environment, settings, git
+        self._report = Path(settings.report_dir).resolve()
+        self._asked = tuple(arguments.scenario)
+        self._known: dict[str, Outcome] = {}
+        self._left = settings.budget_usd
+        import ratiba_action.commands.gate_run  # noqa: F401, PLC0415 - every fork has it then
+
+    def go_on(self) -> NoReturn:
+        """Run everything that is asked for, then what each save concerns; never returns."""
+        files = self._files()
+        _print(f"Watching {plural(len(files), 'file')}; Ctrl-C ends.")
+        self._run(self._asked)
+        while True:
+            time.sleep(_POLL_SECONDS)
+            if not (edited := _edited(files, now := self._files())):
+                continue
+            while (later := self._files()) != now:  # an editor or a tool that is still writing
+                edited, now = [*edited, *_edited(now, later)], later
+                time.sleep(_POLL_SECONDS)
+            files = now
+            self._concern(sorted({*edited}))
+
+    def _files(self) -> Files:
+        """What git tracks or would, without the reports of the runs."""
+        root, found = self._git.root, dict[str, tuple[int, int]]()
+        for name in (*self._git.index(), *self._git.untracked()):
+            path = root / name
+            try:
+                facts = path.lstat()
+            except OSError:
+                continue
+            if self._report not in path.parents:
+                found[name] = (facts.st_mtime_ns, facts.st_size)
+        return found
+
+    def _concern(self, edited: Sequence[str]) -> None:
+        """Run the scenarios that depend on edited files."""
+        shown = ", ".join(edited[:_MOST_NAMES]) + (
+            f" and {len(edited) - _MOST_NAMES} more" * (len(edited) > _MOST_NAMES)
+        )
+        _print(f"\n{shown}:")
+        chosen = self._chosen(edited)
+        if chosen is not None and not chosen:
+            _print("  no scenario depends on it.")
+        else:
+            self._run(self._asked if chosen is None else chosen)
+
+    def _chosen(self, edited: Sequence[str]) -> Sequence[str] | None:
+        """Ids of the scenarios to run; None for all, also where the scenarios cannot be read: the run says why."""
+        if self._settings.config in edited:
+            return None
+        folder = self._settings.scenarios
+        try:
+            files = read_scenario_files(self._git.root, folder)
+            scenarios = load_suite(files, lambda *_: (), lambda *_: None).scenarios
+        except SuiteError:
+            return None
+        concerned = [each for each in scenarios if any(depends_on(each, path, folder) for path in edited)]
+        names = dict.fromkeys(each.data_set or each.id for each in concerned)
+        tags = set(self._arguments.tag)
+        asked = {
+            each.data_set or each.id
+            for each in scenarios
+            if not (self._asked or tags) or {each.id, each.data_set} & {*self._asked} or each.tags & tags
+        }
+        return [name for name in names if name in asked]
+
+    def _run(self, scenarios: Sequence[str]) -> None:
+        began, before, may_spend = time.monotonic(), self._written(), self._left
+        with tempfile.TemporaryFile() as output:
+            code = self._fork(scenarios, output.fileno())
+            output.seek(0)
+            printed = output.read().decode("utf-8", "replace")
+        seconds = time.monotonic() - began
+        if self._written() == before:
+            # What a run spent that left no results is not known; one that was misconfigured spent nothing.
+            self._left = may_spend if code == _MISCONFIGURED else Decimal(0)
+            sys.stdout.write(printable_lines(printed))
+            sys.stdout.flush()
+            return
+        report = load_report((self._report / "results.json").read_bytes())
+        self._left = may_spend - report.spending.spent
+        if not report.results:
+            for line in report.verdict.warnings or (f"{report.verdict.reason} {report.verdict.action}".rstrip(),):
+                _print(f"  {line}")
+            return
+        outcomes = {row.name: Outcome(row.ended, clip(_why(row), _LINE)) for row in summarise(report).scenarios}
+        for line in changes(self._known, outcomes):
+            _print(f"  {line}")
+        self._known |= outcomes
+        passed = sum(each.ended == "passed" for each in self._known.values())
+        spent = f", USD {report.spending.spent:.4f}" if report.spending.spent else ""
+        _print(f"  {plural(len(outcomes), 'scenario')} in {seconds:.1f} s{spent}; {passed} of {len(self._known)} pass.")
+
+    def _written(self) -> int:
+        """When the last run's results were written, in nanoseconds; 0 where there are none."""
+        try:
+            return (self._report / "results.json").stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def _fork(self, scenarios: Sequence[str], output: int) -> int:
+        """The exit code of a run in a process of its own, which prints to a file."""
+        child = os.fork()
+        if not child:
+            code = _FAILED
+            try:
+                Interruption().install()
+                os.dup2(output, 1)
+                os.dup2(output, 2)
+                code = self._gate(scenarios)
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        try:
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        except CancelledBySignal:
+            os.kill(child, signal.SIGTERM)
+            os.waitpid(child, 0)
+            raise
+
+    def _gate(self, scenarios: Sequence[str]) -> int:
+        from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - it is loaded by now
+
+        # Without a change the gate would run nothing, and whoever watches has not changed anything yet.
+        given = {**vars(self._arguments), "scenario": [*scenarios], "mode": Mode.BLOCKING.value}
+        given["budget_usd"] = f"{max(self._left, _LEAST):f}"
+        if scenarios:
+            given["tag"] = []
+        if self._left < _LEAST:
+            given["llm"] = Llm.REPLAY.value
+        try:
+            return run_gate(argparse.Namespace(**given), self._environment)
+        except RatibaError as error:
+            sys.stderr.write(f"ratiba: {error}\n")
+            return error.exit_code
+
+
+_MISCONFIGURED = 2
+_FAILED = 3
+_LEAST = Decimal("0.01")
+"""US dollars; with less left of the budget that all runs share, models are called no more."""
+
+
+def depends_on(scenario: Scenario, path: str, folder: str) -> bool:
+    """Whether a scenario depends on a file.
+
+    It does on its own file, its recording and whatever its ``touches`` names. Without ``touches`` it depends on every
+    file that is not in the folder of scenarios. Case files are not told apart.
+
+    Args:
+        scenario: one of the suite.
+        path: from the repository's root.
+        folder: of the scenarios.
+    """
+    place = PurePosixPath(path)
+    if touches_any(scenario, [path]):
+        return True
+    if not place.is_relative_to(folder):
+        return not scenario.touches
+    if place.is_relative_to(f"{folder}/recordings"):
+        return place.stem in {scenario.id, scenario.data_set}
+    return path == scenario.path or (bool(scenario.data_set) and place.suffix in {".csv", ".json", ".jsonl"})
+
+
+def changes(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> Iterator[str]:
+    """A line for each scenario that ended otherwise than before, and for each that did not pass and ran first now.
+
+    Args:
+        before: what is known of each scenario, by its name.
+        after: what the last run showed.
+    """
+    for name, now in after.items():
+        known = before.get(name)
+        if known == now or (known is None and now.ended == "passed"):
+            continue
+        turned = now.ended if known is None or known.ended == now.ended else f"{known.ended} → {now.ended}"
+        yield f"{name}: {turned}" + (f": {now.why}" if now.why else "")
+
+
+def _why(row: ScenarioRow) -> str:
+    result = row.deciding.result
+    if isinstance(result, NotRun):
+        return result.reason
+    failed = [check.described for check in result.checks if not check.passed]
+    failed += [
+        f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}"
+        for score in result.deciding_scores
+        if not score.passed
+    ]
+    return failed[0] if failed else row.deciding.why
+
+
+def _edited(before: Files, after: Files) -> list[str]:
+    """Paths that are new, gone or changed."""
+    return [name for name in {*before, *after} if before.get(name) != after.get(name)]
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{printable_lines(line)}\n")
+    sys.stdout.flush()

@@ -1,0 +1,133 @@
+"""The gate beside an editor: after each save the scenarios that depend on it, and what changed in them."""
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from queue import Empty, Queue
+from threading import Thread
+
+import pytest
+
+from tests.support.live_repository import LiveRepository
+from tests.support.small_repository import SmallRepository
+
+_SECONDS = 90
+
+
+@dataclass
+class Watching:
+    """A ``ratiba gate --watch`` that runs, and what it prints."""
+
+    process: "subprocess.Popen[str]"
+    lines: "Queue[str]"
+
+    def until(self, pattern: str) -> str:
+        """What is printed up to a line that has the pattern."""
+        printed = ""
+        while True:
+            try:
+                printed += self.lines.get(timeout=_SECONDS)
+            except Empty:
+                raise AssertionError(f"no line has {pattern!r} in:\n{printed}") from None
+            if re.search(pattern, printed.splitlines()[-1]):
+                return printed
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(_SECONDS)
+
+
+@contextmanager
+def watching(small: SmallRepository, *options: str) -> Iterator[Watching]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ratiba_action", "gate", "--watch", "--report-dir", str(small.report), *options],
+        cwd=small.folder,
+        env=small.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    lines, stream = Queue[str](), process.stdout
+    Thread(target=lambda: [lines.put(line) for line in stream], daemon=True).start()
+    try:
+        yield Watching(process, lines)
+    finally:
+        process.kill()
+        process.wait()
+        stream.close()
+
+
+@pytest.fixture
+def two(small: SmallRepository) -> SmallRepository:
+    small.scenario("one", "say hello")
+    small.scenario("two", "say hello")
+    for name in ("one", "two"):
+        small.write(f"prompts/{name}.md", "Be brief.\n")
+        path = small.folder / f"scenarios/{name}.yaml"
+        path.write_text(path.read_text() + f"touches: [prompts/{name}.md]\n")
+    small.commit()
+    return small
+
+
+def test_a_save_runs_what_depends_on_it_and_prints_what_changed(two: SmallRepository) -> None:
+    with watching(two) as watch:
+        assert "one:" not in watch.until(r"2 scenarios in .* 2 of 2 pass\.")
+        scenario = (two.folder / "scenarios/one.yaml").read_text()
+        two.write("scenarios/one.yaml", scenario.replace("SAID", "SILENT"))
+        printed = watch.until(r"1 scenario in .* 1 of 2 pass\.")
+        assert "scenarios/one.yaml:" in printed
+        assert "  one: passed → failed: turn 1: state after the turn: expected SILENT, got SAID" in printed
+        assert "two:" not in printed
+        two.write("prompts/two.md", "Be very brief.\n")
+        assert watch.until(r"1 scenario in .* 1 of 2 pass\.").splitlines()[-2:-1] == ["prompts/two.md:"]
+        two.write("scenarios/one.yaml", scenario)
+        assert "  one: failed → passed\n" in watch.until(r"1 scenario in .* 2 of 2 pass\.")
+        two.write("notes.txt", "nothing")
+        watch.until("no scenario depends on it")
+        assert watch.end() == 0
+
+
+def test_a_mistake_is_told_and_the_next_save_goes_on(two: SmallRepository) -> None:
+    with watching(two, "--scenario", "one") as watch:
+        watch.until(r"1 scenario in .* 1 of 1 pass\.")
+        scenario = (two.folder / "scenarios/one.yaml").read_text()
+        two.write("scenarios/one.yaml", scenario + "colour: red\n")
+        watch.until(r"scenarios/one.yaml:\d+: colour")
+        two.write("scenarios/one.yaml", scenario)
+        watch.until(r"1 scenario in .* 1 of 1 pass\.")
+        two.write("prompts/two.md", "Be very brief.\n")
+        watch.until("no scenario depends on it")
+
+
+async def test_all_runs_share_one_budget_and_replay_when_it_is_spent(live: LiveRepository) -> None:
+    live.scenario("greets", "Hello")
+    live.small.write("prompts/greets.md", "Be friendly.\n")
+    live.small.commit()
+    small = live.small
+    with watching(small, "--budget-usd", "1") as watch:
+        printed = await asyncio.to_thread(watch.until, r"1 of 1 pass\.")
+        first = Decimal(str(live.models.bill.total.numerator)) / live.models.bill.total.denominator
+        assert f"USD {first:.4f}" in printed
+        small.write("prompts/greets.md", "Be very friendly.\n")
+        await asyncio.to_thread(watch.until, r"1 of 1 pass\.")
+        left = json.loads((small.report / "results.json").read_text())["report"]["spending"]["cap"]
+        assert Decimal(left) == 1 - first
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--json", "--variants", "--resume", "--failed"])
+def test_what_does_not_go_with_it_is_refused(small: SmallRepository, option: str) -> None:
+    ended = small.gate("--watch", option)
+    assert (ended.code, f"--watch does not take {option}" in ended.printed) == (2, True)
+
+
+def test_a_job_in_ci_does_not_watch(small: SmallRepository) -> None:
+    ended = small.gate("--watch", CI="true")
+    assert (ended.code, "not for a job in CI" in ended.printed) == (2, True)
