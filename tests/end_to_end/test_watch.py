@@ -56,7 +56,12 @@ def watching(small: SmallRepository, *options: str) -> Iterator[Watching]:
     )
     assert process.stdout is not None
     lines, stream = Queue[str](), process.stdout
-    Thread(target=lambda: [lines.put(line) for line in stream], daemon=True).start()
+
+    def read() -> None:
+        for line in stream:
+            lines.put(line)
+
+    Thread(target=read, daemon=True).start()
     try:
         yield Watching(process, lines)
     finally:
