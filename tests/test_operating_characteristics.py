@@ -72,3 +72,17 @@ def test_what_it_writes_into_the_page_leaves_the_rest_as_it_is(benchmark: Module
     assert other.partition(end)[2] == page.partition(end)[2]
     with pytest.raises(ValueError, match="has no table 'other'"):
         benchmark.with_table(page, "other", [])
+
+
+def test_the_table_of_the_slow_decline_is_within_its_limits_and_its_histories_go_through_the_gates_code() -> None:
+    decline = import_module("benchmarks.slow_decline")
+    header, _, *rows = published("slow decline")
+    assert header == list(decline.TITLES)
+    assert [row[0] for row in rows] == list(decline.ROWS)
+    for row in rows:
+        still, found = ([float(number) for number in re.findall(r"\d+\.\d", row[column])] for column in (1, 3))
+        assert still[0] <= 100 * decline.FALSE_ALARMS + 3 * max(still[1], 0.4), row
+        assert found[0] >= 100 * decline.FOUND, row
+    falling = decline.simulate(decline.World(scenarios=12, step=0.05), 1)
+    assert (falling.rates.blocked, falling.rates.further > 0) == (1.0, True)
+    assert decline.simulate(decline.World(scenarios=12, step=-0.02), 1).rates.blocked == 0.0

@@ -144,6 +144,7 @@ _COMPARISON: Mapping[str, Rule] = {
     **dict.fromkeys(("screen_level", "single_run_screen_level", "confirm_level"), GREATER),
     **dict.fromkeys(("least_margin", "scenario_drop", "detectable_power", "fewest_scenarios", "stale_days"), SMALLER),
     **dict.fromkeys(("confirming_trials", "suspect_trials", "pooled_runs"), BASE),
+    "decline": _block({"anchor": BASE, "weeks": BASE, "level": GREATER, "block": GREATER}),
 }
 _SMALLER_LIMIT = _whole_value(lambda head, base: min({head, base} - {None}, default=None))
 RULES: Mapping[str, Rule] = {

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from ratiba_action.config.metrics_block import STANDARD_THRESHOLDS, unknown_aggregates
 from ratiba_action.config.model_limits import Name
-from ratiba_action.model.comparison import Rules
+from ratiba_action.model.comparison import DeclineRules, Rules
 from ratiba_action.model.scenario import MOST_TRIALS, Strategy, Suite
 from ratiba_action.util.validation import StrictModel
 
@@ -15,6 +15,27 @@ _DEFAULT = Rules()
 
 _Level = Annotated[float, Field(gt=0, le=0.5, allow_inf_nan=False)]
 _Drop = Annotated[float, Field(ge=0.01, le=1, allow_inf_nan=False)]
+
+
+class DeclineBlock(StrictModel):
+    """How the base branch's own runs are compared with an earlier version, to find a slow decline."""
+
+    anchor: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$")] = Field(
+        default=_DEFAULT.decline.anchor,
+        description="`best`, of the last weeks; `none`; or a tag or commit that the gate has measured",
+    )
+    weeks: Annotated[int, Field(ge=1, le=13)] = Field(
+        default=_DEFAULT.decline.weeks, description="weeks from which the best run is chosen, one commit of each week"
+    )
+    level: Annotated[float, Field(gt=0, le=0.1, allow_inf_nan=False)] = Field(
+        default=_DEFAULT.decline.level, description="p-value of the first look, and of the confirmation"
+    )
+    block: bool = Field(default=_DEFAULT.decline.block, description="a confirmed decline fails the base branch's run")
+
+    @property
+    def rules(self) -> DeclineRules:
+        """The rules as a model object."""
+        return DeclineRules(**self.model_dump())
 
 
 class ComparisonBlock(StrictModel):
@@ -55,11 +76,12 @@ class ComparisonBlock(StrictModel):
     stale_days: Annotated[int, Field(ge=1, le=365)] = Field(
         default=_DEFAULT.stale_days, description="age of a baseline from which there is a warning"
     )
+    decline: DeclineBlock = Field(default_factory=DeclineBlock, description="search for a slow decline")
 
     @property
     def rules(self) -> Rules:
         """The rules as a model object."""
-        return Rules(**self.model_dump())
+        return Rules(**{**self.model_dump(), "decline": self.decline.rules})
 
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]

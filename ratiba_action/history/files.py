@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.history.results import read_baseline
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
+from ratiba_action.model.history import KeptRun
 from ratiba_action.model.note import Note
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import read_results, results_in_folder
@@ -65,7 +67,10 @@ class FoundBaseline:
         return BaselineFacts(self.source, newest.commit, newest.started_at, len(self.runs), stale)
 
 
-def newest_first(runs: list[MeasuredRun], pooled: int) -> tuple[MeasuredRun, ...]:
+Run = TypeVar("Run", MeasuredRun, KeptRun)
+
+
+def newest_first(runs: Sequence[Run], pooled: int) -> tuple[Run, ...]:
     """The runs to pool, at most so many, the newest first."""
     return tuple(sorted(runs, key=lambda run: run.started_at, reverse=True)[:pooled])
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -24,6 +24,7 @@ from ratiba_action.model.measurement import ScenarioResult, Score, Scored
 from ratiba_action.model.note import Note, in_order
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.summary import summarise
+from ratiba_action.verdict.decline import note_for_changes
 from ratiba_action.verdict.tally import status_of
 
 WINDOWS = (7, 30, 90)
@@ -79,7 +80,7 @@ def record_of(report: Report) -> RunRecord:
         report: with its secrets and identifiers masked already.
     """
     subject, required, checking = report.subject, summarise(report).thresholds, report.cross_checking
-    agreement = checking.agreement if checking is not None else Agreement(0)
+    agreement, decline = checking.agreement if checking is not None else Agreement(0), report.verdict.decline
     return RunRecord(
         repository=subject.repository,
         gate=report.name,
@@ -98,7 +99,7 @@ def record_of(report: Report) -> RunRecord:
         spent_usd=report.spending.spent,
         seconds=report.seconds,
         trials=len(report.results),
-        results=tuple(map(_result, report.results)),
+        results=tuple(_result(result, report.scenario_digests) for result in report.results),
         scores=tuple(
             replace(_score(result, score, report.judge_model), required=required.get(score.metric, ""))
             for result in report.results
@@ -108,6 +109,8 @@ def record_of(report: Report) -> RunRecord:
         pairs=agreement.pairs,
         same_side=agreement.same_side,
         kappa=agreement.quadratic,
+        anchor="" if decline is None else decline.commit,
+        decline=decline.difference if decline is not None and decline.confirmed else None,
     )
 
 
@@ -115,8 +118,9 @@ def _scores(result: ScenarioResult) -> tuple[Score, ...]:
     return result.scores if isinstance(result, Scored) else ()
 
 
-def _result(result: ScenarioResult) -> ResultRecord:
-    return ResultRecord(result.trial.scenario.id, result.trial.number, status_of(result))
+def _result(result: ScenarioResult, digests: Mapping[str, str]) -> ResultRecord:
+    name = result.trial.scenario.id
+    return ResultRecord(name, result.trial.number, status_of(result), digests.get(name, ""))
 
 
 def _score(result: ScenarioResult, score: Score, judge_model: str) -> ScoreRecord:
@@ -258,6 +262,14 @@ def windows_of(trend: Trend | None, latest: datetime) -> tuple[TrendWindow, ...]
     return tuple(windows)
 
 
+def _decline_of_base(report: Report, url: str, series: Series) -> Note | None:
+    """What a change is told of the branch that it would be merged into."""
+    if not report.subject.base_branch:
+        return None
+    latest = asyncio.run(MetricsHistory(url, _READ_SECONDS).decline(series))
+    return None if latest is None else note_for_changes(series.branch, latest)
+
+
 def with_trends(report: Report, url: str) -> Report:
     """The report with the trends of its base branch up to it.
 
@@ -271,8 +283,8 @@ def with_trends(report: Report, url: str) -> Report:
     series = Series(report.subject.repository, report.name, branch, before=report.started_at.astimezone(UTC))
     try:
         trends, before = read_trends(url, series, _READ_SECONDS), read_agreements(url, series, _READ_SECONDS)
-        drift = judge_drift((*before, _agreement_of(report)))
-        return replace(report, trends=trends, notes=in_order((*report.notes, *([drift] if drift else []))))
+        found = (judge_drift((*before, _agreement_of(report))), _decline_of_base(report, url, series))
+        return replace(report, trends=trends, notes=in_order((*report.notes, *filter(None, found))))
     except LedgerError as error:
         problem = f"The trends of the branch {branch!r} could not be read: {error.problem}"
         raise LedgerError(problem, error.remedy) from None

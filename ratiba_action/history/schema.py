@@ -119,12 +119,20 @@ END;
 """
 """Whoever may read or write runs may do so with these, too: a role's own grants name the tables that there were."""
 
+_DECLINE = """
+ALTER TABLE ratiba_history.run
+    ADD COLUMN anchor text NOT NULL DEFAULT '',
+    ADD COLUMN decline double precision;
+ALTER TABLE ratiba_history.result ADD COLUMN digest text NOT NULL DEFAULT '';
+"""
+
 _REVISIONS: Mapping[str, str] = {
     "tables": _TABLES,
     "append_only": _APPEND_ONLY,
     "required": _REQUIRED,
     "judges": _JUDGES,
     "execution": _EXECUTION,
+    "decline": _DECLINE,
 }
 """Every revision, the newest last, and what makes it of the one before. One that has been released never changes."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.schema import ensure_tables, reaches, revision_of
-from ratiba_action.model.history import AgreementPoint, RunRecord, TrendPoint
+from ratiba_action.model.history import AgreementPoint, KeptDecline, KeptRun, KeptScore, RunRecord, TrendPoint
 from ratiba_action.money.connection import LedgerConnection
 
 SECONDS = 20.0
@@ -23,20 +23,21 @@ _WRITE = """
 WITH run AS (
     INSERT INTO ratiba_history.run (
         repository, gate, commit, run_id, run_attempt, started_at, event, branch, pull_request, suite_version, mode,
-        conclusion, answers, judge_model, spent_usd, seconds, trials, second_model, pairs, same_side, kappa
+        conclusion, answers, judge_model, spent_usd, seconds, trials, second_model, pairs, same_side, kappa,
+        anchor, decline
     )
     SELECT * FROM json_to_record(%(run)s::json) AS given (
         repository text, gate text, commit text, run_id bigint, run_attempt integer, started_at timestamptz,
         event text, branch text, pull_request bigint, suite_version text, mode text, conclusion text, answers text,
         judge_model text, spent_usd numeric, seconds double precision, trials integer, second_model text, pairs integer,
-        same_side double precision, kappa double precision
+        same_side double precision, kappa double precision, anchor text, decline double precision
     )
     ON CONFLICT DO NOTHING
     RETURNING id
 ), result AS (
-    INSERT INTO ratiba_history.result (run, scenario, trial, status)
+    INSERT INTO ratiba_history.result (run, scenario, trial, status, digest)
     SELECT run.id, given.* FROM run, json_to_recordset(%(results)s::json) AS given (
-        scenario text, trial integer, status text
+        scenario text, trial integer, status text, digest text
     )
 ), metric AS (
     INSERT INTO ratiba_history.metric (
@@ -90,6 +91,38 @@ SELECT * FROM (
     ORDER BY started_at DESC, id DESC
     LIMIT %(last)s
 ) AS latest ORDER BY started_at
+"""
+
+_CANDIDATES = """
+SELECT id, commit, started_at, judge_model, answers
+FROM ratiba_history.run
+WHERE repository = %(repository)s AND gate = %(gate)s AND branch = %(branch)s
+    AND mode = 'blocking' AND conclusion NOT IN ('incomplete', 'skipped') AND commit <> ''
+    AND started_at < coalesce(%(before)s::timestamptz, 'infinity')
+    AND started_at >= coalesce(%(since)s::timestamptz, '-infinity')
+    AND (%(commit)s = '' OR commit = %(commit)s)
+ORDER BY started_at DESC, id DESC
+LIMIT %(last)s
+"""
+"""Whole runs of a branch, the latest first."""
+
+_SCORES = """
+SELECT result.run, result.scenario, result.trial, result.status, result.digest, coalesce(metric.metric, ''),
+    coalesce(metric.version, ''), coalesce(metric.judge_model, '') <> '', coalesce(metric.score, 0)
+FROM ratiba_history.result
+LEFT JOIN ratiba_history.metric
+    ON (metric.run, metric.scenario, metric.trial) = (result.run, result.scenario, result.trial)
+WHERE result.run = ANY(%(runs)s::bigint[])
+ORDER BY result.run, result.scenario, result.trial, metric.metric
+"""
+
+_DECLINE = """
+SELECT started_at, commit, anchor, decline
+FROM ratiba_history.run
+WHERE repository = %(repository)s AND gate = %(gate)s AND branch = %(branch)s AND anchor <> ''
+    AND started_at < coalesce(%(before)s::timestamptz, 'infinity')
+ORDER BY started_at DESC, id DESC
+LIMIT 1
 """
 
 
@@ -178,7 +211,7 @@ class MetricsHistory:
         """
         values = {"repository": repository, "judge": judge, "before": before}
         found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
-        for metric, version, scores in await self._of_judges(_REPEATS, values):
+        for metric, version, scores in await self._rows("judges", _REPEATS, values):
             found.setdefault((metric, version), []).append(tuple(scores))
         return found
 
@@ -188,14 +221,44 @@ class MetricsHistory:
         Raises:
             LedgerError: they cannot be read.
         """
-        rows = await self._of_judges(_AGREEMENTS, asdict(series))
+        rows = await self._rows("judges", _AGREEMENTS, asdict(series))
         return tuple(AgreementPoint(row[0].astimezone(UTC), *row[1:]) for row in rows)
 
-    async def _of_judges(self, statement: str, values: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
+    async def candidates(self, series: Series, commit: str = "") -> tuple[KeptRun, ...]:
+        """Whole runs of a branch that an anchor may be chosen from, the latest first.
+
+        Args:
+            series: of the branch.
+            commit: the only one that is meant; empty for all.
+
+        Raises:
+            LedgerError: they cannot be read.
+        """
+        rows = await self._rows("decline", _CANDIDATES, {**asdict(series), "commit": commit})
+        return tuple(KeptRun(row[0], row[1], row[2].astimezone(UTC), *row[3:]) for row in rows)
+
+    async def scores(self, runs: Sequence[int]) -> tuple[KeptScore, ...]:
+        """Every score of some runs, and a row for each trial without one.
+
+        Raises:
+            LedgerError: they cannot be read.
+        """
+        return tuple(KeptScore(*row) for row in await self._rows("decline", _SCORES, {"runs": list(runs)}))
+
+    async def decline(self, series: Series) -> KeptDecline | None:
+        """What the latest run of a branch that was compared with an anchor came to; None where none was.
+
+        Raises:
+            LedgerError: it cannot be read.
+        """
+        rows = await self._rows("decline", _DECLINE, asdict(series))
+        return KeptDecline(rows[0][0].astimezone(UTC), *rows[0][1:]) if rows else None
+
+    async def _rows(self, revision: str, statement: str, values: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
         """The rows of a statement; none where the tables do not have its columns yet."""
         async with self._connected() as connection:
             made = await revision_of(connection, "SELECT")
-            return await connection.fetch_surely(statement, values) if reaches(made, "judges") else []
+            return await connection.fetch_surely(statement, values) if reaches(made, revision) else []
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[LedgerConnection]:

@@ -175,6 +175,79 @@ class ConversationCost:
     scenarios: tuple[ScenarioCost, ...]
 
 
+BEST = "best"
+"""The anchor that the history chooses."""
+NO_ANCHOR = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class DeclineRules:
+    """How a slow decline of the base branch is looked for; defaults are those of ``docs/statistics.md``.
+
+    Args:
+        anchor: ``best`` of the last weeks, ``none``, or the name of a tag or commit that is compared with.
+        weeks: of which the best run is chosen, from one commit a week.
+        level: p-value of the first look and, again, of all looks at further trials together.
+        block: whether a confirmed decline fails the base branch's run; else it is a warning.
+    """
+
+    anchor: str = BEST
+    weeks: int = 8
+    level: float = 0.01
+    block: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """An earlier version of the base branch that its own new runs are compared with.
+
+    Args:
+        name: what it is, in words for people.
+        commit: that was measured.
+        runs: of that commit.
+        candidates: commits that it was chosen from; the p-value of the first look is multiplied by them.
+    """
+
+    name: str
+    commit: str
+    runs: tuple[MeasuredRun, ...]
+    candidates: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """How far the base branch has fallen below its anchor.
+
+    Args:
+        anchor: what it was compared with, in words for people.
+        commit: of the anchor.
+        measured_at: when the anchor's newest run began.
+        candidates: commits that the anchor was chosen from.
+        scenarios: how many could be compared.
+        difference: of the means, now minus then; of trials that ran side by side where there are some, which no
+            choice of the anchor has favoured. None where nothing can be compared.
+        low: lower end of its 90 % interval; None with fewer than two scenarios.
+        high: upper end.
+        screen_p: of the stored scores, multiplied by the candidates; None where nothing was tested.
+        confirm_p: over the trials that ran side by side; None before any.
+        confirmed: it is beyond chance.
+        problem: why an alarm could not be confirmed, or nothing could be compared; empty for neither.
+    """
+
+    anchor: str
+    commit: str
+    measured_at: datetime
+    candidates: int
+    scenarios: int = 0
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    screen_p: float | None = None
+    confirm_p: float | None = None
+    confirmed: bool = False
+    problem: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The limits of a comparison; frozen when the run starts. Defaults are those of ``docs/statistics.md``.
@@ -192,6 +265,7 @@ class Rules:
         pooled_runs: runs of the base that are pooled at most.
         stale_days: age of a baseline that is warned about.
         detectable_power: power of the minimum detectable effect that a report states.
+        decline: how the base branch's own runs are compared with an earlier version of it.
     """
 
     screen_level: float = 0.20
@@ -205,6 +279,7 @@ class Rules:
     pooled_runs: int = 3
     stale_days: int = 7
     detectable_power: float = 0.80
+    decline: DeclineRules = DeclineRules()
 
 
 @dataclass(frozen=True, slots=True)

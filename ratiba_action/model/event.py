@@ -279,12 +279,16 @@ class RunEnded:
 
     Args:
         spent_usd: None where an error ended the run before anything was concluded.
+        anchor: commit that a run of the base branch itself was compared with; empty without one.
+        slow_decline: confirmed difference of the mean score to it, such as -0.06; None where none was confirmed.
     """
 
     conclusion: str
     reason: str
     spent_usd: Usd | None
     budget_usd: Usd
+    anchor: str = ""
+    slow_decline: float | None = None
 
 
 Happening = (

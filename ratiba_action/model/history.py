@@ -13,11 +13,13 @@ class ResultRecord:
     Args:
         trial: its number, from 0.
         status: ``passed``, ``failed``, ``errored`` or ``not run``.
+        digest: of the scenario's content; empty for a run that an earlier version of the gate wrote.
     """
 
     scenario: str
     trial: int
     status: str
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class RunRecord:
         pairs: scores that both judges gave.
         same_side: share of them on the same side of the threshold; None without any.
         kappa: quadratic-weighted; None where it is undefined.
+        anchor: commit that the run was compared with, of a run of the base branch itself; empty without one.
+        decline: confirmed difference to it, now minus then; None where none was confirmed.
     """
 
     repository: str
@@ -87,6 +91,60 @@ class RunRecord:
     pairs: int = 0
     same_side: float | None = None
     kappa: float | None = None
+    anchor: str = ""
+    decline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A run of the history that an anchor may be chosen from.
+
+    Args:
+        id: its number in the history.
+        answers: ``replay``, ``mixed`` or ``live``.
+    """
+
+    id: int
+    commit: str
+    started_at: datetime
+    judge_model: str
+    answers: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScore:
+    """A score of a kept run, or a trial without any: its metric is then empty.
+
+    Args:
+        run: the run's number.
+        digest: of the scenario's content; empty where an earlier version of the gate wrote it.
+        judged: whether a judge gave it.
+    """
+
+    run: int
+    scenario: str
+    trial: int
+    status: str
+    digest: str
+    metric: str = ""
+    version: str = ""
+    judged: bool = False
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDecline:
+    """What the latest run of a branch that was compared with an anchor came to.
+
+    Args:
+        anchor: commit that it was compared with.
+        decline: confirmed difference to it; None where none was confirmed.
+    """
+
+    started_at: datetime
+    commit: str
+    anchor: str
+    decline: float | None
 
 
 @dataclass(frozen=True, slots=True)

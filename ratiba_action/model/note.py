@@ -57,6 +57,8 @@ class AlertKind(StrEnum):
     """A run has spent 80 % of its budget or reached it."""
     MONTH = "month"
     """Runs that share a ledger have spent 80 % of the month's budget or reached it."""
+    DECLINE = "decline"
+    """A run of the base branch confirmed that its scores have fallen since its anchor."""
     DRIFT = "drift"
     CANARY = "canary"
     CALIBRATION = "calibration"

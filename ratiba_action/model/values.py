@@ -17,6 +17,8 @@ def mean(values: Sequence[float]) -> float:
     """
     if not all(map(math.isfinite, values)):
         return math.nan
+    if len(values) == 1:
+        return float(values[0])
     return float(sum((Fraction(str(float(value))) for value in values), Fraction(0)) / len(values))
 
 

@@ -10,10 +10,12 @@ from ratiba_action.model.case_file import CaseFileScores
 from ratiba_action.model.change import Mode, ModeDecision, Subject
 from ratiba_action.model.comparison import (
     Agreement,
+    Anchor,
     BaselineFacts,
     Comparison,
     ConversationCost,
     CrossCheckStatus,
+    Decline,
     MeasuredRun,
     Rules,
 )
@@ -186,6 +188,7 @@ class Evidence:
             has to.
         recorded_only: ids of scenarios for which no model is called; where other answers are live, their judged scores
             are neither compared nor counted.
+        anchor: what a run of the base branch itself is compared with, instead of a base; None for every other run.
     """
 
     mode: Mode
@@ -207,6 +210,7 @@ class Evidence:
     left_out: tuple[str, ...] = ()
     confirm: str | None = None
     recorded_only: tuple[str, ...] = ()
+    anchor: Anchor | None = None
 
 
 class Conclusion(StrEnum):
@@ -227,6 +231,7 @@ class Verdict:
         misconfigured: an input or a file is wrong, which neither mode nor trial period excuses.
         comparison: head against base, as far as it goes; None where there is nothing of the base.
         cost: what a conversation takes on both sides; None where nothing of it can be compared.
+        decline: since the anchor, of a run of the base branch itself; None where it has none.
     """
 
     conclusion: Conclusion
@@ -236,6 +241,7 @@ class Verdict:
     misconfigured: bool = False
     comparison: Comparison | None = None
     cost: ConversationCost | None = None
+    decline: Decline | None = None
 
 
 @dataclass(frozen=True, slots=True)

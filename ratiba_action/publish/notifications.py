@@ -28,6 +28,7 @@ from ratiba_action.reporting.wording import dollars
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.http_exchange import Answer, Peer, Question, RetryPolicy, asked_wait, exchange, repeat
 from ratiba_action.util.text import clip, printable
+from ratiba_action.verdict.decline import note_of_decline
 
 NOTIFY_SECONDS = 10.0
 """For everything that is sent."""
@@ -52,6 +53,7 @@ _TITLES: Mapping[AlertKind, str] = {
     AlertKind.INCOMPLETE: "Incomplete",
     AlertKind.BUDGET: "Budget",
     AlertKind.MONTH: "Budget of the month",
+    AlertKind.DECLINE: "Slow decline",
     AlertKind.DRIFT: "Drift",
     AlertKind.CANARY: "Canary",
     AlertKind.CALIBRATION: "Calibration",
@@ -85,6 +87,8 @@ def alerts_of(report: Report, *, default_branch: bool) -> Iterator[Alert]:
     verdict, spending = report.verdict, report.spending
     if default_branch and verdict.conclusion is Conclusion.FAILED:
         yield Alert(AlertKind.FAILED, verdict.reason)
+    if verdict.decline is not None and verdict.decline.confirmed:
+        yield Alert(AlertKind.DECLINE, note_of_decline(verdict.decline) or "")
     if verdict.conclusion is Conclusion.INCOMPLETE and (default_branch or not verdict.misconfigured):
         yield Alert(AlertKind.INCOMPLETE, verdict.reason)
     refused = [result.reason for result in report.results if isinstance(result, NotRun) and "budget" in result.reason]

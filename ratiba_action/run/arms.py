@@ -158,6 +158,8 @@ def _not_compared(inputs: RunInputs) -> str:
         return "the baseline is switched off"
     if inputs.variant:
         return "a variant of the system is not compared with the base"
+    if inputs.anchored:
+        return ""
     if inputs.decided.change.subject.event in NOT_COMPARED:
         return "the base branch's own runs are the baseline of others"
     return "" if inputs.decided.change.files.paths else "nothing differs from the base"

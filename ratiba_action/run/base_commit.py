@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ratiba_action.checks.failure_rules import validate_rule
@@ -199,6 +199,28 @@ def read_base_inputs(
         return f"the base's recordings cannot be read: {error}"
     configuration = applied.model_copy(update={"system": own.system, "rows": own.rows})
     return BaseInputs(commit, configuration, same, recordings)
+
+
+def read_anchor_inputs(
+    settings: Settings, change: Change, applied: Configuration, scenarios: Sequence[Scenario], commit: str
+) -> BaseInputs | str:
+    """What an earlier version of the base branch would be run with beside today's, or why it cannot be.
+
+    Args:
+        settings: say where the files are.
+        change: whose repository it is.
+        applied: the configuration of this run.
+        scenarios: that the earlier version measured as they are today.
+        commit: full id of the earlier version.
+    """
+    then = replace(change, files=replace(change.files, base=commit))
+    same = Suite(tuple(scenarios), "")
+    try:
+        with Contents(change.git, commit, change.files.head) as contents:
+            base = BaseCommit(settings, then, contents)
+            return read_base_inputs(base, applied, base.configuration(), same, same)
+    except InfrastructureError as error:
+        return f"the files of {commit[:7]} cannot be read: {error}"
 
 
 def _refusal(own: Configuration, applied: Configuration) -> str:

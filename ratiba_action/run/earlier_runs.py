@@ -4,22 +4,25 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
-from ratiba_action.errors import GithubError, InfrastructureError
+from ratiba_action.errors import GithubError, InfrastructureError, LedgerError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.github_api import GithubApi
+from ratiba_action.history.anchors import AnchorWanted, read_anchor
 from ratiba_action.history.artifacts import Wanted, find_artifacts
 from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
 from ratiba_action.history.files import FoundBaseline, no_baseline, read_named_baseline
+from ratiba_action.history.store import Series
 from ratiba_action.model.answer_origin import AnswerOrigin
-from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
+from ratiba_action.model.comparison import BEST, NO_ANCHOR, Anchor, BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.note import Note
 from ratiba_action.ports import GithubRepository
 from ratiba_action.run.inputs import RunInputs, RunRequest
 from ratiba_action.util.git import Git
 from ratiba_action.util.work_tree import changed_since
+from ratiba_action.verdict.pairing import content_digest
 
 AUTO = "auto"
 NONE = "none"
@@ -41,12 +44,14 @@ class EarlierRuns:
         earlier: earlier attempts of the same commit, whose answers were asked for anew.
         facts: of the baseline; None where there is none.
         notes: for the report.
+        anchor: what a run of the base branch itself is compared with; None where there is none.
     """
 
     baseline: tuple[MeasuredRun, ...] = ()
     earlier: tuple[MeasuredRun, ...] = ()
     facts: BaselineFacts | None = None
     notes: tuple[str, ...] = ()
+    anchor: Anchor | None = None
 
 
 def find_earlier_runs(run: RunInputs, now: datetime, rules: Rules, commit: str) -> EarlierRuns:
@@ -62,8 +67,39 @@ def find_earlier_runs(run: RunInputs, now: datetime, rules: Rules, commit: str) 
     found = _baseline(run, github, rules)
     facts = found.facts(now, rules)
     earlier, troubles = _earlier(run, github, commit)
-    notes = (*notes, *found.notes, *troubles, *_warning_of_age(facts, now, rules))
-    return EarlierRuns(found.runs, earlier, facts, notes)
+    anchor, missing = (None, ()) if found.runs else _anchor(run, rules, commit)
+    notes = (*notes, *found.notes, *troubles, *missing, *_warning_of_age(facts, now, rules))
+    return EarlierRuns(found.runs, earlier, facts, notes, anchor)
+
+
+def _anchor(run: RunInputs, rules: Rules, commit: str) -> tuple[Anchor | None, tuple[str, ...]]:
+    """What a run of the base branch itself is compared with, and why that could not be read."""
+    subject, name = run.decided.change.subject, rules.decline.anchor
+    own = subject.event in NOT_COMPARED and subject.branch and not run.variant
+    if not own or name == NO_ANCHOR or run.settings.baseline == NONE or not run.settings.ledger_url:
+        return None, ()
+    named = "" if name == BEST else _commit_of(run.decided.change.git, name)
+    if name != BEST and not named:
+        problem = f"The anchor {name!r} of the slow decline is no tag or commit of this clone."
+        return None, (Note(problem, "Check it out with its tags (fetch-depth: 0), or set comparison.decline.anchor."),)
+    series = Series(subject.repository, run.settings.name, subject.branch, before=run.started_at.astimezone(UTC))
+    scenarios = {content_digest(scenario): scenario for scenario in run.selection.scenarios}
+    wanted = AnchorWanted(series, commit or subject.head, named, scenarios)
+    try:
+        anchor = read_anchor(run.settings.ledger_url, wanted, rules)
+    except LedgerError as error:
+        return None, (f"The anchor of the slow decline could not be read: {error.problem}",)
+    if anchor is None and named:
+        problem = f"The metrics history has no run of the anchor {name!r} ({named[:7]}) with today's scenarios."
+        return None, (Note(problem, "Name a version that the gate has measured on this branch."),)
+    return anchor, ()
+
+
+def _commit_of(git: Git | None, name: str) -> str:
+    try:
+        return (git.commit(name) if git is not None else None) or ""
+    except InfrastructureError:
+        return ""
 
 
 @dataclass(slots=True)

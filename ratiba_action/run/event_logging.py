@@ -286,8 +286,17 @@ def _checked_out(git: Git | None) -> str:
 
 def run_ended(report: Report) -> Event:
     """A run has its verdict."""
-    verdict, spending = report.verdict, report.spending
-    return Event(RunEnded(verdict.conclusion.value, verdict.reason, spending.spent, spending.cap))
+    verdict, spending, decline = report.verdict, report.spending, report.verdict.decline
+    return Event(
+        RunEnded(
+            verdict.conclusion.value,
+            verdict.reason,
+            spending.spent,
+            spending.cap,
+            anchor="" if decline is None else decline.commit,
+            slow_decline=decline.difference if decline is not None and decline.confirmed else None,
+        )
+    )
 
 
 def _open(run: RunInputs, mask: EventMask, warn: Callable[[str], None]) -> EventFile | None:

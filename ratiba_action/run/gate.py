@@ -13,6 +13,7 @@ from ratiba_action.config.configuration import Exceeded
 from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.answer_origin import Llm
+from ratiba_action.model.comparison import Anchor
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import BASE, Plan
@@ -20,6 +21,7 @@ from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, Va
 from ratiba_action.money.budget import Ledger, admit
 from ratiba_action.money.forecast import Forecast, way_out
 from ratiba_action.run.arms import base_of, first_plan, head_inputs, no_further_trials, scratch_folder
+from ratiba_action.run.base_commit import read_anchor_inputs
 from ratiba_action.run.composition import open_services
 from ratiba_action.run.earlier_runs import EarlierRuns, find_earlier_runs, github_history, measured_commit
 from ratiba_action.run.estimating import forecast
@@ -83,7 +85,9 @@ def evaluate(
     ledger = Ledger(inputs.settings.budget_usd) if ledger is None else ledger
     commit = measured_commit(inputs.decided.change.git)
     rules = inputs.configuration.comparison.rules
-    gate = _Gate(inputs, log, ledger, find_earlier_runs(inputs, inputs.started_at, rules, commit))
+    earlier = find_earlier_runs(inputs, inputs.started_at, rules, commit)
+    inputs = _with_anchor(inputs, earlier.anchor)
+    gate = _Gate(inputs, log, ledger, earlier)
     measured, journal = Measured(), None
     if inputs.selection.scenarios:
         head = head_inputs(inputs, github_history(inputs))
@@ -101,6 +105,17 @@ def evaluate(
         journal.unlink(missing_ok=True)
     report = replace(gate.report(measured, evidence, verdict), seconds=time.monotonic() - clock, commit=commit)
     return RunOutcome(report, measured.recorded)
+
+
+def _with_anchor(inputs: RunInputs, anchor: Anchor | None) -> RunInputs:
+    """The inputs with the anchor as the base, which a confirmation runs beside today's version."""
+    if anchor is None:
+        return inputs
+    measured = {result.trial.scenario.id for run in anchor.runs for result in run.results}
+    scenarios = [scenario for scenario in inputs.selection.scenarios if scenario.id in measured]
+    decided, configuration = inputs.decided, inputs.configuration
+    base = read_anchor_inputs(inputs.settings, decided.change, configuration, scenarios, anchor.commit)
+    return replace(inputs, base=base, anchored=True)
 
 
 class _Gate:
@@ -131,7 +146,7 @@ class _Gate:
         base = base_of(self._inputs)
         self._no_base = base if isinstance(base, str) else None
         loop = PlanLoop(
-            first_plan(self._inputs, head, measured=bool(self._earlier.baseline)),
+            first_plan(self._inputs, head, measured=bool(self._earlier.baseline or self._earlier.anchor)),
             lambda measured: next_step(self.evidence(measured)),
             no_further_trials(self._inputs),
             self._interruptions,
@@ -185,6 +200,7 @@ class _Gate:
             left_out=tuple(sorted({*inputs.selection.left_out, *stale})),
             recorded_only=inputs.selection.free,
             confirm=how_to_confirm(inputs),
+            anchor=earlier.anchor,
         )
 
     def _counted(self, measured: Measured) -> tuple[tuple[ScenarioResult, ...], frozenset[str]]:
@@ -194,7 +210,8 @@ class _Gate:
         exception that the base raises too is no failure of the change.
         """
         baseline = self._earlier.baseline
-        base = (*results_of(measured.results, BASE), *(result for run in baseline for result in run.results))
+        beside = results_of(measured.results, BASE) if self._earlier.anchor is None else ()
+        base = (*beside, *(result for run in baseline for result in run.results))
         results = without_those_of_base(confirm_suspected(measured.results, baseline), base)
         stale = _not_run(results, self._inputs.selection.free)
         return tuple(result for result in results if result.trial.scenario.id not in stale), stale

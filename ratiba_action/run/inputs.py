@@ -86,6 +86,7 @@ class RunInputs(RunRequest):
         notes: what the change tried to relax.
         base: what the base's scenarios would be run with, or why they cannot be.
         replaced: each setting by which the change tests another system than its base.
+        anchored: the base is an earlier version of the base branch, whose own run this is.
         from_base: names of the blocks that are the base branch's where the change says otherwise.
     """
 
@@ -98,6 +99,7 @@ class RunInputs(RunRequest):
     base: BaseInputs | str = "the base was not read"
     replaced: tuple[str, ...] = ()
     from_base: tuple[str, ...] = ()
+    anchored: bool = False
 
     @property
     def llm(self) -> Llm:

@@ -25,7 +25,7 @@ from ratiba_action.verdict.rules.pass_rate import (
 )
 from ratiba_action.verdict.rules.phrases import count, first_of, ids_of, names, scenarios_counted, sentence
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing
-from ratiba_action.verdict.weighing import cost_of, is_guarded, show, weigh
+from ratiba_action.verdict.weighing import cost_of, is_guarded, show, weigh, with_decline
 
 
 def skipped(findings: Findings) -> Verdict | None:
@@ -137,6 +137,8 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
     have shown. A pass rate or a mean that lacks some of its scores is not final, so it cannot fail a run by itself.
     Scenarios in quarantine count for nothing.
 
+    A run of the base branch itself that passes is compared with its anchor.
+
     What nothing speaks against is compared with the base (``docs/statistics.md``). What a person has to confirm first
     does not pass without that.
 
@@ -147,6 +149,7 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
         The verdict, or further trials: of both arms to confirm an alarm, of the head for an unclear pass rate.
     """
     step = _decide(evidence)
+    step = step if isinstance(step, Plan) else with_decline(evidence, step)
     return step if isinstance(step, Plan) else apply_limits(replace(step, cost=cost_of(evidence)), evidence.limits)
 
 

@@ -38,7 +38,8 @@ def regression_detected(report: Report) -> bool:
         return False
     failed = any(outcome.standing is Standing.FAILED for outcome in deciding_outcomes(report))
     gates = any(gate.status is CaseThresholdStatus.FAILED for scores in report.data_sets for gate in scores.gates)
-    return is_regression(report) or failed or gates
+    declined = report.verdict.decline is not None and report.verdict.decline.confirmed
+    return is_regression(report) or failed or gates or declined
 
 
 def confidence(report: Report) -> float | None:

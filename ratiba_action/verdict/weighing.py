@@ -1,6 +1,6 @@
 """What a comparison means for a run whose deterministic assertions and thresholds passed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,6 +12,7 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.verdict.comparison import Wanted, points
 from ratiba_action.verdict.conversation_cost import conversation_cost
+from ratiba_action.verdict.decline import find_decline, note_of_decline
 from ratiba_action.verdict.deterministic_assertions import passed_on
 from ratiba_action.verdict.pairing import content_digest, results_of
 from ratiba_action.verdict.quarantine import quarantine_in_force
@@ -24,7 +25,8 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
     """Head against base; None where there is nothing of the base.
 
     Earlier runs of the base and a base arm that was run now are pooled, and so are earlier attempts of the head.
-    Scenarios in quarantine are left out, and so are those that this run does not include.
+    Scenarios in quarantine are left out, and so are those that this run does not include. A run of the base branch
+    itself has no base: what is run beside it is its anchor.
     """
     base = _base(evidence)
     if not base:
@@ -35,7 +37,7 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
 def cost_of(evidence: Evidence) -> ConversationCost | None:
     """What a conversation takes on both sides; against the base of this run where it ran, else against earlier runs."""
     base = _run(evidence, BASE) or _base(evidence)
-    if not base:
+    if not base or evidence.anchor is not None:
         return None
     return conversation_cost(_run(evidence, HEAD), base, evidence.limits.increases)
 
@@ -51,6 +53,8 @@ def passed_by_base(evidence: Evidence, scenarios: Sequence[Scenario]) -> tuple[s
 
 
 def _base(evidence: Evidence) -> tuple[MeasuredRun, ...]:
+    if evidence.anchor is not None:
+        return ()
     return (*(_selected(run, evidence.left_out) for run in evidence.baseline), *_run(evidence, BASE))
 
 
@@ -107,6 +111,31 @@ def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
     return replace(compared, reason=f"{otherwise.reason} {found.reason}")
 
 
+def with_decline(evidence: Evidence, verdict: Verdict) -> Plan | Verdict:
+    """Compare a run of the base branch itself with its anchor; a confirmed decline warns, or fails where configured.
+
+    Args:
+        evidence: of the run.
+        verdict: without the anchor. A run that did not pass says enough, and nothing more is paid for.
+    """
+    head = _run(evidence, HEAD)
+    if evidence.anchor is None or not head or verdict.conclusion not in (Conclusion.PASSED, Conclusion.INCONCLUSIVE):
+        return verdict
+    found, trials = find_decline(head, evidence.anchor, _run(evidence, BASE), evidence.rules)
+    if trials:
+        obstacle = evidence.no_base or evidence.no_further or _errored(evidence, trials)
+        if not obstacle:
+            return _plan(evidence, trials)
+        found = replace(found, problem=obstacle)
+    note = note_of_decline(found)
+    if note is None:
+        return replace(verdict, decline=found)
+    if found.confirmed and evidence.rules.decline.block:
+        reason = note.removesuffix(note.remedy).rstrip()
+        return replace(verdict, conclusion=Conclusion.FAILED, reason=reason, action=note.remedy, decline=found)
+    return replace(verdict, decline=found, warnings=(*verdict.warnings, note))
+
+
 def show(evidence: Evidence) -> Comparison | None:
     """The comparison of a run that something else decides, as far as it goes."""
     found = compare(evidence)
@@ -128,7 +157,7 @@ def sensitivity(comparison: Comparison) -> str:
 
 
 def _confirm(evidence: Evidence, wanted: Wanted) -> Plan | Verdict:
-    obstacle = evidence.no_base or evidence.no_further or _errored(evidence, wanted)
+    obstacle = evidence.no_base or evidence.no_further or _errored(evidence, wanted.trials)
     if obstacle:
         return Verdict(
             Conclusion.INCOMPLETE,
@@ -136,21 +165,21 @@ def _confirm(evidence: Evidence, wanted: Wanted) -> Plan | Verdict:
             "Remove the cause, then run the gate again; its data is added to this run's.",
             comparison=wanted.so_far,
         )
-    return _plan(evidence, wanted)
+    return _plan(evidence, wanted.trials)
 
 
-def _errored(evidence: Evidence, wanted: Wanted) -> str:
+def _errored(evidence: Evidence, wanted: Mapping[str, int]) -> str:
     """Which of the scenarios that are looked at again were not measured then; they are not run a third time."""
     lost = {
         result.trial.scenario.id
         for result in evidence.results
         if not isinstance(result, Scored) and result.trial.number >= result.trial.scenario.strategy.trials
     }
-    names = sorted(lost & wanted.trials.keys())
+    names = sorted(lost & wanted.keys())
     return f"further trials of {_names(names)} were not measured" if names else ""
 
 
-def _plan(evidence: Evidence, wanted: Wanted) -> Plan:
+def _plan(evidence: Evidence, wanted: Mapping[str, int]) -> Plan:
     """Trials of both arms side by side, so that nothing but the change itself tells them apart."""
     head = results_of(evidence.results, HEAD)
     arms = {result.trial.arm.name: result.trial.arm for result in evidence.results}
@@ -166,7 +195,7 @@ def _plan(evidence: Evidence, wanted: Wanted) -> Plan:
         tuple(
             Trial(scenario, arm, following[arm.name, scenario.id] + step)
             for scenario in {result.trial.scenario.id: result.trial.scenario for result in head}.values()
-            for step in range(wanted.trials.get(scenario.id, 0))
+            for step in range(wanted.get(scenario.id, 0))
             for arm in both
         )
     )

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.model.change import Subject
+from ratiba_action.model.comparison import Decline
 from ratiba_action.model.note import Alert, AlertKind
 from ratiba_action.model.verdict import Conclusion, Report, SharedSpending, Verdict
 from ratiba_action.publish.notifications import (
@@ -234,3 +236,13 @@ def test_one_that_is_not_there_is_a_warning_that_shows_its_host_alone() -> None:
 def test_a_message_without_facts_is_one_too() -> None:
     message = Message("ratiba", (Alert(AlertKind.CANARY, "Rolled back."),))
     assert require_slack(json.dumps(slack_content(message)).encode())[1:] == ["*Canary*: Rolled back."]
+
+
+def test_a_confirmed_slow_decline_is_an_alert_and_a_doubtful_one_is_none() -> None:
+    decline = Decline("the best", "a1b2c3d", datetime(2026, 11, 1, tzinfo=UTC), 1, 20, -0.06, confirmed=True)
+    found = replace(report(Conclusion.PASSED), verdict=Verdict(Conclusion.PASSED, "All passed.", decline=decline))
+    (alert,) = alerts_of(found, default_branch=True)
+    assert alert.kind is AlertKind.DECLINE
+    assert alert.text.startswith("Slow decline: the mean score of 20 scenarios is 6 points below that of a1b2c3d")
+    doubtful = replace(found.verdict, decline=replace(decline, confirmed=False))
+    assert not [*alerts_of(replace(found, verdict=doubtful), default_branch=True)]

@@ -57,10 +57,10 @@ def noise_band(repeats: Iterable[Sequence[float]]) -> float | None:
     repeatability).
 
     Args:
-        repeats: of each transcript, the scores that one judge gave it independently.
+        repeats: of each transcript, the scores that one judge gave it independently; an empty group says nothing.
     """
     squares, freedom = 0.0, 0
-    for scores in repeats:
+    for scores in filter(None, repeats):
         centre = mean(scores)
         squares += math.fsum((score - centre) ** 2 for score in scores)
         freedom += len(scores) - 1

@@ -49,3 +49,9 @@ def test_a_metric_has_the_band_that_was_measured_of_its_version() -> None:
     rule = VotingRule(0.05, 5, {("ToneMetric", "1"): 0.2})
     assert [rule.of("ToneMetric", version).band for version in "12"] == [0.2, 0.05]
     assert rule.of("ToneMetric", "1").votes == 5
+
+
+def test_an_empty_group_says_nothing_of_the_noise() -> None:
+    groups = [(0.7, 0.8)] * 30
+    assert noise_band([(), *groups]) == noise_band(groups)
+    assert noise_band([()]) is None
