@@ -408,7 +408,24 @@ def _due(task: _Task) -> _Ended:
     waiting = f"{plural(len(calibration.unlabelled), 'conversation')} to label."
     result = {"overdue": overdue, **_plan(plan), "unlabelled": len(calibration.unlabelled)}
     result |= {"title": "Label the calibration set", "body": f"{plan.sentence} {waiting} Run: ratiba calibrate label"}
+    if overdue:
+        _alert(task, plan.sentence)
     return _OVERDUE if overdue else 0, result, [plan.sentence, waiting]
+
+
+def _alert(task: _Task, text: str) -> None:
+    """Send that a session is overdue, where there is an address; a failure is a warning."""
+    from ratiba_action.config.configuration import load_configuration  # noqa: PLC0415 - on demand
+    from ratiba_action.model.note import Alert, AlertKind  # noqa: PLC0415 - the same
+    from ratiba_action.publish.notifications import Message, notify  # noqa: PLC0415 - the same
+
+    settings, kinds = task.settings, list(AlertKind)
+    if not (settings.slack_webhook_url or settings.webhook_url):
+        return
+    if (task.repository / settings.config).exists():
+        kinds = load_configuration(task.repository, settings.config).notifications.events
+    message = Message(settings.name, (Alert(AlertKind.CALIBRATION, text),))
+    notify(settings, task.environment, message, kinds, _warn)
 
 
 def _plan(plan: "Schedule") -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """``ratiba calibrate``, task by task, as a person and as a workflow run it."""
 
+import html
 import io
 import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -21,6 +23,7 @@ from ratiba_action.model.conversation import Usage
 from tests.support.live_repository import RATES
 from tests.support.model_servers import ModelServer, Received
 from tests.support.provider_faults import Served
+from tests.support.receiver import receiver
 from tests.support.served_models import served_models
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "calibration"
@@ -235,3 +238,88 @@ def test_each_judge_is_paid_once_for_each_score_and_together_within_the_budget(
     assert not any("345 432" in json.dumps(received.body) for received in models.received)
     calibrate("run", "--budget-usd", "5", **keys(models))
     assert len(models.received) == calls
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_overdue_session_is_an_alert_where_it_is_listed_and_a_server_that_is_away_only_warns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with receiver() as slack:
+        told = {"RATIBA_SLACK_WEBHOOK_URL": slack.address}
+        assert calibrate("due", "--today", "2026-12-06", **told) == 0
+        assert calibrate("due", "--today", "2026-12-14", **told) == 1
+        Path(".github/ratiba.yml").write_text(f"{CONFIGURATION}notifications: {{events: [failed]}}\n")
+        assert calibrate("due", "--today", "2026-12-14", **told) == 1
+        (posted,) = slack.posted
+    assert "session of 2026-12-07 is overdue by 7 days" in str(posted.body)
+    Path(".github/ratiba.yml").write_text(CONFIGURATION)
+    assert calibrate("due", "--today", "2026-12-14", **told) == 1
+    assert "The notification was not sent" in capsys.readouterr().err
+
+
+_FILL = """
+<script>
+document.getElementById("by").value = 'Nje"ri: {x}';
+document.querySelectorAll("fieldset").forEach((row, at) => row.querySelectorAll("input")[at % 5].click());
+document.getElementById("make").click();
+const told = document.createElement("pre");
+told.id = "told";
+told.textContent = JSON.stringify([document.getElementById("yaml").value, window.attacked || "inert"]);
+document.body.append(told);
+</script></body>"""
+_HOSTILE = "</script><script>window.attacked='yes'</script><img src=x onerror=\"window.attacked='yes'\">'\"&lt;"
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_what_a_person_fills_into_the_form_is_read_and_hostile_text_is_inert(folder: Path) -> None:
+    path = folder / "scenarios/calibration/human_labelled.yaml"
+    content = kept(folder)
+    content["conversations"][-1]["turns"][0]["user"] = _HOSTILE
+    path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), "utf-8")
+    assert calibrate("label", "--form", "form.html") == 0
+    page = folder / "form.html"
+    page.write_text(page.read_text("utf-8").replace("</body>", _FILL), "utf-8")
+    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    shown = subprocess.run(
+        [*browser, "--dump-dom", page.as_uri()], capture_output=True, check=True, text=True, timeout=120
+    ).stdout
+    (told,) = re.findall(r'<pre id="told">(.*?)</pre>', shown, re.DOTALL)
+    labels, attacked = json.loads(html.unescape(told))
+    assert attacked == "inert"
+    (folder / "labels.yaml").write_text(labels, "utf-8")
+    assert calibrate("label", "--from", "labels.yaml") == 0, labels
+    (label,) = kept(folder)["conversations"][-1]["labels"]
+    assert (label["by"], list(label["scores"].values())) == ('Nje"ri: {x}', [1, 2, 3])
+
+
+_GH = """#!/bin/sh
+echo "$*" >>calls.txt
+[ "$1 $2" = "issue list" ] && cat open.txt
+exit 0
+"""
+_RATIBA = """#!/bin/sh
+echo '{"title": "Label the set", "body": "It is overdue."}'
+exit "$(cat code.txt)"
+"""
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
+@pytest.mark.parametrize(
+    ("code", "opened", "did"),
+    [(1, "", "issue create"), (1, "7", ""), (0, "7", "issue close 7"), (0, "", "")],
+)
+def test_the_scheduled_workflow_opens_one_issue_and_closes_it(tmp_path: Path, code: int, opened: str, did: str) -> None:
+    workflow = yaml.safe_load((EXAMPLE.parent / "workflows/calibration-due.yml").read_text("utf-8"))
+    script = workflow["jobs"]["due"]["steps"][-1]["run"]
+    for name, text in (("gh", _GH), ("ratiba", _RATIBA)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "open.txt").write_text(opened)
+    (tmp_path / "code.txt").write_text(str(code))
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "LABEL": "ratiba-calibration", "SLACK": ""}
+    subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=True)
+    calls = (tmp_path / "calls.txt").read_text().splitlines()
+    assert [call for call in calls if call.startswith(("issue create", "issue close"))] == [
+        call for call in calls if did and call.startswith(did)
+    ]
+    assert any(call.startswith(did) for call in calls)

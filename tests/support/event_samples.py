@@ -19,6 +19,7 @@ _VALUES: dict[Any, Any] = {
     int | None: 7,
     bool | None: False,
     Decimal | None: Decimal("1.5"),
+    float | None: -0.06,
     tuple[float, ...]: (0.25, 0.75),
 }
 
