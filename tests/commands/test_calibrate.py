@@ -245,7 +245,7 @@ def test_an_overdue_session_is_an_alert_where_it_is_listed_and_a_server_that_is_
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with receiver() as slack:
-        told = {"RATIBA_SLACK_WEBHOOK_URL": slack.address}
+        told = {"RATIBA_SLACK_WEBHOOK_URL": f"{slack.address}/hook"}
         assert calibrate("due", "--today", "2026-12-06", **told) == 0
         assert calibrate("due", "--today", "2026-12-14", **told) == 1
         Path(".github/ratiba.yml").write_text(f"{CONFIGURATION}notifications: {{events: [failed]}}\n")
