@@ -316,7 +316,7 @@ def test_the_scheduled_workflow_opens_one_issue_and_closes_it(tmp_path: Path, co
         (tmp_path / name).chmod(0o755)
     (tmp_path / "open.txt").write_text(opened)
     (tmp_path / "code.txt").write_text(str(code))
-    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "LABEL": "ratiba-calibration", "SLACK": ""}
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "LABEL": "ratiba-calibration"}
     subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=True)
     calls = (tmp_path / "calls.txt").read_text().splitlines()
     assert [call for call in calls if call.startswith(("issue create", "issue close"))] == [
