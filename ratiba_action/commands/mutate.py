@@ -148,6 +148,8 @@ def _as_json(found: "Mutation", inputs: "RunInputs", spent: Any) -> dict[str, An
 
 
 def _why_nothing(found: "Mutation") -> str:
+    if found.ended:
+        return "The run ended before any mutant counted."
     if not found.passing:
         return "No scenario passes on the system as it is, so none can notice a mutant: run ratiba gate"
     if any(result.fate is Fate.NEEDS_MODEL for result in found.results):
@@ -241,7 +243,7 @@ def headline(shown: dict[str, Any]) -> str:
     if not score["counted"]:
         return f"No mutation score: {about}{ended}{apart}."
     return (
-        f"Mutation score {score['share']:.0%} (95 % interval {score['low']:.0%} to {score['high']:.0%}): "
+        f"Mutation score {score['share']:.0%} (95% interval {score['low']:.0%} to {score['high']:.0%}): "
         f"{score['killed']} of {score['counted']} killed{apart}. {about}{ended}."
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TextIO
 
 from ratiba_action.errors import (
     ConfigurationError,
@@ -29,6 +29,7 @@ from ratiba_action.run.attribution import parts_of
 from ratiba_action.run.base_commit import fetch_base
 from ratiba_action.run.composition import checkout_of, open_services
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
+from ratiba_action.run.paid_run import journal_place
 from ratiba_action.run.plan_loop import cancelled_by_signals
 from ratiba_action.run.provider_keys import mutants_folder
 from ratiba_action.run.runner import run_plan
@@ -201,20 +202,24 @@ def measure(
         UsageError: answers are to be live or recorded only.
         ConfigurationError: the system is not one that runs in a worker.
     """
-    if inputs.llm in {Llm.LIVE, Llm.RECORD}:
+    began = alone(inputs, inputs.selection.scenarios)
+    if began.llm in {Llm.LIVE, Llm.RECORD}:
         raise UsageError(
-            f"Mutants are compared with recorded answers, and llm is {inputs.llm.value!r}.",
+            f"Mutants are compared with recorded answers, and llm is {began.llm.value!r}.",
             "Use --llm replay, or --llm auto to call models for mutants of prompts.",
         )
-    began = alone(inputs, inputs.selection.scenarios)
     with scratch_folder() as scratch:
         changed = _changed_lines(inputs, scratch)
         head = head_inputs(began)
         head = replace(head, free=frozenset(scenario.id for scenario in head.scenarios))
-        known = KnownResults(inputs, files, fresh=fresh)
-        with contextlib.closing(known):
+        with contextlib.closing(KnownResults(began, fresh=fresh)) as known:
             running = _Mutants(began, head, files, changed, most=most, known=known, progress=progress)
-            asyncio.run(running.run(log, ledger, scratch))
+            try:
+                asyncio.run(running.run(log, ledger, scratch))
+            finally:
+                if began.llm != Llm.REPLAY:  # nothing is resumed from it, and it holds what models said
+                    journal_place(began, head).path.unlink(missing_ok=True)
+    running.mutation.notes += tuple(map(str, log.warnings))
     return running.mutation
 
 
@@ -237,21 +242,23 @@ def _changed_lines(inputs: RunInputs, scratch: Path) -> frozenset[tuple[str, int
 class KnownResults:
     """Results of mutants on disk, so that a run goes on where an earlier one ended.
 
-    They are used for exactly the same system, scenarios, recordings and configuration.
+    They are used for exactly the same system, scenarios, recordings and configuration. Where they cannot be written,
+    the run goes on without them.
 
     Args:
         inputs: of the run.
-        files: that mutants are made of.
         fresh: forget what is there.
     """
 
-    def __init__(self, inputs: RunInputs, files: MutatedFiles, *, fresh: bool) -> None:
+    def __init__(self, inputs: RunInputs, *, fresh: bool) -> None:
         folder = mutants_folder(inputs.environment)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path = folder / f"{digest(str(inputs.repository.resolve()))[:16]}.jsonl"
-        self._key = _identity(inputs, files)
+        self._key = _identity(inputs)
         self._found = {} if fresh else self._read()
-        self._file = self._path.open("w", encoding="utf-8")
+        self._file: TextIO | None = None
+        with contextlib.suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = self._path.open("w", encoding="utf-8")
         for name, (fate, killers) in self._found.items():
             self._write(name, fate, killers)
 
@@ -277,22 +284,25 @@ class KnownResults:
 
     def _write(self, name: str, fate: Fate, killers: Sequence[str]) -> None:
         entry = {"key": self._key, "mutant": name, "fate": fate.value, "killed_by": list(killers)}
-        self._file.write(json.dumps(entry) + "\n")
-        self._file.flush()
+        with contextlib.suppress(OSError):
+            if self._file is not None:
+                self._file.write(json.dumps(entry) + "\n")
+                self._file.flush()
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with contextlib.suppress(OSError):
+            if self._file is not None:
+                self._file.close()
 
 
-def _identity(inputs: RunInputs, files: MutatedFiles) -> str:
+def _identity(inputs: RunInputs) -> str:
     """Digest of everything that a mutant's result depends on."""
     root = inputs.repository / inputs.configuration.system.root
     copied = copied_files(root, checkout_of(inputs, inputs.decided.change.files.head))
     return digest(
         {
             "files": {name: digest((root / name).read_bytes().hex()) for name in copied},
-            "mutants": [mutant.name for mutant in files.mutants],
             "suite": inputs.suite.digest,
             "scenarios": [scenario.id for scenario in inputs.selection.scenarios],
             "recordings": {
@@ -348,7 +358,8 @@ class _Mutants:
                     raise ConfigurationError("Replies that were captured earlier have no mutants.", "Give an adapter.")
                 services.concurrency = min(services.concurrency, max(os.cpu_count() or 1, 2))
                 await self._run_as_it_is(services, system)
-                for mutant in self._chosen():
+                chosen = () if self._ends(deadline) else self._chosen()
+                for mutant in chosen:
                     if self._ends(deadline):
                         break
                     await self._run_mutant(mutant, services, system)
@@ -405,14 +416,14 @@ class _Mutants:
     def _who_could(self, mutant: Mutant) -> list[Scenario]:
         """The scenarios that could notice a mutant, those that are quick and exact first.
 
-        Of code those that run its lines; else those whose ``touches`` name the file, or all where none does.
+        Of a file that was seen to run, those that run its lines; else those whose ``touches`` name the file, or all
+        where none does.
         """
-        if mutant.needed and any(found for lines in self._lines.values() for found in lines.values()):
-            needed = set(mutant.needed)
+        if mutant.needed and any(lines.get(mutant.path) for lines in self._lines.values()):
             could = [
                 scenario
                 for name, scenario in self._passing.items()
-                if name not in self._lines or needed & self._lines[name].get(mutant.path, frozenset())
+                if name not in self._lines or self._runs(scenario, mutant)
             ]
         else:
             path = (PurePosixPath(self._inputs.configuration.system.root) / mutant.path).as_posix()
@@ -456,7 +467,13 @@ class _Mutants:
             services.arms.pop(arm.arm.name, None)
         notices = {outcome.scenario.id: self._notice(outcome) for outcome in outcomes_of(results)}
         live = any(not each.replayed and each.calls for result in results for each in _exchanges(result))
-        return judge_mutant(replace(mutant, differs=mutant.differs or live), notices)
+        # Where it is not known whether a scenario ran the lines, nothing is taken for equivalent.
+        ran = any(self._runs(scenario, mutant) for scenario in scenarios)
+        return judge_mutant(replace(mutant, differs=(mutant.differs and ran) or live), notices)
+
+    def _runs(self, scenario: Scenario, mutant: Mutant) -> bool:
+        lines = self._lines.get(scenario.id, {}).get(mutant.path, frozenset())
+        return not lines.isdisjoint(mutant.needed)
 
     def _arm(self, mutant: Mutant, scenarios: Sequence[Scenario]) -> ArmInputs:
         """The system with a mutant: what it asks models is answered as without it, or live for a prompt."""

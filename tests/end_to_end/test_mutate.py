@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import signal
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -118,6 +121,22 @@ def test_a_difference_that_changes_no_output_is_equivalent_and_not_counted(shop:
     assert 11 not in {line["line"] for line in found["lines"]}
 
 
+def test_where_the_lines_that_ran_are_not_known_nothing_is_equivalent(shop: SmallRepository) -> None:
+    shop.write("tool.py", SHOP + "\n\nimport sys\n\nprint('|'.join(answer(sys.argv[1])))\n")
+    called = "subprocess.run([sys.executable, 'tool.py', message], capture_output=True, text=True).stdout.strip()"
+    adapter = ADAPTER.replace("import shop", "import subprocess\nimport sys")
+    shop.write("adapter.py", adapter.replace("shop.answer(message)", f"{called}.split('|')"))
+    found, ended = mutate(shop, "tool.py", "--mutants", "20")
+    assert found["counts"]["killed"] > 3, ended.printed
+    assert found["counts"]["equivalent"] == 0
+
+
+def test_results_that_cannot_be_kept_are_reported_all_the_same(shop: SmallRepository, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    found, ended = mutate(shop, "shop.py", "--mutants", "8")
+    assert (ended.code, found["measured"]) == (0, 8), ended.printed
+
+
 def test_a_scenario_that_fails_anyway_kills_nothing(shop: SmallRepository) -> None:
     (shop.folder / "scenarios/too_much.yaml").unlink()
     shop.scenario("pays", "5", expect="NEVER")
@@ -230,6 +249,24 @@ def test_the_deadline_keeps_what_was_measured(shop: SmallRepository) -> None:
     found, ended = mutate(shop, "shop.py", "--deadline", "0.1")
     assert (ended.code, found["measured"]) == (3, 0)
     assert found["notes"]
+
+
+def test_ctrl_c_keeps_what_was_measured(shop: SmallRepository) -> None:
+    command = [sys.executable, "-m", "ratiba_action", "mutate", "shop.py", "--json", "--report-dir", str(shop.report)]
+    process = subprocess.Popen(
+        command, cwd=shop.folder, env=shop.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    next(line for line in process.stderr if line.startswith("1 of "))
+    process.send_signal(signal.SIGINT)
+    printed, _ = process.communicate(timeout=60)
+    found = json.loads(printed)
+    assert process.returncode == 3
+    assert 1 <= found["measured"] < found["chosen"]
+    assert found["ended"] == "the run was cancelled by SIGINT"
+    assert (shop.report / "mutation.html").exists()
+    again, _ = mutate(shop, "shop.py", "--mutants", str(found["measured"]), "--deadline", "60")
+    assert again["measured"] == found["measured"]
 
 
 PROMPT = "Be friendly.\n\n- Never ask for a PIN.\n"
