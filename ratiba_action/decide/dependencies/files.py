@@ -67,7 +67,7 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     (r"Pipfile\.lock", Kind("python_locks:parse_pipfile", _LOCK, versions.pep440, lock=True)),
     (r"yarn\.lock", Kind("node_locks:parse_yarn", _LOCK, versions.semver, lock=True)),
     (r"bun\.lock", Kind("node_locks:parse_bun", _LOCK, versions.semver, lock=True)),
-    (r"\.(?:python|node)-version|\.nvmrc|\.tool-versions", Kind("interpreters", _LOCK, versions.tag)),
+    (r"\.(?:python|node)-version|\.nvmrc|\.tool-versions", Kind("manifest:parse_interpreters", _LOCK, versions.tag)),
     (_OPAQUE, Kind("", _LOCK, versions.tag)),
     (r"(?:Docker|Container)file(?:\.[^/]*)?|[^/]*\.(?:docker|container)file", Kind("dockerfile", _LOCK, versions.tag)),
     (r"\.github/workflows/[^/]*\.ya?ml|action\.ya?ml", Kind("workflow", _LOCK, versions.tag)),

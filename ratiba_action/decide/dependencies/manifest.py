@@ -60,3 +60,18 @@ def with_hosts(source: str, addresses: Iterable[str]) -> str:
     hosts = {re.sub(r"^[^/]*//([^/]*).*", r"\1", address, flags=re.DOTALL) for address in addresses}
     others = sorted(host for host in hosts if f"//{host}/" not in f"{source}/")
     return f"{source} (files from {', '.join(others)})".strip() if others else source
+
+
+def parse_interpreters(text: str) -> Manifest:
+    """Read ``.python-version``, ``.node-version``, ``.nvmrc`` or ``.tool-versions``: a version a line.
+
+    Where there are several, the tool's name stands before it.
+
+    Raises:
+        ValueError: it names nothing.
+    """
+    lines = [line.split("#")[0].split() for line in text.splitlines()]
+    pins = [(words[0] if len(words) > 1 else "interpreter", Pin(words[-1])) for words in lines if words]
+    if not pins:
+        raise ValueError("it names no version")
+    return Manifest(gather(pins))
