@@ -113,6 +113,10 @@ class WorkerTimeoutError(WorkerError):
     """The system under test gave no answer in time."""
 
 
+class WorkerEndedError(WorkerError):
+    """The process of the system under test ended before it answered."""
+
+
 class SystemRaisedError(WorkerError):
     """Code of the system under test raised an exception that it did not catch.
 

@@ -75,6 +75,20 @@ class SystemUnderTest(Protocol):
         ...
 
 
+class TeamTests(Protocol):
+    """Runs tests of the repository's own, out of the gate's reach."""
+
+    async def open_test(
+        self,
+        scenario: Scenario,
+        tenant: Tenant,
+        environment: Mapping[str, str],
+        judge: Callable[[Any], Awaitable[JsonObject]],
+    ) -> Session:
+        """Start a process for a test; its questions to the judge are untrusted."""
+        ...
+
+
 class CustomCode(Protocol):
     """Runs rules and metrics that lie in the repository under test, out of the gate's reach."""
 

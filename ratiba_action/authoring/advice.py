@@ -72,7 +72,7 @@ def recording_advice(
         if not isinstance(line, JudgeRecording):
             if all(owner.script is not None for owner in owners):
                 yield FileProblem(path, number, "it is never used: the scenario has a mocked model")
-        elif not recorded_names([line.metric]) & measured:
+        elif not recorded_names([line.metric]) & measured and all(owner.test is None for owner in owners):
             others = [name for name in sorted(measured) if name.partition(":")[0] == line.metric.partition(":")[0]]
             now = f", but {others[0]!r:.80}; run: ratiba record --scenario {Path(path).stem} --accept" if others else ""
             yield FileProblem(path, number, f"it is never used: the scenario does not use {line.metric!r:.80}{now}")

@@ -9,7 +9,7 @@ once, whatever the model would have taken. Where a limit cannot be measured the 
 that held.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import ROUND_CEILING
 
@@ -61,6 +61,8 @@ def _check(turn: int, what: str, expected: str, got: str, *, passed: bool | None
 
 
 _SHOWN_BEFORE = 40
+MOST_SHOWN = 1_000
+"""Characters of why a test failed."""
 
 
 def check_replies(scenario: Scenario, transcript: Transcript) -> Iterator[Check]:
@@ -112,6 +114,8 @@ def check_transcript(
     Raises:
         ConfigurationError: a turn expects a language and there is no detector, or a pattern takes too long.
     """
+    if scenario.test is not None:
+        return _check_test(scenario, transcript)
     checks: list[Check] = []
     for number, turn in enumerate(scenario.turns, 1):
         exchange = transcript.exchanges[number - 1] if number <= len(transcript.exchanges) else None
@@ -121,6 +125,30 @@ def check_transcript(
     checks += check_limits(scenario, transcript)
     for rule in scenario.rules:
         checks += check_rule(rule, transcript, time)
+    return tuple(checks)
+
+
+def _check_test(scenario: Scenario, transcript: Transcript) -> tuple[Check, ...]:
+    """One check for each set of parameters of a test; what the worker says of it is untrusted."""
+    checks: list[Check] = []
+    for exchange in transcript.exchanges:
+        output = exchange.reply.output
+        cases = output.get("cases") if isinstance(output, Mapping) else None
+        for case in cases if isinstance(cases, list) and cases else [None]:
+            fields = case if isinstance(case, Mapping) else {}
+            name, outcome, message = (str(fields.get(key, "")) for key in ("name", "outcome", "message"))
+            got = ": ".join(filter(None, (outcome or "no result", message)))
+            checks.append(
+                Check(
+                    "test",
+                    0,
+                    f"pytest {clip(name)}".rstrip(),
+                    "passed",
+                    "passed" if outcome == "passed" else clip(got, MOST_SHOWN),
+                    passed=outcome == "passed",
+                    line=scenario.line,
+                )
+            )
     return tuple(checks)
 
 

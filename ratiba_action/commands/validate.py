@@ -16,13 +16,11 @@ from ratiba_action.authoring.advice import (
     scored_metrics,
 )
 from ratiba_action.authoring.write_schemas import schema_file
-from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.lines import Finding, find_forbidden
 from ratiba_action.llm.recordings.reader import read_recordings
-from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.reporting.wording import plural
 from ratiba_action.run.configuration_checks import (
@@ -31,9 +29,9 @@ from ratiba_action.run.configuration_checks import (
     unmatched_prompts,
     unreadable_set_up_files,
 )
-from ratiba_action.run.evaluation_inputs import configuration_problems
+from ratiba_action.run.evaluation_inputs import configuration_problems, read_suite, tests_of
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
-from ratiba_action.suite.load import load_suite, read_scenario_files
+from ratiba_action.suite.team_tests import FoundTests, with_tests
 from ratiba_action.suite.thresholds import thresholds_below
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import printable
@@ -86,12 +84,14 @@ class Inspected:
 
     Args:
         suite: None if it could not be read.
+        tests: how many of its scenarios are tests of pytest.
         problems: the mistakes, in order of file and line.
         warnings: what is valid but probably unintended, in the same order.
         unused: recordings that no scenario uses.
     """
 
     suite: Suite | None
+    tests: int
     problems: Sequence[FileProblem]
     warnings: Sequence[FileProblem]
     unused: Sequence[str]
@@ -109,15 +109,11 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
     metrics = configuration.metrics if configuration is not None else MetricsBlock()
     suite = None
     try:
-        suite = load_suite(
-            read_scenario_files(repository, settings.scenarios),
-            metric_problems,
-            validate_rule,
-            readers_of if configuration is not None else None,
-            metrics.names,
-        )
+        _, suite = read_suite(repository, settings, configuration)
     except SuiteError as error:
         problems.extend(error.problems)
+    found = tests_of(configuration, repository, settings.config) if configuration is not None else FoundTests()
+    problems += found.problems
 
     if configuration is not None and suite is not None:
         problems += _unresolved(repository, settings, configuration, suite)
@@ -131,8 +127,12 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
         warnings += (FileProblem(settings.config, 0, text) for text in metrics_without_truth(metrics, suite))
         gates = configuration.suite.gates if configuration is not None else {}
         warnings += (FileProblem(settings.config, 0, text) for text in thresholds_below(suite.data_sets, gates))
+    tests = found.scenarios
+    if suite is not None:
+        suite, twice = with_tests(suite, found)
+        problems += twice
     wrong, more, unused = _inspect_recordings(repository, settings, suite, attach)
-    return Inspected(suite, _in_order([*problems, *wrong]), _in_order([*warnings, *more]), unused)
+    return Inspected(suite, len(tests), _in_order([*problems, *wrong]), _in_order([*warnings, *more]), unused)
 
 
 def _unresolved(
@@ -201,7 +201,8 @@ def _forbidden(name: str, findings: Iterable[Finding]) -> list[FileProblem]:
 
 def _as_json(found: Inspected) -> dict[str, object]:
     return {
-        "scenarios": len(found.suite.scenarios) if found.suite is not None else None,
+        "scenarios": len(found.suite.scenarios) - found.tests if found.suite is not None else None,
+        "tests": found.tests,
         "problems": [_problem_values(problem) for problem in found.problems],
         "warnings": [_problem_values(problem) for problem in found.warnings],
         "unused_recordings": list(found.unused),
@@ -216,6 +217,8 @@ def _print(found: Inspected) -> None:
     lines = [str(problem) for problem in found.problems]
     lines += [f"warning: {warning}" for warning in found.warnings]
     if not found.problems and found.suite is not None:
-        turns = sum(len(scenario.turns) for scenario in found.suite.scenarios)
-        lines.append(f"{plural(len(found.suite.scenarios), 'scenario')}, {plural(turns, 'turn')}: no mistake found.")
+        scenarios = [scenario for scenario in found.suite.scenarios if scenario.test is None]
+        turns = sum(len(scenario.turns) for scenario in scenarios)
+        tests = f", {plural(found.tests, 'test')}" if found.tests else ""
+        lines.append(f"{plural(len(scenarios), 'scenario')}, {plural(turns, 'turn')}{tests}: no mistake found.")
     sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))

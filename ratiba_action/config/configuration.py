@@ -18,6 +18,7 @@ from ratiba_action.errors import ConfigurationError, SuiteError
 from ratiba_action.model.comparison import Figure, Rules
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.verdict import PassRateRule
+from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.report_folder import parse_report_folder
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
@@ -160,6 +161,11 @@ class Configuration(StrictModel):
     """The gate's configuration of a repository."""
 
     system: SystemBlock
+    tests: list[Annotated[Name, AfterValidator(parse_folder)]] = Field(
+        default_factory=list,
+        max_length=100,
+        description="pytest files, and folders of them, that run as scenarios; paths in the repository",
+    )
     rows: dict[Name, Name] = Field(default_factory=dict, description="SQL read from a tenant after a conversation")
     judge: JudgeBlock = Field(default_factory=JudgeBlock)
     simulator: SimulatorBlock = Field(default_factory=SimulatorBlock)

@@ -163,8 +163,11 @@ class MetricsBlock(StrictModel):
 def attach_metrics(scenario: Scenario, block: MetricsBlock) -> tuple[Assertion, ...]:
     """The scenario's assertions, those of its system type and of its language.
 
-    Metrics that the scenario lists are kept. A metric without the expected values that it needs is not added.
+    Metrics that the scenario lists are kept. A metric without the expected values that it needs is not added, and none
+    to a test.
     """
+    if scenario.test is not None:
+        return ()
     listed = {assertion.label for assertion in scenario.assertions}
     added = tuple(
         Assertion(entry.metric, entry.threshold, scenario.line, entry.parameters)

@@ -74,6 +74,12 @@ def _each_greater(head: Mapping[str, float], base: Mapping[str, float]) -> tuple
     ]
 
 
+def _each_path(head: Sequence[str], base: Sequence[str]) -> tuple[list[str], Sequence[str]]:
+    """The paths of both: a change that leaves one out still runs what is there."""
+    missing = [path for path in base if path not in head]
+    return [*head, *missing], [f" {path}" for path in missing]
+
+
 def _each_metric(head: Sequence[MeasuredBy], base: Sequence[MeasuredBy]) -> tuple[list[MeasuredBy], Sequence[str]]:
     """The metrics of head and base, with the greater threshold and the base's parameters."""
     requested = {entry.metric: entry for entry in head}
@@ -150,6 +156,7 @@ _SMALLER_LIMIT = _whole_value(lambda head, base: min({head, base} - {None}, defa
 RULES: Mapping[str, Rule] = {
     "system": _block({"price_per_turn_usd": BASE, "*": CHANGE}),
     "rows": CHANGE,
+    "tests": _each_path,
     **dict.fromkeys(("judge", "simulator", "providers", "prices", "dependencies", "events", "notifications"), BASE),
     "models": _models,
     "pass_rate": GREATER,

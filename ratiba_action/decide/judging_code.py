@@ -61,7 +61,7 @@ class Modules:
             if package:
                 found[f"{self._path(package)}/"] = None
             found |= dict.fromkeys(self._imported(module))
-        return tuple(Rule(Mode.BLOCKING, "/" + _literal(path), why=_WHY) for path in found)
+        return tuple(Rule(Mode.BLOCKING, "/" + literal_pattern(path), why=_WHY) for path in found)
 
     def _elsewhere(self, module: str) -> list[str]:
         """Files of that name in other places, such as ``src``, where an installed package may come from."""
@@ -114,6 +114,6 @@ def _imports(content: bytes, package: str) -> Iterator[str]:
             yield from filter(None, [".".join(base), *(".".join([*base, alias.name]) for alias in node.names)])
 
 
-def _literal(path: str) -> str:
+def literal_pattern(path: str) -> str:
     """A pattern that matches this path alone."""
     return re.sub(r"([\\*?\[\]! #])", r"\\\1", path)

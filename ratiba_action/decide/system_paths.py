@@ -5,11 +5,13 @@ must block all the same.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from ratiba_action.decide.judging_code import literal_pattern
 from ratiba_action.decide.plain_yaml import Node
 from ratiba_action.model.change import Mode, Rule
 
+_TESTS = "a test of the repository is, or is collected by, this file"
 _FRAMEWORKS = {"langgraph": "graph", "langchain": "runnable", "llamaindex": "engine"}
 
 
@@ -48,6 +50,8 @@ def read_system_paths(document: Node) -> tuple[Rule, ...]:
     blocking = [*_texts(block, "prompts"), *_prompt_files(block)]
     blocking += [f"{folder}/" for folder in _texts(_entries(block, "replay"), "transcripts")]
     rules = [Rule(Mode.BLOCKING, below + _normal(pattern)) for pattern in blocking]
+    tests = _files_of_tests(_texts(document.entries(), "tests"))
+    rules += [Rule(Mode.BLOCKING, pattern, why=_TESTS) for pattern in tests]
     for address in (*_texts(block, "adapter"), *_framework_addresses(block)):
         module = address.partition(":")[0].replace(".", "/")
         rules += [Rule(Mode.ADVISORY, f"{below}{module}{ending}") for ending in (".py", "/")]
@@ -55,6 +59,16 @@ def read_system_paths(document: Node) -> tuple[Rule, ...]:
         # What is started is code, whatever it is called; a word that is no file of the repository matches none.
         rules += [Rule(Mode.ADVISORY, below + _normal(word)) for word in _files_among(block, key)]
     return tuple(rules)
+
+
+def _files_of_tests(paths: Sequence[str]) -> Iterator[str]:
+    """The tests of the repository's own, and what pytest reads above them that may deselect or change them."""
+    for path in map(_normal, paths):
+        yield f"/{literal_pattern(path.rstrip('/'))}"
+        parts = path.rstrip("/").split("/")
+        for depth in range(len(parts)):
+            above = "".join(f"/{literal_pattern(part)}" for part in parts[:depth])
+            yield from (f"{above}/{name}" for name in ("conftest.py", "pytest.ini", "tox.ini"))
 
 
 def read_root(document: Node) -> str:

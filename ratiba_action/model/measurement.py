@@ -136,7 +136,7 @@ class Check:
 
     Args:
         kind: ``state``, ``payment``, ``tools``, ``event``, ``transitions``, ``output``, ``language``, ``rows``,
-            ``limit``, ``reply`` or ``rule``.
+            ``limit``, ``reply``, ``test`` or ``rule``.
         turn: number of the turn, from 1; 0 for the whole conversation.
         what: the assertion in words.
         line: its line in the scenario's file.

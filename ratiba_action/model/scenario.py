@@ -308,6 +308,21 @@ class Quarantine:
 
 
 @dataclass(frozen=True, slots=True)
+class TeamTest:
+    """A test of pytest that a repository has already: one function, with all sets of its parameters.
+
+    Args:
+        node: as pytest names it, from the system's folder: ``tests/evals/test_support.py::test_refund``.
+        beside: the names of all functions of its file, itself among them.
+        code: SHA-256 of its file and of each ``conftest.py`` that pytest loads for it.
+    """
+
+    node: str
+    beside: tuple[str, ...]
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """A golden conversation; see ``docs/scenarios.md`` for each field.
 
@@ -323,6 +338,7 @@ class Scenario:
         rows: what the database must contain after the conversation.
         data_set: id of the file's scenario when this one is a row of its cases; empty otherwise.
         fluency: whether its language adds a fluency metric.
+        test: what is run instead of a conversation; None for a conversation.
     """
 
     id: str
@@ -351,6 +367,7 @@ class Scenario:
     data_set: str = ""
     rows: tuple[ExpectedRows, ...] = ()
     fluency: bool = True
+    test: TeamTest | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,10 @@ from ratiba_action.llm.recordings.reader import parse_recordings
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.scenario import Scenario, Suite
+from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.load import is_data_file, is_scenario_file, load_suite
+from ratiba_action.suite.team_tests import TestFiles, find_tests, with_tests
 from ratiba_action.util.git import EXECUTABLE, LINK, SUBMODULE, Git
 from ratiba_action.verdict.pairing import content_digest
 
@@ -72,12 +74,15 @@ class BaseCommit:
         except SuiteError:
             return None
 
-    def suite(self, head: Suite, files: Mapping[str, bytes]) -> tuple[Suite, tuple[str, ...]]:
+    def suite(
+        self, head: Suite, files: Mapping[str, bytes], configuration: Configuration | None
+    ) -> tuple[Suite, tuple[str, ...]]:
         """Its scenarios and case files, file by file, and the names of files that it could not have run either.
 
         Args:
             head: as it was loaded from the checkout; what the change left as it was is not read twice.
             files: the scenario and data files of the checkout by their path.
+            configuration: of the base, which names its tests; None where it has none.
 
         Raises:
             InfrastructureError: they cannot be read from this clone.
@@ -103,7 +108,13 @@ class BaseCommit:
                 continue
             scenarios += suite.scenarios
             data_sets += suite.data_sets
-        return Suite(tuple(scenarios), "", tuple(data_sets)), tuple(unusable)
+        suite = Suite(tuple(scenarios), "", tuple(data_sets))
+        if configuration is not None and configuration.tests:
+            root, reading = parse_folder(configuration.system.root), TestFiles(self._names, self._read)
+            found = find_tests(configuration.tests, root, reading, self.settings.config)
+            suite, _ = with_tests(suite, found)
+            unusable += [problem.path for problem in found.problems]
+        return suite, tuple(unusable)
 
     def grades(self) -> dict[str, JudgeRecording]:
         """The judge answers of every recording that the change edits, moves or removes, by their key.
@@ -145,7 +156,7 @@ class BaseCommit:
     def _names(self, folder: str) -> Sequence[str]:
         if self.change.git is None or self.change.files.base is None:
             return ()
-        return tuple(self.change.git.tree(self.change.files.base, f"{folder}/"))
+        return tuple(self.change.git.tree(self.change.files.base, "" if folder == "." else f"{folder}/"))
 
 
 _ELSEWHERE = frozenset({"url", "http"})

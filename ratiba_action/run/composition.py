@@ -80,18 +80,18 @@ async def open_services(
     journal = journal_place(inputs, head) if paid else None
     setups = SharedSetups()
     async with AsyncExitStack() as stack:
-        system, custom = await _open_code(stack, inputs, head, scratch, setups=setups)
+        system, custom, tests = await _open_code(stack, inputs, head, scratch, setups=setups)
         opened = open_model_calls(inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline)
         calls, services = await stack.enter_async_context(opened)
         services.tenants, *_ = await asyncio.gather(
             stack.enter_async_context(open_tenants(inputs, log)),
-            _start_all(system, custom),
+            _start_all(system, custom, tests),
             load_judging(inputs, head, scratch),
         )
         await services.tenants.prepare(head.arm, system.migrate)
         for warning in getattr(system, "warnings", ()):
             log.note(warning)
-        services.arms[head.arm.name] = _arm_services(head, system, custom)
+        services.arms[head.arm.name] = _arm_services(head, system, custom, tests)
         services.detect_language = _language_detector(head.scenarios)
         services.stop = partial(stop_reason, most_failed=inputs.configuration.suite.most_failed, day=head.day)
         services.altered = setups.altered
@@ -124,8 +124,8 @@ async def _start_base(
     """Fetch and start the base; whatever is started ends with the run, however far it came."""
     arm = await asyncio.to_thread(base_inputs, inputs, base, scratch, github_history(inputs))
     calls.add_arm(arm)
-    system, custom = await _open_code(stack, inputs, arm, scratch, setups=setups)
-    await _start_all(system, custom)
+    system, custom, tests = await _open_code(stack, inputs, arm, scratch, setups=setups)
+    await _start_all(system, custom, tests)
     await services.tenants.prepare(arm.arm, system.migrate)
     warnings = {
         warning for arm_services in services.arms.values() for warning in getattr(arm_services.system, "warnings", ())
@@ -133,10 +133,15 @@ async def _start_base(
     for warning in getattr(system, "warnings", ()):
         if warning not in warnings:
             services.log.note(prefixed("On the base: ", warning))
-    return _arm_services(arm, system, custom)
+    return _arm_services(arm, system, custom, tests)
 
 
-def _arm_services(arm: ArmInputs, system: "WorkerSystem | ReplaySystem", custom: "WorkerSystem | None") -> ArmServices:
+def _arm_services(
+    arm: ArmInputs,
+    system: "WorkerSystem | ReplaySystem",
+    custom: "WorkerSystem | None",
+    tests: "WorkerSystem | None",
+) -> ArmServices:
     block = arm.configuration.system
     return ArmServices(
         arm.arm,
@@ -147,21 +152,28 @@ def _arm_services(arm: ArmInputs, system: "WorkerSystem | ReplaySystem", custom:
         declared_usd=block.price_per_turn_usd,
         captured=block.replay is not None,
         prompt_blobs=arm.prompt_blobs,
+        tests=tests,
     )
 
 
 async def _open_code(
     stack: AsyncExitStack, inputs: RunInputs, arm: ArmInputs, scratch: Path, *, setups: "SharedSetups"
-) -> tuple["WorkerSystem | ReplaySystem", "WorkerSystem | None"]:
-    """An arm's system, and what runs its rules and metrics; None where it has none of its own.
+) -> tuple["WorkerSystem | ReplaySystem", "WorkerSystem | None", "WorkerSystem | None"]:
+    """An arm's system, what runs its rules and metrics, and what runs its tests; None where it has none of its own.
 
-    The files of both are copied before anything of the change runs.
+    The files of all are copied before anything of the change runs.
     """
-    system = open_system(inputs, arm, scratch, setups)
+    from ratiba_action.systems.choose import choose_judges, choose_tests  # noqa: PLC0415 - not needed to decide
+
+    system, around = open_system(inputs, arm, scratch, setups), _surroundings(inputs, arm.arm, scratch, setups)
     stack.push_async_callback(system.close)
+    tests = None
+    if any(scenario.test is not None for scenario in arm.scenarios):
+        tests = choose_tests(arm.configuration.system, around)
+        stack.push_async_callback(tests.close)
+        await tests.copy()
     if not needs_custom_code(arm.scenarios):
-        return system, None
-    from ratiba_action.systems.choose import choose_judges  # noqa: PLC0415 - not needed to decide
+        return system, None, tests
 
     with_judge = any(
         declared_judge_calls(entry.metric, entry.parameters) > 0
@@ -169,11 +181,10 @@ async def _open_code(
         for entry in scenario.assertions
         if is_address(entry.metric)
     )
-    around = _surroundings(inputs, arm.arm, scratch, setups)
     judges = choose_judges(arm.configuration.system, around, with_judge=with_judge)
     stack.push_async_callback(judges.close)
     await judges.copy()
-    return system, judges
+    return system, judges, tests
 
 
 async def _start_all(*code: "WorkerSystem | ReplaySystem | None") -> None:

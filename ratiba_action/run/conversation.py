@@ -79,7 +79,7 @@ class Conversation:
             access = self._open_access()
             try:
                 try:
-                    session = await self._arm.system.open(scenario, tenant, access.environment)
+                    session = await self._open(tenant, access)
                 except WorkerError:
                     _raise_first(access)
                     raise
@@ -106,6 +106,14 @@ class Conversation:
             prompt_versions=versions,
             models=tuple(sorted({*access.models, *self._told})),
         )
+
+    async def _open(self, tenant: Tenant, access: ModelAccess) -> Session:
+        scenario, arm = self._trial.scenario, self._arm
+        if scenario.test is None:
+            return await arm.system.open(scenario, tenant, access.environment)
+        if arm.tests is None or self._services.judge is None:
+            raise ConfigurationError(f"Nothing can run the test {scenario.test.node!r}.", "Run: ratiba gate")
+        return await arm.tests.open_test(scenario, tenant, access.environment, self._services.judge(self._trial))
 
     def _open_access(self) -> ModelAccess:
         """The trial's way to its models; each of its requests is searched on the way."""

@@ -36,6 +36,8 @@ _BY_CLAIM = "faithfulness_by_claim"
 """Asks the judge one question for each sentence with content."""
 
 _TEXT_KEYS = frozenset({"text", "content", "refusal"})
+_CALLS_OF_A_TEST = 6
+"""Judge calls of a test of which nothing is recorded: two metrics of DeepEval."""
 _CALLS_PER_TURN = 3
 """Of a system of which nothing is recorded."""
 
@@ -170,12 +172,20 @@ def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: 
     lines = arm.recordings.get(scenario.id, ())
     recorded = _judged_lines(scenario, arm)
     turns, claims = _most_turns(scenario), _claims([line for line in lines if isinstance(line, ModelRecording)])
+    if scenario.test is not None:
+        return _calls_of_test(judge, recorded, prices)
     count = sum(_questions(assertion, turns, recorded, claims) for assertion in scenario.assertions)
     if not count:
         return []
     count += sum(_missing_votes(judge, assertion, recorded) for assertion in scenario.assertions)
     usages = [Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in recorded] or [UNKNOWN]
     return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages), key=_cost)] * count
+
+
+def _calls_of_test(judge: JudgeBlock, recorded: Sequence[JudgeRecording], prices: Prices) -> list[Call]:
+    """As many as were recorded; a usual number where nothing is. Each is reserved for itself when it is made."""
+    usages = [Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in recorded]
+    return [_call(judge.model, judge.provider, usage, prices) for usage in usages or [UNKNOWN] * _CALLS_OF_A_TEST]
 
 
 def _missing_votes(judge: JudgeBlock, assertion: Assertion, recorded: Sequence[JudgeRecording]) -> int:

@@ -34,14 +34,16 @@ from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.run.base_commit import BaseCommit, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
-from ratiba_action.run.inputs import Choice, RunInputs, RunRequest
+from ratiba_action.run.inputs import Choice, RunInputs, RunRequest, needs_judge
 from ratiba_action.run.provider_keys import keys_of
+from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.settings import Settings
-from ratiba_action.suite.load import load_suite, read_scenario_files
+from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files, suite_digest
 from ratiba_action.suite.ratchet import ratchet_suite, with_assertions
 from ratiba_action.suite.scenario_selection import edited_code, select, with_defaults, with_least_trials
+from ratiba_action.suite.team_tests import FoundTests, files_of_checkout, find_tests, has_tests, with_tests
 from ratiba_action.suite.thresholds import with_configured_thresholds
-from ratiba_action.util.locked_folder import read_plain_file
+from ratiba_action.util.locked_folder import is_folder, read_plain_file
 from ratiba_action.util.text import did_you_mean
 
 _SHOWN = 20
@@ -80,6 +82,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
     """What the checkout says, each part as strict as the base's."""
     settings, change = request.settings, request.decided.change
     configuration, suite, files = _read_head(settings, request.repository)
+    head_tests = frozenset(configuration.tests)
     with Contents(change.git, change.files.base, change.files.head) as contents:
         base = BaseCommit(settings, change, contents)
         base.require()
@@ -100,8 +103,8 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             )
             own = base_configuration
         defaults = own.suite.strategy
-        loaded, suite = suite, _complete(suite, configuration)
-        base_suite, unusable = base.suite(loaded, files)
+        loaded, suite = suite, _complete(_with_tests(suite, configuration, head_tests, request), configuration)
+        base_suite, unusable = base.suite(loaded, files, base_configuration)
         # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
         base_suite = _with_strategies(_complete(base_suite, own), defaults)
         suite = _with_strategies(suite, defaults)
@@ -140,6 +143,8 @@ def _is_free(inputs: RunInputs) -> Callable[[Scenario], bool]:
             lines = read_recordings(recording_path(inputs.recordings, scenario.id))
         except SuiteError:
             return False
+        if scenario.test is not None:
+            return bool(lines)
         silent = system.replay is not None or system.price_per_turn_usd is not None or scenario.script is not None
         trials = {line.trial for line in lines if isinstance(line, ModelRecording)}
         scores = (line for line in lines if isinstance(line, JudgeRecording))
@@ -178,13 +183,17 @@ def _require_root(repository: Path, root: str) -> None:
 
 
 def _refuse_unknown(choice: Choice, suite: Suite) -> None:
-    known = {name for scenario in suite.scenarios for name in (scenario.id, scenario.data_set)} - {""}
+    known = {name for scenario in suite.scenarios for name in _names_of(scenario)} - {""}
     tags = {tag for scenario in suite.scenarios for tag in scenario.tags}
     unknown = [("scenario", name, known) for name in choice.scenarios if name not in known]
     unknown += [("tag", name, tags) for name in choice.tags if name not in tags]
     if unknown:
         message = f"There is no {', no '.join(f'{kind} {name!r}' for kind, name, _ in unknown)}."
         raise UsageError(message, " ".join(_proposal(*problem) for problem in unknown))
+
+
+def _names_of(scenario: Scenario) -> tuple[str, ...]:
+    return scenario.id, scenario.data_set, scenario.test.node if scenario.test is not None else ""
 
 
 def _proposal(kind: str, name: str, known: Collection[str]) -> str:
@@ -215,9 +224,7 @@ def _unusable_base(settings: Settings, base: BaseCommit, suite: Suite, configura
 
 def _needs(suite: Suite) -> tuple[bool, bool]:
     """Whether any scenario needs a judge, and whether any needs a model that plays the customer."""
-    judged = any(
-        is_judged(entry.metric, entry.parameters) for scenario in suite.scenarios for entry in scenario.assertions
-    )
+    judged = any(map(needs_judge, suite.scenarios))
     return judged, any(scenario.simulated_user is not None for scenario in suite.scenarios)
 
 
@@ -264,18 +271,69 @@ def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Sui
     except SuiteError as error:
         problems.append(error)
     try:
-        files = read_scenario_files(repository, settings.scenarios)
-        # What a truth is for cannot be told where the configuration's own metrics are not known.
-        readers, added = (readers_of, configuration.metrics.names) if configuration is not None else (None, {})
-        suite = load_suite(files, metric_problems, validate_rule, readers, added)
+        files, suite = read_suite(repository, settings, configuration)
     except SuiteError as error:
         problems.append(error)
+    if configuration is not None:
+        found = tests_of(configuration, repository, settings.config)
+        problems += [SuiteError(found.problems)] if found.problems else []
     if configuration is not None and suite is not None:
         wrong = configuration_problems(settings, repository, configuration, suite)
         problems += [SuiteError(wrong)] if wrong else []
     if configuration is None or suite is None or problems:
         raise SuiteError([problem for error in problems for problem in error.problems])
     return configuration, suite, files
+
+
+def read_suite(
+    repository: Path, settings: Settings, configuration: Configuration | None
+) -> tuple[Mapping[str, bytes], Suite]:
+    """The scenario files of a checkout and their scenarios; none are needed where the configuration names tests.
+
+    Raises:
+        SuiteError: files are wrong; every problem.
+    """
+    tests = configuration is not None and bool(configuration.tests)
+    there = not tests or is_folder(repository / settings.scenarios)
+    files = read_scenario_files(repository, settings.scenarios) if there else {}
+    if tests and not any(is_scenario_file(name, settings.scenarios) for name in files):
+        return files, Suite((), suite_digest({}))
+    # What a truth is for cannot be told where the configuration's own metrics are not known.
+    readers, added = (readers_of, configuration.metrics.names) if configuration is not None else (None, {})
+    return files, load_suite(files, metric_problems, validate_rule, readers, added)
+
+
+def tests_of(configuration: Configuration, repository: Path, config: str) -> FoundTests:
+    """The tests of a checkout that its configuration names.
+
+    Args:
+        configuration: of the checkout.
+        repository: the checkout.
+        config: path of the configuration, for messages.
+    """
+    root = parse_folder(configuration.system.root)
+    return find_tests(configuration.tests, root, files_of_checkout(repository), config)
+
+
+def _with_tests(suite: Suite, configuration: Configuration, named: Collection[str], request: RunRequest) -> Suite:
+    """The suite with the tests that the configuration names.
+
+    Args:
+        suite: the scenarios.
+        configuration: after the ratchet.
+        named: paths that the change itself names. What only the base names may be gone; a note names its tests then.
+        request: of the run.
+
+    Raises:
+        SuiteError: a file of tests cannot be used.
+    """
+    files, root = files_of_checkout(request.repository), parse_folder(configuration.system.root)
+    paths = [path for path in configuration.tests if path in named or has_tests(path, root, files)]
+    found = find_tests(paths, root, files, request.settings.config)
+    suite, twice = with_tests(suite, found)
+    if found.problems or twice:
+        raise SuiteError((*found.problems, *twice))
+    return suite
 
 
 def _complete(suite: Suite, configuration: Configuration) -> Suite:

@@ -24,6 +24,11 @@ from ratiba_action.verdict.quarantine import quarantine_in_force
 DEFAULT_CONCURRENCY = 4
 
 
+def needs_judge(scenario: Scenario) -> bool:
+    """Whether a scenario is measured by a judged metric, or is a test, which may use one."""
+    return scenario.test is not None or any(is_judged(entry.metric, entry.parameters) for entry in scenario.assertions)
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Which of the selected scenarios a person asked for; empty means all."""
@@ -35,8 +40,9 @@ class Choice:
         return bool(self.scenarios or self.tags)
 
     def admits(self, scenario: Scenario) -> bool:
-        """Whether a scenario is asked for by its id, its case file's or one of its tags."""
-        named = scenario.id in self.scenarios or scenario.data_set in self.scenarios
+        """Whether a scenario is asked for by its id, its case file's, its name in pytest or one of its tags."""
+        node = scenario.test.node if scenario.test is not None else scenario.id
+        named = bool({scenario.id, scenario.data_set, node} & set(self.scenarios))
         return not self or named or bool(scenario.tags & set(self.tags))
 
 
@@ -150,9 +156,7 @@ class ArmInputs:
     @property
     def judged(self) -> bool:
         """Whether any scenario needs a judge."""
-        return any(
-            is_judged(entry.metric, entry.parameters) for scenario in self.scenarios for entry in scenario.assertions
-        )
+        return any(map(needs_judge, self.scenarios))
 
     @property
     def plan(self) -> Plan:

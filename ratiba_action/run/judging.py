@@ -1,10 +1,10 @@
 """Judges of a run: recorded, live, votes near the threshold, a second judge for a sample."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.checks.conversation_events import place_of
 from ratiba_action.checks.custom_code import is_address
@@ -15,8 +15,9 @@ from ratiba_action.metrics.registry import is_judged, load_judged_metric, load_m
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.event import Event, JudgeCalled
 from ratiba_action.model.measurement import Answer, Case, Question, Score
+from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Assertion
-from ratiba_action.model.values import Usd
+from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import Judge, JudgedMetric, Metric, PaidCalls, Prices
 from ratiba_action.run.inputs import ArmInputs, RunLog
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from ratiba_action.metrics.judging.cache import JudgeCache
     from ratiba_action.metrics.judging.structured_calls import LiveJudge
 
+OF_TESTS = "pytest:1"
+"""The metric that recorded answers to a test's questions stand under."""
+MOST_CALLS_OF_A_TEST = 1_000
 _CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT = 8_000, 2_048
 
 
@@ -106,6 +110,15 @@ class Judging:
 
             return RepositoryMetric(assertion, partial(self._judged, question_stride(name)))
         return self._judged(question_stride(name), lambda judge: load_judged_metric(name, judge, parameters))
+
+    def of_test(self, trial: Trial) -> Callable[[Any], Awaitable[JsonObject]]:
+        """What answers the judge calls of a trial's test, each known by its own wording."""
+        from ratiba_action.metrics.judging.repository_metric import JudgeChannel  # noqa: PLC0415 - on demand
+        from ratiba_action.metrics.judging.run_metric import CaseJudge  # noqa: PLC0415 - the same
+
+        judge = CaseJudge(self._answers.answer, self._model)
+        first = Question(trial.scenario.id, OF_TESTS, "", 0, "", trial.number, trial.arm.name)
+        return JudgeChannel(judge, first, MOST_CALLS_OF_A_TEST, by_wording=True).answer
 
     def _judged(self, questions: int, load: Callable[[Judge], JudgedMetric]) -> JudgedMetric:
         """A judged metric as the run measures it.

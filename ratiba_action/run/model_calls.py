@@ -123,6 +123,7 @@ class ModelCalls:
             deadline=self._deadline,
             admit=self._paid.admissions.admit if self._paid is not None else admit_all,
             turns=self._turns,
+            judge=self._judging.of_test,
             simulator=SimulatedCustomer(self._answers, simulator, configuration.wire_of(simulator.provider)),
             # What is recorded is one attempt, from its first answer to its last.
             retries=self._inputs.llm != Llm.RECORD,

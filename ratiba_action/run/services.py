@@ -3,14 +3,14 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Arm, Trial
 from ratiba_action.model.scenario import Assertion
-from ratiba_action.model.values import Usd
+from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.model.verdict import CrossChecking, SharedSpending
 from ratiba_action.money.reported_usage import FreeTurns
 from ratiba_action.ports import (
@@ -19,6 +19,7 @@ from ratiba_action.ports import (
     Metric,
     ModelGateway,
     SystemUnderTest,
+    TeamTests,
     TenantProvisioner,
     TurnBooks,
 )
@@ -103,6 +104,7 @@ class ArmServices:
 
     Args:
         custom: runs the rules and metrics that lie in the repository; None where there are none.
+        tests: runs the tests that lie in the repository; None where there are none.
         rows: SQL by name, read from a tenant after its last turn.
         prompt_versions: sorted.
         prompt_blobs: sorted.
@@ -121,6 +123,7 @@ class ArmServices:
     captured: bool = False
     prompt_blobs: tuple[str, ...] = ()
     template: Arm | None = None
+    tests: TeamTests | None = None
 
 
 @dataclass(slots=True)
@@ -135,6 +138,7 @@ class RunServices:
         admit: waits until a trial may start, and says why it must not; empty when it runs.
         turns: counts what a turn costs that bypasses the gateway, before it is sent and when it was answered.
         detect_language: tells the language of a reply; needed where a turn expects one.
+        judge: answers the questions of a trial's test; needed where a scenario is one.
         simulator: plays the customer; needed where a scenario has a simulated user.
         stop: why no further trial starts, given what came of those before; empty while one may.
         retries: whether trials that errored are run again, as their strategies say.
@@ -156,6 +160,7 @@ class RunServices:
     admit: Callable[[Trial], AbstractAsyncContextManager[str]] = admit_all
     turns: TurnBooks = field(default_factory=FreeTurns)
     detect_language: DetectLanguage | None = None
+    judge: Callable[[Trial], Callable[[Any], Awaitable[JsonObject]]] | None = None
     simulator: CustomerSimulator | None = None
     stop: Callable[[Sequence[ScenarioResult]], str] = never_stop
     retries: bool = True

@@ -181,9 +181,9 @@ def join_notes(notes: Iterable[tuple[Scenario, str]]) -> tuple[str, ...]:
     """The notes with their scenarios; equal notes on cases of one file are joined."""
     cases: dict[tuple[str, str], list[str]] = {}
     for scenario, note in notes:
-        cases.setdefault((scenario.data_set or scenario.id, note), []).append(scenario.id)
+        cases.setdefault((_group(scenario), note), []).append(scenario.id)
     return tuple(
-        f"{ids[0]}: {note}" if len(ids) == 1 else f"{name}, {len(ids)} cases ({_few(ids)}): {note}"
+        f"{ids[0]}: {note}" if len(ids) == 1 else f"{name}, {len(ids)} {_kind(name)} ({_few(ids)}): {note}"
         for (name, note), ids in cases.items()
     )
 
@@ -192,10 +192,20 @@ def names_of(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
     """The ids of scenarios, sorted, with the cases of a file joined."""
     groups: dict[str, list[str]] = {}
     for scenario in scenarios:
-        groups.setdefault(scenario.data_set or scenario.id, []).append(scenario.id)
+        groups.setdefault(_group(scenario), []).append(scenario.id)
     return tuple(
-        ids[0] if len(ids) == 1 else f"{len(ids)} cases of {name} ({_few(ids)})" for name, ids in sorted(groups.items())
+        ids[0] if len(ids) == 1 else f"{len(ids)} {_kind(name)} of {name} ({_few(ids)})"
+        for name, ids in sorted(groups.items())
     )
+
+
+def _group(scenario: Scenario) -> str:
+    """What a scenario is named with others by: the file of its cases or tests."""
+    return scenario.data_set or (scenario.path if scenario.test is not None else scenario.id)
+
+
+def _kind(group: str) -> str:
+    return "tests" if group.endswith(".py") else "cases"
 
 
 def _few(ids: Sequence[str]) -> str:
@@ -346,7 +356,7 @@ the change tried to relax. ``ratchet_quarantine`` also applies to new scenarios.
 
 CONTENT = (
     *("turns", "now", "customer", "language", "layer", "system_type", "vertical", "tags", "touches"),
-    *("script", "replies", "captured", "simulated_user", "provenance", "fluency"),
+    *("script", "replies", "captured", "simulated_user", "provenance", "fluency", "test"),
 )
 """Fields without a stricter value: the change decides them, and a note names them. ``fluency`` removes no assertion of
 the base, since ``assertions`` has a rule."""

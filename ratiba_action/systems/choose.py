@@ -81,6 +81,11 @@ def choose_judges(block: SystemBlock, around: Surroundings, *, with_judge: bool 
     return _worker(block, InWorker(_NO_ADAPTER, preload=preload), around, judging=True)
 
 
+def choose_tests(block: SystemBlock, around: Surroundings) -> WorkerSystem:
+    """What runs the repository's own tests, not started: files and processes apart from the system's."""
+    return _worker(block, InWorker(_NO_ADAPTER, preload=("ratiba_worker.adapters.deepeval_loaded",)), around)
+
+
 def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings, *, judging: bool = False) -> WorkerSystem:
     return WorkerSystem(
         around.root / block.root,

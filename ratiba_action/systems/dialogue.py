@@ -51,7 +51,7 @@ def parse_reply(answer: Any) -> Reply:
         WorkerError: a field has the wrong type, is missing or is not known; names the field.
     """
     _check_depth(answer)
-    fields = _object(_whole(answer), "the answer", required=("text",), allowed=(*Reply.__dataclass_fields__, "usage"))
+    fields = _object(whole(answer), "the answer", required=("text",), allowed=(*Reply.__dataclass_fields__, "usage"))
     return Reply(
         text=_text(fields["text"], "`text`"),
         state=_optional_text(fields.get("state"), "`state`"),
@@ -142,12 +142,13 @@ def _items(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
+    """JSON with each half of a surrogate pair in its texts replaced by U+FFFD."""
     if isinstance(value, str):
         return whole_text(value)
     if isinstance(value, dict):
-        return {whole_text(key): _whole(item) for key, item in value.items()}
-    return [_whole(item) for item in value] if isinstance(value, list) else value
+        return {whole_text(key): whole(item) for key, item in value.items()}
+    return [whole(item) for item in value] if isinstance(value, list) else value
 
 
 def whole_text(text: str) -> str:

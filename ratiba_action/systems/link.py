@@ -8,7 +8,7 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
-from ratiba_action.errors import WorkerError, WorkerTimeoutError
+from ratiba_action.errors import WorkerEndedError, WorkerError, WorkerTimeoutError
 from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import decode_line, describe_error, describe_raised, hide
 from ratiba_action.util.text import printable_lines
@@ -161,7 +161,7 @@ class Link:
         except ConnectionError:
             line = b""
         if not line.endswith(b"\n"):
-            raise WorkerError(f"{self._name}: {await self._how_it_ended(operation)}")
+            raise WorkerEndedError(f"{self._name}: {await self._how_it_ended(operation)}")
         return line
 
     def _encode(self, operation: str, request: Mapping[str, Any]) -> bytes:

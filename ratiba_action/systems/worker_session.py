@@ -1,16 +1,16 @@
 """A conversation with a Python system that runs in a worker process."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from ratiba_action.errors import WorkerError
+from ratiba_action.errors import WorkerEndedError, WorkerError
 from ratiba_action.model.conversation import Reply, ReportedUsage
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.model.values import JsonObject
-from ratiba_action.systems.dialogue import Dialogue, PlainDialogue, parse_reply, parse_reported_usage
-from ratiba_action.systems.link import Link
+from ratiba_action.systems.dialogue import Dialogue, PlainDialogue, hide, parse_reply, parse_reported_usage, whole
+from ratiba_action.systems.link import JudgeCall, Link
 
 CLOSE_SECONDS = 5.0
 Result = TypeVar("Result")
@@ -85,6 +85,50 @@ class WorkerSession:
             pass  # everything that counts was measured before
         finally:
             await self._link.end()
+
+
+class TeamTestSession:
+    """Implements ``Session`` for a test of pytest: one turn, whose reply says what came of it.
+
+    Args:
+        link: the worker process that runs it.
+        fields: of the request.
+        seconds: that it may take, and between two questions to the judge.
+        judge: answers them.
+        secrets: texts that must not appear in what the test says.
+    """
+
+    reported_usage: tuple[ReportedUsage, ...] = ()
+
+    def __init__(
+        self, link: Link, fields: JsonObject, seconds: float, judge: JudgeCall, secrets: Sequence[str]
+    ) -> None:
+        self._link, self._fields, self._seconds, self._judge = link, fields, seconds, judge
+        self._secrets = tuple(secrets)
+
+    async def send(self, _turn: Turn) -> Reply:
+        """Run the test; one that ends its process has failed.
+
+        Raises:
+            WorkerError: it cannot be run, or did not end in time.
+            JudgeError: the judge answered outside its contract, or was asked too often.
+            RecordingError: replaying, and no recorded answer fits.
+            BudgetError: a judge call was refused.
+        """
+        try:
+            answer = await self._link.request("test", self._fields, self._seconds, self._judge)
+        except WorkerEndedError as ended:
+            answer = {"cases": [{"name": self._fields["node"], "outcome": "failed", "message": ended.problem}]}
+        cases = answer.get("cases") if isinstance(answer, dict) else None
+        found = [
+            {str(key): hide(str(value), self._secrets) for key, value in case.items()} if isinstance(case, dict) else {}
+            for case in whole(cases if isinstance(cases, list) else [])
+        ]
+        return Reply("", output={"cases": found})
+
+    async def close(self) -> None:
+        """End the process; may be called twice."""
+        await self._link.end()
 
 
 def opening(scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) -> JsonObject:

@@ -19,7 +19,7 @@ from ratiba_action.systems.launch import GuardedCommand, launch, worker_folder
 from ratiba_action.systems.link import JudgeCall, Link, open_link
 from ratiba_action.systems.scratch import Checkout, copy_files
 from ratiba_action.systems.setup_command import Setup, SharedSetups
-from ratiba_action.systems.worker_session import WorkerSession, opening
+from ratiba_action.systems.worker_session import TeamTestSession, WorkerSession, opening
 from ratiba_action.systems.workplace import Use, Workplace, create_workplace
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.folder_tree import remove_tree
@@ -300,6 +300,27 @@ class WorkerSystem:
             await self._release(link)
             raise
         return WorkerSession(link, scenario.id, self._turn_timeout, self._dialogue(scenario), traced)
+
+    async def open_test(
+        self, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str], judge: JudgeCall
+    ) -> TeamTestSession:
+        """Start a process for a test of the repository's own.
+
+        Raises:
+            WorkerError: there is none.
+        """
+        if scenario.test is None:
+            raise WorkerError(f"scenario {scenario.id!r} is no test.")
+        secrets = [value for name, value in environment.items() if SECRET_NAME.fullmatch(name)]
+        secrets += [tenant.dsn, *passwords_in(tenant.dsn)]
+        link = await self._link(f"test {scenario.test.node!r}", secrets)
+        fields: JsonObject = {
+            "node": scenario.test.node,
+            "known": list(scenario.test.beside),
+            "environment": opening(scenario, tenant, environment)["environment"],
+            "judge": True,
+        }
+        return TeamTestSession(link, fields, self._turn_timeout, judge, secrets)
 
     def _made_of(self) -> JsonObject:
         return {"adapter": self._adapter, **({} if self._options is None else {"options": self._options})}

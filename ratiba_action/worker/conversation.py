@@ -177,7 +177,7 @@ def serve(connection: socket.socket) -> None:
     if first is None:
         return
     os.environ.update(first["environment"])
-    if first["op"] in ("measure", "describe"):
+    if first["op"] in ("measure", "describe", "test"):
         answer = _measured(first, root, Judge(connection, lines, first["id"], allowed=first["judge"]))
         if os.getpid() == owner:
             connection.sendall(_encode(answer))
@@ -204,6 +204,8 @@ def _measured(request: dict[str, Any], root: str, judge: Judge) -> dict[str, Any
         _look_in_the_copy()
         if request["op"] == "describe":
             return {"id": request["id"], "answer": measuring.describe(request["adapter"], judge)}
+        if request["op"] == "test":
+            return {"id": request["id"], "answer": measuring.run_test(request["node"], request["known"], judge)}
         return {"id": request["id"], "answer": measuring.measure(request["adapter"], request["evidence"], judge)}
     except BaseException as problem:  # noqa: BLE001 - a metric may raise anything, SystemExit too
         return {"id": request["id"], "error": _describe(problem, root)}

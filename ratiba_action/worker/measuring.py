@@ -1,12 +1,14 @@
-"""A repository's own rule or metric, or one of DeepEval's, in a process of its own."""
+"""A repository's own rule, metric or test, or a metric of DeepEval's, in a process of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import importlib
 import inspect
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,3 +69,124 @@ def _takes_judge(method: Callable[..., Any]) -> bool:
 
 async def _awaited(result: Any) -> Any:
     return await result
+
+
+MOST_CASES, MOST_MESSAGE, MOST_PRINTED, MOST_TEXT = 500, 4_000, 2_000, 60_000
+"""Of one test: sets of parameters that are reported; characters of a failure, of what it printed, of all failures."""
+_NOT_REACHED = "it was deselected, or pytest ended before it"
+_IGNORED = "ignore::pytest.PytestAssertRewriteWarning"
+_WITHOUT = ("-q", "--runxfail", "-p", "no:cacheprovider", "-o", "addopts=", "-W", _IGNORED)
+"""An expected failure is one, and options of the repository, such as ``-n 4``, do not apply."""
+
+
+def run_test(node: str, known: list[str], judge: Judge) -> dict[str, Any]:
+    """Run one test function of pytest with all of its parameters.
+
+    Args:
+        node: of the function, ``file::name`` or ``file::Class::name``, from the current folder.
+        known: every such name of the file after its path; another test in it is a failure, since nobody would run it.
+        judge: the model of DeepEval's metrics.
+
+    Returns:
+        ``cases``: each set of parameters with its outcome and, unless it passed, why.
+
+    Raises:
+        AdapterError: pytest is not installed.
+    """
+    folder = tempfile.mkdtemp(prefix="ratiba-test-")
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    deepeval_metrics.prepare(judge, needed=False)
+    try:
+        pytest = importlib.import_module("pytest")
+    except ImportError as problem:
+        command = f"{sys.executable} -m pip install pytest"
+        raise AdapterError(f"pytest is not installed for the system's interpreter. Run: {command}") from problem
+    file, _, name = node.partition("::")
+    outcomes = _Outcomes(name, known, lambda: deepeval_metrics.adopt(judge))
+    root = os.getcwd()  # noqa: PTH109 - the option holds a string
+    code = pytest.main([*_WITHOUT, f"--rootdir={root}", f"--basetemp={folder}/pytest", file], plugins=[outcomes])
+    return {"cases": outcomes.cases(int(code))}
+
+
+class _Outcomes:
+    """A plug-in of pytest that runs one function's tests and keeps what came of each.
+
+    Args:
+        name: of the function in its file.
+        known: of every function in the file.
+        collected: called when the modules of the test have been imported.
+    """
+
+    def __init__(self, name: str, known: list[str], collected: Callable[[], None]) -> None:
+        self._name, self._known, self._collected = name, set(known), collected
+        self._found: dict[str, dict[str, str]] = {}
+        self._errors: list[str] = []
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """Keep why a file cannot be collected."""
+        if not report.passed:
+            self._errors.append(f"{report.nodeid} cannot be collected: {_end(str(report.longrepr))}")
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        """Keep why pytest itself gave up."""
+        self._errors.append(_end(str(excrepr)))
+
+    def pytest_itemcollected(self, item: Any) -> None:
+        """Expect a result of every test of the function."""
+        name = _name_of(item.nodeid)
+        if name.partition("[")[0] == self._name:
+            self._found[name] = {
+                "name": name,
+                "outcome": "not run",
+                "message": _NOT_REACHED,
+            }
+        elif name.partition("[")[0] not in self._known:
+            self._errors.append(f"{name} is in the file but cannot be found without running it; write it as a function")
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Leave the tests of the function."""
+        self._collected()
+        items[:] = [item for item in items if _name_of(item.nodeid) in self._found]
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Keep the worst of set-up, test and teardown."""
+        case = self._found.get(_name_of(report.nodeid))
+        if case is None:
+            return
+        if report.when == "call" and report.passed and case["outcome"] == "not run":
+            case["outcome"] = "passed"
+        if not report.passed and case["outcome"] != "failed":
+            case.update(outcome=str(report.outcome), message=_why(report))
+
+    def cases(self, code: int) -> list[dict[str, str]]:
+        """One entry for each set of parameters; one that failed where no test was run."""
+        found = list(self._found.values())
+        errors = [*self._errors]
+        if not found and not errors:
+            errors = [f"pytest collected no such test and ended with exit code {code}"]
+        if len(found) > MOST_CASES:
+            errors.append(f"it has {len(found):,} sets of parameters, more than {MOST_CASES}")
+        if not errors and code and all(case["outcome"] == "passed" for case in found):
+            errors = [f"pytest ended with exit code {code}"]
+        if errors:
+            found = [{"name": self._name, "outcome": "failed", "message": "; ".join(errors)[-MOST_MESSAGE:]}, *found]
+        found, most = found[:MOST_CASES], MOST_TEXT // max(min(len(found), MOST_CASES), 1)
+        return [{**case, "name": case["name"][:200], "message": case["message"][:most]} for case in found]
+
+
+def _name_of(node: str) -> str:
+    return node.partition("::")[2]
+
+
+def _why(report: Any) -> str:
+    if report.skipped:
+        return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)[:MOST_MESSAGE]
+    crash = getattr(report.longrepr, "reprcrash", None)
+    said = str(crash.message if crash is not None else report.longrepr)[:MOST_MESSAGE]
+    printed = str(report.capstdout).strip()
+    return said + (f"\nIt printed: {printed[-MOST_PRINTED:]}" if printed else "")
+
+
+def _end(text: str) -> str:
+    return text.strip()[-MOST_PRINTED:]

@@ -247,3 +247,10 @@ def test_a_change_does_not_turn_a_blocking_limit_into_a_warning() -> None:
     found, notes = ratchet(configured(limits={"calls_increase": "20 %"}), base)
     assert found.limits.exceeded == "block"
     assert any("limits.exceeded" in note for note in notes)
+
+
+def test_tests_that_a_change_leaves_out_still_run() -> None:
+    configuration, notes = ratchet(configured(tests=["tests/more"]), configured(tests=["tests/evals"]))
+    assert configuration.tests == ["tests/more", "tests/evals"]
+    assert notes == ("Settings that keep the base's value until this change is merged: tests tests/evals.",)
+    assert ratchet(configured(tests=["tests/evals", "a.py"]), configured(tests=["tests/evals"]))[1] == ()

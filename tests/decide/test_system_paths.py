@@ -203,3 +203,21 @@ def test_a_body_that_speaks_of_prompts_is_no_prompt() -> None:
 )
 def test_a_prompt_that_looks_like_documentation_blocks_all_the_same(path: str, mode: Mode) -> None:
     assert mode_of(path, BLOCK) is mode
+
+
+@pytest.mark.parametrize(
+    ("path", "mode"),
+    [
+        ("app/evals/test_tone.py", Mode.BLOCKING),
+        ("app/evals/deep/conftest.py", Mode.BLOCKING),
+        ("app/conftest.py", Mode.BLOCKING),
+        ("conftest.py", Mode.BLOCKING),
+        ("pytest.ini", Mode.BLOCKING),
+        ("app/own [1].py", Mode.BLOCKING),
+        ("app/own 1.py", Mode.ADVISORY),
+        ("app/evals.md", Mode.SKIP),
+        ("evals/test_tone.py", Mode.ADVISORY),
+    ],
+)
+def test_tests_of_the_repository_and_what_collects_them_always_block(path: str, mode: Mode) -> None:
+    assert mode_of(path, BLOCK + 'tests: [app/evals, "app/own [1].py"]\n') is mode

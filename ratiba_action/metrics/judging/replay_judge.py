@@ -69,6 +69,7 @@ class ReplayJudge:
 def _remedy(question: Question) -> str:
     added_by_language = question.metric.partition(":")[0] in _FLUENCY
     without = "set metrics: {fluency: false} in .github/ratiba.yml" if added_by_language else "leave the metric out"
+    without = "remove the test" if question.metric.partition(":")[0] == "pytest" else without
     return f"With a judge's key, run ratiba record --scenario {question.scenario_id} --accept; without one, {without}."
 
 

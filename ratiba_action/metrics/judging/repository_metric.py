@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -35,11 +36,13 @@ class JudgeChannel:
         judge: answers.
         first: identity of the first question; later ones count its ordinal up.
         most: how many questions may be asked.
+        by_wording: what is judged is known from the question alone, as in a test: its wording is its identity.
     """
 
-    def __init__(self, judge: Judge, first: Question, most: int) -> None:
-        self._judge, self._first, self._most = judge, first, most
+    def __init__(self, judge: Judge, first: Question, most: int, *, by_wording: bool = False) -> None:
+        self._judge, self._first, self._most, self._by_wording = judge, first, most, by_wording
         self._numbers = itertools.count()
+        self._asked: Counter[str] = Counter()
 
     async def answer(self, asked: Any) -> JsonObject:
         """The judge's answer to one question.
@@ -59,9 +62,13 @@ class JudgeChannel:
             raise JudgeError(
                 f"{self._first.metric} makes more than {self._most} judge calls for one measurement of scenario "
                 f"{self._first.scenario_id!r}.",
-                f"Correct the metric, or raise {JUDGE_CALLS} under `with`.",
+                "Split the test." if self._by_wording else f"Correct the metric, or raise {JUDGE_CALLS} under `with`.",
             )
         question = replace(self._first, ordinal=self._first.ordinal + number, prompt=prompt)
+        if self._by_wording:
+            wording = digest({"prompt": prompt, "schema": schema})
+            question = replace(question, transcript=wording, ordinal=self._asked[wording])
+            self._asked[wording] += 1
         if schema is None:
             given = await judge_score(self._judge, question)
             return {"score": given.score, "reason": given.reason}
