@@ -1,6 +1,7 @@
 """Reads production conversations from files: JSON Lines with one each, or OpenTelemetry exports (OTLP in JSON)."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -27,6 +28,7 @@ _MADE = ("gen_ai.output.messages", "output.value", "gen_ai.tool.call.result", "o
 _KINDS = {"execute_tool": "tool", "TOOL": "tool", "retrieval": "retriever", "RETRIEVER": "retriever"}
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model")
 _ERRORS = (2, "STATUS_CODE_ERROR")
+_PLAIN = re.compile(r"[A-Za-z0-9_.:-]{1,200}")
 
 _Text = Annotated[str, Field(max_length=100_000)]
 
@@ -74,16 +76,19 @@ class _Files:
         """Add a line: a conversation, or an export of spans."""
         try:
             value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            self.problems.append(FileProblem(path, number, f"this is not JSON: {error}"))
+            return
+        try:
             if isinstance(value, dict) and "resourceSpans" in value:
                 self.spans += _spans(value)
                 return
             given = _Conversation.model_validate(value)
         except ValidationError as wrong:
             found = [_message(error) for error in wrong.errors()]
-        except (AttributeError, KeyError, TypeError, OverflowError) as error:
-            found = [f"this is no export of spans in OTLP's JSON: {type(error).__name__} {error}"]
-        except (ValueError, RecursionError) as error:
-            found = [f"this is not JSON: {error}"]
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError, OSError) as error:
+            missing = f" {error}" if isinstance(error, KeyError) else ""  # other texts hold values of the file
+            found = [f"this is no export of spans in OTLP's JSON: {type(error).__name__}{missing}"]
         else:
             name = self._shown(given.id)
             found = [f"the conversation {name!r} is there twice"] if name in self.conversations else []
@@ -106,8 +111,9 @@ class _Files:
             self._add_feedback(name, span.metadata.get(feedback), span.start)
 
     def _shown(self, name: str) -> str:
-        """The name of a conversation if it is no identifier of a person, such as a number; else a digest of it."""
-        return name if self.mask.text(name) == name else f"conversation-{digest(name)[:12]}"
+        """The name of a conversation if it is a plain one and no number of a person; else a digest of it."""
+        plain = _PLAIN.fullmatch(name) and self.mask.text(name) == name
+        return name if plain else f"conversation-{digest(name)[:12]}"
 
     def _add_feedback(self, name: str, value: Any, at: datetime) -> None:
         if isinstance(value, str | float | int):

@@ -65,5 +65,5 @@ def test_a_graph_keeps_its_checkpoints_in_redis_and_leaves_nothing_there(
         assert ended.code == 0, ended.printed
         with Redis.from_url(url, decode_responses=True) as client:
             assert "cmdstat_json.set" in {name.lower() for name in client.info("commandstats")}
-            assert list(client.scan_iter(match="ratiba:*")) == []
-            assert not any(name.startswith("ratiba:") for name in client.execute_command("FT._LIST"))
+            assert list(client.scan_iter(match="ratiba-eval-gate:*")) == []
+            assert not any(name.startswith("ratiba-eval-gate:") for name in client.execute_command("FT._LIST"))

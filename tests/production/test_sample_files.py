@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import SuiteError, UsageError
 from ratiba_action.main import run
+from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import ToolCall
 from ratiba_action.production.sample_files import find_in_files
 from ratiba_action.production.sample_reading import Found, SampleRules, Why
@@ -113,11 +114,11 @@ def test_the_gates_own_spans_are_left_out(tmp_path: Path) -> None:
     assert (own.traces, own.chosen) == (0, ())
 
 
-def test_a_number_as_the_name_of_a_conversation_is_not_printed(tmp_path: Path) -> None:
-    chosen = found(tmp_path, line(id="+254 712 345 432", feedback="thumbs_down"))
+@pytest.mark.parametrize("name", ["+254 712 345 432", "0712345432", "../../etc", "a\nb"])
+def test_a_name_that_is_a_number_or_a_path_is_replaced(tmp_path: Path, name: str) -> None:
+    chosen = found(tmp_path, line(id=name, feedback="thumbs_down"))
     (item,) = chosen.chosen
-    assert item.trace_id.startswith("conversation-")
-    assert "712" not in item.trace_id[:13]
+    assert item.trace_id == f"conversation-{digest(name)[:12]}"
     assert chosen.conversations[0].scenario.id == item.trace_id
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 POSTGRES = "postgres"
 REDIS_ADDRESS = "REDIS_URL"
-_REDIS_FOLDER = "ratiba:"
+_REDIS_FOLDER = "ratiba-eval-gate:"
 _INDEXES = ("checkpoint", "write")
 _OPEN = "open"
 _MINUTES = 24 * 60
@@ -88,8 +88,9 @@ async def _drop_abandoned_indexes(client: Any) -> None:
     """Drop the indexes, with all that they cover, of conversations whose worker was killed a day ago or more."""
     for name in await client.execute_command("FT._LIST"):
         index = name.decode() if isinstance(name, bytes) else name
-        prefix = index.rpartition(":")[0]
-        if prefix.startswith(_REDIS_FOLDER) and not await client.exists(f"{prefix}:{_OPEN}"):
+        prefix, _, kind = index.rpartition(":")
+        ours = prefix.startswith(_REDIS_FOLDER) and kind in _INDEXES
+        if ours and not await client.exists(f"{prefix}:{_OPEN}"):
             await _drop(client, index)
 
 

@@ -64,7 +64,7 @@ async def test_the_state_after_each_turn_is_what_the_checkpoint_has(redis: Any) 
     assert (await conversation.send("moja"))["state"] == "GREETING"
     second = await conversation.send("mbili")
     assert (second["text"], second["state"]) == ("message 3", "QUOTING")
-    assert any(key.startswith("ratiba:thread-a:checkpoint:thread-a:") for key in await kept(redis))
+    assert any(key.startswith("ratiba-eval-gate:thread-a:checkpoint:thread-a:") for key in await kept(redis))
     await conversation.close()
 
 
@@ -75,7 +75,7 @@ async def test_two_conversations_on_one_server_share_nothing(redis: Any) -> None
     await first.send("mbili")
     assert (await second.send("moja"))["text"] == "message 1"
     for thread, other in (("thread-a", "thread-b"), ("thread-b", "thread-a")):
-        names = {name for name in await kept(redis) if name.startswith(f"ratiba:{thread}:")}
+        names = {name for name in await kept(redis) if name.startswith(f"ratiba-eval-gate:{thread}:")}
         assert names
         assert not any(other in name for name in names)
     await first.close()
@@ -99,11 +99,14 @@ async def test_what_a_killed_worker_leaves_expires_and_its_indexes_go_with_a_lat
     left = [key for key in await kept(redis) if await redis.exists(key)]
     assert left
     assert [key for key in left if not 0 < await redis.ttl(key) <= 24 * 3600] == []
-    index = "ratiba:thread-killed:checkpoint"  # its worker was killed a day ago
+    index = "ratiba-eval-gate:thread-killed:checkpoint"  # its worker was killed a day ago
     await redis.execute_command(*f"FT.CREATE {index} ON JSON PREFIX 1 {index}: SCHEMA $.stage AS stage TAG".split())
     await redis.json().set(f"{index}:1", "$", {"stage": "GREETING"})
+    own = "ratiba:thread-own"  # of the system that is tested, on the same server
+    await redis.execute_command(*f"FT.CREATE {own} ON JSON PREFIX 1 {own}: SCHEMA $.stage AS stage TAG".split())
     later = await talk("thread-later")
     assert not any("thread-killed" in name for name in await kept(redis))
+    await redis.execute_command("FT.DROPINDEX", own)
     assert (await live.send("mbili"))["text"] == "message 3", "an index in use stays"
     for conversation in (later, live):
         await conversation.close()
