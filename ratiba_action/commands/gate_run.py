@@ -90,6 +90,10 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     if arguments.variants and (arguments.variant or arguments.resume):
         raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
     decided = decide(decide_request(arguments, environment, settings, repository), environment)
+    if arguments.watch:
+        # Compared is with the run before, by whoever watches; a run of the base takes as long again.
+        alone = replace(decided.change.files, base=None, head=None)
+        decided = replace(decided, change=replace(decided.change, files=alone))
     persisted = persisted_credentials(decided.change.git, environment)
     publication.hide(persisted)
     request = RunRequest(
