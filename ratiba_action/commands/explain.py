@@ -13,11 +13,11 @@ from ratiba_action.errors import UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import clip, printable
-from ratiba_action.verdict.attribution import Attribution, Finding
 
 if TYPE_CHECKING:
+    from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation
     from ratiba_action.model.measurement import ScenarioResult
-    from ratiba_action.run.attribution import Explanation, Part
+    from ratiba_action.model.verdict import Report
     from ratiba_action.run.inputs import RunInputs, RunRequest
 
 DESCRIPTION = """Find the lines of a change that make scenarios fail. The failing scenarios of the last run, or those
@@ -76,9 +76,10 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         UsageError: an option is invalid, or there is no last run.
         RatibaError: configuration or scenarios are invalid, or the base cannot be read.
     """
-    from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - for this task only
+    from ratiba_action.model.attribution import Explanation, Finding  # noqa: PLC0415 - for this task only
+    from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - the same
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
-    from ratiba_action.run.attribution import Explanation, explain  # noqa: PLC0415 - the same
+    from ratiba_action.run.attribution import explain, varying_of  # noqa: PLC0415 - the same
     from ratiba_action.run.evaluation_inputs import read_inputs  # noqa: PLC0415 - the same
     from ratiba_action.run.inputs import RunLog, SilentProgress  # noqa: PLC0415 - the same
     from ratiba_action.run.provider_keys import keys_line, require_key  # noqa: PLC0415 - the same
@@ -98,19 +99,24 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     if inputs.llm != Llm.REPLAY and (line := keys_line(settings, inputs.configuration, environment)):
         progress(line)
     log, ledger = RunLog(SilentProgress()), Ledger(settings.budget_usd)
-    failed = _failed(inputs, log, ledger)
-    found = Explanation((), {}, 0)
+    report = _whole(inputs, log, ledger)
+    failed = _failed(report)
+    found = Explanation()
     if failed:
-        found = explain(inputs, failed[:_MOST_SCENARIOS], log, ledger, most_runs=most, progress=progress)
+        varying = varying_of(inputs, report.results, ledger.calls)
+        chosen = failed[:_MOST_SCENARIOS]
+        found = explain(inputs, chosen, log, ledger, most_runs=most, varying=varying, progress=progress)
+    found = redactor.explanation(replace(found, spent=ledger.spent))
     if arguments.json:
-        shown = redactor.value(_as_json(found, ledger.spent))
+        shown = redactor.value(_as_json(found))
         sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
     elif not failed:
         sys.stdout.write("Every selected scenario passes with this change.\n")
     else:
         for text in (*_lines(found), f"{found.runs} runs, USD {ledger.spent:.4f} of {settings.budget_usd:.2f}."):
             sys.stdout.write(printable(redactor.text(text)) + "\n")
-    complete = all(cause.finding is Finding.FOUND for cause in found.scenarios.values())
+    certain = (Finding.FOUND, Finding.SEVERAL)
+    complete = all(cause.finding in certain and not cause.why for cause in found.scenarios.values())
     return 0 if complete and len(failed) <= _MOST_SCENARIOS else _INCOMPLETE
 
 
@@ -157,14 +163,19 @@ def change_request(
     )
 
 
-def _failed(inputs: "RunInputs", log: Any, ledger: Any) -> "list[ScenarioResult]":
-    """The deciding results of the selected scenarios that fail with the whole change."""
+def _whole(inputs: "RunInputs", log: Any, ledger: Any) -> "Report":
+    """What the selected scenarios come to with the whole change."""
     from ratiba_action.run.earlier_runs import NONE  # noqa: PLC0415 - for this task only
     from ratiba_action.run.gate import evaluate  # noqa: PLC0415 - the same
-    from ratiba_action.verdict.trials import Standing, outcomes_of  # noqa: PLC0415 - the same
 
     alone = replace(inputs, settings=replace(inputs.settings, baseline=NONE))
-    report = evaluate(alone, log, ledger).report
+    return evaluate(alone, log, ledger).report
+
+
+def _failed(report: "Report") -> "list[ScenarioResult]":
+    """The deciding results of the scenarios that fail."""
+    from ratiba_action.verdict.trials import Standing, outcomes_of  # noqa: PLC0415 - for this task only
+
     return [
         outcome.deciding
         for outcome in outcomes_of(report.results)
@@ -173,57 +184,44 @@ def _failed(inputs: "RunInputs", log: Any, ledger: Any) -> "list[ScenarioResult]
 
 
 def _lines(found: "Explanation") -> Iterator[str]:
-    """The causes for people: one paragraph for each combination of parts, with its scenarios."""
-    grouped: dict[tuple[Finding, tuple[int, ...], str], list[str]] = {}
-    for name, cause in sorted(found.scenarios.items()):
-        grouped.setdefault((cause.finding, cause.parts, cause.why), []).append(name)
-    for (finding, numbers, why), names in grouped.items():
-        yield _sentence(finding, names, len(numbers), len(found.parts), why)
-        for number in numbers:
-            yield from _shown(found.parts[number])
+    """The causes for people: a sentence for each, with the lines that it names."""
+    from ratiba_action.reporting.wording import describe_explanation  # noqa: PLC0415 - for this task only
+
+    described = describe_explanation(found)
+    for cause in described.causes if described is not None else ():
+        yield cause.sentence
+        for part in cause.parts:
+            yield from _shown(part)
 
 
-def _sentence(finding: Finding, names: list[str], count: int, total: int, why: str) -> str:
-    scenarios = ", ".join(names)
-    verb = "fails" if len(names) == 1 else "fail"
-    reason = f" ({why})" if why else ""
-    rest = total - count
-    harmless = f"; the other {rest} of {total} parts do not" if rest else ""
-    these = "this part of the change makes" if count == 1 else f"these {count} parts of the change together make"
-    if finding is Finding.FOUND:
-        return f"{scenarios}: {these} it fail{harmless}{reason}."
-    if finding is Finding.SEVERAL:
-        return f"{scenarios}: {these} it fail, and without them it still fails: the change has another cause."
-    if finding is Finding.ONE_OF:
-        return f"{scenarios} {verb} because of something in {count} of {total} parts of the change{reason}."
-    return f"{scenarios} {verb} for no part of the change: {why}."
-
-
-def _shown(part: "Part") -> Iterator[str]:
+def _shown(part: "ChangedPart") -> Iterator[str]:
     yield f"  {part.path}:{part.line}"
-    if not part.whole:
-        yield from (f"    - {clip(line.rstrip(), _LINE)}" for line in part.removed)
-        yield from (f"    + {clip(line.rstrip(), _LINE)}" for line in part.added)
-    else:
-        yield "    the whole file was removed" if part.content is None else "    the whole file is new or no text"
+    if part.whole:
+        yield "    the whole file was added, removed or is no text"
+    yield from (f"    - {clip(line.rstrip(), _LINE)}" for line in part.removed.splitlines())
+    yield from (f"    + {clip(line.rstrip(), _LINE)}" for line in part.added.splitlines())
 
 
-def _as_json(found: "Explanation", spent: Any) -> dict[str, Any]:
+def _as_json(found: "Explanation") -> dict[str, Any]:
     return {
         "runs": found.runs,
-        "spent_usd": str(spent),
+        "spent_usd": str(found.spent),
         "parts": [_part(part) for part in found.parts],
         "scenarios": {name: _cause(cause, found) for name, cause in sorted(found.scenarios.items())},
     }
 
 
-def _cause(cause: Attribution, found: "Explanation") -> dict[str, Any]:
+def _cause(cause: "Attribution", found: "Explanation") -> dict[str, Any]:
     return {
         "finding": cause.finding.value,
         "why": cause.why,
+        "by_chance": cause.by_chance,
+        "steps": cause.steps,
         "parts": [_part(found.parts[number]) for number in cause.parts],
+        "causes": [[_part(found.parts[number]) for number in group] for group in cause.causes],
     }
 
 
-def _part(part: "Part") -> dict[str, Any]:
-    return {"file": part.path, "line": part.line, "removed": list(part.removed), "added": list(part.added)}
+def _part(part: "ChangedPart") -> dict[str, Any]:
+    lines = {"removed": part.removed.splitlines(), "added": part.added.splitlines()}
+    return {"file": part.path, "line": part.line, **lines}

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import time
 import traceback
 from collections.abc import MutableMapping, Sequence
 from dataclasses import replace
@@ -30,6 +31,7 @@ from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import MOST_TRIALS
 from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.money.budget import Ledger
 from ratiba_action.money.forecast import Forecast
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.publish.full_publication import full_publication
@@ -41,6 +43,7 @@ from ratiba_action.reporting.results_json import write_baseline
 from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import mode_line, selection_line
+from ratiba_action.run.attribution import with_explanation
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
@@ -347,11 +350,22 @@ def _report(
         if variants:
             report = evaluate_side_by_side(inputs, log, variants)
         else:
-            report = evaluate(inputs, log, expected=expected).report
+            report = _explained(inputs, log, publication, expected)
         noted = len(log.warnings)
         log.events.emit(run_ended(report))
     # Only now is it known whether the log is complete.
     return replace(report, notes=in_order((*report.notes, *log.warnings[noted:])))
+
+
+def _explained(inputs: RunInputs, log: RunLog, publication: Publication, expected: Forecast | None) -> Report:
+    """The report of the run and, of one that failed, which lines of the change did it."""
+    began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
+    report = evaluate(inputs, log, ledger, expected).report
+    # Whatever happens from here on, what was measured is published.
+    current().replace_stand_in(lambda: leave(publication.publish(_cut_short(report, current())).exit_code))
+    allowed, took = inputs.seconds_allowed, time.monotonic() - began
+    explained = with_explanation(report, inputs, log, ledger, None if allowed is None else allowed - took)
+    return replace(explained, seconds=time.monotonic() - began) if explained.explanation is not None else explained
 
 
 def _print_costs(

@@ -133,6 +133,18 @@ class LimitsBlock(StrictModel):
         return {figure: limit for figure, limit in limits.items() if limit is not None}
 
 
+class AttributionBlock(StrictModel):
+    """How far a failed run looks for the lines of the change that make its scenarios fail."""
+
+    enabled: bool = True
+    budget_usd: (
+        Annotated[Decimal, Field(ge=0, le=1_000, decimal_places=6, allow_inf_nan=False, strict=False)] | None
+    ) = Field(default=None, description="maximum cost; null: 25 % of what the run has left of its budget")
+    max_steps: Annotated[int, Field(ge=1, le=500)] = Field(
+        default=30, description="maximum number of runs with parts of the change"
+    )
+
+
 class EventsBlock(StrictModel):
     """Where ``events.jsonl`` is written."""
 
@@ -179,6 +191,7 @@ class Configuration(StrictModel):
     metrics: MetricsBlock = Field(default_factory=MetricsBlock)
     comparison: ComparisonBlock = Field(default_factory=ComparisonBlock)
     limits: LimitsBlock = Field(default_factory=LimitsBlock)
+    attribution: AttributionBlock = Field(default_factory=AttributionBlock)
     dependencies: list[Name] | None = Field(
         default=None, description="packages whose version changes count; default: all"
     )

@@ -158,6 +158,7 @@ RULES: Mapping[str, Rule] = {
     "rows": CHANGE,
     "tests": _each_path,
     **dict.fromkeys(("judge", "simulator", "providers", "prices", "dependencies", "events", "notifications"), BASE),
+    "attribution": _block({"*": BASE}),
     "models": _models,
     "pass_rate": GREATER,
     "pass_rate_rule": _whole_value(lambda head, base: max(head, base, key=list(PassRateRule).index)),

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from ratiba_action.model.answer_origin import AnswerOrigin
+from ratiba_action.model.attribution import Explanation
 from ratiba_action.model.case_file import CaseFileScores
 from ratiba_action.model.change import Mode, ModeDecision, Subject
 from ratiba_action.model.comparison import (
@@ -267,6 +268,7 @@ class Report:
         baseline: what was compared with; None where there was nothing.
         rules: of that comparison; frozen when the run started.
         covered: False where an advisory run had neither a scenario that touches a changed file nor a smoke scenario.
+        explanation: which lines of the change make scenarios fail; None where that was not looked for.
         traces: what came of sending the conversations to Langfuse; None where nothing was to be sent.
         trends: of the base branch up to this run, from the metrics history; empty where there is none.
     """
@@ -301,3 +303,4 @@ class Report:
     trends: tuple[Trend, ...] = ()
     traces: TraceDelivery | None = None
     covered: bool = True
+    explanation: Explanation | None = None

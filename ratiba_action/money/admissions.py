@@ -177,7 +177,7 @@ class Admissions:
             Limit(shared.name, shared.cap, shared.spent + promised + others[shared.scope], own, shared.setting)
             for shared in accounts
         )
-        return (Limit(THIS_RUN, self._ledger.cap, self._ledger.spent + promised, own), *shared)
+        return (Limit(THIS_RUN, self._ledger.allowed, self._ledger.spent + promised, own), *shared)
 
 
 def trial_name(trial: Trial) -> str:

@@ -9,7 +9,8 @@ never decides what is spent; the ledger refuses each call that might pass the ca
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
@@ -145,7 +146,7 @@ class Ledger:
     """
 
     def __init__(self, cap: Usd) -> None:
-        self._cap = _exact(cap, "the cap")
+        self._cap = self._allowed = _exact(cap, "the cap")
         self._spent = _NOTHING
         self._reserved = _NOTHING
         self._open: dict[int, Reservation] = {}
@@ -160,6 +161,25 @@ class Ledger:
     def cap(self) -> Usd:
         """The most that the run may spend."""
         return self._cap
+
+    @property
+    def allowed(self) -> Usd:
+        """The most that may be spent now: the cap, or less within ``limited_to``."""
+        return self._allowed
+
+    @contextmanager
+    def limited_to(self, amount: Usd) -> Iterator[None]:
+        """Within, calls may cost at most this much together, and never more than the cap leaves.
+
+        Raises:
+            BudgetError: it is not an exact amount of at least 0.
+        """
+        before = self._allowed
+        self._allowed = min(before, self._spent + self._reserved + _exact(amount, "the limit"))
+        try:
+            yield
+        finally:
+            self._allowed = before
 
     @property
     def spent(self) -> Usd:
@@ -202,7 +222,7 @@ class Ledger:
 
     def could_fit(self, upper: Usd) -> bool:
         """Whether a call fits if every call in flight turns out to cost nothing; if not, waiting cannot help."""
-        return is_exact_usd(upper) and self._spent + upper <= self._cap
+        return is_exact_usd(upper) and self._spent + upper <= self._allowed
 
     def carry_on(self, calls: Iterable[ModelCall], last_number: int) -> None:
         """Begin where an earlier process of the same run ended.
@@ -232,7 +252,7 @@ class Ledger:
                 fits, so that money that is spent already can be booked.
         """
         _exact(upper, f"the upper bound of a call to {model!r}")
-        if upper and self._spent + self._reserved + upper > self._cap:
+        if upper and self._spent + self._reserved + upper > self._allowed:
             raise BudgetError(
                 f"A call of the {party} to {model!r} in scenario {scenario_id!r} may cost "
                 f"{show_usd(upper, ROUND_CEILING)}: {show_usd(self._spent)} is spent and "

@@ -14,10 +14,12 @@ from operator import is_
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from ratiba_action.model.attribution import Explanation
 from ratiba_action.model.codec import field_names
 from ratiba_action.model.conversation import Document
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.verdict import Report, Verdict
+from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.identifiers import mask_identifiers, read_bare
 from ratiba_action.privacy.name_table import NameTable
 
@@ -179,7 +181,21 @@ class Redactor:
             verdict=self._verdict(masked, sentences, people),
             notes=sentences.apply(masked.notes),
             variants=sentences.apply(masked.variants),
+            explanation=None if masked.explanation is None else self.explanation(masked.explanation),
         )
+
+    def explanation(self, found: Explanation) -> Explanation:
+        """The explanation without secrets and identifiers; lines with a credential of any form are not shown."""
+        hidden: Explanation = self._secretless.apply(found)
+        parts = tuple(
+            replace(part, removed=self._line(part.removed), added=self._line(part.added)) for part in hidden.parts
+        )
+        causes = {name: replace(cause, why=self.text(cause.why)) for name, cause in hidden.scenarios.items()}
+        return replace(hidden, parts=parts, scenarios=causes)
+
+    def _line(self, text: str) -> str:
+        kinds = find_credentials(text)
+        return f"{MASK} (not shown: it holds {' and '.join(kinds)})\n" if kinds else self.text(text)
 
     def _verdict(self, report: Report, sentences: "_Mask", people: Mapping[str, "Redactor"]) -> Verdict:
         compared = report.verdict.comparison

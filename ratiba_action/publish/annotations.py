@@ -1,4 +1,4 @@
-"""Errors at the line of the scenario that broke."""
+"""Errors at the line of the scenario that broke, and at the line of the change that broke it."""
 
 from collections.abc import Iterator
 
@@ -14,12 +14,17 @@ def annotations_of(summary: ReportSummary) -> tuple[Annotation, ...]:
     """One annotation for each broken check, score below its threshold and broken-off trial; else why nothing was run.
 
     They are errors only where they may stop the merge, and warnings in an advisory run or a trial period. Scenarios in
-    quarantine have none.
+    quarantine have none. Lines that were found to make scenarios fail come first.
     """
     report = summary.report
     stops = report.verdict.misconfigured or (report.enforce and report.decision.mode is Mode.BLOCKING)
     level = "error" if stops else "warning"
     found = [Annotation(f"Ratiba: {report.name}", message, level=level) for message in _why_nothing_ran(report)]
+    for cause in summary.explanation.causes if summary.explanation is not None else ():
+        title = f"Ratiba: {', '.join(cause.scenarios)}"
+        found += [
+            Annotation(title, cause.sentence, part.path, part.line, level) for part in cause.parts if cause.certain
+        ]
     for row in summary.deciding:
         scenario = row.scenario
         for line, message in _problems(row.deciding.result):

@@ -35,6 +35,7 @@ _DROP_ORDER = (
     "judges",
     "money",
     "comparison",
+    "causes",
     "tables of failing scenarios",
 )
 _RUN_URL = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*", re.ASCII)
@@ -55,7 +56,7 @@ def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[At
     stay. Beyond the limit the transcripts go first, then the answers of newly failing or passing scenarios, the list
     of compared scenarios, the cost of a conversation, the list of all scenarios, earlier runs, the links to Langfuse,
     why the mode was chosen, tracebacks, the tables of cases, all but ten tables of failing scenarios, the metrics, the
-    judges, the money table, the comparison, and last those ten, so that only their names are left.
+    judges, the money table, the comparison, the causes, and last those ten, so that only their names are left.
 
     Args:
         summary: of the run.
@@ -98,6 +99,7 @@ def _sections(summary: ReportSummary) -> list[_Section]:
     ]
     failed = [_Section("tables of failing scenarios", failing)]
     return [
+        _Section("causes", (sections.causes(summary), "")),
         # What made the run fail comes first.
         *([*compared, *failed] if summary.regression else [*failed, *compared]),
         _Section("tracebacks", (failures.crashes(summary), "")),
@@ -125,6 +127,7 @@ def _fit(summary: ReportSummary, top: Sequence[str], parts: Sequence[_Section], 
         "compared scenarios",
         "cost of a conversation",
         "tracebacks",
+        "causes",
     )
     absent = {part.name for part in parts if part.name in optional and not part.forms[0]}
     order = [name for name in _DROP_ORDER if name not in absent]

@@ -25,6 +25,8 @@ _DIFFERENCES = 120
 _WHY = 200
 _TRACES = 60
 _SHORT = 7
+_CAUSES = 3
+_CAUSE = 700
 _RUN_URL = re.compile(r"(https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*/actions/runs/)[0-9]+", re.ASCII)
 _STARTED_BY = {
     "pull_request": "the pull request",
@@ -60,6 +62,16 @@ def _metric_row(row: MetricRow, rate: float) -> tuple[str, ...]:
         inline(row.threshold),
         status if row.passing else f"no threshold for single scores ({kind.partition(',')[0]})",
     )
+
+
+def causes(summary: ReportSummary, most: int = _CAUSES) -> str:
+    """Which lines of the change make scenarios fail."""
+    found = summary.explanation
+    if found is None:
+        return ""
+    shown = [inline(cause.sentence, _CAUSE) for cause in found.causes[:most]]
+    shown += [f"{plural(len(found.causes) - most, 'more cause')} in the report."] if len(found.causes) > most else []
+    return f"**Which line did it:** {' '.join(shown)} {inline(found.note)}"
 
 
 def why_mode(summary: ReportSummary) -> str:

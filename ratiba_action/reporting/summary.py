@@ -27,6 +27,8 @@ from ratiba_action.reporting.money_facts import (
     parts,
 )
 from ratiba_action.reporting.wording import (
+    ExplanationText,
+    describe_explanation,
     describe_trials,
     explanation,
     frames,
@@ -196,6 +198,7 @@ class ReportSummary:
         thresholds: each metric's thresholds as text, by metric.
         comparison: with the base; None if there was none.
         cost: what a conversation takes on both sides; None if nothing can be compared.
+        explanation: which lines of the change make scenarios fail; None if that was not looked for.
         variants: of the system, the system as it is first.
         variant_metrics: every metric of a variant, sorted by name.
         paid: whether a paid model call was made.
@@ -221,6 +224,7 @@ class ReportSummary:
     thresholds: Mapping[str, str]
     comparison: ComparisonSummary | None
     cost: CostSummary | None
+    explanation: ExplanationText | None
     cases: tuple[CasesSummary, ...]
     variants: tuple[VariantRow, ...]
     variant_metrics: tuple[str, ...]
@@ -273,6 +277,7 @@ def summarise(report: Report) -> ReportSummary:
         thresholds=thresholds,
         comparison=summarise_comparison(report, thresholds),
         cost=summarise_cost(report.verdict.cost),
+        explanation=describe_explanation(report.explanation),
         cases=tuple(summarise_cases(scores, report.results) for scores in report.data_sets),
         variants=tuple(map(_variant_row, report.variants)),
         variant_metrics=tuple(sorted({name for variant in report.variants for name in variant.means})),

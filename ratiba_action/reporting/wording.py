@@ -1,15 +1,16 @@
 """Formats amounts, numbers and results as text, the same in every report format."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from ratiba_action.checks.system_exceptions import exception_of
+from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation, Finding
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.values import Usd
-from ratiba_action.util.text import origin_of, summary_of, traceback_of
+from ratiba_action.util.text import clip, origin_of, summary_of, traceback_of
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 
 _LISTED = 10
@@ -159,3 +160,101 @@ def _effect(mode: Mode, *, enforce: bool) -> str:
     if mode is Mode.ADVISORY:
         return "Failures do not block: the exit code stays 0. To block, use --mode blocking."
     return "Failures block." if enforce else "Failures do not block: enforce is false."
+
+
+@dataclass(frozen=True, slots=True)
+class CauseText:
+    """What makes some scenarios fail, in a sentence.
+
+    Args:
+        scenarios: their ids.
+        parts: of the change that the sentence names.
+        certain: whether these parts are the cause; if not, it is among them.
+    """
+
+    sentence: str
+    scenarios: tuple[str, ...]
+    parts: tuple[ChangedPart, ...]
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationText:
+    """What makes the failing scenarios fail.
+
+    Args:
+        note: how often they were run for it, and what that cost.
+        diff: the change, each part with what it is: ``cause``, ``possible cause`` or nothing.
+        omitted: how many harmless parts the diff leaves out.
+    """
+
+    causes: tuple[CauseText, ...]
+    note: str
+    diff: tuple[tuple[ChangedPart, str], ...]
+    omitted: int
+
+
+_MOST_PARTS = 200
+_NAMED_PARTS = 4
+_LINE = 60
+
+
+def describe_explanation(found: Explanation | None) -> ExplanationText | None:
+    """The explanation as text; None where there is none."""
+    if found is None:
+        return None
+    grouped: dict[Attribution, list[str]] = {}
+    for name, cause in sorted(found.scenarios.items()):
+        grouped.setdefault(replace(cause, steps=0, by_chance=False), []).append(name)
+    causes = tuple(_cause_text(cause, tuple(names), found.parts) for cause, names in grouped.items())
+    marks = {part: "possible cause" for cause in causes for part in cause.parts}
+    marks |= {part: "cause" for cause in causes if cause.certain for part in cause.parts}
+    diff = [
+        (part, marks.get(part, "")) for number, part in enumerate(found.parts) if number < _MOST_PARTS or part in marks
+    ]
+    more = f" Not explained: {listed(found.left_out)}." if found.left_out else ""
+    note = f"Found by {plural(found.runs, 'run')} with parts of the change, for USD {dollars(found.spent)}.{more}"
+    return ExplanationText(causes, note, tuple(diff), len(found.parts) - len(diff))
+
+
+def _cause_text(cause: Attribution, names: tuple[str, ...], parts: Sequence[ChangedPart]) -> CauseText:
+    # Results of another run are read as well, so positions may be wrong.
+    groups = [[parts[number] for number in group if 0 <= number < len(parts)] for group in cause.causes]
+    certain = cause.finding in (Finding.FOUND, Finding.SEVERAL)
+    named = tuple(part for group in groups for part in group)
+    sentence = _cause_sentence(
+        cause, listed(names), [" and ".join(map(place_of, group)) for group in groups], len(parts)
+    )
+    return CauseText(sentence, names, named, certain)
+
+
+def _cause_sentence(cause: Attribution, names: str, places: Sequence[str], total: int) -> str:
+    count = len(cause.parts)
+    because = f" ({cause.why})" if cause.why else ""
+    if cause.finding is Finding.NONE:
+        return f"No line of the change makes {names} fail: {cause.why}."
+    if cause.finding is Finding.NOT_RESOLVED or not any(places):
+        return f"Which line makes {names} fail was not resolved: {cause.why}."
+    if cause.finding is Finding.ONE_OF and count > _NAMED_PARTS:
+        return f"The cause of the failure of {names} is among {count} of {total} changed parts{because}."
+    if cause.finding is Finding.ONE_OF:
+        which = "one of these changed parts" if count > 1 else "this changed part"
+        return f"The cause of the failure of {names} may be {which}: {' and '.join(places)}{because}."
+    if cause.finding is Finding.SEVERAL:
+        return f"Each of these makes {names} fail on its own: {'; '.join(places)}{because}."
+    verb = "makes" if count == 1 else "together make"
+    rest = total - count
+    harmless = f"; the other {plural(rest, 'changed part')} {'does' if rest == 1 else 'do'} not" if rest else ""
+    return f"{places[0]} {verb} {names} fail{harmless}."
+
+
+def place_of(part: ChangedPart) -> str:
+    """A changed part by its file, line and first words."""
+    if part.whole:
+        return f"{part.path} (the whole file)"
+    removed, added = (clip(next(iter(text.strip().splitlines()), ""), _LINE) for text in (part.removed, part.added))
+    if removed and added:
+        what = f"“{removed}” → “{added}”"
+    else:
+        what = f"“{removed or added}” {'removed' if removed else 'added'}" if removed or added else "blank lines"
+    return f"{part.path} line {part.line} ({what})"

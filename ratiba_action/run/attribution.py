@@ -2,8 +2,10 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_FLOOR, Decimal
 from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 
@@ -13,19 +15,29 @@ from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.llm.recordings.writer import write_recordings
+from ratiba_action.model.answer_origin import Llm
+from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.conversation import ModelCall
 from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
+from ratiba_action.model.note import in_order
+from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.money.budget import Ledger
-from ratiba_action.run.arms import alone, scratch_folder
+from ratiba_action.run.arms import alone, edited_prompts, scratch_folder
 from ratiba_action.run.base_commit import BaseInputs, fetch_base
+from ratiba_action.run.earlier_runs import NONE
 from ratiba_action.run.gate import evaluate
-from ratiba_action.run.inputs import RunInputs, RunLog
+from ratiba_action.run.inputs import RunInputs, RunLog, SilentProgress
+from ratiba_action.run.paid_run import journal_path
 from ratiba_action.util.interruption import current
 from ratiba_action.util.text import clip
-from ratiba_action.verdict.attribution import Attribution, NoFurtherStepError, Outcome, Subset, attribute
+from ratiba_action.verdict.attribution import PASSES_AGAIN, NoFurtherStepError, Outcome, Subset, attribute
+from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import Standing, outcomes_of, standing
 
 _TEXT = "utf-8"
 _MESSAGE = 200
+_LONGEST = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +61,16 @@ class Part:
     content: bytes | None = None
     whole: bool = False
 
+    @property
+    def shown(self) -> ChangedPart:
+        """The part as it is reported."""
+        removed, added = ("" if self.whole else _shown("".join(lines)) for lines in (self.removed, self.added))
+        return ChangedPart(self.path, self.line, removed, added, whole=self.whole)
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What makes each failing scenario fail.
 
-    Args:
-        parts: of the change, in order of path and line.
-        scenarios: the cause of each, by its id; positions are those of ``parts``.
-        runs: how often the scenarios were run with parts of the change.
-    """
-
-    parts: tuple[Part, ...]
-    scenarios: Mapping[str, Attribution]
-    runs: int
+def _shown(text: str) -> str:
+    """A text of a report; nothing is cut out of a longer one, since half a secret is not recognised."""
+    return text if len(text) <= _LONGEST else f"({len(text)} characters)\n"
 
 
 def split(path: str, base: bytes | None, head: bytes | None) -> tuple[Part, ...]:
@@ -83,7 +91,8 @@ def split(path: str, base: bytes | None, head: bytes | None) -> tuple[Part, ...]
         return (Part(path, content=head, removed=tuple(before), added=tuple(after), whole=True),)
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     return tuple(
-        Part(path, j1 + 1, i1, tuple(before[i1:i2]), tuple(after[j1:j2]))
+        # Lines that were removed from the end leave no line behind them: the last one stands for them.
+        Part(path, max(min(j1 + 1, len(after)), 1), i1, tuple(before[i1:i2]), tuple(after[j1:j2]))
         for kind, i1, i2, j1, j2 in blocks
         if kind != "equal"
     )
@@ -114,7 +123,10 @@ def explain(
     ledger: Ledger,
     *,
     most_runs: int,
-    progress: Callable[[str], None],
+    varying: Collection[str] = (),
+    progress: Callable[[str], None] = lambda _: None,
+    most_code: int | None = None,
+    reported: Callable[[Report], None] = lambda _: None,
 ) -> Explanation:
     """Find the parts of the change that make scenarios fail.
 
@@ -128,7 +140,10 @@ def explain(
         log: of the run.
         ledger: of the run, with its budget.
         most_runs: with parts of the change.
+        varying: ids of scenarios whose failure varies by chance; see ``varying_of``.
         progress: receives a line after each of them.
+        most_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.
+        reported: receives the report of each run.
 
     Raises:
         InfrastructureError: the base cannot be read, or nothing of the system differs from it.
@@ -139,6 +154,8 @@ def explain(
     with scratch_folder() as scratch:
         folder = fetch_base(inputs.decided.change, base.commit, scratch)
         parts = parts_of(inputs, folder)
+        if most_code is not None and (not parts or _count_of_code(inputs, parts) > most_code):
+            return Explanation()
         if not parts:
             raise InfrastructureError(
                 "No file of the system under test differs from the base, so no line of it can be the cause.",
@@ -154,12 +171,124 @@ def explain(
             ledger=ledger,
             most_runs=most_runs,
             progress=progress,
+            reported=reported,
             signatures={result.trial.scenario.id: signature(result) for result in failed},
         )
-        scenarios = {
-            result.trial.scenario.id: attribute(len(parts), trials.of(result.trial.scenario.id)) for result in failed
-        }
-        return Explanation(parts, scenarios, trials.runs)
+        before = ledger.spent
+        scenarios = {name: _attributed(trials, name, by_chance=name in varying) for name in trials.signatures}
+        return Explanation(tuple(part.shown for part in parts), scenarios, trials.runs, ledger.spent - before)
+
+
+def _attributed(trials: "_PartialRuns", name: str, *, by_chance: bool) -> Attribution:
+    """The cause of one scenario's failure; it is repeated where it varies, or turns out to."""
+    count = len(trials.parts)
+    if not by_chance:
+        found = attribute(count, trials.of(name))
+        if found.why != PASSES_AGAIN:
+            return found
+    # Loads NumPy, which a failure that does not vary can do without.
+    from ratiba_action.verdict.bayesian_attribution import attribute_by_chance  # noqa: PLC0415
+
+    return attribute_by_chance(count, trials.repeated(name), seed=int(digest(name)[:8], 16))
+
+
+def varying_of(inputs: RunInputs, results: Sequence[ScenarioResult], calls: Sequence[ModelCall]) -> frozenset[str]:
+    """Ids of scenarios whose outcome may vary by chance: trials differ, or a model was called that is called again.
+
+    Args:
+        inputs: of the run.
+        results: of the change.
+        calls: of the run; a recorded answer to the change's request is none to that of a part of it.
+    """
+    differ = {
+        outcome.scenario.id
+        for outcome in outcomes_of(results)
+        if len({standing(trial) is Standing.PASSED for trial in outcome.trials if not isinstance(trial, NotRun)}) > 1
+    }
+    if inputs.llm == Llm.REPLAY:
+        return frozenset(differ)
+    mocked = {scenario.id for scenario in inputs.suite.scenarios if scenario.script is not None}
+    return frozenset(
+        differ | {call.scenario_id for call in calls if not (call.replayed and call.scenario_id in mocked)}
+    )
+
+
+FEW_PARTS = 20
+"""Parts of code, besides any number of parts of prompts, up to which the gate looks for the cause by itself."""
+_FEW_SCENARIOS = 5
+_SHARE = Decimal("0.25")
+_EXACT = Decimal("1e-12")
+
+
+def with_explanation(report: Report, inputs: RunInputs, log: RunLog, ledger: Ledger, seconds: float | None) -> Report:
+    """The report of a failed run with the lines that make its scenarios fail; any other report as it is.
+
+    The verdict stays what it is. Whatever goes wrong is a note.
+
+    Args:
+        report: of the run.
+        inputs: of the run.
+        log: of the run; what goes wrong is added to its warnings.
+        ledger: of the run; the attribution has its own, lower cap within the run's.
+        seconds: that are left until the deadline; None for any number.
+    """
+    block, noted = inputs.configuration.attribution, len(log.warnings)
+    failed = _failures(report, inputs) if block.enabled else []
+    if not failed or (seconds is not None and seconds <= 0):
+        return report
+    left = ledger.cap - ledger.spent
+    most = (left * _SHARE).quantize(_EXACT, ROUND_FLOOR) if block.budget_usd is None else min(block.budget_usd, left)
+    seen: list[Report] = []
+    explanation: Explanation | None = None
+    try:
+        with ledger.limited_to(most):
+            explanation = explain(
+                replace(inputs, seconds=seconds),
+                failed[:_FEW_SCENARIOS],
+                log,
+                ledger,
+                most_runs=block.max_steps,
+                varying=varying_of(inputs, report.results, ledger.calls),
+                most_code=FEW_PARTS,
+                reported=seen.append,
+            )
+    except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
+        log.note(f"Which lines make scenarios fail is not known: {type(error).__name__}: {clip(str(error), _MESSAGE)}")
+    if explanation is not None:
+        left_out = tuple(result.trial.scenario.id for result in failed[_FEW_SCENARIOS:])
+        explanation = replace(explanation, left_out=left_out) if explanation.scenarios else None
+    shared = [each.shared_spending for each in seen if each.shared_spending]
+    return replace(
+        report,
+        explanation=explanation,
+        spending=ledger.snapshot(),
+        shared_spending=shared[-1] if shared else report.shared_spending,
+        notes=in_order((*report.notes, *log.warnings[noted:], *set(ledger.breaches).difference(report.notes))),
+    )
+
+
+def _failures(report: Report, inputs: RunInputs) -> list[ScenarioResult]:
+    """The deciding results of scenarios that failed and can be run on the base, the gravest first."""
+    if report.verdict.conclusion is not Conclusion.FAILED or isinstance(inputs.base, str) or inputs.variant:
+        return []
+    if inputs.llm == Llm.RECORD or inputs.settings.baseline == NONE or current().name is not None:
+        return []
+    day = day_of(inputs.started_at)
+    failed = [
+        outcome
+        for outcome in outcomes_of(report.results)
+        if outcome.standing in (Standing.FAILED, Standing.BELOW_THRESHOLD)
+        and outcome.scenario.id in inputs.base.scenarios
+        and quarantine_in_force(outcome.scenario, day) is None
+    ]
+    failed.sort(key=lambda outcome: (not outcome.scenario.critical, -outcome.standing))
+    return [outcome.deciding for outcome in failed]
+
+
+def _count_of_code(inputs: RunInputs, parts: Sequence[Part]) -> int:
+    system = inputs.configuration.system
+    prompts = edited_prompts(inputs.repository, system.root, system.prompt_patterns, [part.path for part in parts])
+    return sum(part.path not in prompts for part in parts)
 
 
 def parts_of(inputs: RunInputs, base: Path) -> tuple[Part, ...]:
@@ -214,30 +343,45 @@ class _PartialRuns:
     ledger: Ledger
     most_runs: int
     progress: Callable[[str], None]
+    reported: Callable[[Report], None]
     signatures: Mapping[str, frozenset[str]]
-    known: dict[Subset, Mapping[str, Outcome]] = field(default_factory=dict)
+    known: dict[Subset, list[Mapping[str, Outcome]]] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
 
     @property
     def runs(self) -> int:
-        """How many combinations were run."""
-        return len(self.known)
+        """How often a combination was run."""
+        return sum(map(len, self.known.values()))
 
     def of(self, scenario_id: str) -> Callable[[Subset], Outcome]:
-        """The outcome of one scenario for a combination of parts."""
-        return lambda subset: self._outcomes(subset).get(scenario_id, Outcome.UNRESOLVED)
+        """The outcome of one scenario for a combination of parts, always the same."""
+        return lambda subset: self._outcomes(subset, 0, fresh=False).get(scenario_id, Outcome.UNRESOLVED)
 
-    def _outcomes(self, subset: Subset) -> Mapping[str, Outcome]:
-        if subset not in self.known:
-            if len(self.known) >= self.most_runs:
+    def repeated(self, scenario_id: str) -> Callable[[Subset], Outcome]:
+        """The outcome of one scenario for a combination of parts, of another run each time."""
+        asked = Counter[Subset]()
+
+        def outcome(subset: Subset) -> Outcome:
+            asked[subset] += 1
+            # A run for another scenario is none that this one was asked for yet.
+            outcomes = self._outcomes(subset, asked[subset] - 1, fresh=True)
+            return outcomes.get(scenario_id, Outcome.UNRESOLVED)
+
+        return outcome
+
+    def _outcomes(self, subset: Subset, number: int, *, fresh: bool) -> Mapping[str, Outcome]:
+        known = self.known.setdefault(subset, [])
+        if number >= len(known):
+            if self.runs >= self.most_runs:
                 raise NoFurtherStepError(f"the limit of {self.most_runs} runs was reached")
-            tree = self.scratch / f"parts-{len(self.known)}"
+            tree = self.scratch / f"parts-{self.runs}"
             try:
-                self.known[subset] = self._run(tree) if self._build(tree, subset) else {}
-                self.progress(_step(len(self.known), subset, len(self.parts), self.known[subset]))
+                known.append(self._run(tree, fresh=fresh) if self._build(tree, subset) else {})
+                self.progress(_step(self.runs, subset, len(self.parts), known[-1]))
             finally:
                 shutil.rmtree(tree, ignore_errors=True)
-        return self.known[subset]
+                journal_path(tree, self.inputs.environment).unlink(missing_ok=True)
+        return known[number]
 
     def _build(self, tree: Path, subset: Subset) -> bool:
         """Write the base's files with some parts, and this run's scenarios; False where the parts do not fit."""
@@ -270,7 +414,7 @@ class _PartialRuns:
             if lines := _joined(own, self.base.recordings.get(name, ())):
                 write_recordings(recording_path(scenarios / "recordings", name), lines)
 
-    def _run(self, tree: Path) -> Mapping[str, Outcome]:
+    def _run(self, tree: Path, *, fresh: bool) -> Mapping[str, Outcome]:
         if current().name is not None:
             raise NoFurtherStepError("the run was cancelled")
         seconds = self.inputs.seconds
@@ -278,19 +422,21 @@ class _PartialRuns:
         if left is not None and left <= 0:
             raise NoFurtherStepError("the deadline was reached")
         try:
-            report = evaluate(self._partial(tree, left), RunLog(self.log.progress), self.ledger).report
+            inputs = self._partial(tree, left, fresh=fresh)
+            report = evaluate(inputs, RunLog(SilentProgress()), self.ledger).report
         except RatibaError as error:
             # Most often parts that do not fit together; the reader sees where it is something else.
             self.progress(f"could not be run: {clip(error.problem, _MESSAGE)}")
             return {}
+        self.reported(report)
         refused = [result for result in report.results if isinstance(result, NotRun)]
         if refused:
             raise NoFurtherStepError(refused[0].reason)
         deciding = {outcome.scenario.id: outcome.deciding for outcome in outcomes_of(report.results)}
         return {name: _outcome(result, self.signatures[name]) for name, result in deciding.items()}
 
-    def _partial(self, tree: Path, seconds: float | None) -> RunInputs:
-        """This run on other files, without a base of its own."""
+    def _partial(self, tree: Path, seconds: float | None, *, fresh: bool) -> RunInputs:
+        """This run on other files, without a base of its own; ``fresh`` uses no score of an earlier run."""
         decided = self.inputs.decided
         scenarios = [scenario for scenario in self.inputs.suite.scenarios if scenario.id in self.signatures]
         # The repository stays known: what it keeps of credentials is hidden from the system here too.
@@ -299,7 +445,10 @@ class _PartialRuns:
             alone(self.inputs, scenarios),
             repository=tree,
             decided=replace(decided, change=change),
+            settings=replace(self.inputs.settings, baseline=NONE, llm=self.inputs.llm),
             seconds=seconds,
+            resume=False,
+            cache=self.inputs.cache and not fresh,
         )
 
 

@@ -58,6 +58,11 @@ def journal_folder(environment: Mapping[str, str]) -> Path:
     return state_folder(environment) / "journals"
 
 
+def journal_path(repository: Path, environment: Mapping[str, str]) -> Path:
+    """Where the run of a repository writes its journal."""
+    return journal_folder(environment) / f"{digest(str(repository.resolve()))[:_SHOWN]}.jsonl"
+
+
 def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
     """Where the run of this repository writes its journal, and what makes it this run's.
 
@@ -65,7 +70,6 @@ def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
         inputs: of the run, each part as strict as the base's.
         head: commit, scenarios and prompts, as they were when the run began.
     """
-    name = f"{digest(str(inputs.repository.resolve()))[:_SHOWN]}.jsonl"
     identity = digest(
         {
             "configuration": inputs.configuration.model_dump(mode="json"),
@@ -78,7 +82,7 @@ def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
             "llm": inputs.llm,
         }
     )
-    return JournalPlace(journal_folder(inputs.environment) / name, identity, inputs.repository, inputs.resume)
+    return JournalPlace(journal_path(inputs.repository, inputs.environment), identity, inputs.repository, inputs.resume)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,15 @@
 """Which parts of a change make a scenario fail: delta debugging over subsets of the change."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from ratiba_action.model.attribution import Attribution, Finding
+
 Subset = frozenset[int]
 """Positions of the parts that are applied to the base."""
+
+PASSES_AGAIN = "the whole change passes when it is run again"
 
 
 class Outcome(StrEnum):
@@ -16,35 +19,6 @@ class Outcome(StrEnum):
     PASSES = "passes"
     UNRESOLVED = "unresolved"
     """It did not run to its end: the parts do not fit together, or it needs a model that was not called."""
-
-
-class Finding(StrEnum):
-    """What is known of the cause."""
-
-    FOUND = "found"
-    """The parts fail together, no smaller subset of them that was tried does, and without them the scenario passes."""
-    ONE_OF = "one_of"
-    """The cause is among these parts; no further step could tell them apart."""
-    SEVERAL = "several"
-    """The parts fail together, and without them the scenario still fails: another cause is in the change."""
-    NONE = "none"
-    """The base fails as well, or the whole change passes: no part of the change is the cause."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attribution:
-    """The cause of one scenario's failure.
-
-    Args:
-        parts: of the cause, by position; empty where there is none.
-        steps: how many subsets were asked for.
-        why: why no more is known; empty where everything is.
-    """
-
-    finding: Finding
-    parts: tuple[int, ...] = ()
-    steps: int = 0
-    why: str = ""
 
 
 class NoFurtherStepError(Exception):
@@ -57,7 +31,8 @@ def attribute(parts: int, outcome: Callable[[Subset], Outcome]) -> Attribution:
     ``ddmin`` of Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (IEEE TSE 28(2), 2002):
     halves first, then their complements, then finer; the result is minimal in that no single part of it can be left
     out. A cause of one part is found in about twice the binary logarithm of the number of parts. The result is
-    confirmed from the other side: the change without it must pass.
+    confirmed from the other side: the change without it must pass. Where it fails, another cause is in the rest, and is
+    searched for there.
 
     Args:
         parts: of the change, at least one.
@@ -66,27 +41,40 @@ def attribute(parts: int, outcome: Callable[[Subset], Outcome]) -> Attribution:
     Returns:
         What is certain when the steps end; parts that may be harmless are never ``found``.
     """
-    tried = _Tried(outcome)
+    tried, causes = _Tried(outcome), list[Subset]()
     whole = frozenset(range(parts))
-    suspects = whole
+    rest = suspects = whole
     try:
         nothing_to_find = _checked(whole, tried)
         if nothing_to_find is not None:
             return nothing_to_find
-        for smaller in _smaller(whole, tried):
-            suspects = smaller
-        without = tried(whole - suspects)
+        while tried(rest) is Outcome.FAILS:
+            suspects = rest
+            for smaller in _smaller(rest, tried):
+                suspects = smaller
+            causes.append(suspects)
+            rest -= suspects
     except NoFurtherStepError as error:
-        return Attribution(Finding.ONE_OF, tuple(sorted(suspects)), len(tried), str(error))
-    found = tuple(sorted(suspects))
-    if without is Outcome.FAILS:
-        return Attribution(Finding.SEVERAL, found, len(tried))
-    why = ""
-    if without is Outcome.UNRESOLVED:
-        why = "the change without them could not be run"
-    elif len(found) > 1 and any(tried.known(suspects - {part}) is Outcome.UNRESOLVED for part in found):
-        why = "some combinations could not be run"
-    return Attribution(Finding.ONE_OF if why else Finding.FOUND, found, len(tried), why)
+        more = tried.known(rest) is Outcome.FAILS and bool(causes)
+        why = f"another cause is in the rest of the change: {error}" if more else str(error)
+        return _result(causes or [suspects], tried, why, several=more)
+    return _result(causes, tried, _doubt(causes, rest, tried))
+
+
+def _result(causes: Sequence[Subset], tried: "_Tried", doubt: str, *, several: bool = False) -> Attribution:
+    finding = Finding.ONE_OF if doubt else Finding.FOUND
+    finding = Finding.SEVERAL if several or len(causes) > 1 else finding
+    return Attribution(finding, tuple(tuple(sorted(cause)) for cause in causes), len(tried), doubt)
+
+
+def _doubt(causes: Sequence[Subset], rest: Subset, tried: "_Tried") -> str:
+    """Why it is not certain that exactly these parts are the cause; empty where it is."""
+    if tried(rest) is Outcome.UNRESOLVED:
+        return "the change without them could not be run"
+    several = [cause for cause in causes if len(cause) > 1]
+    if any(tried.known(cause - {part}) is Outcome.UNRESOLVED for cause in several for part in cause):
+        return "some combinations could not be run"
+    return ""
 
 
 def _checked(whole: Subset, tried: "_Tried") -> Attribution | None:
@@ -94,9 +82,9 @@ def _checked(whole: Subset, tried: "_Tried") -> Attribution | None:
     again = tried(whole)
     if again is Outcome.UNRESOLVED:
         why = "the whole change could not be run again, or failed in another way"
-        return Attribution(Finding.ONE_OF, tuple(sorted(whole)), len(tried), why)
+        return Attribution(Finding.ONE_OF, (tuple(sorted(whole)),), len(tried), why)
     if again is Outcome.PASSES:
-        return Attribution(Finding.NONE, steps=len(tried), why="the whole change passes when it is run again")
+        return Attribution(Finding.NONE, steps=len(tried), why=PASSES_AGAIN)
     if tried(frozenset()) is Outcome.FAILS:
         return Attribution(Finding.NONE, steps=len(tried), why="the base fails as well")
     return None

@@ -69,9 +69,57 @@ def test_the_guilty_line_is_named_and_the_harmless_ones_are_not(changed: SmallRe
     assert changed.gate("--baseline", "none", "--mode", "blocking").code == 1
     ended = changed.ended("explain")
     assert ended.code == 0, ended.printed
-    assert "greeting: this part of the change makes it fail; the other 3 of 4 parts do not." in ended.printed
+    assert "makes greeting fail; the other 3 changed parts do not." in ended.printed
     assert "  rules.py:12\n    - return text\n    + return text.replace" in ended.printed
     assert "USD 0.0000 of 20.00" in ended.printed
+
+
+def test_the_gate_names_the_line_in_the_comment_the_results_the_page_and_an_annotation(
+    changed: SmallRepository,
+) -> None:
+    hostile = '    # <img src=x> @everyone ::error::owned\n    return text.replace("Bonjour", "Adieu")'
+    changed.write("rules.py", edited(first="    # harmless\n    return text", third=hostile))
+    ended = changed.gate("--mode", "blocking", GITHUB_ACTIONS="true")
+    assert (ended.code, ended.outputs["conclusion"]) == (1, "failed"), ended.printed
+    line = next(text for text in ended.comment.splitlines() if text.startswith("**Which line did it:**"))
+    assert "rules.py line 11 (" in line
+    assert "makes greeting fail; the other 1 changed part does not." in line
+    assert not any(word in line for word in ("<img", "@everyone", "::error"))
+    assert "::error file=rules.py,line=11,title=Ratiba%3A greeting::rules.py line 11" in ended.printed
+    assert "\n::error::owned" not in ended.printed
+    explanation = ended.results["report"]["explanation"]
+    assert explanation["scenarios"]["greeting"]["finding"] == "found"
+    assert [part["path"] for part in explanation["parts"]] == ["rules.py", "rules.py"]
+    page = (ended.report / "report.html").read_text()
+    assert '<div class="cause"><p><code>rules.py:11</code>' in page
+    assert "<img" not in page
+
+
+def test_the_bases_configuration_decides_whether_the_gate_looks_for_the_line(changed: SmallRepository) -> None:
+    configuration = (changed.folder / ".github/ratiba.yml").read_text()
+    changed.write(".github/ratiba.yml", f"{configuration}attribution: {{enabled: false}}\n")
+    changed.commit()
+    changed.write(".github/ratiba.yml", f"{configuration}attribution: {{budget_usd: 900, max_steps: 500}}\n")
+    changed.write("rules.py", edited(third=GUILTY))
+    ended = changed.gate("--mode", "blocking")
+    assert ended.code == 1
+    assert ended.results["report"]["explanation"] is None
+    assert "attribution.enabled false (this change: true)" in " ".join(ended.results["report"]["notes"])
+
+
+def test_what_goes_wrong_is_a_note_and_the_verdict_stays(changed: SmallRepository) -> None:
+    changed.write("model.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+    changed.commit()
+    changed.write("rules.py", edited(third=GUILTY))
+    ended = changed.gate("--mode", "blocking")
+    assert (ended.code, ended.outputs["conclusion"]) == (1, "failed")
+    assert any("Which lines make scenarios fail is not known" in note for note in ended.results["report"]["notes"])
+
+
+def test_a_run_that_passes_is_not_run_again(changed: SmallRepository) -> None:
+    changed.write("rules.py", edited(third="    # harmless\n    return text"))
+    ended = changed.gate("--mode", "blocking")
+    assert (ended.code, ended.results["report"]["explanation"]) == (0, None)
 
 
 def test_lines_that_fail_only_together_are_named_together(changed: SmallRepository) -> None:

@@ -1,5 +1,6 @@
 """The ledger: no interleaving of calls makes the sum pass the cap, and nothing that was paid is hidden."""
 
+from contextlib import suppress
 from decimal import Decimal
 
 import pytest
@@ -17,8 +18,10 @@ from hypothesis.stateful import (
 )
 
 from ratiba_action.errors import BudgetError
+from ratiba_action.model.attribution import Finding
 from ratiba_action.model.conversation import Party, Reservation, Usage
 from ratiba_action.money.budget import Ledger
+from ratiba_action.verdict.attribution import NoFurtherStepError, Outcome, attribute
 
 AMOUNTS = st.decimals(min_value=0, max_value=30, places=12)
 PARTIES = st.sampled_from(list(Party))
@@ -263,3 +266,46 @@ def grains(amount: Decimal) -> int:
 
 
 TestLedgerUnderAnyInterleaving = LedgerUnderAnyInterleaving.TestCase
+
+
+SMALL_AMOUNTS = st.decimals(0, 5, places=4)
+
+
+@given(
+    SMALL_AMOUNTS,
+    st.lists(st.tuples(SMALL_AMOUNTS, st.floats(0, 1), st.sampled_from(["settle", "keep", "kill"])), max_size=40),
+    SMALL_AMOUNTS,
+)
+def test_the_runs_of_an_attribution_never_pass_their_limit_or_the_cap(
+    before: Decimal, calls: list[tuple[Decimal, float, str]], limit: Decimal
+) -> None:
+    """Random prices, calls whose cost is unknown, and a process that ends between reservation and settlement."""
+    ledger = Ledger(Decimal(10))
+    ledger.settle(ledger.reserve(Party.SYSTEM, "a", "m", before), Usage(1, 1), before)
+    left = iter(calls)
+
+    def outcome(subset: frozenset[int]) -> Outcome:
+        upper, share, end = next(left, (Decimal(0), 0.0, "settle"))
+        try:
+            reservation = ledger.reserve(Party.SYSTEM, "a", "m", upper)
+        except BudgetError as error:
+            raise NoFurtherStepError("its budget was spent") from error
+        assert ledger.spent + ledger.reserved <= min(before + limit, ledger.cap)
+        if end == "kill":
+            raise KeyboardInterrupt
+        if end == "keep":
+            ledger.keep(reservation)
+        else:
+            ledger.settle(reservation, Usage(1, 1), (upper * Decimal(str(round(share, 3)))).quantize(Decimal("0.0001")))
+        return Outcome.FAILS if {1, 4} <= subset else Outcome.PASSES
+
+    with suppress(KeyboardInterrupt), ledger.limited_to(limit):
+        found = attribute(6, outcome)
+        if found.finding is Finding.FOUND:
+            assert found.parts == (1, 4)
+        else:
+            assert found.finding is Finding.ONE_OF
+            assert {1, 4} <= set(found.parts)
+    assert ledger.spent + ledger.reserved <= min(before + limit, ledger.cap)
+    assert ledger.allowed == ledger.cap
+    assert ledger.could_fit(ledger.cap - ledger.spent)

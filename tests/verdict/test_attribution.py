@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.verdict.attribution import Finding, NoFurtherStepError, Outcome, Subset, attribute
+from ratiba_action.model.attribution import Finding
+from ratiba_action.verdict.attribution import NoFurtherStepError, Outcome, Subset, attribute
 
 
 def needs(*causes: set[int]) -> "Asked":
@@ -43,10 +44,20 @@ def test_two_parts_that_fail_only_together_are_named_together() -> None:
     assert (found.finding, found.parts) == (Finding.FOUND, (1, 4))
 
 
-def test_a_second_cause_is_said_to_be_there() -> None:
+def test_groups_that_each_fail_on_their_own_are_all_named() -> None:
     found = attribute(6, needs({1}, {4}))
+    assert (found.finding, sorted(found.causes), found.parts) == (Finding.SEVERAL, [(1,), (4,)], (1, 4))
+    found = attribute(8, needs({1, 6}, {4}, {2}))
+    assert (found.finding, found.parts, found.why) == (Finding.SEVERAL, (1, 2, 4, 6), "")
+
+
+def test_a_second_cause_is_said_to_be_there_when_the_steps_end() -> None:
+    asked = needs({0}, {7})
+    complete = attribute(8, asked).steps
+    found = attribute(8, Asked([frozenset({0}), frozenset({7})], most=complete - 3))
     assert found.finding is Finding.SEVERAL
-    assert found.parts in {(1,), (4,)}
+    assert found.parts in {(0,), (7,)}
+    assert found.why.startswith("another cause is in the rest of the change: ")
 
 
 def test_a_base_that_fails_too_and_a_change_that_passes_have_no_cause() -> None:
