@@ -216,6 +216,8 @@ def varying_of(inputs: RunInputs, results: Sequence[ScenarioResult], calls: Sequ
 FEW_PARTS = 20
 """Parts of code, besides any number of parts of prompts, up to which the gate looks for the cause by itself."""
 _FEW_SCENARIOS = 5
+_MOST_SECONDS = 600.0
+"""Whoever waits for the comment of a failed run waits no longer for this."""
 _SHARE = Decimal("0.25")
 _EXACT = Decimal("1e-12")
 
@@ -236,6 +238,7 @@ def with_explanation(report: Report, inputs: RunInputs, log: RunLog, ledger: Led
     failed = _failures(report, inputs) if block.enabled else []
     if not failed or (seconds is not None and seconds <= 0):
         return report
+    seconds = min(_MOST_SECONDS, _MOST_SECONDS if seconds is None else seconds)
     left = ledger.cap - ledger.spent
     most = (left * _SHARE).quantize(_EXACT, ROUND_FLOOR) if block.budget_usd is None else min(block.budget_usd, left)
     seen: list[Report] = []
