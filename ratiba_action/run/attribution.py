@@ -21,7 +21,7 @@ from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import ModelCall
 from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.model.note import in_order
-from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.model.verdict import Conclusion, Report, Spending
 from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arms import alone, edited_prompts, scratch_folder
 from ratiba_action.run.base_commit import BaseInputs, fetch_base
@@ -264,10 +264,16 @@ def with_explanation(report: Report, inputs: RunInputs, log: RunLog, ledger: Led
     return replace(
         report,
         explanation=explanation,
-        spending=ledger.snapshot(),
+        spending=_with_paid(report.spending, ledger.snapshot()),
         shared_spending=shared[-1] if shared else report.shared_spending,
         notes=in_order((*report.notes, *log.warnings[noted:], *set(ledger.breaches).difference(report.notes))),
     )
+
+
+def _with_paid(before: Spending, after: Spending) -> Spending:
+    """The spending of the run with what the attribution paid; what it replayed says nothing of the run's price."""
+    list_price = before.list_price + after.spent - before.spent
+    return replace(after, list_price=list_price, replayed_calls=before.replayed_calls, cache_hits=before.cache_hits)
 
 
 def _failures(report: Report, inputs: RunInputs) -> list[ScenarioResult]:
