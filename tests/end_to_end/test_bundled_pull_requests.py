@@ -101,10 +101,12 @@ def test_the_line_that_makes_a_guard_fail_is_named(tmp_path: Path) -> None:
     done = demo("blame", tmp_path / "report", "--scenario", "guard_payment_amount")
     assert done.returncode == 1, done.stdout + done.stderr
     explained = done.stdout.partition("ratiba explain --scenario guard_payment_amount\n")[2].splitlines()
+    settlement = "examples/booking_assistant/booking_assistant/settlement.py"
     assert explained[0] == (
-        "guard_payment_amount: this part of the change makes it fail; the other 4 of 5 parts do not."
+        f"{settlement} line 91 (“if callback.amount_kes != asked_kes:” removed) makes guard_payment_amount fail; "
+        "the other 4 changed parts do not."
     )
-    assert explained[1] == "  examples/booking_assistant/booking_assistant/settlement.py:91"
+    assert explained[1] == f"  {settlement}:91"
 
 
 def test_scores_that_fell_in_the_first_trials_and_not_in_the_further_ones_are_within_noise(tmp_path: Path) -> None:
