@@ -159,6 +159,7 @@ async def test_the_lines_that_ask_models_run_too(live: LiveRepository, forks: Ga
     path.write_text(path.read_text() + "tags: [smoke]\n")
     live.small.commit()
     live.small.write("prompts/assistant.md", "You take bookings.")
+    live.small.write("knowledge/prices.md", "Massage: KES 3,500\n")
     live.small.write("session.json", '[{"role": "user", "content": "Hours?"}, {"role": "assistant", "content": "9"}]')
     live.talk.instead = proposals
     environment = {name: value for name, value in live.small.environment.items() if name != "RATIBA_LLM"}
