@@ -169,8 +169,8 @@ def _read(name: str) -> Sequence[_Given]:
         raise UsageError(f"{name!r} cannot be read: {error.strerror}.", "Give a JSON Lines file of answers.") from error
     if len(content) > _MOST_BYTES:
         raise UsageError(f"{name!r} has more than {_MOST_BYTES:,} bytes.", "Split it into several files.")
-    if name.endswith(".csv"):
-        raise UsageError(f"{name!r} is a CSV file.", "Give a JSON Lines file of answers.")
+    if name.endswith((".csv", ".json")):
+        raise UsageError(f"{name!r} is a {name.rpartition('.')[2].upper()} file.", "Give a JSON Lines file of answers.")
     rows, problems = read_rows(name, content)
     found = [*problems, *(FileProblem(name, row.line, wrong) for row in rows for wrong in _wrong(row.values))]
     if found:

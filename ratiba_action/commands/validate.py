@@ -31,6 +31,7 @@ from ratiba_action.run.configuration_checks import (
 )
 from ratiba_action.run.evaluation_inputs import configuration_problems, read_suite, tests_of
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
+from ratiba_action.suite.cases import unused_columns
 from ratiba_action.suite.team_tests import FoundTests, with_tests
 from ratiba_action.suite.thresholds import thresholds_below
 from ratiba_action.util.locked_folder import read_plain_file
@@ -107,9 +108,10 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
     """
     configuration, problems = _inspect_configuration(repository, settings)
     metrics = configuration.metrics if configuration is not None else MetricsBlock()
-    suite = None
+    suite, files = None, dict[str, bytes]()
     try:
-        _, suite = read_suite(repository, settings, configuration)
+        read, suite = read_suite(repository, settings, configuration)
+        files |= read
     except SuiteError as error:
         problems.extend(error.problems)
     found = tests_of(configuration, repository, settings.config) if configuration is not None else FoundTests()
@@ -124,6 +126,7 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
     warnings: list[FileProblem] = []
     if suite is not None:
         warnings += scenario_advice(suite.scenarios, attach, repository, today)
+        warnings += unused_columns(files)
         warnings += (FileProblem(settings.config, 0, text) for text in metrics_without_truth(metrics, suite))
         gates = configuration.suite.gates if configuration is not None else {}
         warnings += (FileProblem(settings.config, 0, text) for text in thresholds_below(suite.data_sets, gates))

@@ -17,7 +17,7 @@ from ratiba_action.suite.data_file import SUFFIXES, Row, read_rows
 from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.suite.thresholds import threshold_problems, with_threshold_metrics
-from ratiba_action.util.strict_yaml import Document, Path
+from ratiba_action.util.strict_yaml import Document, Path, read_yaml
 from ratiba_action.util.validation import shorten, validate
 
 _MESSAGES = 'give a list of {"role": "user" or "assistant", "content": text}, or leave it out'
@@ -166,7 +166,7 @@ def load_cases(document: Document, files: Mapping[str, bytes], checks: Checks) -
     path = _data_path(document)
     content = files.get(path) if path.endswith(SUFFIXES) else None
     if content is None:
-        wrong = f"{shorten(document.data['cases'])} is not a .jsonl or .csv file in the scenarios folder"
+        wrong = f"{shorten(document.data['cases'])} is not a .jsonl, .json or .csv file in the scenarios folder"
         wrong += "; give its path relative to this file, outside recordings and calibration"
         return Loaded(problems=[FileProblem(document.name, document.line(("cases",)), f"cases: {wrong}")])
     rows, problems = read_rows(path, content)
@@ -194,11 +194,10 @@ def _lines(document: Document) -> dict[Path, int]:
 
 
 def _column_problems(template: _Template) -> Iterator[FileProblem]:
-    """Problems of the id, which the ids of the cases start with, and of missing or unused columns."""
+    """Problems of the id, which the ids of the cases start with, and of missing columns."""
     if not re.fullmatch(CASE_ID, template.id):
         yield template.problem("id", f"{shorten(template.document.data.get('id'))} is not allowed; {ALLOWED}")
     columns = {column for row in template.rows for column in row.values}
-    used: set[str] = set()
     for path, column in places(template.document.data):
         line = template.document.line(path)
         if path and path[0] in FIXED:
@@ -210,11 +209,27 @@ def _column_problems(template: _Template) -> Iterator[FileProblem]:
         elif column not in columns:
             known = ", ".join(sorted(columns))
             yield FileProblem(template.document.name, line, f"{template.path} has no column {column!r}; it has {known}")
-        used.add(column)
-    for column in sorted(columns - used - {COLUMN, HISTORY}):
-        if not column.startswith(_NOTE):
-            message = f"the column {column!r} of {template.path} is not used; rename it to _{column} if it is a comment"
-            yield template.problem("cases", message)
+
+
+def unused_columns(files: Mapping[str, bytes]) -> Iterator[FileProblem]:
+    """A warning for each scenario file whose cases have columns that it does not use.
+
+    A column whose name begins with ``_`` is a note, and is not reported.
+
+    Args:
+        files: of a suite without mistakes, by repository path.
+    """
+    for name in sorted(files):
+        document, _ = read_yaml(name, files[name]) if name.endswith((".yaml", ".yml")) else (None, ())
+        if document is None or not isinstance(document.data, dict) or "cases" not in document.data:
+            continue
+        path = _data_path(document)
+        rows, _ = read_rows(path, files.get(path, b""))
+        known = {COLUMN, HISTORY, *(column for _, column in places(document.data))}
+        unused = sorted({column for row in rows for column in row.values} - known)
+        listed = ", ".join(shorten(column) for column in unused if not column.startswith(_NOTE))
+        if listed:
+            yield FileProblem(name, document.line(("cases",)), f"cases: not used of {path}: {listed}")
 
 
 def _expand(template: _Template, checks: Checks) -> Loaded:

@@ -1,4 +1,4 @@
-"""Reads the rows of a case file: JSON Lines or CSV, each row with its line."""
+"""Reads the rows of a case file: JSON, JSON Lines or CSV. Reads any JSON with the line of each value."""
 
 import codecs
 import csv
@@ -6,15 +6,15 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.util.strict_yaml import MAX_DEPTH
+from ratiba_action.util.strict_yaml import MAX_DEPTH, Document, Path
 from ratiba_action.util.validation import shorten
 
-SUFFIXES = (".jsonl", ".csv")
+SUFFIXES = (".jsonl", ".json", ".csv")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -40,21 +40,21 @@ class _Refused(Exception):  # noqa: N818 - control flow of this module, never se
 def read_rows(name: str, content: bytes) -> tuple[tuple[Row, ...], tuple[FileProblem, ...]]:
     """The rows of a file of cases, and all its problems.
 
-    A ``.jsonl`` file has one JSON object per line; empty lines are skipped. A ``.csv`` file starts with a line of
-    column names; its cells are text (RFC 4180).
+    A ``.jsonl`` file has one JSON object per line; empty lines are skipped. A ``.json`` file has a list of objects. A
+    ``.csv`` file starts with a line of column names; its cells are text (RFC 4180).
 
     Args:
         name: the file's path; its suffix decides the format.
         content: its bytes, UTF-8.
     """
     try:
-        text = content.removeprefix(codecs.BOM_UTF8).decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        return (), (FileProblem(name, line, f"byte {content[error.start]:#04x} is not UTF-8; save it as UTF-8"),)
+        text = _decode(content)
+    except _Refused as refused:
+        return (), (FileProblem(name, refused.line, str(refused)),)
     rows: list[Row] = []
     problems: list[FileProblem] = []
-    for row in _csv_rows(text) if name.endswith(".csv") else _json_rows(text):
+    read = {"csv": _csv_rows, "json": _listed_rows}.get(name.rpartition(".")[2], _json_rows)
+    for row in read(text):
         if isinstance(row, Row):
             rows.append(row)
         else:
@@ -62,6 +62,138 @@ def read_rows(name: str, content: bytes) -> tuple[tuple[Row, ...], tuple[FilePro
     if not rows and not problems:
         problems.append(FileProblem(name, 0, "the file has no rows"))
     return tuple(rows), tuple(problems)
+
+
+def _decode(content: bytes) -> str:
+    try:
+        return content.removeprefix(codecs.BOM_UTF8).decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise _Refused(line, f"byte {content[error.start]:#04x} is not UTF-8; save it as UTF-8") from error
+
+
+def read_json(name: str, content: bytes) -> tuple[Document | None, tuple[FileProblem, ...]]:
+    """Decode one JSON file: no duplicate keys, no deep nesting, no NaN.
+
+    Args:
+        name: the file's path, for messages.
+        content: its bytes, UTF-8.
+
+    Returns:
+        The document with the line of each value and no problem, or None and the problem.
+    """
+    try:
+        reader = _JsonReader(_decode(content))
+        return Document(name, reader.read(), reader.lines), ()
+    except _Refused as refused:
+        return None, (FileProblem(name, refused.line, str(refused)),)
+
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_SCALAR = re.compile(r'"(?:[^"\\]|\\.)*+"|[^\s\[\]{},:"]+', re.DOTALL)
+
+
+@dataclass(slots=True)
+class _JsonReader:
+    """Walks through JSON to know the line of each value, which ``json`` does not tell; scalars are read by ``json``."""
+
+    text: str
+    lines: dict[Path, int] = field(default_factory=dict)
+    at: int = 0
+    line: int = 1
+
+    def read(self) -> Any:
+        value = self._value(())
+        if self._next():
+            raise self._wrong("nothing more")
+        return value
+
+    def _next(self) -> str:
+        """The next character that is no white space; empty at the end."""
+        end = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr] # it matches an empty text too
+        self.line += self.text.count("\n", self.at, end)
+        self.at = end
+        return self.text[end : end + 1]
+
+    def _wrong(self, wanted: str) -> _Refused:
+        found = shorten(self.text[self.at : self.at + 20]) if self.at < len(self.text) else "the end of the file"
+        return _Refused(self.line, f"not JSON: {found} where {wanted} is expected")
+
+    def _value(self, path: Path) -> Any:
+        start = self._next()
+        self.lines[path] = self.line
+        if len(path) > MAX_DEPTH:
+            raise _Refused(self.line, f"nested more than {MAX_DEPTH} levels deep")
+        if start == "{":
+            return self._object(path)
+        if start == "[":
+            items: list[Any] = []
+            self._each("]", lambda: items.append(self._value((*path, len(items)))))
+            return items
+        return self._scalar()
+
+    def _scalar(self) -> Any:
+        found = _SCALAR.match(self.text, self.at)
+        if found is None:
+            raise self._wrong("a value")
+        try:
+            value = json.loads(found[0], parse_float=_finite, parse_constant=_refuse_constant)
+            str(value).encode()
+        except UnicodeEncodeError:
+            raise _Refused(self.line, "half of a surrogate pair, which is not valid text") from None
+        except ValueError as error:
+            raise _Refused(self.line, f"not JSON: {shorten(found[0])}: {error}") from None
+        self.line += found[0].count("\n")
+        self.at = found.end()
+        return value
+
+    def _object(self, path: Path) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+
+        def entry() -> None:
+            if self._next() != '"':
+                raise self._wrong("a key")
+            line, key = self.line, self._scalar()
+            if key in values:
+                raise _Refused(line, f"duplicate key {shorten(key)}")
+            if self._next() != ":":
+                raise self._wrong("':'")
+            self.at += 1
+            values[key] = self._value((*path, key))
+
+        self._each("}", entry)
+        return values
+
+    def _each(self, end: str, entry: Callable[[], None]) -> None:
+        """The entries of an object or a list, separated by commas."""
+        self.at += 1
+        if self._next() == end:
+            self.at += 1
+            return
+        while True:
+            entry()
+            after = self._next()
+            if after not in {",", end}:
+                raise self._wrong(f"',' or {end!r}")
+            self.at += 1
+            if after == end:
+                return
+
+
+def _listed_rows(text: str) -> Iterator[Row | _Refused]:
+    """The objects of a list."""
+    reader = _JsonReader(text)
+    try:
+        value = reader.read()
+    except _Refused as refused:
+        yield refused
+        return
+    if not isinstance(value, list):
+        yield _Refused(1, f"{shorten(value)} is not a list of objects")
+        return
+    for index, item in enumerate(value):
+        line = reader.lines[index,]
+        yield Row(line, item) if isinstance(item, dict) else _Refused(line, f"{shorten(item)} is not a JSON object")
 
 
 def _json_rows(text: str) -> Iterator[Row | _Refused]:

@@ -109,7 +109,7 @@ class ScenarioBlock(StrictModel):
     )
     assertions: list[AssertionBlock] = Field(default_factory=list)
     metrics: ScenarioMetricsBlock = Field(default_factory=ScenarioMetricsBlock)
-    cases: Text | None = Field(default=None, description="JSONL or CSV file; the scenario is run once per row")
+    cases: Text | None = Field(default=None, description="JSONL, JSON or CSV file; the scenario is run once per row")
     gates: list[GateBlock] = Field(default_factory=list, description="thresholds of the aggregate scores of the cases")
     script: list[StepBlock] | None = Field(default=None, description="layer fsm: answers of the mocked model, in order")
     compare: Literal["exact", "metric"] | None = Field(

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,8 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import SuiteError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Suite
+from ratiba_action.suite.cases import unused_columns
+from ratiba_action.suite.data_file import read_json, read_rows
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
 INTENTS = """\
@@ -158,11 +161,11 @@ def test_bytes_that_are_no_text_are_told_at_their_line() -> None:
         ("id: intents", "id: a${intent}", "intents.yaml:1: id: columns are not allowed here"),
         ("_type: classifier", "_type: clasifier", "intents.yaml:3: system_type: 'clasifier' is not allowed"),
         ("LabelMetric", "LabelMetrik", "intents.yaml:11: unknown metric 'LabelMetrik'"),
-        ("intents.jsonl", "other.jsonl", "intents.yaml:6: cases: 'other.jsonl' is not a .jsonl or .csv file"),
-        ("intents.jsonl", "../../etc/passwd", "is not a .jsonl or .csv file in the scenarios folder"),
-        ("intents.jsonl", "/etc/data.jsonl", "is not a .jsonl or .csv file in the scenarios folder"),
-        ("intents.jsonl", "intents.yaml", "is not a .jsonl or .csv file in the scenarios folder"),
-        ("intents.jsonl", "[1]", "is not a .jsonl or .csv file in the scenarios folder"),
+        ("intents.jsonl", "other.jsonl", "intents.yaml:6: cases: 'other.jsonl' is not a .jsonl, .json or .csv file"),
+        ("intents.jsonl", "../../etc/passwd", "is not a .jsonl, .json or .csv file in the scenarios folder"),
+        ("intents.jsonl", "/etc/data.jsonl", "is not a .jsonl, .json or .csv file in the scenarios folder"),
+        ("intents.jsonl", "intents.yaml", "is not a .jsonl, .json or .csv file in the scenarios folder"),
+        ("intents.jsonl", "[1]", "is not a .jsonl, .json or .csv file in the scenarios folder"),
     ],
 )  # fmt: skip
 def test_a_mistake_of_the_scenario_is_told_once_at_its_own_line(old: str, new: str, message: str) -> None:
@@ -204,12 +207,71 @@ def test_a_gate_that_cannot_work_is_refused_with_its_line(gates: str, message: s
     assert message in problem
 
 
-def test_a_column_that_nothing_uses_is_told_unless_it_is_a_note() -> None:
+def test_a_column_that_nothing_uses_is_accepted_and_named_by_validate() -> None:
     rows = '{"id": "a", "message": "x", "intent": "A", "source": "production", "_by": "Amina"}'
-    (problem,) = problems_of(rows=rows)
-    assert (
-        "the column 'source' of scenarios/intents.jsonl is not used; rename it to _source if it is a comment" in problem
-    )
+    assert [scenario.id for scenario in load(rows=rows).scenarios] == ["intents__a"]
+    files = {"scenarios/intents.yaml": INTENTS.encode(), "scenarios/intents.jsonl": rows.encode()}
+    (warning,) = unused_columns(files)
+    assert str(warning) == "scenarios/intents.yaml:6: cases: not used of scenarios/intents.jsonl: 'source'"
+
+
+JSON_ROWS = """[
+  {"id": "price", "message": "How much?\\n \\ud83d\\ude00", "intent": "ANSWER"},
+
+  {"id": "book", "message": "Book {me}, [in]: \\"two\\"", "intent": "BOOKING", "more": [1, {"a": null, "b": -1.5e3}]}
+]
+"""
+
+
+def test_a_json_file_is_a_list_of_cases_each_with_its_line() -> None:
+    rows, problems = read_rows("a.json", JSON_ROWS.encode("utf-8-sig"))
+    assert (problems, [row.line for row in rows]) == ((), [2, 4])
+    assert [row.values for row in rows] == json.loads(JSON_ROWS)
+    found = load(INTENTS.replace("jsonl", "json"), JSON_ROWS, "scenarios/intents.json").scenarios
+    assert [scenario.id for scenario in found] == ["intents__book", "intents__price"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("", ":1: not JSON: the end of the file where a value is expected"),
+        ('{"id": "a"}', ":1: {'id': 'a'} is not a list of objects"),
+        ("[\n1]", ":2: 1 is not a JSON object"),
+        ('[{"id": "a"},\n]', ":2: not JSON: ']' where a value is expected"),
+        ('[{"id": "a"}] []', ":1: not JSON: '[]' where nothing more is expected"),
+        ('[{"id": "a",\n"id": "b"}]', ":2: duplicate key 'id'"),
+        ('[{"id"\n: NaN}]', ":2: not JSON: 'NaN': NaN is not a JSON number"),
+        ('[{"id": 1e999}]', "is too large a number"),
+        ('[{"id": "\\ud800"}]', ":1: half of a surrogate pair"),
+        ("[" * 100_000, ":1: nested more than 40 levels deep"),
+        ('[{"id": "a\nb"}]', ":1: not JSON"),
+        ("[{'id': 1}]", ":1: not JSON"),
+        ('[{"id": ' + "9" * 5_000 + "}]", ":1: not JSON"),
+        ("[]", "the file has no rows"),
+    ],
+)
+def test_a_mistake_of_a_json_file_is_told_at_its_line(rows: str, message: str) -> None:
+    found = read_rows("a.json", rows.encode())[1]
+    assert message in str(found[0])
+
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text('a"\\{[:,\n\u2028é'),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('ab"\\\n'), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(JSON_VALUES, st.sampled_from([None, 0, 2]))
+def test_any_json_is_read_as_the_standard_library_reads_it(value: Any, indent: int | None) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=indent is None)
+    document, problems = read_json("a.json", text.encode())
+    assert document is not None
+    assert (problems, document.data) == ((), json.loads(text))
 
 
 def test_many_mistakes_are_told_up_to_what_a_person_reads() -> None:

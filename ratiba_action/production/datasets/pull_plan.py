@@ -190,6 +190,9 @@ def _rows(local: LocalSuite, template: Template, pulled: Sequence[PulledRow]) ->
         columns = list(rows[0].values) if rows else list(dict.fromkeys(name for row in new for name in row))
         columns += [HISTORY] if HISTORY not in columns and any(HISTORY in row.values for row in pulled) else []
         return render_csv_rows([*existing, *new], columns)
+    if template.rows_path.endswith(".json"):
+        listed = (changed[case].values if case in changed else row.values for case, row in ids.items())
+        return b"[\n" + render_json_rows([*listed, *new]).rstrip().replace(b"\n", b",\n") + b"\n]\n"
     lines = [changed[case].values if case in changed else line_of(content, row) for case, row in ids.items()]
     return render_json_rows([*lines, *new])
 

@@ -101,7 +101,8 @@ def _read_templates(pulled: Pulled, metadata: Mapping[str, Any]) -> None:
         elif not (isinstance(data, Mapping) and isinstance(data.get("id"), str)):
             pulled.problems.append(FileProblem(shown, 0, f"{shorten(data)} is not a scenario"))
         elif not (template := template_of(path, data)).rows_path:
-            wrong = f"cases: {shorten(data.get('cases'))} is not allowed; use a .jsonl or .csv file in the same folder"
+            wrong = f"cases: {shorten(data.get('cases'))} is not allowed"
+            wrong += "; use a .jsonl, .json or .csv file in the same folder"
             pulled.problems.append(FileProblem(shown, 0, wrong))
         else:
             pulled.templates[path] = template

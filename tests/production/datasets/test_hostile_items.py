@@ -111,7 +111,7 @@ def test_an_ordinary_path_is_allowed(path: str) -> None:
 def test_rows_that_would_lie_elsewhere_are_refused(cases: object) -> None:
     templates = {"two.yaml": {**SUITE.templates["two.yaml"], "cases": cases}}
     told = refused(stored(metadata={OURS: {"schema": 1, "templates": templates}}))
-    assert "use a .jsonl or .csv file in the same folder" in told
+    assert "use a .jsonl, .json or .csv file in the same folder" in told
 
 
 @pytest.mark.parametrize(
