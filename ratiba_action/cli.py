@@ -8,6 +8,7 @@ from importlib import import_module
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "gate": ("ratiba_action.commands.gate", "run the golden scenarios and say whether a change may merge"),
     "init": ("ratiba_action.commands.init", "set the gate up in a repository: workflow, configuration, first scenario"),
+    "import": ("ratiba_action.commands.import_tests", "make scenarios of tests of promptfoo, DeepEval and other tools"),
     "generate": ("ratiba_action.commands.generate", "write a scenario from a captured session or a template"),
     "validate": ("ratiba_action.commands.validate", "say every mistake of configuration, scenarios and recordings"),
     "record": ("ratiba_action.commands.record", "run scenarios with live models and record the answers"),

@@ -1,0 +1,449 @@
+"""What an import of other tools' tests found, and the files that it becomes. Nothing imported is executed.
+
+``promptfoo.py`` and ``goldens.py`` read files into an ``Import``; ``scenario_files`` makes scenarios and rows of cases.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import count
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.errors import FileProblem, SuiteError, UsageError
+from ratiba_action.metrics.registry import metric_problems, readers_of
+from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.privacy.identifiers import find_identifiers
+from ratiba_action.suite.case_ids import HISTORY
+from ratiba_action.suite.data_file import read_json, read_rows
+from ratiba_action.suite.load import load_suite
+from ratiba_action.util.locked_folder import read_plain_file, write_new_files
+from ratiba_action.util.strict_yaml import Document, read_yaml
+from ratiba_action.util.strict_yaml import Path as DataPath
+from ratiba_action.util.text import printable
+
+MOST_BYTES = 4 << 20
+"""Size of a file of rows; a YAML or Python file may have 1 MiB."""
+_MOST_CASES = 2_000
+_LEAST_ROWS = 3
+"""So many tests with the same kinds of assertions become one scenario with a file of cases."""
+TEST = "test"
+"""What a finding about a whole test names."""
+_CUSTOMER = {"name": "Achieng", "phone": "+254 700 000 101"}
+_NOW = "2026-01-01T09:00:00+00:00"
+
+
+class Outcome(StrEnum):
+    """What became of a part of a file."""
+
+    MAPPED = "mapped"
+    APPROXIMATED = "approximated"
+    MANUAL = "manual"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A part of an imported file, and what became of it.
+
+    Args:
+        file: as it was given, or relative to the same folder.
+        line: from 1.
+        outcome: whether it means the same here.
+        what: the part.
+        result: what it became, or what a person must do.
+    """
+
+    file: str
+    line: int
+    outcome: Outcome
+    what: str
+    result: str
+
+
+class NotImportedError(Exception):
+    """A part cannot be imported; the text says what a person can do."""
+
+
+@dataclass(slots=True)
+class ImportedCase:
+    """One test.
+
+    Args:
+        file: it stands in.
+        line: it begins at.
+        name: for its id; empty for that of its last message.
+        messages: of the user, in order.
+        expect: of the last turn, by key of a scenario's ``expect``.
+        rules: as in a scenario.
+        assertions: as in a scenario.
+        limits: as in a scenario.
+    """
+
+    file: str
+    line: int
+    name: str = ""
+    messages: tuple[str, ...] = ()
+    expect: dict[str, Any] = field(default_factory=dict)
+    rules: list[dict[str, Any]] = field(default_factory=list)
+    assertions: list[dict[str, Any]] = field(default_factory=list)
+    limits: dict[str, float] = field(default_factory=dict)
+
+    def extend(self, key: str, values: Iterable[Any]) -> None:
+        """Add to a list of ``expect``."""
+        self.expect[key] = list(dict.fromkeys([*self.expect.get(key, ()), *values]))
+
+    def expect_once(self, key: str, value: Any) -> None:
+        """Set a key of ``expect``.
+
+        Raises:
+            NotImportedError: it has another value already.
+        """
+        if key in self.expect and self.expect[key] != value:
+            raise NotImportedError(
+                f"a turn has one `{key}`, and another assertion of this test needs it; split the test"
+            )
+        self.expect[key] = value
+
+    def limit(self, key: str, value: float) -> None:
+        """Set a limit; the lower of two applies."""
+        self.limits[key] = min(value, self.limits.get(key, value))
+
+    def measure(self, metric: str, threshold: float, **parameters: Any) -> None:
+        """Add an assertion; a second one of the same metric gets a name."""
+        others = sum(entry["metric"] == metric for entry in self.assertions)
+        entry: dict[str, Any] = {"metric": metric, **({"name": f"imported-{others + 1}"} if others else {})}
+        entry["threshold"] = threshold
+        self.assertions.append({**entry, **({"with": parameters} if parameters else {})})
+
+    @property
+    def asserts(self) -> bool:
+        """Whether anything is asserted."""
+        return bool(self.expect or self.rules or self.assertions or self.limits)
+
+
+@dataclass(slots=True)
+class Import:
+    """What was found in the files; problems forbid to write anything."""
+
+    cases: list[ImportedCase] = field(default_factory=list)
+    findings: dict[Finding, None] = field(default_factory=dict)
+    problems: list[FileProblem] = field(default_factory=list)
+
+    def note(self, place: tuple[str, int], outcome: Outcome, what: str, result: str) -> None:
+        """Add a finding; the same one is listed once."""
+        self.findings[Finding(*place, outcome, what, result)] = None
+
+    def wrong(self, place: tuple[str, int], message: str) -> None:
+        """Add a problem."""
+        self.problems.append(FileProblem(place[0], max(place[1], 1), message))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFolder:
+    """The folder of an imported file. No file outside it, and none behind a symbolic link, is read.
+
+    Args:
+        root: the folder.
+        shown: its name in messages; empty for the current folder.
+    """
+
+    root: Path
+    shown: str
+
+    def name(self, reference: str) -> str:
+        """The path of a file in messages."""
+        return str(PurePosixPath(self.shown) / reference)
+
+    def read(self, reference: str, most: int = MOST_BYTES) -> bytes:
+        """The content of a file.
+
+        Raises:
+            SuiteError: it lies outside the folder, is missing, too large, or no regular file.
+        """
+        path, problem = PurePosixPath(reference), ""
+        if path.is_absolute() or ".." in path.parts or "\0" in reference:
+            problem = "it lies outside the folder of the imported file"
+        else:
+            try:
+                return read_plain_file(self.root, str(path), most)
+            except (OSError, ValueError) as error:
+                problem = getattr(error, "strerror", None) or str(error)
+        raise SuiteError([FileProblem(self.name(reference), 1, f"it cannot be read: {problem}")])
+
+    def text(self, reference: str) -> str:
+        """The text of a file, without white space at its ends.
+
+        Raises:
+            SuiteError: it cannot be read or is not UTF-8.
+        """
+        try:
+            return self.read(reference).decode("utf-8-sig").strip()
+        except UnicodeDecodeError as error:
+            raise SuiteError([FileProblem(self.name(reference), 1, "it is not UTF-8; save it as UTF-8")]) from error
+
+    def document(self, reference: str) -> Document:
+        """A YAML, JSON, JSON Lines or CSV file as data with lines; rows are a list.
+
+        Raises:
+            SuiteError: it cannot be read or is malformed.
+        """
+        name, content = self.name(reference), self.read(reference)
+        if reference.endswith((".csv", ".jsonl")):
+            rows, problems = read_rows(name, content)
+            lines: dict[DataPath, int] = {(index,): row.line for index, row in enumerate(rows)}
+            document: Document | None = Document(name, [dict(row.values) for row in rows], lines)
+        else:
+            document, problems = (read_json if reference.endswith(".json") else read_yaml)(name, content)
+        if document is None or problems:
+            raise SuiteError([FileProblem(each.path, max(each.line, 1), each.message) for each in problems])
+        return document
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is the same in all scenarios of an import.
+
+    Args:
+        folder: of the scenarios, in the repository.
+        prefix: of the ids; also the name of the folder below.
+        language: ISO 639 code.
+        system_type: of the scenarios.
+        origin: the tool and files, for a comment.
+    """
+
+    folder: str
+    prefix: str
+    language: str
+    system_type: str
+    origin: str
+
+
+def slug(text: str, longest: int) -> str:
+    """Lower-case ASCII letters, digits and ``_``; may be empty."""
+    plain = unicodedata.normalize("NFKD", text[:500]).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:longest].strip("_")
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """The name, with a number if another has it."""
+    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    found = next(candidate for candidate in names if candidate not in taken)
+    taken.add(found)
+    return found
+
+
+def scenario_files(found: Import, target: Target) -> dict[str, bytes]:
+    """Content of each new file by its path; a case that cannot be a scenario becomes a finding.
+
+    Raises:
+        SuiteError: the imported files have problems, or too many tests; nothing may be written.
+    """
+    if len(found.cases) > _MOST_CASES:
+        first = found.cases[_MOST_CASES]
+        found.wrong(
+            (first.file, first.line), f"{len(found.cases):,} tests; at most {_MOST_CASES:,} are imported at once"
+        )
+    if found.problems:
+        raise SuiteError(list(dict.fromkeys(found.problems)))
+    groups: dict[str, list[ImportedCase]] = {}
+    for case in found.cases:
+        if _is_scenario(case, found, target):
+            groups.setdefault(_shape(case), []).append(case)
+    taken: set[str] = set()
+    files: dict[str, bytes] = {}
+    for group in groups.values():
+        if len(group) >= _LEAST_ROWS:
+            files |= _case_files(group, found, target, taken)
+            continue
+        for case in group:
+            name = _unique(f"{target.prefix}_{slug(_name(case), 40) or 'test'}", taken)
+            path = f"{target.folder}/{target.prefix}/{name}.yaml"
+            files[path] = _yaml(_scenario(case, name, target), target)
+            found.note((case.file, case.line), Outcome.MAPPED, TEST, path)
+    if files:
+        load_suite(files, metric_problems, validate_rule, readers_of)
+    return dict(sorted(files.items()))
+
+
+def _name(case: ImportedCase) -> str:
+    """What the id of a case is made of; a message with a person's number names no file."""
+    return case.name or ("" if find_identifiers(case.messages[-1]) else case.messages[-1])
+
+
+def _is_scenario(case: ImportedCase, found: Import, target: Target) -> bool:
+    """Whether a case is a valid scenario; if not, why is a finding."""
+    place = (case.file, case.line)
+    if not case.asserts:
+        found.note(place, Outcome.MANUAL, TEST, "not written: no assertion is left, so it would measure nothing")
+        return False
+    content = _yaml(_scenario(case, f"{target.prefix}_test", target), target)
+    kinds = sorted(set(find_credentials(content.decode())))
+    if kinds:
+        found.note(place, Outcome.MANUAL, TEST, f"not written: it contains {', '.join(kinds)}; remove it")
+        return False
+    try:
+        load_suite({"test.yaml": content}, metric_problems, validate_rule, readers_of)
+        read, _ = read_yaml("test.yaml", content)
+        same = read is not None and read.data == _scenario(case, f"{target.prefix}_test", target)
+        problem = "" if same else "a value cannot be written as YAML without a change"
+    except SuiteError as error:
+        problem = "; ".join(each.message for each in error.problems)
+    if problem:
+        found.note(place, Outcome.MANUAL, TEST, f"not written: {problem}")
+        return False
+    people = sorted({each.kind for message in case.messages for each in find_identifiers(message)})
+    if people:
+        result = f"written, and contains a {', '.join(people)}; replace it unless it is fictional"
+        found.note(place, Outcome.MANUAL, TEST, result)
+    return True
+
+
+def _yaml(data: Mapping[str, Any], target: Target) -> bytes:
+    import yaml  # noqa: PLC0415 - only what writes scenarios needs it
+
+    text = yaml.safe_dump(dict(data), allow_unicode=True, sort_keys=False, width=110)
+    return f"# Imported by `ratiba import {printable(target.origin)}`.\n{text}".encode("utf-8", "replace")
+
+
+def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dict[str, Any]:
+    *earlier, last = case.messages
+    last_turn = {"user": last, **({"expect": case.expect} if case.expect else {})}
+    values = {
+        "id": name,
+        "language": target.language,
+        "system_type": target.system_type,
+        "tags": ["imported"],
+        "now": _NOW,
+        "customer": dict(_CUSTOMER),
+        **more,
+        "turns": [*({"user": message} for message in earlier), last_turn],
+        "rules": case.rules,
+        "assertions": case.assertions,
+        "limits": case.limits,
+        "metrics": {"fluency": False},
+    }
+    return {key: value for key, value in values.items() if value}
+
+
+def _shape(case: ImportedCase) -> str:
+    """The same for cases that one scenario with columns can describe."""
+    metrics = [(entry["metric"], entry.get("name"), sorted(entry.get("with", ()))) for entry in case.assertions]
+    return json.dumps([sorted(case.expect), [rule["type"] for rule in case.rules], metrics, sorted(case.limits)])
+
+
+def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, taken: set[str]) -> Mapping[str, bytes]:
+    """A scenario with columns and its rows."""
+    first = group[0]
+    kinds = [*first.expect, *(rule["type"] for rule in first.rules), *(entry["metric"] for entry in first.assertions)]
+    name = _unique(f"{target.prefix}_{slug('_'.join([*kinds, *first.limits]), 22)}", taken)
+    folder = f"{target.folder}/{target.prefix}"
+    ids: set[str] = set()
+    rows: list[dict[str, Any]] = [
+        {"id": _unique(slug(_name(case), 44) or TEST, ids), "input": case.messages[-1]} for case in group
+    ]
+    for row, case in zip(rows, group, strict=True):
+        if len(case.messages) > 1:
+            row[HISTORY] = [{"role": "user", "content": message} for message in case.messages[:-1]]
+        found.note((case.file, case.line), Outcome.MAPPED, TEST, f"{folder}/{name}.jsonl: {row['id']}")
+    columns = _Columns(rows)
+    template = ImportedCase(
+        first.file,
+        first.line,
+        messages=("${input}",),
+        expect={key: columns.of(key, [case.expect[key] for case in group]) for key in first.expect},
+        rules=[
+            {"type": rule["type"], "value": columns.of(rule["type"], [case.rules[index]["value"] for case in group])}
+            for index, rule in enumerate(first.rules)
+        ],
+        assertions=[_assertion(entry, index, group, columns) for index, entry in enumerate(first.assertions)],
+        limits={key: columns.of(key, [case.limits[key] for case in group]) for key in first.limits},
+    )
+    content = _yaml(_scenario(template, name, target, cases=f"{name}.jsonl"), target)
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return {f"{folder}/{name}.yaml": content, f"{folder}/{name}.jsonl": lines.encode()}
+
+
+def _assertion(
+    entry: Mapping[str, Any], index: int, group: Sequence[ImportedCase], columns: "_Columns"
+) -> dict[str, Any]:
+    entries = [case.assertions[index] for case in group]
+    values = {**entry, "threshold": columns.of("threshold", [each["threshold"] for each in entries])}
+    if "with" in entry:
+        values["with"] = {key: columns.of(key, [each["with"][key] for each in entries]) for key in entry["with"]}
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Adds a column for each value that differs between rows."""
+
+    rows: Sequence[dict[str, Any]]
+    names: set[str] = field(default_factory=lambda: {"id", "input", HISTORY})
+
+    def of(self, name: str, values: Sequence[Any]) -> Any:
+        """The value if it is the same for all rows, else a reference to a new column."""
+        if all(json.dumps(value) == json.dumps(values[0]) for value in values):
+            return _escaped(values[0])
+        column = _unique(slug(name, 40), self.names)
+        for row, value in zip(self.rows, values, strict=True):
+            row[column] = value
+        return f"${{{column}}}"
+
+
+def _escaped(value: Any) -> Any:
+    """The value for a scenario with cases, where ``${`` begins a column."""
+    if isinstance(value, str):
+        return value.replace("${", "$${")
+    if isinstance(value, Mapping):
+        return {_escaped(key): _escaped(item) for key, item in value.items()}
+    return [_escaped(item) for item in value] if isinstance(value, list) else value
+
+
+def common_metrics(cases: Sequence[ImportedCase]) -> list[dict[str, Any]]:
+    """Assertions that every case has: what the configuration's ``metrics`` could list for new scenarios too."""
+    first, *others = [[entry for entry in case.assertions if "name" not in entry] for case in cases] or [[]]
+    return [entry for entry in first if all(entry in entries for entries in others)]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Paths of the files that an import wrote, and of those that were there already with the same content."""
+
+    written: tuple[str, ...]
+    unchanged: tuple[str, ...]
+
+
+def write_files(repository: Path, files: Mapping[str, bytes], *, dry_run: bool) -> Written:
+    """Write the files that are missing, all or none.
+
+    Raises:
+        UsageError: a file exists with other content, or cannot be written; names all of them.
+    """
+    there = [name for name, content in files.items() if _read(repository, name) == content]
+    different = [name for name in files if name not in there and _exists(repository, name)]
+    if different:
+        listed = "".join(f"\n  {printable(name)}" for name in different)
+        raise UsageError(
+            f"Nothing was written: these files exist with other content.{listed}\n",
+            "Move them away, or give the import other names with --prefix.",
+        )
+    missing = {name: content for name, content in files.items() if name not in there}
+    if not dry_run:
+        write_new_files(repository, missing)
+    return Written(tuple(missing), tuple(there))
+
+
+def _read(repository: Path, name: str) -> bytes | None:
+    try:
+        return read_plain_file(repository, name)
+    except OSError:
+        return None
+
+
+def _exists(repository: Path, name: str) -> bool:
+    path = repository / name
+    return path.is_symlink() or path.exists()

@@ -1,0 +1,486 @@
+"""Reads promptfoo's configurations and tests: YAML, JSON, JSON Lines or CSV. No code and no template is executed."""
+
+import contextlib
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
+from pathlib import PurePosixPath
+from typing import Any
+
+from ratiba_action.authoring.imports import Import, ImportedCase, NotImportedError, Outcome, SourceFolder
+from ratiba_action.authoring.promptfoo_assertions import is_type, plain_text, rule_of
+from ratiba_action.errors import SuiteError
+from ratiba_action.util.strict_yaml import Document, Path
+from ratiba_action.util.validation import shorten
+
+_PLACE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
+_TEMPLATE = re.compile(r"\{\{|\{%|\{#")
+_EXPECTED = re.compile(r"([a-z][a-z0-9:-]*)\s*(?:\(([0-9]+(?:\.[0-9]+)?)\))?\s*(?::\s*(.*))?", re.DOTALL)
+_EXPECTED_COLUMN = re.compile(r"__expected\d*")
+_DATA = (".yaml", ".yml", ".json", ".jsonl", ".csv")
+_TEXT = (".txt", ".md", ".json", ".yaml", ".yml", ".csv")
+_MOST_FILES, _MOST_COMBINATIONS = 100, 200
+_MESSAGES = ("input", "question", "query", "message", "prompt", "user_input", "text")
+"""Variables that are the message if a test has several."""
+
+_LEFT_OUT = "left out: it does not decide what passes"
+_SYSTEM = "not imported: the gate runs the system of your configuration"
+_CODE = "not imported: code is not run"
+_NEAR, _PERSON = Outcome.APPROXIMATED, Outcome.MANUAL
+CONFIGURATION_KEYS: Mapping[str, tuple[Outcome, str]] = {
+    "prompts": (_PERSON, "not imported: prompts belong to your system"),
+    "providers": (_PERSON, _SYSTEM),
+    "targets": (_PERSON, _SYSTEM),
+    "redteam": (_PERSON, "not imported: write scenarios for the attacks that you know"),
+    "derivedMetrics": (_PERSON, "not imported: use `gates` of a file of cases"),
+    "nunjucksFilters": (_PERSON, _CODE),
+    "extensions": (_PERSON, _CODE),
+    "evaluateOptions": (_NEAR, "left out: use options of `ratiba gate`"),
+    **dict.fromkeys(("env", "outputPath", "sharing", "tags", "metadata", "commandLineOptions"), (_NEAR, _LEFT_OUT)),
+    **dict.fromkeys(("writeLatestResults", "tracing"), (_NEAR, _LEFT_OUT)),
+}
+"""Keys of a configuration that are not imported."""
+_READ = ("$schema", "description", "tests", "defaultTest", "scenarios", "assertionTemplates")
+TEST_KEYS: Mapping[str, tuple[Outcome, str]] = {
+    "metadata": (_NEAR, _LEFT_OUT),
+    "provider": (_PERSON, _SYSTEM),
+    "providers": (_PERSON, _SYSTEM),
+    "prompts": (_PERSON, "not imported: every test runs on your system"),
+    "providerOutput": (_PERSON, "not imported: your system answers"),
+    "assertScoringFunction": (_PERSON, f"{_CODE}; every assertion must pass"),
+}
+"""Keys of a test that are not imported."""
+OPTIONS: Mapping[str, tuple[Outcome, str]] = {
+    **dict.fromkeys(("provider", "rubricPrompt"), (_NEAR, "left out: the configuration names the judge")),
+    **dict.fromkeys(("disableVarExpansion", "disableDefaultAsserts"), (Outcome.MAPPED, "applied")),
+    **dict.fromkeys(("disableConversationVar", "runSerially"), (_NEAR, _LEFT_OUT)),
+}
+"""Keys of a test's ``options``."""
+ASSERTION_KEYS: Mapping[str, tuple[Outcome, str]] = {
+    "weight": (_NEAR, "left out: every assertion must pass"),
+    "metric": (_NEAR, _LEFT_OUT),
+    "provider": (_NEAR, "left out: the configuration names the judge or the model"),
+    "rubricPrompt": (_NEAR, "left out: the gate's own instructions to the judge apply"),
+    "contextTransform": (_NEAR, "left out: the context is the documents that your system returns"),
+    "config": (_PERSON, "not imported: it is meant for code"),
+}
+"""Further keys of an assertion."""
+_TRANSFORM = "not imported: it looks at a transformed reply; let your system reply so, or write a rule `custom`"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A mapping of a file, with its place."""
+
+    document: Document
+    path: Path
+    data: Mapping[str, Any]
+
+    def place(self, *path: str | int) -> tuple[str, int]:
+        """File and line of a value in it."""
+        return self.document.name, self.document.line((*self.path, *path))
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads one configuration.
+
+    Args:
+        folder: of the file.
+        found: cases and findings.
+        message: variable that is the user's message; empty to choose it.
+    """
+
+    folder: SourceFolder
+    found: Import
+    message: str
+    prompt: str | None = None
+    templates: Mapping[str, Any] = field(default_factory=dict)
+
+    def read(self, name: str) -> None:
+        document = self.folder.document(name)
+        if isinstance(document.data, list):
+            self._run(None, self._of_document(document))
+            return
+        if not isinstance(document.data, Mapping):
+            self.found.wrong((document.name, 1), f"{shorten(document.data)} is not a mapping with `tests`")
+            return
+        whole = _Part(document, (), document.data)
+        self._keys(whole, CONFIGURATION_KEYS, _READ)
+        self.prompt = self._only_prompt(document.data.get("prompts"))
+        templates = document.data.get("assertionTemplates")
+        self.templates = templates if isinstance(templates, Mapping) else {}
+        default = self._default(whole)
+        self._run(default, self._tests(whole, "tests"))
+        for scenario in self._parts(whole, "scenarios"):
+            self._keys(scenario, {}, ("description", "config", "tests"))
+            tests = self._tests(scenario, "tests")
+            for config in self._parts(scenario, "config"):
+                self._run(default, [[config, *test] for test in tests])
+
+    def _keys(self, part: _Part, table: Mapping[str, tuple[Outcome, str]], read: Sequence[str], what: str = "") -> None:
+        """A finding for each key that is not read."""
+        for key in part.data:
+            if key not in read:
+                outcome, result = table.get(key, (_PERSON, "not imported: unknown here"))
+                self.found.note(part.place(key), outcome, f"{what}{shorten(key)[1:-1]}", result)
+
+    def _only_prompt(self, prompts: Any) -> str | None:
+        """The text of the only prompt; None if there are several or it is not plain text."""
+        listed = prompts if isinstance(prompts, list) else [prompts]
+        prompt = listed[0] if len(listed) == 1 else None
+        if isinstance(prompt, Mapping):
+            prompt = prompt.get("raw")
+        if not isinstance(prompt, str):
+            return None
+        named = prompt.removeprefix("file://")
+        if named.endswith((".txt", ".md")) and "\n" not in named and "*" not in named:
+            with contextlib.suppress(SuiteError):  # it is not imported anyway
+                return self.folder.text(named)
+        return prompt if "{{" in prompt or "\n" in prompt else None
+
+    def _default(self, whole: _Part) -> _Part | None:
+        value = whole.data.get("defaultTest")
+        document = whole.document
+        path: Path = ("defaultTest",)
+        if isinstance(value, str):
+            try:
+                document, path = self.folder.document(value.removeprefix("file://")), ()
+            except SuiteError as error:
+                self.found.wrong(whole.place("defaultTest"), f"defaultTest: {error.problems[0]}")
+                return None
+            value = document.data
+        return self._part(document, path, value, "defaultTest") if value is not None else None
+
+    def _part(self, document: Document, path: Path, value: Any, what: str) -> _Part | None:
+        if isinstance(value, Mapping):
+            return _Part(document, path, value)
+        self.found.wrong((document.name, document.line(path)), f"{what}: {shorten(value)} is not a mapping")
+        return None
+
+    def _parts(self, part: _Part, key: str) -> list[_Part]:
+        """The mappings of a list."""
+        value = part.data.get(key, [])
+        if not isinstance(value, list):
+            self.found.wrong(part.place(key), f"{key}: {shorten(value)} is not a list")
+            return []
+        found = (
+            self._part(part.document, (*part.path, key, index), item, f"{key}.{index}")
+            for index, item in enumerate(value)
+        )
+        return [item for item in found if item is not None]
+
+    def _tests(self, part: _Part, key: str) -> list[list[_Part]]:
+        """The tests of a key, in this file or in others."""
+        value = part.data.get(key)
+        if isinstance(value, str):
+            return self._files(part.place(key), value)
+        if value is None:
+            return []
+        if isinstance(value, Mapping):
+            value = [value]
+        if not isinstance(value, list):
+            self.found.wrong(part.place(key), f"{key}: {shorten(value)} is not a list of tests or a file")
+            return []
+        return self._listed(part.document, (*part.path, key), value, files=True)
+
+    def _listed(
+        self, document: Document, path: Path, value: Sequence[Any], *, files: bool = False
+    ) -> list[list[_Part]]:
+        tests: list[list[_Part]] = []
+        for index, item in enumerate(value):
+            inner = (*path, index)
+            place = (document.name, document.line(inner))
+            if isinstance(item, str) and files:
+                tests += self._files(place, item)
+            elif isinstance(item, Mapping) and isinstance(item.get("path"), str):
+                self.found.note(
+                    place, _PERSON, "tests", f"not imported: {shorten(item['path'])} generates them by code"
+                )
+            else:
+                part = self._part(document, inner, item, "a test")
+                tests += [[part]] if part is not None else []
+        return tests
+
+    def _files(self, place: tuple[str, int], reference: str) -> list[list[_Part]]:
+        """The tests of other files, which must lie inside the folder."""
+        name = reference.removeprefix("file://").removeprefix("./")
+        if "://" in name or not name.endswith(_DATA):
+            result = f"not imported: {shorten(reference)} is not a YAML, JSON, JSON Lines or CSV file"
+            self.found.note(place, _PERSON, "tests", result)
+            return []
+        names = self._glob(name) if "*" in name else [name]
+        if not names or len(names) > _MOST_FILES:
+            self.found.wrong(
+                place, f"tests: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MOST_FILES}"
+            )
+            return []
+        tests: list[list[_Part]] = []
+        for each in names:
+            try:
+                document = self.folder.document(each)
+            except SuiteError as error:
+                self.found.wrong(place, f"tests: {shorten(reference)}: {error.problems[0]}")
+                continue
+            tests += self._of_document(document)
+        return tests
+
+    def _of_document(self, document: Document) -> list[list[_Part]]:
+        """The tests of a file that holds nothing else."""
+        data = document.data if isinstance(document.data, list) else [document.data]
+        if document.name.endswith(".csv"):
+            data = [self._of_row((document.name, document.line((index,))), row) for index, row in enumerate(data)]
+            document = Document(document.name, data, document.lines)
+        return self._listed(document, (), data)
+
+    def _glob(self, pattern: str) -> list[str]:
+        if ".." in PurePosixPath(pattern).parts:
+            return []
+        try:
+            found = list(islice(self.folder.root.glob(pattern), _MOST_FILES + 1))
+        except (ValueError, NotImplementedError, OSError):
+            return []
+        return sorted(path.relative_to(self.folder.root).as_posix() for path in found)
+
+    def _of_row(self, place: tuple[str, int], row: Mapping[str, str]) -> dict[str, Any]:
+        """A row of a CSV file as a test."""
+        test: dict[str, Any] = {"vars": {}, "assert": []}
+        for column, cell in row.items():
+            if _EXPECTED_COLUMN.fullmatch(column):
+                test["assert"] += [_expected(cell)] if cell.strip() else []
+            elif column == "__description":
+                test["description"] = cell
+            elif column == "__threshold" and cell.strip():
+                self.found.note(place, _NEAR, column, "left out: every assertion must pass")
+            elif column == "__metric" or column.startswith("__metadata"):
+                self.found.note(place, _NEAR, column, _LEFT_OUT)
+            elif column.startswith("__"):
+                if cell.strip():
+                    self.found.note(place, _PERSON, column, "not imported")
+            else:
+                test["vars"][column] = cell
+        return test
+
+    def _run(self, default: _Part | None, tests: Sequence[Sequence[_Part]]) -> None:
+        for layers in tests:
+            self._test([default, *layers] if default is not None else layers)
+
+    def _test(self, layers: Sequence[_Part]) -> None:
+        """The cases of one test: one for each combination of listed variables."""
+        test = layers[-1]
+        place = test.place()
+        options: dict[str, Any] = {}
+        for layer in layers:
+            self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options"))
+            options |= self._options(layer)
+            if layer.data.get("threshold") is not None:
+                result = "left out: every assertion must pass, so a test is stricter here"
+                self.found.note(layer.place("threshold"), _NEAR, "threshold", result)
+        if options.get("disableDefaultAsserts") is True and len(layers) > 1:
+            layers = [_Part(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
+        try:
+            variables = self._variables(layers)
+            combinations = [variables] if options.get("disableVarExpansion") is True else _combinations(variables)
+            messages = [self._message(place, each) for each in combinations]
+        except NotImportedError as error:
+            self.found.note(place, _PERSON, "test", f"not imported: {error}")
+            return
+        except SuiteError as error:
+            self.found.wrong(place, f"vars: {error.problems[0]}")
+            return
+        asserts = [each for layer in layers for each in self._asserts(layer)]
+        for values, message in zip(combinations, messages, strict=True):
+            case = ImportedCase(*place, str(test.data.get("description") or ""), (message,))
+            for each in asserts:
+                self._assert(case, each, values, transformed="transform" in options)
+            self.found.cases.append(case)
+
+    def _options(self, layer: _Part) -> Mapping[str, Any]:
+        value = layer.data.get("options")
+        part = self._part(layer.document, (*layer.path, "options"), value, "options") if value is not None else None
+        if part is None:
+            return {}
+        self._keys(part, OPTIONS, ("transform",), "options.")
+        if "transform" in part.data:
+            self.found.note(part.place("transform"), _PERSON, "options.transform", _TRANSFORM)
+        return part.data
+
+    def _variables(self, layers: Sequence[_Part]) -> dict[str, Any]:
+        """The variables of a test by name; a text that names a file is its content.
+
+        Raises:
+            NotImportedError: a file cannot be read as text.
+        """
+        values: dict[str, Any] = {}
+        for layer in layers:
+            given = layer.data.get("vars")
+            if isinstance(given, str):
+                given = self.folder.document(given.removeprefix("file://")).data
+            if given is not None and not isinstance(given, Mapping):
+                self.found.wrong(layer.place("vars"), f"vars: {shorten(given)} is not a mapping")
+                continue
+            values |= given or {}
+        return {name: self._loaded(value) for name, value in values.items()}
+
+    def _loaded(self, value: Any) -> Any:
+        if not isinstance(value, str) or not value.startswith("file://"):
+            return value
+        name = value.removeprefix("file://").removeprefix("./")
+        if not name.endswith(_TEXT):
+            raise NotImportedError(f"{shorten(value)} is not a text file")
+        return self.folder.text(name)
+
+    def _message(self, place: tuple[str, int], variables: Mapping[str, Any]) -> str:
+        """The user's message; what of the variables it does not hold is a finding.
+
+        Raises:
+            NotImportedError: no variable is the message.
+        """
+        texts = {name: _as_text(value) for name, value in variables.items()}
+        name = self.message or (next(iter(texts)) if len(texts) == 1 else "")
+        if not name and self.prompt is not None:
+            self.found.note(place, _NEAR, "vars", "the message is the whole prompt with its variables filled in")
+            return render(self.prompt, texts)
+        name = name or next((each for each in _MESSAGES if each in texts), "")
+        if name not in texts:
+            listed = ", ".join(map(shorten, texts)) or "none"
+            raise NotImportedError(f"which variable is the user's message? It has {listed}. Give --map input=NAME")
+        if _TEMPLATE.search(texts[name]):
+            raise NotImportedError(f"the variable {shorten(name)} is a template, and none is evaluated")
+        others = ", ".join(shorten(each) for each in texts if each != name)
+        if others:
+            result = f"only {shorten(name)} is sent to your system, so {others} must reach it in another way"
+            self.found.note(place, _PERSON, "vars", result)
+        return texts[name]
+
+    def _asserts(self, layer: _Part, key: Sequence[str | int] = ("assert",)) -> Iterator[_Part]:
+        """The assertions of a test, those of sets among them."""
+        value: Any = layer.data
+        for step in key:
+            value = value.get(step) if isinstance(value, Mapping) else value[int(step)]
+        if value is None:
+            return
+        if not isinstance(value, list):
+            self.found.wrong(layer.place(*key), f"assert: {shorten(value)} is not a list")
+            return
+        for index, item in enumerate(value):
+            path = (*layer.path, *key, index)
+            reference = item.get("$ref") if isinstance(item, Mapping) else None
+            if isinstance(reference, str):
+                item = self.templates.get(reference.rpartition("/")[2])  # noqa: PLW2901 - what is meant
+            part = self._part(layer.document, path, item, "an assertion")
+            if part is not None and part.data.get("type") == "assert-set":
+                if part.data.get("threshold") is not None:
+                    result = "left out: every assertion of the set must pass, so it is stricter here"
+                    self.found.note(part.place("threshold"), _NEAR, "assert-set threshold", result)
+                yield from self._asserts(layer, (*key, index, "assert"))
+            elif part is not None:
+                yield part
+
+    def _assert(self, case: ImportedCase, part: _Part, variables: Mapping[str, Any], *, transformed: bool) -> None:
+        """Add one assertion to a case, and say what became of it."""
+        kind = part.data.get("type")
+        if not isinstance(kind, str):
+            self.found.wrong(part.place(), f"assert: {shorten(kind)} is not a type of assertion")
+            return
+        place, what, rule = part.place(), f"assert {shorten(kind)[1:-1]}", rule_of(kind)
+        if part.data.get("weight") == 0:
+            self.found.note(place, _NEAR, what, "left out: with weight 0 it always passes")
+            return
+        if rule.apply is None or transformed or "transform" in part.data:
+            result = rule.becomes if rule.apply is None else _TRANSFORM
+            self.found.note(place, _PERSON, what, result)
+            return
+        try:
+            value = self._rendered(part.data.get("value"), variables)
+            different = rule.apply(case, {**part.data, "value": value})
+        except NotImportedError as error:
+            self.found.note(place, _PERSON, what, f"not imported: {error}")
+            return
+        except SuiteError as error:
+            self.found.wrong(place, f"{what}: {error.problems[0]}")
+            return
+        self._keys(part, ASSERTION_KEYS, ("type", "value", "threshold"), f"{what}: ")
+        outcome = _NEAR if different else rule.outcome
+        self.found.note(place, outcome, what, rule.becomes + (f"; {different}" if different else ""))
+
+    def _rendered(self, value: Any, variables: Mapping[str, Any]) -> Any:
+        """A value with its variables filled in.
+
+        Raises:
+            NotImportedError: it is code, or a template that is more than names of variables.
+        """
+        if isinstance(value, str):
+            text = self._loaded(value)
+            return render(text, {name: _as_text(item) for name, item in variables.items()})
+        if isinstance(value, list):
+            return [self._rendered(item, variables) for item in value]
+        if isinstance(value, Mapping):
+            return {key: self._rendered(item, variables) for key, item in value.items()}
+        return value
+
+
+def read_promptfoo(folder: SourceFolder, name: str, found: Import, message: str = "") -> None:
+    """Read one configuration or file of tests.
+
+    Args:
+        folder: of the file.
+        name: of the file in it.
+        found: gets cases, findings and problems.
+        message: variable that is the user's message; empty to choose it.
+
+    Raises:
+        SuiteError: a file cannot be read or is malformed.
+    """
+    _Reader(folder, found, message).read(name)
+
+
+def render(text: str, variables: Mapping[str, str]) -> str:
+    """The text with ``{{ name }}`` replaced by the variable's value, once: the value itself is not looked at.
+
+    Raises:
+        NotImportedError: it has any other template expression, or a name that is no variable.
+    """
+    if _TEMPLATE.search(_PLACE.sub("", text)):
+        raise NotImportedError("it is a template with more than names of variables, and none is evaluated")
+    missing = [name for name in _PLACE.findall(text) if name not in variables]
+    if missing:
+        raise NotImportedError(f"there is no variable {shorten(missing[0])}")
+    return _PLACE.sub(lambda match: variables[match[1]], text)
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return plain_text(value) if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
+
+
+def _combinations(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each combination of the values of listed variables.
+
+    Raises:
+        NotImportedError: there are too many.
+    """
+    listed = [value if isinstance(value, list) else [value] for value in variables.values()]
+    found = list(islice(product(*listed), _MOST_COMBINATIONS + 1))
+    if len(found) > _MOST_COMBINATIONS:
+        raise NotImportedError(f"its lists of variables have more than {_MOST_COMBINATIONS} combinations")
+    return [dict(zip(variables, values, strict=True)) for values in found]
+
+
+def _expected(cell: str) -> dict[str, Any]:
+    """An assertion as a CSV file spells it: ``type(threshold): value``; a text without a type is ``equals``."""
+    text = cell.strip()
+    if text.startswith("file://"):
+        return {"type": "javascript"}
+    found = _EXPECTED.fullmatch(text)
+    if found is None or not is_type(found[1]):
+        return {"type": "equals", "value": text}
+    value: Any = found[3]
+    if value is not None and found[1].endswith(("-any", "-all")):
+        value = [part.strip() for row in csv.reader(value.splitlines(), skipinitialspace=True) for part in row]
+    threshold = {"threshold": float(found[2])} if found[2] else {}
+    return {"type": found[1], **threshold, **({"value": value} if value else {})}

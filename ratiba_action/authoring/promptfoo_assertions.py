@@ -1,0 +1,317 @@
+"""What each type of promptfoo's assertions becomes. ``docs/import.md`` has this table."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ratiba_action.authoring.imports import ImportedCase, NotImportedError, Outcome
+from ratiba_action.util.patterns import pattern_problem
+
+Assert = Mapping[str, Any]
+"""An assertion with its value rendered: ``type``, ``value``, ``threshold``."""
+
+
+def _texts(given: Assert) -> list[str]:
+    """The texts of a value.
+
+    Raises:
+        NotImportedError: there are none, or the value is something else.
+    """
+    value = given.get("value")
+    listed = value if isinstance(value, list) else [value]
+    texts = [plain_text(item) for item in listed if isinstance(item, str | int | float)]
+    if not texts or len(texts) < len(listed) or not all(text.strip() for text in texts):
+        raise NotImportedError("its value is not a text or a list of texts")
+    return texts
+
+
+def plain_text(value: str | float) -> str:
+    """A scalar as promptfoo writes it: ``true``, ``4``, ``0.5``."""
+    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else f"{value}"
+
+
+def _one(given: Assert) -> str:
+    texts = _texts(given)
+    if len(texts) > 1:
+        raise NotImportedError("it has several values, of which one suffices")
+    return texts[0]
+
+
+def _number(given: Assert, key: str, default: float | None = None) -> float:
+    value = given.get(key, default)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise NotImportedError(f"its {key} is not a number from 0")
+    return float(value)
+
+
+def _threshold(given: Assert, default: float) -> float:
+    threshold = _number(given, "threshold", default)
+    if threshold > 1:
+        raise NotImportedError(f"its threshold {threshold:g} is not from 0 to 1")
+    return threshold
+
+
+def _caseless(text: str) -> bool:
+    return text.casefold() == text.upper()
+
+
+def _pattern(text: str) -> str:
+    problem = pattern_problem(text)
+    if problem:
+        raise NotImportedError(f"the pattern {problem}")
+    return text
+
+
+def _contains(case: ImportedCase, given: Assert) -> None:
+    for text in _texts(given):
+        case.extend("contains", [text]) if _caseless(text) else case.extend("matches", [_pattern(re.escape(text))])
+
+
+def _icontains(case: ImportedCase, given: Assert) -> None:
+    case.extend("contains", _texts(given))
+
+
+def _contains_any(case: ImportedCase, given: Assert, *, ignore_case: bool) -> None:
+    texts = _texts(given)
+    if "contains_any" not in case.expect and (ignore_case or all(map(_caseless, texts))):
+        case.extend("contains_any", texts)
+    else:
+        either = "|".join(map(re.escape, texts))
+        case.extend("matches", [_pattern(f"(?{'i' if ignore_case else ''}:{either})")])
+
+
+def _contains_none(case: ImportedCase, given: Assert) -> None:
+    for text in _texts(given):
+        if _caseless(text):
+            case.extend("not_contains", [text])
+        else:
+            _forbid(case, re.escape(text))
+
+
+def _forbid(case: ImportedCase, pattern: str) -> None:
+    case.rules.append({"type": "regex_must_not_match", "value": _pattern(pattern)})
+
+
+def _icontains_none(case: ImportedCase, given: Assert) -> None:
+    case.extend("not_contains", _texts(given))
+
+
+def _starts(case: ImportedCase, given: Assert) -> None:
+    case.extend("matches", [_pattern(rf"\A{re.escape(_one(given))}")])
+
+
+def _starts_not(case: ImportedCase, given: Assert) -> None:
+    _forbid(case, rf"\A{re.escape(_one(given))}")
+
+
+def _regex(case: ImportedCase, given: Assert) -> None:
+    case.extend("matches", [_pattern(_one(given))])
+
+
+def _regex_not(case: ImportedCase, given: Assert) -> None:
+    _forbid(case, _one(given))
+
+
+def _equals(case: ImportedCase, given: Assert) -> None:
+    value = given.get("value")
+    if isinstance(value, Mapping | list):
+        case.expect_once("json", {"@": value})
+    else:
+        case.expect_once("equals", _one(given))
+
+
+def _equals_not(case: ImportedCase, given: Assert) -> None:
+    _forbid(case, rf"\A\s*{re.escape(_one(given).strip())}\s*\Z")
+
+
+def _json(case: ImportedCase, given: Assert) -> str | None:
+    case.expect.setdefault("json", {})
+    return "the JSON schema is not checked; assert values with `json`" if given.get("value") is not None else None
+
+
+def _rubric(case: ImportedCase, given: Assert, *, default: float) -> None:
+    case.measure("GEval", _threshold(given, default), criterion="Rubric", steps=_texts(given))
+
+
+def _with_answer(case: ImportedCase, given: Assert, *, metric: str, default: float) -> None:
+    threshold = _threshold(given, default)
+    case.expect_once("answer", _one(given))
+    case.measure(metric, threshold)
+
+
+def _metric(case: ImportedCase, given: Assert, *, metric: str) -> None:
+    case.measure(metric, _threshold(given, 0.5))
+
+
+def _limit(case: ImportedCase, given: Assert, *, key: str, unit: float) -> None:
+    value = _number(given, "threshold") * unit
+    if not value:
+        raise NotImportedError("its threshold is 0")
+    case.limit(key, value)
+
+
+def _refusal(case: ImportedCase, _: Assert) -> None:
+    case.rules.append({"type": "must_refuse", "value": {"judge": True}})
+
+
+def _words(case: ImportedCase, given: Assert) -> str | None:
+    value = given.get("value")
+    most = value.get("max") if isinstance(value, Mapping) else value
+    if not isinstance(most, int) or isinstance(most, bool):
+        raise NotImportedError("it has no `max`; only the most words of a reply can be asserted")
+    case.expect["max_words"] = min(most, case.expect.get("max_words", most))
+    return None if isinstance(value, Mapping) and "min" not in value else "the fewest words are not asserted"
+
+
+def _tools(case: ImportedCase, given: Assert) -> None:
+    if _number(given, "threshold", 1.0) < 1:
+        raise NotImportedError("part of the tools suffices; use ToolCallF1Metric with `expect.tools`")
+    names = [part.strip() for text in _texts(given) for part in text.split(",")]
+    case.expect_once("tools", [{"name": name} for name in names])
+
+
+def _tool_rule(case: ImportedCase, given: Assert, *, rule: str) -> None:
+    case.rules.append({"type": rule, "value": _texts(given)})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a type of assertion becomes.
+
+    Args:
+        becomes: in words, for report and documentation.
+        outcome: whether it means the same here.
+        apply: adds it to a case, and returns what else differs; None if a person must do it.
+    """
+
+    becomes: str
+    outcome: Outcome = Outcome.MAPPED
+    apply: Callable[[ImportedCase, Assert], str | None] | None = None
+
+
+_JUDGE = "a judge of the configuration scores it"
+_near = partial(Rule, outcome=Outcome.APPROXIMATED)
+_person = partial(Rule, outcome=Outcome.MANUAL)
+
+ASSERTIONS: Mapping[str, Rule] = {
+    "contains": Rule(
+        "`contains` if the text has no letter case, else `matches` with the text escaped", apply=_contains
+    ),
+    "contains-all": Rule("as `contains`, for each text", apply=_contains),
+    "contains-any": Rule(
+        "`contains_any` if the texts have no letter case, else `matches`",
+        apply=partial(_contains_any, ignore_case=False),
+    ),
+    "icontains": Rule("`contains`", apply=_icontains),
+    "icontains-all": Rule("`contains`", apply=_icontains),
+    "icontains-any": Rule("`contains_any`", apply=partial(_contains_any, ignore_case=True)),
+    "not-contains": Rule(
+        "`not_contains` if the text has no letter case, else the rule `regex_must_not_match`", apply=_contains_none
+    ),
+    "not-contains-any": Rule("as `not-contains`, for each text", apply=_contains_none),
+    "not-icontains": Rule("`not_contains`", apply=_icontains_none),
+    "not-icontains-any": Rule("`not_contains`", apply=_icontains_none),
+    "starts-with": Rule("`matches` from the start", apply=_starts),
+    "not-starts-with": Rule("the rule `regex_must_not_match` from the start", apply=_starts_not),
+    "regex": _near("`matches`, in Python's syntax; `\\d`, `\\w`, `\\s` and `$` also match beyond ASCII", apply=_regex),
+    "not-regex": _near("the rule `regex_must_not_match`, in Python's syntax", apply=_regex_not),
+    "equals": _near("`equals`, which ignores white space and Unicode forms; `json` for an object", apply=_equals),
+    "not-equals": _near("the rule `regex_must_not_match`; white space at the ends is ignored", apply=_equals_not),
+    "is-json": Rule("`json: {}`", apply=_json),
+    "llm-rubric": _near(
+        f"GEval with the rubric as its step, its threshold or 0.5; {_JUDGE}", apply=partial(_rubric, default=0.5)
+    ),
+    "model-graded-closedqa": _near(
+        f"GEval with the criterion as its step, its threshold or 0.5; {_JUDGE}", apply=partial(_rubric, default=0.5)
+    ),
+    "g-eval": _near(
+        f"GEval with the criteria as its steps, its threshold or 0.7, in one call; {_JUDGE}",
+        apply=partial(_rubric, default=0.7),
+    ),
+    "factuality": _near(
+        f"AnswerCorrectnessMetric with `answer`, its threshold or 0.5; {_JUDGE}",
+        apply=partial(_with_answer, metric="AnswerCorrectnessMetric", default=0.5),
+    ),
+    "answer-relevance": _near(
+        f"AnswerRelevancyMetric, its threshold or 0.5; {_JUDGE}", apply=partial(_metric, metric="AnswerRelevancyMetric")
+    ),
+    "context-faithfulness": _near(
+        "FaithfulnessMetric, its threshold or 0.5, on the documents that your system returns",
+        apply=partial(_metric, metric="FaithfulnessMetric"),
+    ),
+    "context-relevance": _near(
+        "ContextualRelevancyMetric, its threshold or 0.5, on the documents that your system returns",
+        apply=partial(_metric, metric="ContextualRelevancyMetric"),
+    ),
+    "context-recall": _near(
+        "ContextualRecallMetric with `answer`, its threshold or 0.5, on the documents that your system returns",
+        apply=partial(_with_answer, metric="ContextualRecallMetric", default=0.5),
+    ),
+    "conversation-relevance": _near(
+        f"TurnRelevancyMetric, its threshold or 0.5; {_JUDGE}", apply=partial(_metric, metric="TurnRelevancyMetric")
+    ),
+    "similar": _near(
+        "EmbeddingSimilarityMetric with `answer`, its threshold or 0.75: another model, so look at its scores",
+        apply=partial(_with_answer, metric="EmbeddingSimilarityMetric", default=0.75),
+    ),
+    "rouge-n": _near(
+        "RougeLMetric with `answer`, its threshold or 0.75: the longest common sequence instead of n-grams",
+        apply=partial(_with_answer, metric="RougeLMetric", default=0.75),
+    ),
+    "bleu": _near(
+        "BleuMetric with `answer`, its threshold or 0.5", apply=partial(_with_answer, metric="BleuMetric", default=0.5)
+    ),
+    "cost": _near(
+        "`limits.usd`: the estimated cost of the turn's own model calls", apply=partial(_limit, key="usd", unit=1.0)
+    ),
+    "latency": _near(
+        "`limits.seconds` of the turn, measured only with live answers",
+        apply=partial(_limit, key="seconds", unit=0.001),
+    ),
+    "is-refusal": _near(f"the rule `must_refuse` with a judge; {_JUDGE}", apply=_refusal),
+    "word-count": _near("`max_words`", apply=_words),
+    "tool-call-f1": _near("`tools`: exactly these calls, in this order", apply=_tools),
+    "trajectory:tool-used": Rule(
+        "the rule `must_call_tool` for each tool", apply=partial(_tool_rule, rule="must_call_tool")
+    ),
+    "not-trajectory:tool-used": Rule(
+        "the rule `must_not_call_tool` for each tool", apply=partial(_tool_rule, rule="must_not_call_tool")
+    ),
+    "javascript": _person("code is not run: write a rule `custom` or a metric of your own"),
+    "python": _person("code is not run: write a rule `custom` or a metric of your own"),
+    "ruby": _person("code is not run: write a rule `custom` or a metric of your own"),
+    "webhook": _person("no server is called: write a rule `custom` or a metric of your own"),
+}
+SAME = {
+    "similar:cosine": "similar",
+    "model-graded-factuality": "factuality",
+    "fn": "javascript",
+    "eval": "javascript",
+    "grade": "llm-rubric",
+}
+"""Other names of types, some of them only in CSV files."""
+_NAMES = (
+    "agent-rubric classifier contains-html contains-json contains-sql contains-xml finish-reason gleu guardrails human"
+    " is-html is-sql is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call is-xml levenshtein"
+    " max-score meteor moderation noise-sensitivity perplexity perplexity-score pi research-rubric search-rubric"
+    " select-best similar:dot similar:euclidean skill-used trace-error-spans trace-span-count trace-span-duration"
+    " trajectory:goal-success trajectory:step-count trajectory:tool-args-match trajectory:tool-sequence"
+    " video-rubric"
+)
+WITHOUT_COUNTERPART = frozenset(_NAMES.split())
+"""Types of promptfoo that nothing here stands for."""
+OTHERS = _person("no counterpart: write a rule `custom` or a metric of your own, or use `expect`")
+"""For every other type."""
+
+
+def rule_of(name: str) -> Rule:
+    """What a type of assertion becomes."""
+    return ASSERTIONS.get(SAME.get(name, name), OTHERS)
+
+
+def is_type(name: str) -> bool:
+    """Whether promptfoo has a type of this name, or its negation."""
+    return any(each in {*ASSERTIONS, *SAME, *WITHOUT_COUNTERPART} for each in (name, name.removeprefix("not-")))
