@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from ratiba_action.authoring.imports import Import, ImportedCase, NotImportedError, Outcome, SourceFolder
+from ratiba_action.authoring.imports import TEST, Import, ImportedCase, NotImportedError, Outcome, SourceFolder
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.util.json_expression import Expression, ExpressionError
@@ -130,7 +130,7 @@ def _row(found: Import, place: tuple[str, int], row: Mapping[str, Any], mapped: 
             if value not in (None, "", []):
                 _field(found, case, key, value, mapped)
     except NotImportedError as error:
-        found.note(place, _PERSON, "test", f"not imported: {error}")
+        found.note(place, _PERSON, TEST, f"not imported: {error}")
         return
     found.cases.append(case)
 
@@ -187,7 +187,7 @@ def _field(found: Import, case: ImportedCase, key: str, value: Any, mapped: Mapp
         found.note(place, _NEAR, column, FIELDS[key])
         return
     if key == "answer":
-        if mapped.shared and not any(_needs_answer(entry["metric"]) for entry in case.assertions):
+        if mapped.shared and not any(_needs_answer(entry) for entry in case.assertions):
             found.note(place, _NEAR, column, "left out: no metric of the test file compares with it")
             return
         metric, threshold = mapped.metric
@@ -203,8 +203,9 @@ def _field(found: Import, case: ImportedCase, key: str, value: Any, mapped: Mapp
     found.note(place, _MAPPED, column, FIELDS[key])
 
 
-def _needs_answer(metric: str) -> bool:
-    return METRICS[metric].needs == "expect.answer"
+def _needs_answer(entry: Mapping[str, Any]) -> bool:
+    shown = entry.get("with", {}).get("shows", ())
+    return METRICS[entry["metric"]].needs == "expect.answer" or "reference" in shown
 
 
 # DeepEval's test files
@@ -372,9 +373,13 @@ class TestFile:
             return
         case = ImportedCase(self.name, node.lineno, str(given.get("name") or ""), (given["input"],))
         answer = given.get("expected_output")
-        for entry in self.shared if metrics is None else metrics:
-            add_assertion(case, entry, answer)
-        if isinstance(answer, str) and any(_needs_answer(entry["metric"]) for entry in case.assertions):
+        try:
+            for entry in self.shared if metrics is None else metrics:
+                add_assertion(case, entry, answer)
+        except NotImportedError as error:
+            self._note(node, _PERSON, TEST, f"not imported: {error}")
+            return
+        if isinstance(answer, str) and any(_needs_answer(entry) for entry in case.assertions):
             case.expect["answer"] = answer
         self.found.cases.append(case)
 
@@ -386,9 +391,14 @@ def add_assertion(case: ImportedCase, entry: Mapping[str, Any], answer: Any) -> 
         case: gets it.
         entry: a metric, or a key of ``expect``.
         answer: the expected output.
+
+    Raises:
+        NotImportedError: the metric needs an expected output.
     """
     kind, _, key = entry["metric"].partition(".")
     if kind != "expect":
+        if _needs_answer(entry) and not isinstance(answer, str):
+            raise NotImportedError(f"{entry['metric']} needs an expected output, and it has none")
         case.measure(entry["metric"], entry["threshold"], **entry.get("with", {}))
     elif key == "json":
         case.expect.setdefault("json", {})

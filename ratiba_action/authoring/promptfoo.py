@@ -10,15 +10,17 @@ from itertools import islice, product
 from pathlib import PurePosixPath
 from typing import Any
 
-from ratiba_action.authoring.imports import Import, ImportedCase, NotImportedError, Outcome, SourceFolder
-from ratiba_action.authoring.promptfoo_assertions import is_type, plain_text, rule_of
+from ratiba_action.authoring.imports import TEST, Import, ImportedCase, NotImportedError, Outcome, SourceFolder
+from ratiba_action.authoring.promptfoo_assertions import TYPES, plain_text, rule_of
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.strict_yaml import Document, Path
 from ratiba_action.util.validation import shorten
 
 _PLACE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
-_EXPECTED = re.compile(r"([a-z][a-z0-9:-]*)\s*(?:\(([0-9]+(?:\.[0-9]+)?)\))?\s*(?::\s*(.*))?", re.DOTALL)
+_EXPECTED = re.compile(
+    rf"((?:not-)?(?:{'|'.join(map(re.escape, TYPES))}))\s*(?:\(([0-9]+(?:\.[0-9]+)?)\))?\s*(?::\s*(.*))?", re.DOTALL
+)
 _EXPECTED_COLUMN = re.compile(r"__expected\d*")
 _DATA = (".yaml", ".yml", ".json", ".jsonl", ".csv")
 _TEXT = (".txt", ".md", ".json", ".yaml", ".yml", ".csv")
@@ -139,7 +141,8 @@ class _Reader:
         named = prompt.removeprefix("file://")
         if named.endswith((".txt", ".md")) and "\n" not in named and "*" not in named:
             with contextlib.suppress(SuiteError):  # it is not imported anyway
-                return self.folder.text(named)
+                prompt = self.folder.text(named)
+                return None if "---" in prompt.splitlines() else prompt
         return prompt if "{{" in prompt or "\n" in prompt else None
 
     def _default(self, whole: _Part) -> _Part | None:
@@ -286,7 +289,7 @@ class _Reader:
             combinations = [variables] if options.get("disableVarExpansion") is True else _combinations(variables)
             messages = [self._message(place, each) for each in combinations]
         except NotImportedError as error:
-            self.found.note(place, _PERSON, "test", f"not imported: {error}")
+            self.found.note(place, _PERSON, TEST, f"not imported: {error}")
             return
         except SuiteError as error:
             self.found.wrong(place, f"vars: {error.problems[0]}")
@@ -477,7 +480,7 @@ def _expected(cell: str) -> dict[str, Any]:
     if text.startswith("file://"):
         return {"type": "javascript"}
     found = _EXPECTED.fullmatch(text)
-    if found is None or not is_type(found[1]):
+    if found is None:
         return {"type": "equals", "value": text}
     value: Any = found[3]
     if value is not None and found[1].endswith(("-any", "-all")):

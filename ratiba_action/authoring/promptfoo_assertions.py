@@ -216,7 +216,10 @@ ASSERTIONS: Mapping[str, Rule] = {
     "not-icontains-any": Rule("`not_contains`", apply=_icontains_none),
     "starts-with": Rule("`matches` from the start", apply=_starts),
     "not-starts-with": Rule("the rule `regex_must_not_match` from the start", apply=_starts_not),
-    "regex": _near("`matches`, in Python's syntax; `\\d`, `\\w`, `\\s` and `$` also match beyond ASCII", apply=_regex),
+    "regex": _near(
+        "`matches`, in Python's syntax: `\\d` and `\\w` also match beyond ASCII, `$` before a last line feed",
+        apply=_regex,
+    ),
     "not-regex": _near("the rule `regex_must_not_match`, in Python's syntax", apply=_regex_not),
     "equals": _near("`equals`, which ignores white space and Unicode forms; `json` for an object", apply=_equals),
     "not-equals": _near("the rule `regex_must_not_match`; white space at the ends is ignored", apply=_equals_not),
@@ -303,6 +306,8 @@ _NAMES = (
 )
 WITHOUT_COUNTERPART = frozenset(_NAMES.split())
 """Types of promptfoo that nothing here stands for."""
+TYPES = tuple(sorted({*ASSERTIONS, *SAME, *WITHOUT_COUNTERPART}, key=lambda name: (-len(name), name)))
+"""All types of promptfoo that are known here, the longest first."""
 OTHERS = _person("no counterpart: write a rule `custom` or a metric of your own, or use `expect`")
 """For every other type."""
 
@@ -310,8 +315,3 @@ OTHERS = _person("no counterpart: write a rule `custom` or a metric of your own,
 def rule_of(name: str) -> Rule:
     """What a type of assertion becomes."""
     return ASSERTIONS.get(SAME.get(name, name), OTHERS)
-
-
-def is_type(name: str) -> bool:
-    """Whether promptfoo has a type of this name, or its negation."""
-    return any(each in {*ASSERTIONS, *SAME, *WITHOUT_COUNTERPART} for each in (name, name.removeprefix("not-")))

@@ -108,10 +108,10 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
     """
     configuration, problems = _inspect_configuration(repository, settings)
     metrics = configuration.metrics if configuration is not None else MetricsBlock()
-    suite, files = None, dict[str, bytes]()
+    files: Mapping[str, bytes] = {}
+    suite = None
     try:
-        read, suite = read_suite(repository, settings, configuration)
-        files |= read
+        files, suite = read_suite(repository, settings, configuration)
     except SuiteError as error:
         problems.extend(error.problems)
     found = tests_of(configuration, repository, settings.config) if configuration is not None else FoundTests()

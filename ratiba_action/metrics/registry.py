@@ -17,7 +17,7 @@ from ratiba_action.metrics.metric_table import METRICS, MetricEntry
 from ratiba_action.model.measurement import Answer, Question
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge, JudgedMetric, Metric
-from ratiba_action.util.extras import how_to_install
+from ratiba_action.util.language_detection import how_to_install
 from ratiba_action.util.text import did_you_mean
 from ratiba_action.util.validation import StrictModel
 

@@ -44,3 +44,20 @@ def transcript_digest(transcript: Transcript) -> str:
         for exchange in transcript.exchanges
     ]
     return digest(content)
+
+
+_DIGITS = 16
+_ALL = float(16**_DIGITS)
+
+
+def in_sample(share: float, *identity: str) -> bool:
+    """Whether something belongs to a share of all, by the hash of what it is.
+
+    A larger share holds all that a smaller one holds.
+
+    Args:
+        share: 0 for nothing, 1 for everything.
+        identity: what tells it from everything else.
+    """
+    seen = hashlib.sha256(canonical_json(list(identity)).encode("ascii")).hexdigest()
+    return int(seen[:_DIGITS], 16) < share * _ALL

@@ -11,7 +11,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from ratiba_action.metrics.judging.sampling import in_sample
+from ratiba_action.model.canonical import in_sample
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.scenario import SystemType
 from ratiba_action.model.values import Usd

@@ -130,18 +130,28 @@ def unread_truths(
         added: metrics by type of system that apply without being listed.
     """
     data = document.data if isinstance(document.data, dict) else {}
-    metrics = {entry.get("metric") for entry in _entries(data.get("assertions"))}
+    listed = _entries(data.get("assertions"))
+    metrics = {entry.get("metric") for entry in listed}
+    shown = {truth for entry in listed for truth in _shown_truths(entry.get("with"))}
     metrics |= set(added.get(str(data.get("system_type", SystemType.CHATBOT)), ()))
     for index, turn in enumerate(_entries(data.get("turns"))):
         expect = turn.get("expect")
         expected: dict[str, Any] = expect if isinstance(expect, dict) else {}
         for truth in TRUTHS:
-            if expected.get(truth) is not None and metrics.isdisjoint(readers(truth)):
+            if expected.get(truth) is not None and truth not in shown and metrics.isdisjoint(readers(truth)):
                 line = document.line(("turns", index, "expect", truth))
                 message = (
                     f"no metric of the scenario reads {truth}; add one of {', '.join(readers(truth))}, or remove it"
                 )
                 yield FileProblem(document.name, line, message)
+
+
+def _shown_truths(parameters: Any) -> Iterator[str]:
+    """Expected values that a metric's parameters show to the judge: ``shows`` of GEval, or a template."""
+    given = parameters if isinstance(parameters, dict) else {}
+    shows, template = given.get("shows"), given.get("template")
+    if (isinstance(shows, list) and "reference" in shows) or (isinstance(template, str) and "{reference}" in template):
+        yield "answer"
 
 
 def _rule_problems(

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ratiba_action.checks.row_checks import query_problem
-from ratiba_action.util.extras import how_to_install
 from ratiba_action.util.json_expression import Expression, parse_path
+from ratiba_action.util.language_detection import how_to_install
 from ratiba_action.util.patterns import pattern_problem
 from ratiba_action.util.validation import StrictModel
 

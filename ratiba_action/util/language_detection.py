@@ -7,10 +7,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.util.extras import how_to_install
 
 if TYPE_CHECKING:
     import lingua
+
+
+def how_to_install(extra: str) -> str:
+    """What to do where a package of an extra is missing, as the end of a sentence.
+
+    Args:
+        extra: its name in ``pyproject.toml``.
+    """
+    return (
+        f"install ratiba-eval-gate[{extra}], or in a container use the image with all packages: "
+        "docker build --build-arg PACKAGES=full"
+    )
+
 
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 

@@ -8,7 +8,7 @@ from typing import Self
 
 from ratiba_action.errors import BudgetError, RatibaError
 from ratiba_action.metrics.judging.cache_key import metric_version
-from ratiba_action.metrics.judging.sampling import in_sample
+from ratiba_action.model.canonical import in_sample
 from ratiba_action.model.comparison import CrossCheckStatus, ScorePair
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.ports import Metric

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.metrics.judging.sampling import in_sample
+from ratiba_action.model.canonical import in_sample
 
 NAMES = [(f"scenario_{number}", "swahili_fluency:1.0.0", "ab" * 32) for number in range(2_000)]
 

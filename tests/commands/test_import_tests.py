@@ -1,0 +1,685 @@
+"""Tests of other tools become scenarios, and what does not is listed with its file and line."""
+
+import json
+import os
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.authoring.goldens import DEEPEVAL_METRICS, FIELDS, FORMATS
+from ratiba_action.authoring.imports import NotImportedError, slug
+from ratiba_action.authoring.promptfoo import render
+from ratiba_action.authoring.promptfoo_assertions import ASSERTIONS, OTHERS, SAME, TYPES, rule_of
+from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.checks.turn_checks import check_turn
+from ratiba_action.commands import import_tests
+from ratiba_action.errors import SuiteError, UsageError
+from ratiba_action.metrics.registry import metric_names, metric_problems
+from ratiba_action.model.conversation import Reply
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.suite.load import load_suite, read_scenario_files
+
+PAGE = Path(__file__).parents[2] / "docs/import.md"
+OUTCOMES = {"mapped": "the same", "approximated": "similar", "manual": "for a person"}
+
+
+def tables() -> Mapping[str, str]:
+    """The tables of the page, as the code has them."""
+
+    def rows(head: str, listed: list[tuple[str, ...]]) -> str:
+        columns = head.count("|") - 1
+        return f"{head}\n|{' --- |' * columns}\n" + "".join(f"| {' | '.join(row)} |\n" for row in listed)
+
+    def names(name: str) -> str:
+        others = [other for other, same in SAME.items() if same == name and other not in {"fn", "eval", "grade"}]
+        return ", ".join(f"`{each}`" for each in (name, *others))
+
+    return {
+        "promptfoo": rows(
+            "| type | here | meaning |",
+            [(names(name), rule.becomes, OUTCOMES[rule.outcome]) for name, rule in ASSERTIONS.items()],
+        ),
+        "deepeval": rows(
+            "| metric | here | what differs |",
+            [(name, f"`{each.becomes}`", each.note or "nothing") for name, each in DEEPEVAL_METRICS.items()],
+        ),
+        "fields": rows("| field | becomes |", [(f"`{name}`", what) for name, what in FIELDS.items()]),
+        "formats": rows(
+            "| format | mapping |",
+            [
+                (f"`{name}`", ", ".join(f"`{key}={column}`" for key, column in mapping.items()))
+                for name, mapping in FORMATS.items()
+            ],
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["promptfoo", "deepeval", "fields", "formats"])
+def test_the_page_has_the_tables_of_the_code(name: str) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert f"<!-- {name} -->\n{tables()[name]}<!-- /{name} -->" in page
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty checkout, the current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def do(*words: str) -> int:
+    parser = ArgumentParser()
+    import_tests.add_arguments(parser)
+    return import_tests.run(parser.parse_args(words), {})
+
+
+def report(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, Any]:
+    assert do(*words, "--json") == code
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return printed
+
+
+def found(printed: Mapping[str, Any], outcome: str) -> list[tuple[str, int, str, str]]:
+    listed = (each for each in printed["findings"] if each["outcome"] == outcome)
+    return [(each["file"], each["line"], each["what"], each["result"]) for each in listed]
+
+
+def scenarios(folder: Path) -> list[Scenario]:
+    files = read_scenario_files(folder, "scenarios")
+    return list(load_suite(files, metric_problems, validate_rule).scenarios)
+
+
+def problems(*words: str) -> list[str]:
+    with pytest.raises(SuiteError) as caught:
+        do(*words)
+    return [str(each) for each in caught.value.problems]
+
+
+def promptfoo(*asserts: Mapping[str, Any], **more: Any) -> str:
+    return json.dumps({"tests": [{"vars": {"q": "hi {x}"}, "assert": list(asserts), **more}]}, indent=1)
+
+
+def passes(scenario: Scenario, reply: str) -> bool:
+    """Whether a reply passes every deterministic assertion of an imported scenario."""
+    from ratiba_action.checks.failure_rules import check_rule  # noqa: PLC0415 - beside its only use
+    from ratiba_action.model.conversation import Exchange, Transcript  # noqa: PLC0415 - the same
+
+    (turn,) = scenario.turns
+    checks = check_turn(1, turn, Reply(reply), None)
+    for rule in scenario.rules:
+        checks += check_rule(rule, Transcript(scenario.id, (Exchange(turn, Reply(reply)),)))
+    assert checks
+    return all(check.passed for check in checks)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "good", "bad"),
+    [
+        ({"type": "contains", "value": "Paris"}, ["in Paris."], ["in paris.", "Lyon"]),
+        ({"type": "contains", "value": "$5.00 (net)"}, ["is $5.00 (net)!"], ["$5x00 (net)"]),
+        ({"type": "contains", "value": 0}, ["10"], ["one"]),
+        ({"type": "icontains", "value": "Paris"}, ["in PARIS."], ["Lyon"]),
+        ({"type": "contains-all", "value": ["A", "3"]}, ["A 3"], ["A", "a 3"]),
+        ({"type": "contains-any", "value": ["A|B", "C"]}, ["A|B", "C"], ["A", "c"]),
+        ({"type": "contains-any", "value": ["1", "2"]}, ["no 2"], ["3"]),
+        ({"type": "icontains-any", "value": ["one", "TWO"]}, ["Two"], ["3"]),
+        ({"type": "icontains-all", "value": ["one", "TWO"]}, ["two ONE"], ["two"]),
+        ({"type": "not-contains", "value": "AI"}, ["ai", ""], ["An AI"]),
+        ({"type": "not-contains", "value": "42"}, ["4 2"], ["a42"]),
+        ({"type": "not-icontains", "value": "AI"}, ["no"], ["an ai"]),
+        ({"type": "not-contains-any", "value": ["A", "B"]}, ["a b"], ["xA", "B"]),
+        ({"type": "not-icontains-any", "value": ["A", "B"]}, ["c"], ["xa", "B"]),
+        ({"type": "starts-with", "value": "He (l"}, ["He (llo"], [" He (l", "he (l"]),
+        ({"type": "not-starts-with", "value": "He"}, ["he", "\nHe"], ["Hello"]),
+        ({"type": "regex", "value": r"\d{4}"}, ["in 2026"], ["in 26"]),
+        ({"type": "not-regex", "value": "^a"}, ["ba"], ["ab"]),
+        ({"type": "equals", "value": "Yes."}, ["Yes.", " Yes.\n"], ["yes.", "Yes. No."]),
+        ({"type": "equals", "value": {"a": [1, {"${b}": "x"}]}}, ['{"a": [1.0, {"${b}": "x"}]}'], ['{"a": []}', "a"]),
+        ({"type": "not-equals", "value": "No (1)"}, ["No", "No (1)."], ["No (1)"]),
+        ({"type": "is-json"}, ["[]"], ["```json\n[]\n```"]),
+        ({"type": "word-count", "value": {"max": 2}}, ["a b"], ["a b c"]),
+    ],
+)  # fmt: skip
+def test_an_assertion_passes_and_fails_as_in_promptfoo(
+    wanted: Mapping[str, Any], good: list[str], bad: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.json").write_text(promptfoo(wanted))
+    printed = report(capsys, "promptfoo", "a.json")
+    assert found(printed, "manual") == []
+    (scenario,) = scenarios(folder)
+    assert scenario.turns[0].user == "hi {x}"
+    assert [passes(scenario, reply) for reply in good] == [True] * len(good)
+    assert [passes(scenario, reply) for reply in bad] == [False] * len(bad)
+
+
+def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asserts: list[dict[str, Any]] = [
+        {"type": "llm-rubric", "value": "Greets {{q}}", "threshold": 0.8},
+        {"type": "g-eval", "value": ["Is short", "Is kind"]},
+        {"type": "similar", "value": "hello", "threshold": 0.9},
+        {"type": "cost", "threshold": 0.002},
+        {"type": "cost", "threshold": 0.001},
+        {"type": "latency", "threshold": 1500},
+        {"type": "is-refusal"},
+        {"type": "trajectory:tool-used", "value": ["find", "book"]},
+    ]
+    (folder / "a.json").write_text(promptfoo(*asserts))
+    printed = report(capsys, "promptfoo", "a.json")
+    (scenario,) = scenarios(folder)
+    measured = [(entry.label, entry.threshold) for entry in scenario.assertions]
+    assert measured == [
+        ("GEval", 0.8),
+        ("GEval imported-2", 0.7),
+        ("EmbeddingSimilarityMetric", 0.9),
+        ("RefusalByJudgeMetric", 0.5),
+    ]
+    assert scenario.assertions[0].parameters["steps"] == ["Greets hi {x}"]
+    assert (scenario.limits.seconds, str(scenario.limits.usd)) == (1.5, "0.001")
+    assert [rule.value for rule in scenario.rules] == [["find", "book"]]
+    assert scenario.turns[0].expect.answer == "hello"
+    assert found(printed, "manual") == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ({"type": "javascript", "value": "process.exit()"}, "code is not run"),
+        ({"type": "python", "value": "file://x.py"}, "code is not run"),
+        ({"type": "webhook", "value": "https://example.com"}, "no server is called"),
+        ({"type": "levenshtein", "value": "x"}, "no counterpart"),
+        ({"type": "not-llm-rubric", "value": "x"}, "no counterpart"),
+        ({"type": "of-tomorrow", "value": "x"}, "no counterpart"),
+        ({"type": "contains"}, "not a text"),
+        ({"type": "contains", "value": " "}, "not a text"),
+        ({"type": "contains", "value": {"a": 1}}, "not a text"),
+        ({"type": "contains", "value": "{{ missing }}"}, "no variable 'missing'"),
+        ({"type": "contains", "value": "{{ q | upper }}"}, "none is evaluated"),
+        ({"type": "contains", "value": "{% for x in q %}"}, "none is evaluated"),
+        ({"type": "contains", "value": "x", "transform": "output.x"}, "transformed reply"),
+        ({"type": "contains", "value": "file://x.js"}, "not a text file"),
+        ({"type": "regex", "value": "(a+)+$"}, "takes longer"),
+        ({"type": "regex", "value": "(?<"}, "not a regular expression"),
+        ({"type": "similar", "value": ["a", "b"]}, "one suffices"),
+        ({"type": "cost"}, "its threshold is not a number"),
+        ({"type": "cost", "threshold": 0}, "its threshold is 0"),
+        ({"type": "llm-rubric", "value": "x", "threshold": 7}, "not from 0 to 1"),
+        ({"type": "word-count", "value": {"min": 2}}, "no `max`"),
+        ({"type": "tool-call-f1", "value": "a, b", "threshold": 0.5}, "part of the tools suffices"),
+    ],
+)
+def test_what_cannot_be_imported_is_left_to_a_person_with_its_line(
+    wanted: Mapping[str, Any], reason: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = promptfoo({"type": "contains", "value": "1"}, wanted)
+    (folder / "a.json").write_text(text)
+    ((file, line, what, result),) = found(report(capsys, "promptfoo", "a.json"), "manual")
+    assert file == "a.json"
+    assert f'"type": "{wanted["type"]}"' in "".join(text.splitlines()[line - 1 : line + 1])
+    assert wanted["type"] in what
+    assert reason in result
+    (scenario,) = scenarios(folder)
+    assert scenario.turns[0].expect.reply is not None
+    assert not scenario.assertions
+
+
+def test_everything_beside_the_assertions_is_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "promptfooconfig.yaml").write_text("""\
+prompts: ["Answer {{q}}"]
+providers: [openai:gpt-4.1]
+evaluateOptions: {maxConcurrency: 2}
+future: 1
+assertionTemplates:
+  kind: {type: icontains, value: welcome}
+defaultTest:
+  threshold: 0.5
+  options: {provider: openai:gpt-4.1}
+  vars: {greeting: Hello}
+  assert: [{type: icontains, value: "{{greeting}}", weight: 2, metric: tone}]
+tests:
+  - description: a greeting
+    vars: {q: one}
+    metadata: {a: 1}
+    assert:
+      - $ref: '#/assertionTemplates/kind'
+      - {type: icontains, value: zero, weight: 0}
+      - {type: assert-set, threshold: 0.5, assert: [{type: icontains, value: three}]}
+  - {vars: {q: [two, three]}, options: {disableDefaultAsserts: true}, assert: [{type: is-json, value: {type: object}}]}
+  - {vars: {q: x}, options: {transform: output.a}, assert: [{type: is-json}]}
+  - {path: file://make.py:tests}
+  - https://example.com/tests.csv
+scenarios:
+  - config: [{vars: {q: four}}, {vars: {q: five}}]
+    tests: [{assert: [{type: icontains, value: "{{q}}"}]}]
+""")
+    printed = report(capsys, "promptfoo", "promptfooconfig.yaml", "--map", "input=q")
+    lines = {(line, what) for _, line, what, _ in [*found(printed, "approximated"), *found(printed, "manual")]}
+    assert lines >= {
+        (1, "prompts"),
+        (2, "providers"),
+        (3, "evaluateOptions"),
+        (4, "future"),
+        (8, "threshold"),
+        (9, "options.provider"),
+        (11, "assert icontains: weight"),
+        (11, "assert icontains: metric"),
+        (13, "vars"),
+        (15, "metadata"),
+        (18, "assert icontains"),
+        (19, "assert-set threshold"),
+        (20, "assert is-json"),
+        (21, "options.transform"),
+        (21, "assert is-json"),
+        (22, "tests"),
+        (23, "tests"),
+    }
+    by_message = {scenario.turns[0].user: scenario for scenario in scenarios(folder)}
+    assert set(by_message) == {"one", "two", "three", "four", "five"}
+    assert passes(by_message["one"], "Hello, WELCOME to three")
+    assert not passes(by_message["one"], "Hello, welcome")
+    assert passes(by_message["two"], "{}")
+    assert not passes(by_message["five"], "hello 4")
+    assert passes(by_message["five"], "hello five")
+
+
+def test_rows_of_a_csv_file_carry_their_assertions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "tests.csv").write_text(
+        "q,__expected1,__expected2,__description,__threshold\n"
+        'a,Paris,"contains-any: x, 1",first,\n'
+        'b,"not a type: x",similar(0.6):hello,second,0.5\n'
+        "c,javascript:1,file://a.js,third,\n"
+        "d,levenshtein(5): x,icontains:E,fourth,\n"
+    )
+    printed = report(capsys, "promptfoo", "tests.csv")
+    by_message = {scenario.turns[0].user: scenario for scenario in scenarios(folder)}
+    assert passes(by_message["a"], "Paris") is False
+    first, second = (by_message[name].turns[0].expect.reply for name in "ab")
+    assert first is not None
+    assert second is not None
+    assert (first.equals, second.equals) == ("Paris", "not a type: x")
+    assert [entry.threshold for entry in by_message["b"].assertions] == [0.6]
+    left = [(line, what) for _, line, what, _ in found(printed, "manual")]
+    assert left == [(4, "assert javascript"), (4, "test"), (5, "assert levenshtein")]
+    assert "c" not in by_message
+
+
+GOLDENS = [
+    {"input": "When?", "expected_output": "At nine", "context": None, "name": "When"},
+    {"input": "Where?", "expected_output": "Nairobi", "context": ["x"]},
+    {
+        "input": [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": "Hi"},
+            {"role": "user", "content": "Who?"},
+        ]
+    },
+    {"scenario": "a customer complains", "expected_outcome": "calm"},
+]
+
+
+def test_goldens_are_compared_with_their_answers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "goldens.json").write_text(json.dumps(GOLDENS, indent=1))
+    (folder / "goldens.csv").write_text("input,expected_output,context\nWhen?,At nine,a|b\n")
+    printed = report(capsys, "deepeval", "goldens.json", "--metric", "RougeLMetric=0.4")
+    by_message = {scenario.turns[-1].user: scenario for scenario in scenarios(folder)}
+    assert set(by_message) == {"When?", "Where?"}
+    assert by_message["When?"].id == "goldens_when"
+    assert [(entry.metric, entry.threshold) for entry in by_message["Where?"].assertions] == [("RougeLMetric", 0.4)]
+    assert [(what, result.partition(":")[0]) for _, _, what, result in found(printed, "manual")] == [
+        ("test", "not written"),
+        ("conversational golden", "not imported"),
+    ]
+    assert report(capsys, "deepeval", "goldens.csv", "--prefix", "csv")["tests"] == 1
+
+
+TEST_FILE = """\
+import os
+os.system("touch executed")
+SHARED = [FaithfulnessMetric(0.4), BiasMetric(threshold=0.2), SummarizationMetric(threshold=0.5)]
+case = LLMTestCase(input="Not this one", actual_output="")
+
+
+@pytest.mark.parametrize("case", [LLMTestCase(input="First", actual_output="x"), Golden(input="Second")])
+def test_many(case):
+    assert_test(case, SHARED)
+
+
+def test_own():
+    case = LLMTestCase(input="Third", actual_output=ask(), expected_output="3")
+    assert_test(test_case=case, metrics=[ExactMatchMetric(), GEval(name="N", criteria=os.environ["X"]), metric()])
+    assert len(case.actual_output) < 3
+
+
+def test_computed():
+    evaluate([LLMTestCase(input=f"{os.getcwd()}", actual_output="")], [PatternMatchMetric(pattern="(a+)+$")])
+"""
+
+
+def test_a_pytest_file_is_parsed_and_not_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "test_a.py").write_text(TEST_FILE)
+    printed = report(capsys, "deepeval", "test_a.py")
+    assert not (folder / "executed").exists()
+    by_message = {scenario.turns[0].user: scenario for scenario in scenarios(folder)}
+    assert set(by_message) == {"Not this one", "First", "Second", "Third"}
+    assert [(entry.metric, entry.threshold) for entry in by_message["First"].assertions] == [
+        ("FaithfulnessMetric", 0.5),
+        ("BiasMetric", 0.2),
+    ]
+    reply = by_message["Third"].turns[0].expect.reply
+    assert reply is not None
+    assert reply.equals == "3"
+    left = [(line, what) for _, line, what, _ in found(printed, "manual")]
+    assert left == [
+        (3, "SummarizationMetric"),
+        (14, "GEval"),
+        (14, "metric"),
+        (15, "assert"),
+        (19, "PatternMatchMetric"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "row", "expected"),
+    [
+        ("langsmith", {"inputs": {"question": "Who?"}, "outputs": {"answer": "Me"}, "metadata": {"a": 1}}, "Me"),
+        ("ragas", {"user_input": "Who?", "reference": "Me", "retrieved_contexts": ["x"], "response": "You"}, "Me"),
+        ("inspect", {"id": 7, "input": "Who?", "target": ["Me", "I"]}, ("Me", "I")),
+        ("openai-evals", {"input": [{"role": "user", "content": "Who?"}], "ideal": "Me"}, ("Me",)),
+        ("plain", {"input": "Who?", "answer": "Me"}, "Me"),
+    ],
+)
+def test_exports_of_other_tools_have_a_format(
+    form: str, row: Mapping[str, Any], expected: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    words = ("--map", "answer=answer") if form == "plain" else ()
+    assert report(capsys, "jsonl", "rows.jsonl", "--format", form, *words)["tests"] == 1
+    (scenario,) = scenarios(folder)
+    expect = scenario.turns[0].expect
+    assert scenario.turns[0].user == "Who?"
+    assert (expect.answer or (expect.reply and expect.reply.contains_any)) == expected
+
+
+def test_columns_become_what_map_says_and_the_others_are_listed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "q.csv").write_text(
+        'question,must,never,topic,owner\nWhen?,"[""9"", ""nine""]",no,HOURS,A\n'
+        "Where?,Nairobi,no,PLACE,B\nWhy?,x,no,OTHER,\n"
+    )
+    fields = ("input=question", "contains=must", "not_contains=never", "label=topic")
+    words = [word for each in fields for word in ("--map", each)]
+    printed = report(capsys, "csv", "q.csv", "--language", "sw", "--system-type", "classifier", *words)
+    assert found(printed, "manual") == [
+        ("q.csv", 1, "column owner", "not imported: give --map FIELD=owner if it asserts something")
+    ]
+    assert printed["configuration"] == {"metrics": {"classifier": [{"metric": "LabelMetric", "threshold": 1.0}]}}
+    rows = {scenario.id: scenario for scenario in scenarios(folder)}
+    assert set(rows) == {
+        "q_contains_not_contains__when",
+        "q_contains_not_contains__where",
+        "q_contains_not_contains__why",
+    }
+    first = rows["q_contains_not_contains__when"]
+    assert first.language == "sw"
+    assert first.turns[0].expect.reply is not None
+    assert first.turns[0].expect.reply.contains == ("9", "nine")
+    assert first.turns[0].expect.label == "HOURS"
+    template = yaml.safe_load((folder / "scenarios/q/q_contains_not_contains.yaml").read_text())
+    assert template["turns"][0]["expect"]["not_contains"] == ["no"]
+
+
+def test_a_second_import_changes_nothing_and_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.json").write_text(promptfoo({"type": "contains", "value": "1"}))
+    assert do("promptfoo", "a.json", "--dry-run") == 0
+    assert not (folder / "scenarios").exists()
+    assert "Would write: scenarios/a/a_hi_x.yaml" in capsys.readouterr().out
+    first = report(capsys, "promptfoo", "a.json")
+    (path,) = first["written"]
+    before = (folder / path).stat()
+    assert do("promptfoo", "a.json") == 0
+    assert "Nothing changed" in capsys.readouterr().out
+    second = report(capsys, "promptfoo", "a.json")
+    assert (second["written"], second["unchanged"]) == ([], [path])
+    assert (folder / path).stat() == before
+
+
+def test_a_file_with_other_content_is_never_overwritten_and_nothing_else_is_written(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    tests = [{"vars": {"q": q}, "assert": [{"type": "contains", "value": "1"}]} for q in ("one", "two")]
+    (folder / "a.json").write_text(json.dumps({"tests": tests}))
+    (folder / "scenarios/a").mkdir(parents=True)
+    (folder / "scenarios/a/a_two.yaml").write_text("mine\n")
+    with pytest.raises(UsageError, match=r"other content.\n  scenarios/a/a_two\.yaml"):
+        do("promptfoo", "a.json")
+    assert [path.name for path in (folder / "scenarios/a").iterdir()] == ["a_two.yaml"]
+    (folder / "scenarios/a/a_two.yaml").unlink()
+    (folder / "scenarios/a").rmdir()
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (folder / "scenarios/a").symlink_to(elsewhere)
+    with pytest.raises(UsageError, match="symbolic link"):
+        do("promptfoo", "a.json")
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_the_terminal_shows_each_part_with_its_place_and_what_to_do_next(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.json").write_text(
+        promptfoo({"type": "llm-rubric", "value": "x"}, {"type": "webhook"}, {"type": "icontains", "value": "y"})
+    )
+    assert do("promptfoo", "a.json") == 0
+    printed = capsys.readouterr().out
+    for title, part in (
+        ("Mapped", "assert icontains"),
+        ("Approximated", "assert llm-rubric"),
+        ("For a person", "webhook"),
+    ):
+        assert f"{title}:\n" in printed
+        assert part in printed
+    assert "  a.json:12: assert webhook → no server is called" in printed
+    assert "1 test imported. 2 mapped, 1 approximated, 1 for a person." in printed
+    assert "criterion: Rubric" in printed
+    assert printed.endswith("run: ratiba validate\n")
+
+
+BOMB = "a: &a [x, x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(9)) + "tests: *b8\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "content", "message"),
+    [
+        ("promptfoo", "a.yaml", BOMB, "a.yaml:2: the alias '*a' is not allowed"),
+        ("promptfoo", "a.yaml", "tests:\n  - !!python/object/apply:os.system [id]\n", "a.yaml:2: the tag"),
+        ("promptfoo", "a.yaml", "tests: " + "[" * 5_000, "a.yaml:1: nested more than 40 levels deep"),
+        ("promptfoo", "a.json", '{"tests":\n' + "[" * 100_000, "a.json:2: nested more than 40 levels deep"),
+        ("promptfoo", "a.yaml", "tests: [\n", "a.yaml:2: not valid YAML"),
+        ("promptfoo", "a.yaml", "", "a.yaml:1: the file is empty"),
+        ("promptfoo", "a.yaml", "- 5\n- text\n", "a.yaml:1: a test: 5 is not a mapping"),
+        ("promptfoo", "a.yaml", "just text", "a.yaml:1: 'just text' is not a mapping with `tests`"),
+        ("promptfoo", "a.yaml", "x: 1\ntests: 5\n", "a.yaml:2: tests: 5 is not a list of tests or a file"),
+        ("promptfoo", "a.yaml", "tests:\n  - vars: text\n", "a.yaml:2: vars: "),
+        ("promptfoo", "a.yaml", "tests:\n  - vars: [a]\n", "a.yaml:2: vars: ['a'] is not a mapping"),
+        ("promptfoo", "a.yaml", "tests:\n- vars: {q: a}\n  assert: x\n", "a.yaml:3: assert: 'x' is not a list"),
+        ("promptfoo", "a.yaml", "tests:\n- vars: {q: a}\n  assert: [x]\n", "a.yaml:3: an assertion: 'x' is not"),
+        ("promptfoo", "a.yaml", "tests:\n- vars: {q: a}\n  assert: [{type: 5}]\n", "a.yaml:3: assert: 5 is not a type"),
+        ("promptfoo", "a.yaml", "tests:\n- {vars: {q: a}, options: 5}\n", "a.yaml:2: options: 5 is not a mapping"),
+        ("promptfoo", "a.yaml", "\ndefaultTest: 5\n", "a.yaml:2: defaultTest: 5 is not a mapping"),
+        ("promptfoo", "a.yaml", "\nscenarios: 5\n", "a.yaml:2: scenarios: 5 is not a list"),
+        ("promptfoo", "a.yaml", "tests: file://../secret.yaml\n", "a.yaml:1: tests: 'file://../secret.yaml': "),
+        ("promptfoo", "a.yaml", "tests: file:///etc/x.yaml\n", "lies outside the folder"),
+        ("promptfoo", "a.yaml", "tests: ../*.yaml\n", "names 0 files"),
+        ("promptfoo", "a.yaml", "tests: link.yaml\n", "symbolic link"),
+        ("promptfoo", "a.yaml", "tests: file://pipe.yaml\n", "not a regular file"),
+        ("promptfoo", "a.yaml", "tests:\n- {vars: {q: file://../secret.txt}}\n", "a.yaml:2: vars: inner/../secret.txt"),
+        ("promptfoo", "a.yaml", "tests:\n- vars: {q: a}\n  assert: [{type: regex, value: file://link.txt}]", "link.txt"),
+        ("promptfoo", "a.yaml", "defaultTest: file://missing.yaml\n", "a.yaml:1: defaultTest: inner/missing.yaml:1: "),
+        ("promptfoo", "a.csv", 'q,__expected\na,"b\n', "a.csv:2: not CSV"),
+        ("deepeval", "a.json", '{"a": 1}', "a.json:1: {'a': 1} is not a list of rows"),
+        ("deepeval", "a.json", "[\n5]", "a.json:2: 5 is not a mapping"),
+        ("deepeval", "a.json", '[{"output": "x"}]', "a.json:1: there is no 'input'; it has 'output'"),
+        ("deepeval", "a.py", "def f(:\n", "a.py:1: not Python"),
+        ("deepeval", "a.py", "x = 1\0", "a.py:1: not Python"),
+        ("deepeval", "a.py", "x = " + "(" * 2_000 + ")" * 2_000, "a.py:1: not Python"),
+        ("deepeval", "a.py", "x = " + "-" * 100_000 + "1", "a.py:1: not Python"),
+        ("deepeval", "a.py", "x = 1" + "+1" * 100_000, "a.py:1: not Python"),
+        ("deepeval", "a.txt", "x", "does not end with .csv, .json or .jsonl"),
+        ("jsonl", "a.jsonl", '{"input": "x"}\n{"input": \n', "a.jsonl:2: not a JSON object on one line"),
+        ("csv", "a.csv", "a,b\n1\n", "a.csv:2: 1 cells, but the first line names 2 columns"),
+        ("csv", "a.csv", "question\nx\n", "a.csv:2: there is no 'input'; it has 'question'. Give --map input=COLUMN"),
+    ],
+)  # fmt: skip
+def test_a_malformed_or_hostile_file_is_refused_with_its_line_and_nothing_is_written(
+    source: str, name: str, content: str, message: str, folder: Path
+) -> None:
+    inner = folder / "inner"
+    inner.mkdir()
+    (folder / "secret.yaml").write_text("- vars: {q: secret}\n")
+    (folder / "secret.txt").write_text("secret")
+    (inner / "link.yaml").symlink_to(folder / "secret.yaml")
+    (inner / "link.txt").symlink_to(folder / "secret.txt")
+    os.mkfifo(inner / "pipe.yaml")
+    (inner / name).write_text(content)
+    found_problems = problems(source, f"inner/{name}")
+    assert any(f"inner/{message}" in each or message in each for each in found_problems), found_problems
+    assert not (folder / "scenarios").exists()
+
+
+@pytest.mark.parametrize("source", ["promptfoo", "deepeval"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("tests: []".encode("utf-16"), "a.json:1: byte 0xff is not UTF-8"),
+        (b'[{"input":\n "caf\xe9"}]', "a.json:2: byte 0xe9 is not UTF-8"),
+        (b"[" + b" " * 10_000_000 + b"]", "a.json:1: it cannot be read: it has 10,000,002 bytes"),
+    ],
+    ids=["utf-16", "latin-1", "10 MB"],
+)
+def test_other_encodings_and_large_files_are_refused(source: str, content: bytes, message: str, folder: Path) -> None:
+    (folder / "a.json").write_bytes(content)
+    assert problems(source, "a.json")[0].startswith(message)
+    assert not (folder / "scenarios").exists()
+
+
+def test_all_problems_of_all_files_are_told_at_once(folder: Path) -> None:
+    (folder / "a.yaml").write_text("tests:\n  - 5\n  - 6\n")
+    (folder / "b.yaml").write_text("tests: 5\n")
+    assert [each.partition(": ")[0] for each in problems("promptfoo", "a.yaml", "b.yaml")] == [
+        "a.yaml:2",
+        "a.yaml:3",
+        "b.yaml:1",
+    ]
+
+
+def test_a_byte_order_mark_is_no_mistake(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.json").write_bytes(promptfoo({"type": "contains", "value": "1"}).encode("utf-8-sig"))
+    assert report(capsys, "promptfoo", "a.json")["tests"] == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "a\n\x1b[31m::error::x", "", "ÉCOLE №5", "x" * 300, "تجربة", "${input}", "."]
+)
+def test_a_hostile_name_makes_a_harmless_id(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.json").write_text(promptfoo({"type": "contains", "value": "1"}, description=name))
+    (path,) = report(capsys, "promptfoo", "a.json")["written"]
+    assert Path(path).parent == Path("scenarios/a")
+    (scenario,) = scenarios(folder)
+    assert scenario.id == Path(path).stem
+    assert len(scenario.id) <= 70
+
+
+def test_texts_that_look_like_columns_or_templates_stay_what_they_are(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"input": f"say ${{x}} {number}", "equals": "${input}", "contains": f"$${{{number}}}"} for number in "123"]
+    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    words = ("--map", "equals=equals", "--map", "contains=contains")
+    assert report(capsys, "jsonl", "rows.jsonl", *words)["tests"] == 3
+    for scenario, number in zip(scenarios(folder), "123", strict=True):
+        assert scenario.turns[0].user == f"say ${{x}} {number}"
+        reply = scenario.turns[0].expect.reply
+        assert reply is not None
+        assert (reply.equals, reply.contains) == ("${input}", (f"$${{{number}}}",))
+
+
+def test_credentials_and_identifiers_are_told_and_a_credential_is_not_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = "sk-ant-api03-" + "Ab3" * 20
+    rows = [{"input": f"my key is {key}", "equals": "x"}, {"input": "call +254 712 345 678", "equals": "x"}]
+    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert do("jsonl", "rows.jsonl", "--map", "equals=equals", "--json") == 0
+    text = capsys.readouterr().out
+    assert key not in text
+    assert "0712" not in text
+    left = found(json.loads(text), "manual")
+    assert [line for _, line, _, _ in left] == [1, 2]
+    assert "not written: it contains" in left[0][3]
+    assert "replace it unless it is fictional" in left[1][3]
+    (scenario,) = scenarios(folder)
+    assert scenario.id == "rows_test"
+
+
+def test_a_file_of_code_only_imports_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.json").write_text(promptfoo({"type": "javascript", "value": "1"}))
+    assert do("promptfoo", "a.json") == 2
+    assert "Nothing was imported." in capsys.readouterr().out
+    assert not (folder / "scenarios").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("csv", "a.csv", "--map", "inputs=q"), "--map is 'inputs=q'"),
+        (("csv", "a.csv", "--map", "input"), "--map is 'input'"),
+        (("promptfoo", "a.csv", "--map", "answer=q"), "--map is 'answer=q'"),
+        (("csv", "a.csv", "--metric", "RougeLMetric"), "--metric is 'RougeLMetric'"),
+        (("csv", "a.csv", "--metric", "CoherenceMetric=1"), "--metric is 'CoherenceMetric=1'"),
+        (("csv", "a.csv", "--metric", "RougeLMetric=2"), "--metric is 'RougeLMetric=2'"),
+        (("csv", "a.csv", "--prefix", "../x"), "--prefix is '../x'"),
+        (("csv", "a.csv", "--language", "English"), "--language is 'English'"),
+        (("csv", "a.csv", "--repo", "nowhere"), "There is no folder"),
+    ],
+)
+def test_a_wrong_option_is_told(words: tuple[str, ...], told: str, folder: Path) -> None:
+    (folder / "a.csv").write_text("input\nx\n")
+    with pytest.raises(UsageError, match=r"There is no|is '") as caught:
+        do(*words)
+    assert told in str(caught.value)
+
+
+def test_every_metric_of_the_tables_exists_here() -> None:
+    for each in DEEPEVAL_METRICS.values():
+        assert each.becomes in metric_names() or each.becomes.startswith("expect.")
+    assert set(SAME.values()) <= set(ASSERTIONS)
+    assert not set(SAME) & set(ASSERTIONS)
+    assert [name for name in TYPES if rule_of(name) is OTHERS and name in ASSERTIONS] == []
+
+
+TEXT = st.text("ab{} %#x\n", max_size=30)
+
+
+@given(TEXT, st.dictionaries(st.sampled_from(["a", "b", "x"]), TEXT))
+def test_nothing_in_a_text_is_evaluated(text: str, variables: Mapping[str, str]) -> None:
+    try:
+        rendered = render(text, variables)
+    except NotImportedError:
+        assert "{{" in text or "{%" in text or "{#" in text
+        return
+    if "{{" not in text:
+        assert rendered == text
+
+
+@given(st.text(), st.integers(1, 60))
+def test_a_slug_is_an_id(text: str, longest: int) -> None:
+    name = slug(text, longest)
+    assert len(name) <= longest
+    assert name == "" or (name.isascii() and name.replace("_", "a").isalnum() and name == name.lower())
