@@ -520,7 +520,7 @@ BOMB = "a: &a [x, x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(9)) +
         ("promptfoo", "a.yaml", "tests: link.yaml\n", "symbolic link"),
         ("promptfoo", "a.yaml", "tests: file://pipe.yaml\n", "not a regular file"),
         ("promptfoo", "a.yaml", "tests:\n- {vars: {q: file://../secret.txt}}\n", "a.yaml:2: vars: inner/../secret.txt"),
-        ("promptfoo", "a.yaml", "tests: [{vars: {q: a}, assert: [{type: regex, value: file://link.txt}]}]\n", "link.txt"),
+        ("promptfoo", "a.yaml", "tests: [{vars: {q: a}, assert: [{type: regex, value: file://link.txt}]}]", "link.txt"),
         ("promptfoo", "a.yaml", "defaultTest: file://missing.yaml\n", "a.yaml:1: defaultTest: inner/missing.yaml:1: "),
         ("promptfoo", "a.csv", 'q,__expected\na,"b\n', "a.csv:2: not CSV"),
         ("deepeval", "a.json", '{"a": 1}', "a.json:1: {'a': 1} is not a list of rows"),
