@@ -81,7 +81,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 	--no-emit-index-url --no-header --no-annotate
 lock: $(VENV)/.bootstrap
 	printf 'setuptools>=80\nuv>=0.13\n' | $(COMPILE) - -o requirements/bootstrap.txt
-	$(COMPILE) --extra judges --extra semantic --extra embedding --extra langfuse --extra cloud --extra embedded --extra docker --extra example --extra dev pyproject.toml -o requirements/dev.txt
+	$(COMPILE) --extra judges --extra semantic --extra embedding --extra langfuse --extra redis --extra cloud --extra embedded --extra docker --extra example --extra dev pyproject.toml -o requirements/dev.txt
 	$(COMPILE) -c requirements/dev.txt --extra judges --extra embedded --extra example --override requirements/unused.txt pyproject.toml -o requirements/demo.txt
 	$(COMPILE) -c requirements/dev.txt --extra judges --extra langfuse --extra embedded --override requirements/unused.txt pyproject.toml -o requirements/gate.txt
 	grep -v '^cryptography' requirements/unused.txt > $(VENV)/.unused_full  # google-auth signs with it

@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "sample": ("ratiba_action.commands.sample", "measure a sample of production conversations, and score their traces"),
     "drift": ("ratiba_action.commands.drift", "compare live scores with the golden baseline and the window before"),
+    "canary": ("ratiba_action.commands.canary", "say whether to promote a canary, to wait, or to roll it back"),
     "calibrate": (
         "ratiba_action.commands.calibrate",
         "compare judges with people, on conversations labelled each month",

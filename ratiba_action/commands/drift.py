@@ -5,11 +5,11 @@ import json
 import math
 import sys
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import moment, parse_option, share
+from ratiba_action.commands.options import alert_kinds, length_of_time, moment, parse_option, send_alert, share
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import parse_seconds
@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level", metavar="P", default="0.05", help="significance over all metrics of a reference (default: 0.05)"
     )
+    parser.add_argument("--config", metavar="PATH", help="the configuration with `notifications` (RATIBA_CONFIG)")
     parser.add_argument("--seconds", metavar="N", default="120", help="time limit for reading Langfuse (default: 120)")
     parser.add_argument("--fail", action="store_true", help="exit with 1 if a metric drifted or was lost")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -65,17 +66,22 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         RatibaError: baseline or samples cannot be read.
     """
     from ratiba_action.history.files import read_named_runs  # noqa: PLC0415 - for this command only
+    from ratiba_action.model.note import Alert, AlertKind  # noqa: PLC0415 - the same
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
     from ratiba_action.production.drift import drift_json, drift_lines, find_drift  # noqa: PLC0415 - the same
 
-    settings, rules = read_settings(environment, {}), _rules(arguments)
+    settings, rules = read_settings(environment, {"config": arguments.config}), _rules(arguments)
     baseline = read_named_runs([arguments.baseline])[0] if arguments.baseline else None
+    kinds = alert_kinds(settings, required=bool(arguments.config))
     drift = find_drift(_measurements(arguments, settings, environment, rules), baseline, rules)
     redactor = Redactor(settings.secrets)
     if arguments.json:
         sys.stdout.write(json.dumps(drift_json(drift, redactor), indent=2, allow_nan=False) + "\n")
     else:
         sys.stdout.write("".join(f"{printable(line)}\n" for line in drift_lines(drift, redactor)))
+    if drift.findings:
+        names = ", ".join(f"{entry.metric} ({entry.reference}: {entry.status.value})" for entry in drift.findings)
+        send_alert(settings, environment, Alert(AlertKind.DRIFT, f"Scores of production drift: {names}"), kinds)
     if arguments.fail and drift.findings:
         return 1
     return 0 if drift.compared else _INCOMPLETE
@@ -115,21 +121,11 @@ def _rules(arguments: argparse.Namespace) -> "DriftRules":
     now = datetime.now(UTC)
     return DriftRules(
         until=parse_option("--until", arguments.until, lambda text: _moment(text, now)),
-        window=parse_option("--window", arguments.window, lambda text: _length(text, now)),
+        window=parse_option("--window", arguments.window, length_of_time),
         minimum=parse_option("--minimum", arguments.minimum, parse_count),
         level=parse_option("--level", arguments.level, _level),
         share=parse_option("--share", arguments.share, share),
     )
-
-
-def _length(text: str, now: datetime) -> timedelta:
-    try:
-        length = now - moment(text, now)
-    except ValueError:
-        length = timedelta(0)
-    if length <= timedelta(0):
-        raise ValueError("a length of time, such as 90m, 24h or 7d")
-    return length
 
 
 def _level(text: str) -> float:

@@ -2,13 +2,19 @@
 
 import argparse
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ratiba_action.errors import UsageError
 from ratiba_action.model.comparison import Rules
+from ratiba_action.util.text import printable
+
+if TYPE_CHECKING:
+    from ratiba_action.model.note import Alert, AlertKind
+    from ratiba_action.settings.settings import Settings
 
 Value = TypeVar("Value")
 
@@ -59,6 +65,55 @@ def read_rules(arguments: argparse.Namespace, environment: Mapping[str, str]) ->
 
     name = read_settings(environment, {"config": arguments.config}).config
     return configured_rules(Path(), name, required=bool(arguments.config or environment.get("RATIBA_CONFIG")))
+
+
+def alert_kinds(settings: "Settings", *, required: bool) -> "tuple[AlertKind, ...]":
+    """The alerts that the configuration in this folder sends; all without one, none without an address.
+
+    Args:
+        settings: with the addresses and the configuration's path.
+        required: whether the file must exist.
+
+    Raises:
+        ConfigurationError: the configuration is invalid, or a required one cannot be read.
+    """
+    from ratiba_action.config.configuration import optional_configuration  # noqa: PLC0415 - needs pydantic
+    from ratiba_action.model.note import AlertKind  # noqa: PLC0415 - for this task only
+
+    if not (settings.slack_webhook_url or settings.webhook_url):
+        return ()
+    found = optional_configuration(Path(), settings.config, required=required)
+    return tuple(AlertKind) if found is None else tuple(found.notifications.events)
+
+
+def send_alert(
+    settings: "Settings", environment: Mapping[str, str], alert: "Alert", kinds: "Sequence[AlertKind]"
+) -> None:
+    """Send an alert of a command to the addresses of the settings; a failure is a warning on standard error."""
+    from ratiba_action.decide.event import subject_of  # noqa: PLC0415 - for this task only
+    from ratiba_action.publish.notifications import Message, notify  # noqa: PLC0415 - the same
+
+    subject = subject_of({}, None, environment)
+    facts = {"repository": subject.repository} if subject.repository else {}
+    message = Message(settings.name, (alert,), facts, subject.run_url)
+    notify(settings, environment, message, kinds, print_warning)
+
+
+def print_warning(text: str) -> None:
+    """Print a warning on standard error, on one line."""
+    sys.stderr.write(f"ratiba: warning: {printable(text)}\n")
+
+
+def length_of_time(text: str) -> timedelta:
+    """A length of time.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = _DURATION.fullmatch(text)
+    if match is None or not int(match[1]):
+        raise ValueError("a length of time, such as 90m, 24h or 7d")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 def moment(text: str, now: datetime) -> datetime:

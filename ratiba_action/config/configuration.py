@@ -326,13 +326,24 @@ def configured_rules(repository: Path, name: str, *, required: bool) -> Rules:
         SuiteError: the file is wrong; holds every problem.
         ConfigurationError: it cannot be read.
     """
+    configuration = optional_configuration(repository, name, required=required)
+    return Rules() if configuration is None else configuration.comparison.rules
+
+
+def optional_configuration(repository: Path, name: str, *, required: bool) -> Configuration | None:
+    """The configuration; None if there is none and none is required. The arguments are those of ``configured_rules``.
+
+    Raises:
+        SuiteError: the file is wrong; holds every problem.
+        ConfigurationError: it cannot be read.
+    """
     try:
         content = read_plain_file(repository, name)
     except OSError as error:
         if isinstance(error, FileNotFoundError) and not required:
-            return Rules()
+            return None
         raise unreadable_configuration(name, error) from error
-    return read_configuration(name, content).comparison.rules
+    return read_configuration(name, content)
 
 
 def unreadable_configuration(name: str, error: OSError) -> ConfigurationError:

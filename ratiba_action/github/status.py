@@ -71,20 +71,31 @@ class CommitStatus:
         subject = report.subject
         if not needs_status(subject):
             return None
+        return self.set_status(subject, report.name, _STATES.get(code, "error"), description)
+
+    def set_status(self, subject: Subject, name: str, state: str, description: str) -> str:
+        """Set the status ``ratiba / <name>`` of a subject's head; arguments and errors are those of ``publish``.
+
+        Args:
+            subject: with repository, head and link.
+            name: of what was decided.
+            state: ``success``, ``failure``, ``error`` or ``pending``.
+            description: masked.
+        """
         if not self.token:
             raise PublishError(
                 "No commit status was set: github-token is empty.", "Give the step the workflow's token."
             )
         if not _COMMIT.fullmatch(subject.head):
             raise PublishError(f"No commit status was set: the head is {subject.head[:80]!r}, not a commit id.")
-        context = f"ratiba / {printable(report.name)[:_LONGEST_NAME]}"
+        context = f"ratiba / {printable(name)[:_LONGEST_NAME]}"
         try:
             api = GithubApi(
                 subject.repository, self.token, self.api_url, self.environment, self.deadline_seconds, self.retry
             )
             self.connect(api).set_status(
                 subject.head,
-                state=_STATES.get(code, "error"),
+                state=state,
                 context=context,
                 description=description[:LONGEST_DESCRIPTION],
                 url=subject.run_url,

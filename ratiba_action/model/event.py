@@ -291,6 +291,29 @@ class RunEnded:
     slow_decline: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CanaryLooked:
+    """``ratiba canary`` has compared a canary with the stable version.
+
+    Args:
+        answer: ``promote``, ``wait`` or ``roll back``.
+        stable: tag, prompt version or model of one.
+        canary: of the other.
+        reason: for the answer.
+        conversations: of the canary.
+        e_value: evidence that the canary is worse, over all metrics; 1 is none.
+        role: whose rollout was set to 0 percent at this look; empty if none was.
+    """
+
+    answer: str
+    stable: str
+    canary: str
+    reason: str
+    conversations: int
+    e_value: float
+    role: str = ""
+
+
 Happening = (
     RunStarted
     | ConversationStarted
@@ -306,6 +329,7 @@ Happening = (
     | EvaluationFailed
     | ConversationEnded
     | RunEnded
+    | CanaryLooked
 )
 
 EVENT_TYPES: Mapping[str, type[Happening]] = MappingProxyType(
@@ -324,6 +348,7 @@ EVENT_TYPES: Mapping[str, type[Happening]] = MappingProxyType(
         "EVAL_FAIL": EvaluationFailed,
         "conversation_ended": ConversationEnded,
         "run_ended": RunEnded,
+        "canary": CanaryLooked,
     }
 )
 """The value of ``type`` in a line, and what its ``data`` holds."""

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from ratiba_action.model.conversation import Document, Reply, ToolCall
@@ -46,6 +47,7 @@ class Observation:
         model: that was called; empty for none.
         environment: that it was traced in.
         ended: with time zone; None if it is unknown.
+        tags: of its trace.
     """
 
     trace_id: str
@@ -61,6 +63,38 @@ class Observation:
     model: str = ""
     environment: str = ""
     ended: datetime | None = None
+    tags: tuple[str, ...] = ()
+
+
+OWN_TAG = "ratiba:"
+"""Beginning of the tags that ``ratiba sample`` gives a conversation; a tag of a trace that begins so is left out."""
+
+
+class Mark(StrEnum):
+    """What two groups of conversations can be told apart by."""
+
+    TAG = "tag"
+    PROMPT_VERSION = "prompt_version"
+    MODEL = "model"
+
+    def tag(self, value: str) -> str:
+        """The tag that ``ratiba sample`` gives a conversation with this value."""
+        return value if self is Mark.TAG else f"{OWN_TAG}{self.value}={value}"
+
+
+FAILED = f"{OWN_TAG}failed"
+"""Tag of a conversation with a step of level ``ERROR``."""
+LIKED, DISLIKED = f"{OWN_TAG}feedback=positive", f"{OWN_TAG}feedback=negative"
+"""Tags of a conversation by its last feedback."""
+
+
+def marks_of(observations: Iterable[Observation]) -> frozenset[str]:
+    """Tags of a conversation: those of its traces, and one for each prompt version and model, and for a failure."""
+    found = tuple(observations)
+    own = {tag for observation in found for tag in observation.tags if not tag.startswith(OWN_TAG)}
+    versions = {Mark.PROMPT_VERSION.tag(name) for name in _Metadata(found).every("prompt_version")}
+    models = {Mark.MODEL.tag(observation.model) for observation in found if observation.model}
+    return frozenset({*own, *versions, *models, *([FAILED] if any(step.failed for step in found) else [])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +300,7 @@ def captured_conversation(
     language: str,
     system_type: SystemType,
     names: tuple[str, ...] = (),
+    feedback: str = "",
 ) -> CapturedConversation:
     """Make a captured conversation.
 
@@ -275,6 +310,7 @@ def captured_conversation(
         language: used if the traces name none.
         system_type: used if the traces name no known one.
         names: of people: the identity table.
+        feedback: ``LIKED`` or ``DISLIKED``; empty without feedback.
     """
     named = conversation.system_type
     scenario = Scenario(
@@ -286,7 +322,7 @@ def captured_conversation(
         layer=Layer.PRODUCTION,
         system_type=SystemType(named) if named in set(SystemType) else system_type,
         vertical=", ".join(sorted(conversation.verticals)),
-        tags=frozenset({Layer.PRODUCTION.value}),
+        tags=frozenset({Layer.PRODUCTION.value, *marks_of(observations), *filter(None, [feedback])}),
     )
     replies = tuple(
         Reply(turn.reply, tool_calls=tuple(_calls(below)), documents=tuple(_documents(below)))

@@ -11,7 +11,7 @@ from typing import Any
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.codec import CodecError
 from ratiba_action.model.comparison import MeasuredRun
-from ratiba_action.model.event import RunStarted, Scored
+from ratiba_action.model.event import LoggedEvent, RunStarted, Scored
 from ratiba_action.model.measurement import Scored as ScoredResult
 from ratiba_action.model.values import mean
 from ratiba_action.observability.event_lines import parse_event_line
@@ -160,13 +160,52 @@ class Drift:
         return any(entry.p is not None for entry in self.metrics)
 
 
+@dataclass(frozen=True, slots=True)
+class SampleEvent:
+    """An event of a run of ``ratiba sample``.
+
+    Args:
+        line: file and number of its line.
+        started: when its run began.
+        judge: model of that run.
+    """
+
+    line: str
+    logged: LoggedEvent
+    started: datetime
+    judge: str
+
+    @property
+    def measurement(self) -> Measurement | None:
+        """The score; None of another event."""
+        data = self.logged.event.data
+        if not isinstance(data, Scored):
+            return None
+        version = Version(data.version, self.judge if data.judged else "")
+        name = self.logged.event.place.scenario or ""
+        return Measurement(name, data.metric, version, self.logged.at, data.score, self.logged.run)
+
+
 def read_samples(paths: Iterable[Path]) -> tuple[Measurement, ...]:
     """The scores in ``events.jsonl`` files of ``ratiba sample``; runs of other commands in them are left out.
 
     Raises:
         ConfigurationError: files that cannot be read, or lines that are no events; names every problem.
     """
-    found: list[Measurement] = []
+    return tuple(found for event in read_sample_events(paths) if (found := event.measurement) is not None)
+
+
+def read_sample_events(paths: Iterable[Path], latest: datetime | None = None) -> tuple[SampleEvent, ...]:
+    """Every event of ``ratiba sample`` in files.
+
+    Args:
+        paths: of ``events.jsonl`` files.
+        latest: a later event is a problem; None for any time.
+
+    Raises:
+        ConfigurationError: files that cannot be read, or lines that are no events; names every problem.
+    """
+    found: list[SampleEvent] = []
     problems: list[str] = []
     for path in paths:
         try:
@@ -174,14 +213,16 @@ def read_samples(paths: Iterable[Path]) -> tuple[Measurement, ...]:
         except OSError as error:
             problems.append(f"{path}: it cannot be read: {error.strerror}")
             continue
-        found += _of_lines(path, lines, problems)
+        found += _of_lines(path, lines, latest, problems)
     if problems:
         raise ConfigurationError("\n".join(problems), "Give events.jsonl files that `ratiba sample` has written.")
     return tuple(found)
 
 
-def _of_lines(path: Path, lines: Sequence[bytes], problems: list[str]) -> Iterator[Measurement]:
-    judges: dict[str, str] = {}
+def _of_lines(
+    path: Path, lines: Sequence[bytes], latest: datetime | None, problems: list[str]
+) -> Iterator[SampleEvent]:
+    runs: dict[str, tuple[datetime, str]] = {}
     for number, line in enumerate(lines, 1):
         try:
             logged = parse_event_line(line)
@@ -189,15 +230,15 @@ def _of_lines(path: Path, lines: Sequence[bytes], problems: list[str]) -> Iterat
             problems.append(f"{path}:{number}: {error}; it must be one event of a run")
             continue
         data = logged.event.data
-        if isinstance(data, RunStarted) and data.mode == MODE:
-            judges[logged.run] = data.judge
-        elif isinstance(data, Scored) and logged.run in judges:
-            if not 0 <= data.score <= 1:
-                problems.append(f"{path}:{number}: the score is {data.score!r}; it must be from 0 to 1")
-                continue
-            version = Version(data.version, judges[logged.run] if data.judged else "")
-            name = logged.event.place.scenario or ""
-            yield Measurement(name, data.metric, version, logged.at, data.score, logged.run)
+        if latest is not None and logged.at > latest:
+            problems.append(f"{path}:{number}: the time is {logged.at.isoformat()}; it must not be in the future")
+        elif isinstance(data, Scored) and logged.run in runs and not 0 <= data.score <= 1:
+            problems.append(f"{path}:{number}: the score is {data.score!r}; it must be from 0 to 1")
+        else:
+            if isinstance(data, RunStarted) and data.mode == MODE:
+                runs[logged.run] = logged.at, data.judge
+            if logged.run in runs:
+                yield SampleEvent(f"{path}:{number}", logged, *runs[logged.run])
 
 
 def sampled_scores(access: LangfuseAccess, since: datetime, until: datetime) -> tuple[Measurement, ...]:

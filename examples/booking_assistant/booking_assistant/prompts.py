@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from booking_assistant.rollouts import Rollouts
+
 STABLE = "@stable"
 CANARY = "@canary"
 _GIT_SECONDS = 10
@@ -48,27 +50,32 @@ class PromptLibrary:
 
     Args:
         folder: holds ``aliases.yaml`` and the prompts.
+        rollouts: say which share gets a canary; None for the percentages in ``aliases.yaml``.
 
     Raises:
         ValueError: an alias in ``aliases.yaml`` is wrong.
         OSError: a file cannot be read.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rollouts: Rollouts | None = None) -> None:
+        self._rollouts = rollouts
         raw = yaml.safe_load((folder / "aliases.yaml").read_text(encoding="utf-8"))
         self._aliases = {role: _read_alias(role, value) for role, value in raw.items()}
         names = {name for alias in self._aliases.values() for name in (alias.stable, alias.canary) if name}
         self._prompts = {name: load_prompt(folder / name) for name in names}
 
     def resolve(self, role: str, tenant_id: str, conversation_id: str) -> Prompt:
-        """The prompt of a role for a conversation; always the same one for the same conversation.
+        """The prompt of a role for a conversation; the same one as long as the percentage is the same.
 
         Raises:
             KeyError: the role has no alias.
         """
         alias = self._aliases[role]
-        is_canary = alias.canary is not None and canary_bucket(tenant_id, conversation_id) < alias.percentage
-        return self._prompts[alias.canary if is_canary and alias.canary else alias.stable]
+        if alias.canary is None:
+            return self._prompts[alias.stable]
+        percentage = alias.percentage if self._rollouts is None else self._rollouts.percentage(role)
+        is_canary = canary_bucket(tenant_id, conversation_id) < percentage
+        return self._prompts[alias.canary if is_canary else alias.stable]
 
 
 def canary_bucket(tenant_id: str, conversation_id: str) -> int:

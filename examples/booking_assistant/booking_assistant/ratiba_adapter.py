@@ -3,6 +3,7 @@
 The gate imports ``Adapter`` by name and passes plain dictionaries; nothing of the gate is imported here.
 """
 
+import os
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +28,7 @@ from booking_assistant.prompts import PromptLibrary
 from booking_assistant.providers import AnthropicProvider, OpenAIProvider, Provider
 from booking_assistant.rails.mpesa import MpesaRail
 from booking_assistant.rails.pesapal import PesapalRail
+from booking_assistant.rollouts import open_rollouts
 from booking_assistant.tenant_saver import TenantScopedSaver
 from booking_assistant.tools.desk import Customer, Desk
 
@@ -169,7 +171,8 @@ def _router(resources: AsyncExitStack) -> LLMRouter:
     providers: dict[str, Provider] = {"anthropic": AnthropicProvider(), "openai": OpenAIProvider()}
     for provider in providers.values():
         resources.push_async_callback(provider.close)
-    return LLMRouter(load_assignments(_ROOT / "roles.yaml"), providers, PromptLibrary(_ROOT / "prompts"))
+    prompts = PromptLibrary(_ROOT / "prompts", open_rollouts(os.environ))
+    return LLMRouter(load_assignments(_ROOT / "roles.yaml"), providers, prompts)
 
 
 async def _connection(database_url: str, resources: AsyncExitStack) -> Connection:
