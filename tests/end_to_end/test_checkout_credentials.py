@@ -231,5 +231,5 @@ def test_runs_with_parts_of_a_change_hide_a_credential_too(job: Job) -> None:
     head = job.git.commit({"prompts/greet.md": "Greet warmly."})
     job.event.write_text(json.dumps(pull_request_event(base, head, files=1)))
     ended = job.small.ended("explain", "--scenario", "looks", **job.variables())
-    assert "looks fails for no part of the change: the base fails as well." in ended.printed
+    assert "No line of the change makes looks fail: the base fails as well." in ended.printed
     assert TOKEN not in ended.printed

@@ -542,6 +542,9 @@ def copy(folder: Path) -> None:
             shutil.copytree(source, target, ignore=skipped)
         else:
             shutil.copyfile(source, target)
+    # Which line makes the gate fail is held by other tests, and found by running the scenario several times more.
+    with (folder / ".github/ratiba.yml").open("a", encoding="utf-8") as configuration:
+        configuration.write("attribution: {enabled: false}\n")
 
 
 @pytest.fixture
