@@ -14,7 +14,7 @@ READS = ("requirements.txt",)
 
 def configured(meeting_place: Path, reads: Sequence[str] | None, command: str = "") -> str:
     """A configuration whose set-up counts its runs and makes an environment of one file."""
-    script = f"echo run >>{meeting_place}/runs; mkdir env; cp requirements.txt env/installed{command}"
+    script = f"(umask 0; echo run >>{meeting_place}/runs); mkdir env; cp requirements.txt env/installed{command}"
     block = f"  setup: {json.dumps(['sh', '-ec', script])}\n"
     block += f"  setup_reads: {json.dumps(list(reads))}\n" if reads is not None else ""
     return CONFIGURATION.replace("  prompts:", f"{block}  prompts:")
