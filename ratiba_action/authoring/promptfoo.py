@@ -346,6 +346,9 @@ class _Reader:
         name = self.message or (next(iter(texts)) if len(texts) == 1 else "")
         if not name and self.prompt is not None:
             self.found.note(place, _NEAR, "vars", "the message is the whole prompt with its variables filled in")
+            if unsent := ", ".join(shorten(each) for each in texts if each not in _PLACE.findall(self.prompt)):
+                result = f"the prompt does not name {unsent}, so it must reach your system in another way"
+                self.found.note(place, _PERSON, "vars", f"{result}; if one is the message, give --map input=NAME")
             return render(self.prompt, texts)
         name = name or next((each for each in _MESSAGES if each in texts), "")
         if name not in texts:

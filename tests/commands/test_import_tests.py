@@ -289,6 +289,15 @@ scenarios:
     assert passes(by_message["five"], "hello five")
 
 
+def test_variables_that_the_prompt_does_not_name_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tests = [{"vars": {"reply": "We are open.", "customer": "Open?"}, "assert": [{"type": "icontains", "value": "a"}]}]
+    (folder / "a.json").write_text(json.dumps({"prompts": ["{{ reply }}"], "tests": tests}))
+    left = found(report(capsys, "promptfoo", "a.json"), "manual")
+    (unsent,) = [result for _, _, what, result in left if what == "vars"]
+    assert "does not name 'customer'" in unsent
+    assert "--map input=NAME" in unsent
+
+
 def test_rows_of_a_csv_file_carry_their_assertions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "tests.csv").write_text(
         "q,__expected1,__expected2,__description,__threshold\n"
