@@ -33,8 +33,6 @@ _LEAST_ROWS = 3
 """So many tests with the same kinds of assertions become one scenario with a file of cases."""
 TEST = "test"
 """What a finding about a whole test names."""
-_CUSTOMER = {"name": "Achieng", "phone": "+254 700 000 101"}
-_NOW = "2026-01-01T09:00:00+00:00"
 
 
 class Outcome(StrEnum):
@@ -317,8 +315,6 @@ def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dic
         "language": target.language,
         "system_type": target.system_type,
         "tags": ["imported"],
-        "now": _NOW,
-        "customer": dict(_CUSTOMER),
         **more,
         "turns": [*({"user": message} for message in earlier), last_turn],
         "rules": case.rules,

@@ -244,7 +244,7 @@ class _Reader:
             return []
         try:
             found = list(islice(self.folder.root.glob(pattern), _MOST_FILES + 1))
-        except (ValueError, NotImplementedError, OSError):
+        except (ValueError, NotImplementedError, OSError):  # pathlib implements no absolute pattern
             return []
         return sorted(path.relative_to(self.folder.root).as_posix() for path in found)
 

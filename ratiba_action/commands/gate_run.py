@@ -94,9 +94,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
         raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
     decided = decide(decide_request(arguments, environment, settings, repository), environment)
     if arguments.watch:
-        # Compared is with the run before, by whoever watches; a run of the base takes as long again.
-        alone = replace(decided.change.files, base=None, head=None)
-        decided = replace(decided, change=replace(decided.change, files=alone))
+        # Each run is compared with the one before; a run of the base would take as long again.
+        decided = replace(decided, change=decided.change.without_base)
     persisted = persisted_credentials(decided.change.git, environment)
     publication.hide(persisted)
     request = RunRequest(

@@ -55,18 +55,7 @@ _SESSION: ContextVar["ScenarioReport | None"] = ContextVar("ratiba_session", def
 
 
 def assert_scenario(scenario: str | Path | Mapping[str, Any], system: Any) -> None:
-    """Run a scenario with a system in this process, and check every deterministic assertion of it.
-
-    Args:
-        scenario: a scenario file; or the content of one.
-        system: a function that takes the message and returns the reply, or anything else that ``system.adapter`` may
-            name.
-
-    Raises:
-        AssertionError: an assertion failed, nothing was measured, or the system raised, with that exception as cause.
-        SuiteError: the scenario is invalid; every problem with its line.
-        ConfigurationError: it needs a judge, a database or code of the repository, which only a gate runs.
-    """
+    """See ``pytest_plugin.assert_scenario``, the public name, which loads this module when a test calls it."""
     __tracebackhide__ = True
     scenarios = _read(scenario)
     for chosen in scenarios:

@@ -15,17 +15,19 @@ from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import NoReturn
 
-from ratiba_action.errors import RatibaError, SuiteError, UsageError
+from ratiba_action.config.configuration import load_configuration
+from ratiba_action.errors import RatibaError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
-from ratiba_action.model.measurement import NotRun
 from ratiba_action.model.scenario import Scenario
+from ratiba_action.publish.annotations import problems_of
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.reporting.summary import ScenarioRow, summarise
 from ratiba_action.reporting.wording import plural
+from ratiba_action.run.evaluation_inputs import read_suite, tests_of
 from ratiba_action.settings.settings import Settings
-from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.suite.scenario_selection import touches_any
+from ratiba_action.suite.team_tests import with_tests
 from ratiba_action.util.git import Git
 from ratiba_action.util.interruption import CancelledBySignal, Interruption, current
 from ratiba_action.util.text import clip, printable_lines
@@ -129,10 +131,8 @@ class _Watch:
 
     def _concern(self, edited: Sequence[str]) -> None:
         """Run the scenarios that depend on edited files."""
-        shown = ", ".join(edited[:_MOST_NAMES]) + (
-            f" and {len(edited) - _MOST_NAMES} more" * (len(edited) > _MOST_NAMES)
-        )
-        _print(f"\n{shown}:")
+        more = f" and {len(edited) - _MOST_NAMES} more" if len(edited) > _MOST_NAMES else ""
+        _print(f"\n{', '.join(edited[:_MOST_NAMES])}{more}:")
         chosen = self._chosen(edited)
         if chosen is not None and not chosen:
             _print("  no scenario depends on it.")
@@ -145,10 +145,10 @@ class _Watch:
             return None
         folder = self._settings.scenarios
         try:
-            files = read_scenario_files(self._git.root, folder)
-            scenarios = load_suite(files, lambda *_: (), lambda *_: None).scenarios
-        except SuiteError:
+            scenarios = self._scenarios()
+        except RatibaError:
             return None
+        self._known = {each.id: self._known[each.id] for each in scenarios if each.id in self._known}
         concerned = [each for each in scenarios if any(depends_on(each, path, folder) for path in edited)]
         names = dict.fromkeys(each.data_set or each.id for each in concerned)
         tags = set(self._arguments.tag)
@@ -158,6 +158,13 @@ class _Watch:
             if not (self._asked or tags) or {each.id, each.data_set} & {*self._asked} or each.tags & tags
         }
         return [name for name in names if name in asked]
+
+    def _scenarios(self) -> Sequence[Scenario]:
+        """Those of the files, and the repository's own tests that the configuration names."""
+        root, settings = self._git.root, self._settings
+        configuration = load_configuration(root, settings.config)
+        _, suite = read_suite(root, settings, configuration)
+        return with_tests(suite, tests_of(configuration, root, settings.config))[0].scenarios
 
     def _run(self, scenarios: Sequence[str]) -> None:
         began, before, may_spend = time.monotonic(), self._written(), self._left
@@ -178,7 +185,8 @@ class _Watch:
             for line in report.verdict.warnings or (f"{report.verdict.reason} {report.verdict.action}".rstrip(),):
                 _print(f"  {line}")
             return
-        outcomes = {row.name: Outcome(row.ended, clip(_why(row), _LINE)) for row in summarise(report).scenarios}
+        rows = summarise(report).scenarios
+        outcomes = {row.name: Outcome(row.ended, clip(_first_problem(row), _LINE)) for row in rows}
         for line in changes(self._known, outcomes):
             _print(f"  {line}")
         self._known |= outcomes
@@ -273,17 +281,8 @@ def changes(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> Iter
         yield f"{name}: {turned}" + (f": {now.why}" if now.why else "")
 
 
-def _why(row: ScenarioRow) -> str:
-    result = row.deciding.result
-    if isinstance(result, NotRun):
-        return result.reason
-    failed = [check.described for check in result.checks if not check.passed]
-    failed += [
-        f"{score.metric} {score.value:.2f} is below {score.threshold:.2f}"
-        for score in result.deciding_scores
-        if not score.passed
-    ]
-    return failed[0] if failed else row.deciding.why
+def _first_problem(row: ScenarioRow) -> str:
+    return next((problem for _, problem in problems_of(row.deciding.result)), row.deciding.why)
 
 
 def _edited(before: Files, after: Files) -> list[str]:

@@ -138,6 +138,11 @@ class Change:
     default_branch: str = ""
 
     @property
+    def without_base(self) -> "Change":
+        """The same files with nothing to compare them with; the repository stays, for what it keeps of credentials."""
+        return replace(self, files=replace(self.files, base=None, head=None))
+
+    @property
     def on_default_branch(self) -> bool:
         """Whether the default branch itself was evaluated, after a push, by a schedule or by hand."""
         return bool(self.default_branch) and self.subject.branch == self.default_branch

@@ -154,12 +154,6 @@ class Check:
     measured: bool = True
     stand_in: bool = False
 
-    @property
-    def described(self) -> str:
-        """Where, what, and what was got instead."""
-        place = f"turn {self.turn}: " if self.turn else ""
-        return f"{place}{self.what}: expected {self.expected}, got {self.got}"
-
 
 class Phase(StrEnum):
     """Where a scenario's trial errored."""

@@ -27,7 +27,7 @@ def annotations_of(summary: ReportSummary) -> tuple[Annotation, ...]:
         ]
     for row in summary.deciding:
         scenario = row.scenario
-        for line, message in _problems(row.deciding.result):
+        for line, message in problems_of(row.deciding.result):
             found.append(Annotation(f"Ratiba: {scenario.id}", message, scenario.path, line or scenario.line, level))
     return tuple(found)
 
@@ -39,7 +39,8 @@ def _why_nothing_ran(report: Report) -> tuple[str, ...]:
     return verdict.warnings or (f"{verdict.reason} {verdict.action}".strip(),)
 
 
-def _problems(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
+def problems_of(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
+    """What failed in a trial or kept it from being measured, each with its line in the scenario's file or 0."""
     if isinstance(result, NotRun):
         yield 0, f"Not run: {result.reason}"
         return

@@ -448,12 +448,10 @@ class _PartialRuns:
         """This run on other files, without a base of its own; ``fresh`` uses no score of an earlier run."""
         decided = self.inputs.decided
         scenarios = [scenario for scenario in self.inputs.suite.scenarios if scenario.id in self.signatures]
-        # The repository stays known: what it keeps of credentials is hidden from the system here too.
-        change = replace(decided.change, files=replace(decided.change.files, base=None, head=None))
         return replace(
             alone(self.inputs, scenarios),
             repository=tree,
-            decided=replace(decided, change=change),
+            decided=replace(decided, change=decided.change.without_base),
             settings=replace(self.inputs.settings, baseline=NONE, llm=self.inputs.llm),
             seconds=seconds,
             resume=False,

@@ -9,7 +9,7 @@ from ratiba_action.llm.recordings.comparison import Comparison, compare, without
 from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.llm.recordings.lines import Finding, Recording, find_forbidden
 from ratiba_action.llm.recordings.writer import in_file_order
-from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
+from ratiba_action.model.measurement import Check, Errored, ScenarioResult, Scored
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.verdict.trials import Standing, outcomes_of
 
@@ -116,7 +116,7 @@ def _failed_checks(trials: Sequence[ScenarioResult]) -> str:
     if all(outcome.standing is not Standing.FAILED for outcome in outcomes_of(trials)):
         return ""
     scored = [result for result in trials if isinstance(result, Scored)]
-    reasons = [check.described for result in scored for check in result.checks if not check.passed]
+    reasons = [_check_words(check) for result in scored for check in result.checks if not check.passed]
     reasons += [
         f"{score.metric} is {score.value:.2f}, and must be {score.threshold:.2f}"
         for result in scored
@@ -125,6 +125,11 @@ def _failed_checks(trials: Sequence[ScenarioResult]) -> str:
     ]
     more = f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
     return "; ".join(dict.fromkeys(reasons[:_SHOWN])) + more
+
+
+def _check_words(check: Check) -> str:
+    place = f"turn {check.turn}: " if check.turn else ""
+    return f"{place}{check.what}: expected {check.expected}, got {check.got}"
 
 
 def _why(result: ScenarioResult | None) -> str:

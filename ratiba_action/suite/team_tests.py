@@ -6,19 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.model.scenario import Customer, Scenario, Suite, TeamTest, Turn
+from ratiba_action.model.scenario import DEFAULT_NOW, Customer, Scenario, Suite, TeamTest, Turn
 from ratiba_action.suite.load import suite_digest
 from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
 
 MOST_TESTS = 2_000
 _NAME = re.compile(r"(?:test_.*|.*_test)\.py", re.DOTALL)
 """Files of a folder that pytest collects by default; a file that is named itself may have any name."""
-_CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
-"""Of every test: it has clocks of its own, and a run is compared with earlier ones."""
 _LONGEST_ID = 90
 
 
@@ -150,7 +147,7 @@ def _scenarios(name: str, content: bytes, root: str, code: str) -> Iterator[Scen
             _id(node),
             "en",
             (Turn(node, line=line),),
-            _CLOCK,
+            DEFAULT_NOW,
             Customer("", ""),
             tags=frozenset({"pytest", *marks}),
             path=name,

@@ -112,7 +112,7 @@ def mutated(mutant: Mutant, text: str) -> str:
 
 
 class _Replacement(ast.NodeTransformer):
-    """Puts an expression in the place of one node; removes a statement or a decorator where there is none."""
+    """Puts an expression for one node; removes a statement or a decorator where there is none."""
 
     def __init__(self, target: ast.AST, after: str) -> None:
         self._target, self._after = target, after

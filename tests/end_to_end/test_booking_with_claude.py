@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 import yaml
 
 from ratiba_action.llm.scripted_answers import Step
+from tests.support.booking_example import PROJECT, copy_booking_example
 from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
 from tests.support.model_servers import ModelServer, Received
@@ -19,8 +19,6 @@ from tests.support.provider_faults import Served
 from tests.support.served_models import served_models
 from tests.support.small_repository import Ended
 
-PROJECT = Path(__file__).parents[2]
-CONTENTS = (".github/ratiba.yml", "scenarios", "examples/booking_assistant", "docs/scenarios.md")
 SCENARIO, KEY, JUDGE = "spa_booking_swahili_happy", "sk-ant-planted-0123456789", "claude-opus-5-5"
 CLAUDE = """\
 intent_classifier: {provider: anthropic, model: claude-haiku-4-5, max_tokens: 600}
@@ -64,13 +62,7 @@ class Clinic:
 @pytest.fixture
 def clinic(tmp_path: Path, forks: GateForks, embedded_server_dsn: str) -> Iterator[Clinic]:
     folder = tmp_path / "clinic"
-    for name in CONTENTS:
-        source, target = PROJECT / name, folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "recordings"))
-        else:
-            shutil.copyfile(source, target)
+    copy_booking_example(folder, "recordings")
     (folder / "examples/booking_assistant/roles.yaml").write_text(CLAUDE, encoding="utf-8")
     GitRepository(folder, os.environ["PATH"]).commit({})
     (tmp_path / "home").mkdir()

@@ -89,7 +89,7 @@ def test_a_save_runs_what_depends_on_it_and_prints_what_changed(two: SmallReposi
         two.write("scenarios/one.yaml", scenario.replace("SAID", "SILENT"))
         printed = watch.until(r"1 scenario in .* 1 of 2 pass\.")
         assert "scenarios/one.yaml:" in printed
-        assert "  one: passed → failed: turn 1: state after the turn: expected SILENT, got SAID" in printed
+        assert "  one: passed → failed: Turn 1: state after the turn: expected SILENT, got SAID" in printed
         assert "two:" not in printed
         two.write("prompts/two.md", "Be very brief.\n")
         assert watch.until(r"1 scenario in .* 1 of 2 pass\.").splitlines()[-2:-1] == ["prompts/two.md:"]
@@ -110,6 +110,26 @@ def test_a_mistake_is_told_and_the_next_save_goes_on(two: SmallRepository) -> No
         watch.until(r"1 scenario in .* 1 of 1 pass\.")
         two.write("prompts/two.md", "Be very brief.\n")
         watch.until("no scenario depends on it")
+
+
+def test_a_scenario_that_is_removed_is_forgotten(two: SmallRepository) -> None:
+    with watching(two) as watch:
+        watch.until(r"2 scenarios in .* 2 of 2 pass\.")
+        (two.folder / "scenarios/two.yaml").unlink()
+        watch.until("no scenario depends on it")
+        two.write("prompts/one.md", "Be very brief.\n")
+        watch.until(r"1 scenario in .* 1 of 1 pass\.")
+
+
+def test_tests_of_the_repository_run_again_too(two: SmallRepository) -> None:
+    configuration = (two.folder / ".github/ratiba.yml").read_text()
+    two.write(".github/ratiba.yml", configuration + "tests: [evals]\n")
+    two.write("evals/test_greeting.py", "def test_greeting():\n    assert True\n")
+    two.commit()
+    with watching(two, "--scenario", "evals_test_greeting__test_greeting") as watch:
+        watch.until(r"1 scenario in .* 1 of 1 pass\.")
+        two.write("evals/test_greeting.py", "def test_greeting():\n    assert not True\n")
+        assert "passed → failed" in watch.until(r"1 scenario in .* 0 of 1 pass\.")
 
 
 async def test_all_runs_share_one_budget_and_replay_when_it_is_spent(live: LiveRepository) -> None:

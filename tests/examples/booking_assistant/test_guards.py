@@ -15,13 +15,13 @@ must fail with exit code 1 and name the assertion. What is not in the list, and 
 
 import contextlib
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.support.booking_example import copy_booking_example
 from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
 from tests.support.small_repository import Ended
@@ -534,15 +534,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def copy(folder: Path) -> None:
     """Copy the example, its scenarios and recordings."""
-    skipped = shutil.ignore_patterns("__pycache__")
-    for name in (".github/ratiba.yml", "scenarios", "examples/booking_assistant"):
-        source, target = PROJECT / name, folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=skipped)
-        else:
-            shutil.copyfile(source, target)
-    # Which line makes the gate fail is held by other tests, and found by running the scenario several times more.
+    copy_booking_example(folder)
+    # Which line makes the gate fail is checked by other tests, and found by running the scenario several times more.
     with (folder / ".github/ratiba.yml").open("a", encoding="utf-8") as configuration:
         configuration.write("attribution: {enabled: false}\n")
 
