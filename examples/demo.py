@@ -43,16 +43,10 @@ def main() -> int:
     arguments, rest = parser.parse_known_args()
     with tempfile.TemporaryDirectory(prefix="ratiba-demo-") as scratch:
         repository = Path(scratch) / "repository"
-        introduce(BUNDLED / arguments.pull_request)
         bundle = BUNDLED / arguments.pull_request
+        introduce(bundle)
         event = build_pull_request(bundle, repository)
-        code = run_ratiba(["gate", "--comment", "false", *rest], repository, event, arguments.report_dir)
-        scenario = described(bundle).get("explain")
-        if scenario:
-            sys.stdout.write(f"\nratiba explain --scenario {scenario}\n")
-            sys.stdout.flush()
-            run_ratiba(["explain", "--scenario", scenario], repository, event, arguments.report_dir)
-        return code
+        return run_gate(["--comment", "false", *rest], repository, event, arguments.report_dir)
 
 
 def described(bundle: Path) -> dict[str, Any]:
@@ -154,8 +148,8 @@ def pull_request_event(about: dict[str, Any], base: str, head: str) -> dict[str,
     }
 
 
-def run_ratiba(words: list[str], repository: Path, event: Path, report_dir: Path) -> int:
-    """Run a command of the gate in the repository with the event's environment."""
+def run_gate(options: list[str], repository: Path, event: Path, report_dir: Path) -> int:
+    """Run the gate in the repository with the event's environment."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "RATIBA_", "GIT_"))
     }
@@ -166,7 +160,7 @@ def run_ratiba(words: list[str], repository: Path, event: Path, report_dir: Path
         "GITHUB_WORKSPACE": str(repository),
         "RATIBA_REPORT_DIR": str(report_dir.resolve()),
     }
-    command = [sys.executable, "-m", "ratiba_action", *words]
+    command = [sys.executable, "-m", "ratiba_action", "gate", *options]
     return subprocess.run(command, cwd=repository, env=environment, check=False).returncode
 
 
