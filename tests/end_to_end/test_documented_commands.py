@@ -56,6 +56,17 @@ NOTHING_TO_DO = {
     "ratiba drift --samples examples/production/samples.jsonl --until 2026-11-22T06:00:00+00:00 --share 1 --minimum 50"
     " --fail": (1, "drifted"),
     "ratiba calibrate add conversations.jsonl --owner Adrian": (2, "cannot be read"),
+    "ratiba canary --by prompt_version --stable booking@3f9c1a2 --canary booking@8d0b7e4": (3, "wait: "),
+    "ratiba canary --by model --stable gpt-5 --canary gpt-5-mini --margin 0.03 --json": (3, '"answer": "wait"'),
+    "ratiba canary --stable prompt-3f9c1a2 --canary prompt-8d0b7e4 --stop booking_orchestrator --rollout rollouts.json": (
+        2,
+        "rollouts.json: it cannot be read",
+    ),
+    "ratiba canary --samples examples/production/canary.jsonl --by prompt_version --stable booking@3f9c1a2"
+    " --canary booking@8d0b7e4 --since 2026-11-20T00:00:00+00:00 --until 2026-11-22T06:00:00+00:00 --share 1": (
+        1,
+        "roll back: the canary is worse",
+    ),
     "ratiba sample conversations.jsonl spans.jsonl --share 1": (2, "cannot be read"),
     "ratiba import promptfoo promptfooconfig.yaml": (2, "cannot be read"),
     "ratiba import deepeval goldens.json tests/test_answers.py --prefix support": (2, "cannot be read"),
