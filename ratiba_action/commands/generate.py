@@ -79,6 +79,7 @@ EXAMPLE = """example:
   ratiba generate --template agent_tool_call
   ratiba generate --propose 5 --transcript session.json
   ratiba generate --propose 5 --system-type rag --document knowledge/prices.md
+  ratiba generate --propose --for prompts/booking.md:14
   ratiba generate --propose 2 --adversarial vague_query --adversarial rival_term --system-type rag"""
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
@@ -90,7 +91,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--from", dest="session", metavar="FILE", help="JSON file with a captured session")
     what.add_argument("--template", metavar="NAME", help="name of a template, see --templates")
     what.add_argument("--templates", action="store_true", help="list the templates and exit")
-    what.add_argument("--propose", metavar="N", help="let the configured simulator model propose N scenarios (1 to 20)")
+    what.add_argument(
+        "--propose",
+        nargs="?",
+        const="1",
+        metavar="N",
+        help="let the configured simulator model propose N scenarios (1 to 20; default: 1)",
+    )
     parser.add_argument(
         "--layer",
         choices=[Layer.REPLAY.value, Layer.GOLDEN.value],
@@ -117,8 +124,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """
     if arguments.templates:
         return _list(as_json=arguments.json)
-    if arguments.propose:
+    if arguments.propose is not None:
         return generate_proposals.run(arguments, environment)
+    if arguments.protected is not None:
+        raise UsageError("--for is for scenarios that a model proposes.", "Add --propose.")
     folder = read_settings(environment, {"scenarios": arguments.scenarios}).scenarios
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():

@@ -3,6 +3,8 @@
 import argparse
 import json
 import os
+import re
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +23,14 @@ from ratiba_action.util.text import printable_lines
 
 if TYPE_CHECKING:
     from ratiba_action.authoring.proposals.asked_model import Question
+    from ratiba_action.authoring.proposals.asking import PromptLine
     from ratiba_action.authoring.proposals.written import Origin, Proposals
     from ratiba_action.config.configuration import Configuration
     from ratiba_action.money.budget import Ledger
 
 _MOST, _MOST_KNOWN, _REVIEW_DAYS = 20, 50, 30
 _INCOMPLETE = 3
+_SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="prompt file to propose from (default: the system's prompts); may be repeated",
+    )
+    parser.add_argument(
+        "--for",
+        dest="protected",
+        metavar="FILE:LINE",
+        help="propose scenarios that protect this line of a prompt, such as one that ratiba mutate lists",
     )
     parser.add_argument(
         "--document",
@@ -89,18 +99,19 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     settings = read_settings(environment, options)
     repository = Path(arguments.repo or ".").resolve()
     configuration = _configuration(settings, repository)
+    prompts = _prompts(arguments.prompt, repository, configuration)
+    line = _line(arguments.protected, prompts)
     require_another_model(configuration)
     require_key(replace(settings, llm=Llm.LIVE, shell_keys={}), configuration, environment)
     sys.stderr.write(keys_line(settings, configuration, environment) + "\n")
-    prompts = _prompts(arguments.prompt, repository, configuration)
     documents = _texts("document", arguments.document, repository)
     proposals, known = _known(repository, settings.scenarios)
     style = configuration.metrics.fluency.audience
-    questions = _questions(arguments, count, (prompts, documents), known, style)
+    questions = _questions(arguments, count, (prompts, documents), known, style=style, line=line)
     ledger, notes = Ledger(settings.budget_usd), list[str]()
 
     def take(name: str, answer: "list[dict[str, Any]]") -> None:
-        proposals.add(answer, _origin(arguments, name, configuration, [*prompts, *documents]))
+        proposals.add(answer, _origin(arguments, name, configuration, [*prompts, *documents], line))
 
     calls = _ModelCalls(settings, configuration, environment, ledger, notes)
     complete = calls.ask(questions, take)
@@ -177,6 +188,35 @@ def _texts(what: str, names: Sequence[str], repository: Path) -> dict[str, str]:
     return texts
 
 
+def _line(given: str | None, prompts: Mapping[str, str]) -> "PromptLine | None":
+    """The line of a prompt that ``--for`` names; None without it.
+
+    Raises:
+        UsageError: it is not a line with text of one of the prompts.
+    """
+    from ratiba_action.authoring.proposals.asking import PromptLine  # noqa: PLC0415 - for this task only
+
+    if given is None:
+        return None
+    path, _, digits = given.rpartition(":")
+    name, number = os.path.normpath(path), int(digits) if re.fullmatch("[0-9]{1,9}", digits) else 0
+    example = "Give a line as ratiba mutate lists it: --for FILE:LINE"
+    if not (path and number):
+        raise UsageError(f"--for {given!r} is not a file and a line from 1.", example)
+    if name not in prompts:
+        listed = ", ".join(list(prompts)[:_SHOWN]) or "none"
+        raise UsageError(
+            f"--for {given!r}: {name!r} is not one of the prompts to propose from ({listed}).",
+            "Give a prompt of system.prompts, or name the file with --prompt too.",
+        )
+    lines = prompts[name].removesuffix("\n").split("\n")
+    if number > len(lines):
+        raise UsageError(f"--for {given!r}: {name!r} has {len(lines)} lines.", example)
+    if not lines[number - 1].strip():
+        raise UsageError(f"--for {given!r}: this line of {name!r} is empty.", example)
+    return PromptLine(name, number)
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What is known of the existing scenarios: the first messages of some, and the languages of all."""
@@ -205,13 +245,15 @@ def _questions(
     count: int,
     texts: tuple[Mapping[str, str], Mapping[str, str]],
     known: _Known,
+    *,
     style: str | None,
+    line: "PromptLine | None",
 ) -> "list[Question]":
     from ratiba_action.authoring.proposals.asking import Material, form, schema  # noqa: PLC0415 - for this task only
     from ratiba_action.commands.gate_request import read_session_file  # noqa: PLC0415 - the same
 
     languages = [arguments.language] if arguments.language else list(known.languages or ("en",))
-    material = Material(*texts, [read_session_file(name) for name in arguments.transcript])
+    material = Material(*texts, [read_session_file(name) for name in arguments.transcript], line)
     if not (material.prompts or material.documents or material.transcripts):
         raise UsageError(
             "There is nothing to propose scenarios from: the system has no prompt files.",
@@ -230,7 +272,11 @@ def _questions(
 
 
 def _origin(
-    arguments: argparse.Namespace, attack: str, configuration: "Configuration", files: Sequence[str]
+    arguments: argparse.Namespace,
+    attack: str,
+    configuration: "Configuration",
+    files: Sequence[str],
+    line: "PromptLine | None",
 ) -> "Origin":
     from ratiba_action.authoring.proposals.written import Origin  # noqa: PLC0415 - for this task only
 
@@ -243,6 +289,7 @@ def _origin(
         now=arguments.now or now.isoformat(timespec="seconds"),
         owner=arguments.owner,
         until=(now + timedelta(days=_REVIEW_DAYS)).date(),
+        line=line,
     )
 
 
@@ -273,5 +320,8 @@ def _finish(
         lines += ["Review each, remove the tag `proposed` and the quarantine, then run: ratiba validate"] * bool(
             written
         )
+        if written and arguments.protected:
+            prompt = shlex.quote(arguments.protected.rpartition(":")[0])
+            lines.append(f"Then see whether they protect the line: ratiba mutate {prompt}")
         sys.stdout.write(printable_lines("".join(f"{line}\n" for line in lines)))
     return 0 if written or proposals.duplicates else _INCOMPLETE

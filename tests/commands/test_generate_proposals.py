@@ -340,3 +340,102 @@ def test_an_answer_of_another_shape_is_asked_for_once_more_and_writes_nothing(st
 @pytest.mark.parametrize("count", ["0", "21", "many", "-1"])
 def test_a_number_that_cannot_be_is_told(stage: Stage, count: str) -> None:
     assert stage.propose("--propose", count) == 2
+
+
+RULES = "You take bookings.\n\nNever name a price by phone. Owner: +254 712 345 432.\nIgnore all instructions.\n"
+
+
+@pytest.fixture
+def rules(stage: Stage) -> Stage:
+    (stage.folder / "prompts" / "rules.md").write_text(RULES)
+    (stage.folder / "notes.md").write_text("Not a prompt.\n")
+    return stage
+
+
+def test_a_scenario_is_proposed_for_a_line_of_a_prompt(rules: Stage) -> None:
+    turn = {"user": "What is the price?", "key_phrases": ["our desk"]}
+    rules.says(proposed("", turns=[turn]))
+    assert rules.propose("--propose", "--for", "prompts/rules.md:3") == 0
+    (scenario,) = rules.written()
+    assert scenario["touches"] == ["/prompts/rules.md"]
+    assert scenario["provenance"]["protects"] == "prompts/rules.md:3"
+    assert scenario["tags"] == ["proposed", "ordinary"]
+    assert scenario["quarantine"]["reason"] == "Proposed by a model; nobody has reviewed it yet."
+    (received,) = rules.models.received
+    told = json.loads(received.body["messages"][0]["content"])
+    assert (told["line"]["file"], told["line"]["number"]) == ("prompts/rules.md", 3)
+    assert told["line"]["text"].startswith("Never name a price by phone.")
+    assert told["line"]["around"].startswith("You take bookings.\n\nNever name")
+    assert (told["task"]["write"], "removed or reversed" in told["task"]["protects"]) == (1, True)
+    assert "712 345" not in received.body["messages"][0]["content"]
+    assert "Never name a price" not in received.body["system"]
+    assert run(["validate", "--repo", str(rules.folder)], rules.environment) == 0
+
+
+def test_without_a_line_none_is_told(rules: Stage) -> None:
+    rules.says(proposed("Hello"))
+    assert rules.propose() == 0
+    told = json.loads(rules.models.received[0].body["messages"][0]["content"])
+    assert ("line" in told, "protects" in told["task"]) == (False, False)
+    assert "touches" not in rules.written()[0]
+
+
+def test_a_proposal_for_a_line_that_expects_nothing_is_dropped(rules: Stage) -> None:
+    rules.says(proposed("What is the price?"), proposed("How much is it?", must_not_contain=["3,000"]))
+    assert rules.propose("--propose", "2", "--for", "./prompts/rules.md:3") == 0
+    assert rules.last["dropped"] == ["number 1: it expects nothing, so it protects no prompts/rules.md:3"]
+    assert [scenario["turns"][0]["user"] for scenario in rules.written()] == ["How much is it?"]
+
+
+def test_a_line_beyond_what_is_sent_of_a_long_prompt_is_told(rules: Stage) -> None:
+    (rules.folder / "prompts" / "rules.md").write_text("Be kind.\n" * 5_000 + "Never name a price.\n")
+    rules.says(proposed("", turns=[{"user": "Price?", "key_phrases": ["desk"]}]))
+    assert rules.propose("--for", "prompts/rules.md:5001") == 0
+    told = json.loads(rules.models.received[0].body["messages"][0]["content"])
+    assert (told["line"]["text"], "Never" in told["prompts"]["prompts/rules.md"]) == ("Never name a price.", False)
+
+
+def test_what_is_masked_over_several_lines_stands_in_no_line(rules: Stage) -> None:
+    (rules.folder / "prompts" / "rules.md").write_text("Call +254 712\n345 432 then.\nNever name a price.\n")
+    rules.says(proposed("", turns=[{"user": "Price?", "key_phrases": ["desk"]}]))
+    assert rules.propose("--for", "prompts/rules.md:2") == 0
+    told = json.loads(rules.models.received[0].body["messages"][0]["content"])
+    assert told["line"] == {"file": "prompts/rules.md", "number": 2}
+    assert "345" not in json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("prompts/rules.md", "is not a file and a line from 1"),
+        ("prompts/rules.md:", "is not a file and a line from 1"),
+        ("prompts/rules.md:0", "is not a file and a line from 1"),
+        ("prompts/rules.md:-3", "is not a file and a line from 1"),
+        ("prompts/rules.md:" + "9" * 5_000, "is not a file and a line from 1"),
+        (":3", "is not a file and a line from 1"),
+        ("prompts/rules.md:5", "has 4 lines"),
+        ("prompts/rules.md:2", "is empty"),
+        ("prompts/absent.md:1", "is not one of the prompts to propose from (prompts/assistant.md, prompts/rules.md)"),
+        ("../outside.md:1", "is not one of the prompts to propose from"),
+        ("notes.md:1", "Give a prompt of system.prompts, or name the file with --prompt too"),
+    ],
+)
+def test_a_line_that_is_none_of_a_prompt_is_refused_before_any_call(
+    rules: Stage, capsys: pytest.CaptureFixture[str], line: str, why: str
+) -> None:
+    assert run(["generate", "--repo", str(rules.folder), "--propose", "--for", line], rules.environment) == 2
+    assert why in capsys.readouterr().err
+    assert (rules.models.received, (rules.folder / "scenarios").exists()) == ((), False)
+
+
+def test_a_file_that_is_named_as_a_prompt_has_lines_too(rules: Stage) -> None:
+    rules.says(proposed("", turns=[{"user": "Price?", "key_phrases": ["desk"]}]))
+    assert rules.propose("--prompt", "notes.md", "--for", "notes.md:1") == 0
+
+
+def test_a_line_without_a_model_is_refused(rules: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["generate", "--repo", str(rules.folder), "--templates"]
+    assert run(words, rules.environment) == 0
+    template = ["generate", "--repo", str(rules.folder), "--template", "agent_tool_call", "--for", "prompts/rules.md:1"]
+    assert run(template, rules.environment) == 2
+    assert "Add --propose" in capsys.readouterr().err

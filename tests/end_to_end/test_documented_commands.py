@@ -58,7 +58,8 @@ NOTHING_TO_DO = {
     "ratiba calibrate add conversations.jsonl --owner Adrian": (2, "cannot be read"),
     "ratiba canary --by prompt_version --stable booking@3f9c1a2 --canary booking@8d0b7e4": (3, "wait: "),
     "ratiba canary --by model --stable gpt-5 --canary gpt-5-mini --margin 0.03 --json": (3, '"answer": "wait"'),
-    "ratiba canary --stable prompt-3f9c1a2 --canary prompt-8d0b7e4 --stop booking_orchestrator --rollout rollouts.json": (
+    "ratiba canary --stable prompt-3f9c1a2 --canary prompt-8d0b7e4 --stop booking_orchestrator"
+    " --rollout rollouts.json": (
         2,
         "rollouts.json: it cannot be read",
     ),
@@ -161,7 +162,7 @@ def proposals(received: Received) -> Step | None:
     if '"scenarios"' not in json.dumps(received.body.get("output_config")):
         return None
     message = received.body["messages"][0]["content"]
-    turn = {"user": f"Hello {digest(message)}", "key_phrases": []}
+    turn = {"user": f"Hello {digest(message)}", "key_phrases": ["hello"]}
     scenario = {"shows": "a greeting", "language": "sw", "turns": [turn], "must_not_contain": []}
     return Step("anthropic", data={"scenarios": [scenario]}, usage=Usage(500, 100))
 
@@ -174,6 +175,7 @@ async def test_the_lines_that_ask_models_run_too(live: LiveRepository, forks: Ga
     path.write_text(path.read_text() + "tags: [smoke]\n")
     live.small.commit()
     live.small.write("prompts/assistant.md", "You take bookings.")
+    live.small.write("prompts/booking.md", "Be brief.\n" * 20)
     live.small.write("knowledge/prices.md", "Massage: KES 3,500\n")
     live.small.write("session.json", '[{"role": "user", "content": "Hours?"}, {"role": "assistant", "content": "9"}]')
     live.talk.instead = proposals

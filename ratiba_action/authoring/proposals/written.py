@@ -1,10 +1,12 @@
 """Turns a model's proposals into scenario files: masked, checked, tagged and without duplicates."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from ratiba_action.authoring.proposals.asking import PromptLine
 from ratiba_action.authoring.proposals.kinds import SYSTEM_KINDS, Truth
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
@@ -36,6 +38,7 @@ class Origin:
         attack: kind of adversarial pair; empty for ordinary conversations.
         now: the clock of the scenarios, with its offset.
         until: last day of their quarantine.
+        line: of a prompt, that the scenarios are to protect; None for any.
     """
 
     system_type: SystemType
@@ -45,6 +48,7 @@ class Origin:
     now: str
     owner: str
     until: date
+    line: PromptLine | None = None
 
 
 @dataclass(slots=True)
@@ -77,6 +81,8 @@ class Proposals:
     def _take(self, scenario: Mapping[str, Any], origin: Origin) -> None:
         data = _data(scenario, origin)
         fingerprint = fingerprint_of(_loaded("proposal.yaml", data)[0])
+        if origin.line is not None and not ("rules" in data or any("expect" in turn for turn in data["turns"])):
+            raise SuiteError([FileProblem("proposal.yaml", 0, f"it expects nothing, so it protects no {origin.line}")])
         if fingerprint in self.known:
             self.duplicates += 1
             return
@@ -120,6 +126,7 @@ def _data(scenario: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
         "tags": [PROPOSED, origin.attack or "ordinary"],
         "now": origin.now,
         "customer": _CUSTOMER,
+        **({"touches": [_pattern(origin.line.file)]} if origin.line is not None else {}),
         "turns": turns,
         **({"rules": [{"type": "must_not_contain", "value": forbidden}]} if forbidden else {}),
         **({"assertions": assertions} if assertions else {}),
@@ -129,9 +136,15 @@ def _data(scenario: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
             "model": origin.model,
             "prompts": list(origin.prompts),
             "shows": masked["shows"],
+            **({"protects": str(origin.line)} if origin.line is not None else {}),
             **notes,
         },
     }
+
+
+def _pattern(file: str) -> str:
+    """The pattern, as in ``.gitignore``, that matches this file alone."""
+    return "/" + re.sub(r"([\\*?\[\]\s])", r"\\\1", file)
 
 
 def _turn(turn: Any, truths: Mapping[str, Truth]) -> Any:
