@@ -47,17 +47,18 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
     access = required_access(read_settings(environment, {}), environment, "no server can be verified")
     steps: list[str] = []
+    lacks: list[str] = []
     problem = ""
     try:
         for step in verify(replace(access, seconds=seconds), f"verify-{uuid.uuid4()}", datetime.now(UTC)):
-            steps.append(step)
+            (lacks if step.lacking else steps).append(step.text)
             if not arguments.json:
-                sys.stdout.write(f"ok: {printable(step)}\n")
+                sys.stdout.write(f"{'lacks' if step.lacking else 'ok'}: {printable(step.text)}\n")
                 sys.stdout.flush()
     except LangfuseError as error:
         problem = str(error)
     if arguments.json:
-        result = {"host": access.host, "steps": steps, "problem": problem}
+        result = {"host": access.host, "steps": steps, "lacks": lacks, "problem": problem}
         sys.stdout.write(json.dumps(result, indent=2) + "\n")
     elif problem:
         sys.stdout.write(f"failed: {printable(problem)}\n")

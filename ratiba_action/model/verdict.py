@@ -75,6 +75,7 @@ class TraceDelivery:
         spans: that the run's traces have; ``spans_there`` of them are on the server, as far as it has said.
         scores: of the traces; ``scores_there`` of them are on the server.
         problem: why something is missing, in one sentence; empty when nothing is.
+        unverified: why nobody knows what it has kept of what it took; empty when it could be asked.
         links: to the conversations that are there.
         run_url: where they stand together, of one run; empty when none is there.
     """
@@ -86,12 +87,13 @@ class TraceDelivery:
     scores: int = 0
     scores_there: int = 0
     problem: str = ""
+    unverified: str = ""
     links: tuple[TraceLink, ...] = ()
     run_url: str = ""
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether it took everything."""
         return self.spans_there >= self.spans and self.scores_there >= self.scores and not self.problem
 
 

@@ -41,11 +41,13 @@ class LangfuseError(Exception):
     Args:
         problem: what, in a few words.
         final: nothing else is to be expected of it now.
+        status: of its answer; 0 without one.
     """
 
-    def __init__(self, problem: str, *, final: bool = True) -> None:
+    def __init__(self, problem: str, *, final: bool = True, status: int = 0) -> None:
         super().__init__(problem)
         self.final = final
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ class _Failure:
     passing: bool
     final: bool = True
     wait: float = 0.0
+    status: int = 0
 
 
 def ask(call: Callable[[], Result], deadline: Deadline, *, once: bool = False) -> Result:
@@ -122,7 +125,7 @@ def ask(call: Callable[[], Result], deadline: Deadline, *, once: bool = False) -
         wait = max(failure.wait, _FIRST_WAIT * 2 ** (tries - 1))
         again = failure.passing and (failure.untouched or not once)
         if not again or tries == _TRIES or wait > deadline.seconds_left - _SHORTEST:
-            raise LangfuseError(failure.problem, final=failure.final)
+            raise LangfuseError(failure.problem, final=failure.final, status=failure.status)
         time.sleep(wait)
 
 
@@ -132,7 +135,8 @@ def _answered(status: int, headers: dict[str, str]) -> _Failure:
     problem = f"it answered with status {status}" if status else "its answer cannot be read"
     if status in _REFUSED_FOR_NOW:
         return _Failure(problem, untouched=True, passing=True, wait=_asked_wait(headers))
-    return _Failure(problem, untouched=False, passing=status >= _SERVER_FAULT, final=status >= _SERVER_FAULT)
+    fault = status >= _SERVER_FAULT
+    return _Failure(problem, untouched=False, passing=fault, final=fault, status=status)
 
 
 def _asked_wait(headers: dict[str, str]) -> float:

@@ -3,12 +3,12 @@
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from ratiba_action.model.verdict import TraceDelivery, TraceLink
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError
-from ratiba_action.observability.langfuse_server import LangfuseServer, connected
+from ratiba_action.observability.langfuse_server import OBSERVATIONS, TRACES, LangfuseServer, connected
 from ratiba_action.observability.traces.attributes import shortened, well_formed
 from ratiba_action.observability.traces.metadata import as_experiment
 from ratiba_action.observability.traces.model import Span, Trace, TracedRun, TraceScore
@@ -28,18 +28,20 @@ _TOLD = 300
 _PROJECT = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
 
 
-def deliver(access: LangfuseAccess, runs: Sequence[TracedRun]) -> TraceDelivery:
+def deliver(access: LangfuseAccess, runs: Sequence[TracedRun], lacking: list[str] | None = None) -> TraceDelivery:
     """Send runs, and say what came of it; never raises for what a server does.
 
     Spans are asked for first, by their run, and only those that are not there are sent: a server keeps a span as often
-    as it is sent. Scores are overwritten by their id. It all happens on a thread of its own, so that a look-up of a
+    as it is sent. One that cannot say what it has (status 404) is sent everything. Scores are overwritten by their
+    id. It all happens on a thread of its own, so that a look-up of a
     name or an answer that trickles cannot hold the caller; a thread that is late ends with the process.
 
     Args:
         access: with the seconds that all of it may take.
         runs: of one log.
+        lacking: what the server is known to lack; what it turns out to lack is added.
     """
-    delivery = _Delivery(access, runs)
+    delivery = _Delivery(access, runs, [] if lacking is None else lacking)
     thread = threading.Thread(target=delivery.send, name="langfuse", daemon=True)
     thread.start()
     thread.join(access.seconds)
@@ -52,11 +54,13 @@ class _Delivery:
 
     access: LangfuseAccess
     runs: Sequence[TracedRun]
+    lacking: list[str]
     project: str = ""
     spans_there: set[tuple[str, str]] = field(default_factory=set)
     spans_refused: int = 0
     scores_there: int = 0
     problems: list[str] = field(default_factory=list)
+    unverified: str = ""
     done: bool = False
     closed: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -66,7 +70,7 @@ class _Delivery:
         deadline = Deadline.after(self.access.seconds)
         try:
             with connected(self.access, deadline) as server:
-                self._send_to(server)
+                self._send_to(replace(server, lacking=self.lacking))
             self.done = True
         except LangfuseError as error:
             self._note(str(error))
@@ -90,6 +94,7 @@ class _Delivery:
                 scores=scores,
                 scores_there=self.scores_there,
                 problem="; ".join(problems),
+                unverified=self.unverified,
                 links=tuple(self._links()),
                 run_url=self._run_url(),
             )
@@ -97,8 +102,11 @@ class _Delivery:
     def _send_to(self, server: LangfuseServer) -> None:
         self.project = server.project()
         for run in self.runs:
-            there = server.spans_of(shortened(run.run))
+            known = server.spans_of(shortened(run.run))
+            there = known or frozenset()
             with self.lock:
+                if known is None:
+                    self.unverified = f"it has neither {OBSERVATIONS} nor {TRACES}"
                 self.spans_there |= {key for key in _keys(run) if key in there}
             dataset = server.dataset(run.dataset) if run.dataset else ""
             experiment = as_experiment(run, self.project, dataset)

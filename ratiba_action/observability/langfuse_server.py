@@ -5,9 +5,10 @@ the first was lost, which makes second copies, and it does not report how many s
 """
 
 import gzip
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -92,9 +93,22 @@ def _context(trace_id: str, span_id: str) -> Any:
 
 
 _PAGE = 1000
+_TRACES = 100
+"""Most traces of a page of the older list."""
 _SCORES = 100
 _OK = 300
 _REASONS = 3
+_REFUSED = 400
+_MISSING = 404
+
+OBSERVATIONS = "GET /api/public/v2/observations"
+"""Tells which spans are there; Langfuse 3 answers 404."""
+
+TRACES = "GET /api/public/traces"
+"""The same on older servers; version 4 answers 404, unless it is in the write mode ``dual``."""
+
+SCORE_LISTS = "POST /api/public/scores with a list"
+"""Since version 4.59; older servers answer 400, and get scores in events of the ingestion."""
 
 
 @contextmanager
@@ -129,12 +143,14 @@ class LangfuseServer:
         api: made with ``http``.
         http: sends the spans.
         deadline: for everything together.
+        lacking: what it turned out not to have, and is not asked for again.
     """
 
     access: LangfuseAccess
     api: "LangfuseAPI"
     http: "httpx.Client"
     deadline: Deadline
+    lacking: list[str] = field(default_factory=list)
 
     @property
     def options(self) -> "RequestOptions":
@@ -173,12 +189,24 @@ class LangfuseServer:
         except NotFoundError:
             return ""
 
-    def spans_of(self, run: str) -> frozenset[tuple[str, str]]:
-        """Trace and span id of everything that is there of a run.
+    def spans_of(self, run: str) -> frozenset[tuple[str, str]] | None:
+        """Trace and span id of everything that is there of a run; None when the server has no way to tell.
 
         Raises:
             LangfuseError: no answer.
         """
+        for endpoint, read in ((OBSERVATIONS, self._observed), (TRACES, self._listed)):
+            if endpoint in self.lacking:
+                continue
+            try:
+                return read(run)
+            except LangfuseError as error:
+                if error.status != _MISSING:
+                    raise
+                self.lacking.append(endpoint)
+        return None
+
+    def _observed(self, run: str) -> frozenset[tuple[str, str]]:
         found: set[tuple[str, str]] = set()
         cursor: str | None = None
         while True:
@@ -195,6 +223,46 @@ class LangfuseServer:
             ),
             self.deadline,
         )
+
+    def _listed(self, run: str) -> frozenset[tuple[str, str]]:
+        """As ``spans_of``, by the list of traces, which SDK 5 no longer has."""
+        found: set[tuple[str, str]] = set()
+        number = 1
+        while True:
+            query = {"sessionId": run, "fields": "core,observations", "limit": _TRACES, "page": number}
+            page = ask(lambda query=query: self._json("GET", "traces", params=query), self.deadline)  # type: ignore[misc]
+            try:
+                found |= {
+                    (str(trace["id"]), str(span)) for trace in page["data"] for span in trace["observations"] or ()
+                }
+                last = not page["data"] or number >= int(page["meta"]["totalPages"])
+            except (LookupError, TypeError, ValueError) as error:
+                raise LangfuseError("its answer is not one of Langfuse's") from error
+            if last:
+                return frozenset(found)
+            number += 1
+
+    def _json(self, method: str, path: str, **request: Any) -> Any:
+        """An endpoint that SDK 5 does not have."""
+        answer = self._request(method, path, **request)
+        try:
+            return answer.json()
+        except (ValueError, RecursionError) as error:
+            raise LangfuseError("its answer is not one of Langfuse's") from error
+
+    def _request(self, method: str, path: str, **request: Any) -> "httpx.Response":
+        from langfuse.api.core import ApiError  # noqa: PLC0415 - heavy
+
+        answer = self.http.request(
+            method,
+            f"{self.access.host}/api/public/{path}",
+            auth=(self.access.public_key, self.access.secret_key),
+            timeout=self.deadline.timeout(),
+            **request,
+        )
+        if answer.status_code >= _OK:
+            raise ApiError(status_code=answer.status_code, headers=dict(answer.headers), body=answer.text)
+        return answer
 
     def scores(self, **wanted: Any) -> Iterator[Any]:
         """Every score of a period, page by page.
@@ -231,22 +299,11 @@ class LangfuseServer:
             LangfuseError: it took none, or did not say.
         """
         body = encoded_spans(spans, self.access.public_key)
-        answer = ask(lambda: self._post(body), self.deadline, once=True)
-        return refused_spans(answer.headers.get("content-type", ""), answer.content)
-
-    def _post(self, body: bytes) -> "httpx.Response":
-        from langfuse.api.core import ApiError  # noqa: PLC0415 - heavy
-
-        answer = self.http.post(
-            f"{self.access.host}/api/public/otel/v1/traces",
-            content=body,
-            headers=span_headers(self.access.public_key),
-            auth=(self.access.public_key, self.access.secret_key),
-            timeout=self.deadline.timeout(),
+        headers = span_headers(self.access.public_key)
+        answer = ask(
+            lambda: self._request("POST", "otel/v1/traces", content=body, headers=headers), self.deadline, once=True
         )
-        if answer.status_code >= _OK:
-            raise ApiError(status_code=answer.status_code, headers=dict(answer.headers), body=answer.text)
-        return answer
+        return refused_spans(answer.headers.get("content-type", ""), answer.content)
 
     def send_scores(self, scores: Sequence[TraceScore]) -> tuple[int, str]:
         """Send scores; one that is there already is overwritten.
@@ -257,6 +314,16 @@ class LangfuseServer:
         Raises:
             LangfuseError: it took none, or did not say.
         """
+        if SCORE_LISTS not in self.lacking:
+            try:
+                return self._send_list(scores)
+            except LangfuseError as error:
+                if error.status != _REFUSED:
+                    raise
+                self.lacking.append(SCORE_LISTS)
+        return self._send_events(scores)
+
+    def _send_list(self, scores: Sequence[TraceScore]) -> tuple[int, str]:
         from langfuse.api.scores.types.create_score_batch_results import (  # noqa: PLC0415 - heavy
             CreateScoreBatchResults,
         )
@@ -267,6 +334,24 @@ class LangfuseServer:
             reasons = dict.fromkeys(error.message for error in answer.errors)
             return max(answer.rejected, 0), "; ".join(list(reasons)[:_REASONS])
         return 0, ""
+
+    def _send_events(self, scores: Sequence[TraceScore]) -> tuple[int, str]:
+        """As ``send_scores``, by the ingestion, which SDK 5 no longer has; an event repeats with its score's id."""
+        batch = [
+            {
+                "id": score.score_id,
+                "type": "score-create",
+                "timestamp": score.at.isoformat(),
+                "body": _body(score),
+            }
+            for score in scores
+        ]
+        answer = ask(lambda: self._json("POST", "ingestion", json={"batch": batch}), self.deadline)
+        try:
+            reasons = dict.fromkeys(str(error.get("message") or error.get("error")) for error in answer["errors"])
+            return len(answer["errors"]), "; ".join(list(reasons)[:_REASONS])
+        except (LookupError, TypeError, AttributeError) as error:
+            raise LangfuseError("its answer is not one of Langfuse's") from error
 
 
 def _request(score: TraceScore) -> "CreateScoreRequest":
@@ -284,3 +369,9 @@ def _request(score: TraceScore) -> "CreateScoreRequest":
         environment=ENVIRONMENT,
         timestamp=score.at,
     )
+
+
+def _body(score: TraceScore) -> dict[str, Any]:
+    """A score as an event of the ingestion has it: the event's time is the score's."""
+    values = json.loads(_request(score).json())
+    return {name: value for name, value in values.items() if value is not None and name != "timestamp"}

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from ratiba_action.model.event import (
 )
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError, ask
 from ratiba_action.observability.langfuse_delivery import deliver
-from ratiba_action.observability.langfuse_server import LangfuseServer, connected
+from ratiba_action.observability.langfuse_server import OBSERVATIONS, SCORE_LISTS, TRACES, LangfuseServer, connected
 from ratiba_action.observability.traces.conversations import traced_runs
 from ratiba_action.observability.traces.datasets import dataset_item_id
 from ratiba_action.observability.traces.model import TracedRun
@@ -30,14 +31,39 @@ if TYPE_CHECKING:
 
 DATASET = "ratiba-verify"
 LEAST_VERSION = (4, 59)
-"""Of a server that SDK 5 can speak with."""
+"""Of a server that SDK 5 is made for; an older one lacks parts."""
+
+EXPERIMENTS = "GET /api/public/experiments"
+READ_SCORES = "GET /api/public/v3/scores"
+WITHOUT = {
+    OBSERVATIONS: f"spans are verified with {TRACES}; ratiba sample, promote and dataset add-trace cannot read traces",
+    SCORE_LISTS: "scores are sent with POST /api/public/ingestion",
+    READ_SCORES: "scores are not verified; ratiba drift and promote cannot read scores",
+    EXPERIMENTS: "a run is a session of traces with scores, and no experiment on its dataset",
+}
+"""What the gate does where a server lacks something."""
+
+_MISSING = 404
 
 _SCENARIO = "ratiba_verify"
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
-def verify(access: LangfuseAccess, run: str, now: datetime) -> Iterator[str]:
-    """Do every step, and say each that is done.
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a verification.
+
+    Args:
+        text: what was done, or what the server lacks and what follows.
+        lacking: it is the latter.
+    """
+
+    text: str
+    lacking: bool = False
+
+
+def verify(access: LangfuseAccess, run: str, now: datetime) -> Iterator[Step]:
+    """Do every step, and give each that is done, with what the server turned out to lack.
 
     Args:
         access: with the seconds that everything may take; a real server needs half a minute until it shows a trace.
@@ -48,27 +74,55 @@ def verify(access: LangfuseAccess, run: str, now: datetime) -> Iterator[str]:
         LangfuseError: a step failed; says which and how.
     """
     with connected(access, Deadline.after(access.seconds)) as server:
-        yield _version(server)
+        yield Step(_version(server))
         project = server.project()
-        yield f"the keys open the project {project!r}"
-        yield _dataset(server)
+        yield Step(f"the keys open the project {project!r}")
+        yield Step(_dataset(server))
         traced = _run(run, now)
-        _send(access, traced)
-        yield f"a trace with {traced.spans} spans and {traced.scores} scores was taken"
+        _send(access, traced, server)
+        yield Step(f"a trace with {traced.spans} spans and {traced.scores} scores was taken")
+        readable = server.spans_of(run) is not None
+        lacking = [*server.lacking, *(name for name, call in _reads(server, traced).items() if _absent(call))]
+        yield from (Step(f"{name}: {WITHOUT[name]}", lacking=True) for name in lacking if name in WITHOUT)
+        if not readable:
+            raise LangfuseError(f"the trace was sent and not verified: there is neither {OBSERVATIONS} nor {TRACES}")
         _wait(server, lambda: server.spans_of(run) == _keys(traced), "the trace cannot be read back")
+        if READ_SCORES in lacking:
+            yield Step("the trace was read back")
+            return
         _wait(server, lambda: len(_scores(server, traced)) == traced.scores, "the scores cannot be read back")
-        yield "the trace and the scores were read back"
-        _send(access, traced)
-        yield _copies(server, traced)
+        yield Step("the trace and the scores were read back")
+        if OBSERVATIONS not in lacking:
+            _send(access, traced, server)
+            yield Step(_copies(server, traced))
 
 
 def _version(server: LangfuseServer) -> str:
     health = ask(lambda: server.api.health.health(request_options=server.options), server.deadline)
     numbers = tuple(int(part) for part in re.findall(r"\d+", str(health.version))[:2])
-    if numbers < LEAST_VERSION:
-        least = ".".join(str(number) for number in LEAST_VERSION)
-        raise LangfuseError(f"its version is {health.version!r:.40}, and {least} is the least")
-    return f"it answers, with version {health.version!s:.40}"
+    older = f", older than {LEAST_VERSION[0]}.{LEAST_VERSION[1]}" if numbers < LEAST_VERSION else ""
+    return f"it answers, with version {health.version!s:.40}{older}"
+
+
+def _reads(server: LangfuseServer, traced: TracedRun) -> "dict[str, Callable[[], Any]]":
+    since = traced.traces[0].spans[0].start
+    return {
+        READ_SCORES: lambda: _scores(server, traced),
+        EXPERIMENTS: lambda: ask(
+            lambda: server.api.experiments.list(from_start_time=since, limit=1, request_options=server.options),
+            server.deadline,
+        ),
+    }
+
+
+def _absent(call: "Callable[[], Any]") -> bool:
+    try:
+        call()
+    except LangfuseError as error:
+        if error.status != _MISSING:
+            raise
+        return True
+    return False
 
 
 def _dataset(server: LangfuseServer) -> str:
@@ -108,8 +162,8 @@ def _run(run: str, now: datetime) -> TracedRun:
     return traced
 
 
-def _send(access: LangfuseAccess, traced: TracedRun) -> None:
-    delivery = deliver(access, [traced])
+def _send(access: LangfuseAccess, traced: TracedRun, server: LangfuseServer) -> None:
+    delivery = deliver(access, [traced], server.lacking)
     if not delivery.complete:
         raise LangfuseError(f"the trace was not taken: {delivery.problem}")
 

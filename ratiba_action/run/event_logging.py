@@ -191,7 +191,7 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
         as_json: print JSON.
 
     Returns:
-        The exit code: 0 when everything is there.
+        The exit code: 0 when everything is known to be there.
 
     Raises:
         UsageError: there are no keys.
@@ -202,11 +202,11 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
         access = replace(access, seconds=_RESEND_SECONDS)
     delivery = deliver(access, _all_runs(path))
     _print_delivery(delivery, _told(delivery, path), as_json=as_json)
-    return 0 if delivery.complete else _INCOMPLETE
+    return 0 if delivery.complete and not delivery.unverified else _INCOMPLETE
 
 
 def _told(delivery: TraceDelivery, path: Path) -> str:
-    if delivery.complete:
+    if delivery.complete and not delivery.unverified:
         counts = f"{plural(delivery.spans, 'span')} and {plural(delivery.scores, 'score')}"
         return f"{delivery.host} has everything: {plural(delivery.traces, 'scenario')} with {counts}."
     return missing_note(delivery, str(path))

@@ -9,6 +9,7 @@ pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.main import run
 from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
+from tests.support.langfuse_state import NEWEST, older_langfuse
 
 
 @pytest.fixture
@@ -59,6 +60,40 @@ def test_a_server_that_shows_nothing_is_told(
     told = json.loads(capsys.readouterr().out)
     assert told["problem"] == "the trace cannot be read back"
     assert told["steps"][-1] == "a trace with 2 spans and 2 scores was taken"
+
+
+def verified(state: LangfuseState, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    keys = {"RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key, "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key}
+    with langfuse_server(state) as host:
+        code = run(["dataset", "verify"], {"RATIBA_LANGFUSE_HOST": host, **keys})
+    return code, capsys.readouterr().out.splitlines()
+
+
+def test_what_an_older_server_lacks_is_listed_with_what_follows(capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = verified(older_langfuse(), capsys)
+    assert code == 0
+    assert told[0] == "ok: it answers, with version 3.225.11, older than 4.59"
+    lacks = [line.split(": ")[1] for line in told if line.startswith("lacks: ")]
+    assert lacks == [
+        "GET /api/public/v2/observations",
+        "POST /api/public/scores with a list",
+        "GET /api/public/experiments",
+    ]
+    assert told[-1] == "ok: the trace and the scores were read back"
+
+
+def test_a_server_of_which_scores_cannot_be_read_is_verified_by_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = verified(older_langfuse(NEWEST | {"GET /v3/scores"}), capsys)
+    assert code == 0
+    assert any(line.startswith("lacks: GET /api/public/v3/scores: scores are not verified") for line in told)
+    assert told[-1] == "ok: the trace was read back"
+
+
+def test_a_server_that_cannot_say_what_it_has_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = verified(older_langfuse(NEWEST | {"GET /traces"}), capsys)
+    assert code == 3
+    neither = "neither GET /api/public/v2/observations nor GET /api/public/traces"
+    assert told[-1] == f"failed: the trace was sent and not verified: there is {neither}"
 
 
 def test_a_server_that_fails_is_told(

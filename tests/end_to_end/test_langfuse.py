@@ -13,6 +13,7 @@ pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 from ratiba_action.main import run
 from tests.support.import_times import ASKED_FOR, imported
 from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
+from tests.support.langfuse_state import NEWEST, older_langfuse
 from tests.support.small_repository import SmallRepository
 
 
@@ -84,6 +85,33 @@ def test_a_server_that_is_not_well_changes_no_verdict_and_what_is_missing_is_sen
     assert codes == [0, 0]
     assert capsys.readouterr().out.count("has everything: 1 scenario with") == 2
     assert set(state.span_copies.values()) == set(state.score_copies.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("lacks", "expect", "verdict"),
+    [(NEWEST, "NEVER", (1, "failed")), (NEWEST | {"GET /traces"}, "SAID", (0, "passed"))],
+    ids=["verified by the older list", "not verified"],
+)
+def test_an_older_server_gets_the_run_and_changes_no_verdict(
+    small: SmallRepository,
+    capsys: pytest.CaptureFixture[str],
+    lacks: frozenset[str],
+    expect: str,
+    verdict: tuple[int, str],
+) -> None:
+    state = older_langfuse(lacks)
+    small.scenario("one", "say hello", expect=expect)
+    with langfuse_server(state) as host:
+        ended = small.gate(**keys(host, state), RATIBA_LANGFUSE_SECONDS="60")
+        code = resend(ended.report / "events.jsonl", **keys(host, state))
+    assert (ended.code, ended.outputs["conclusion"]) == verdict, ended.printed
+    assert set(state.span_copies.values()) == set(state.score_copies.values()) == {1}
+    assert "Langfuse lacks" not in ended.comment
+    verified = lacks == NEWEST
+    assert ("was sent to Langfuse and not verified: it has neither" in ended.comment) is not verified
+    assert code == (0 if verified else 3)
+    told = capsys.readouterr().out
+    assert ("has everything: 1 scenario with" if verified else "may store it twice") in told
 
 
 def test_without_keys_nothing_of_langfuse_is_imported_or_said(small: SmallRepository) -> None:

@@ -19,11 +19,14 @@ from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.observability.traces.conversations import traced_runs
 from tests.support.langfuse_clients import langfuse_api
 from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
+from tests.support.langfuse_state import NEWEST, older_langfuse
 from tests.support.logged_runs import SCORES_EACH, SPANS_EACH, logged, logged_run
 
 CONVERSATIONS = 3
 RUNS = traced_runs(logged_run(CONVERSATIONS))
 SPANS, SCORES = CONVERSATIONS * SPANS_EACH, CONVERSATIONS * SCORES_EACH
+BAD_META = b'{"data": [{"id": "a", "observations": null}], "meta": {"totalPages": "x"}}'
+PROJECTS = b'{"data": [{"id": "p", "name": "p", "organization": {"id": "o", "name": "o"}, "metadata": {}}]}'
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -203,3 +206,89 @@ def test_what_a_model_said_cannot_stop_the_delivery(state: LangfuseState, host: 
 def test_a_run_without_conversations_asks_and_sends_nothing_else(state: LangfuseState, host: str) -> None:
     assert deliver(access(host), traced_runs(logged_run(0))).complete
     assert {request.method for request in state.received} == {"GET"}
+
+
+def requested(state: LangfuseState, path: str) -> int:
+    return sum(request.path.split("?")[0] == f"/api/public/{path}" for request in state.received)
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["404 as JSON", "404 as HTML"])
+def test_a_server_without_the_newest_read_is_verified_by_the_older_one(plain: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    state = older_langfuse(plain=plain)
+    many = traced_runs([*logged_run(130, "first"), *logged_run(2, "second")])
+    with langfuse_server(state) as host:
+        first = deliver(access(host, 60), many)
+        sent = requested(state, "otel/v1/traces")
+        assert requested(state, "v2/observations") == 1
+        assert deliver(access(host, 60), many) == first
+    assert first.complete
+    assert not first.unverified
+    assert len(state.span_copies) == sum(run.spans for run in many) == first.spans_there
+    assert len(state.score_copies) == sum(run.scores for run in many) == first.scores_there
+    assert requested(state, "otel/v1/traces") == sent
+
+
+def test_only_what_an_older_server_lacks_is_sent() -> None:
+    state = older_langfuse()
+    with langfuse_server(state) as host:
+        deliver(access(host), RUNS)
+        taken = list(state.spans)
+        state.spans = taken[::3]
+        assert deliver(access(host), RUNS).complete
+    assert holds_one_copy_of_each(state)
+    assert state.spans[: len(taken[::3])] == taken[::3]
+
+
+def test_a_server_that_cannot_say_what_it_has_is_sent_everything_and_told_to_be_unverified() -> None:
+    state = older_langfuse(NEWEST | {"GET /traces"})
+    with langfuse_server(state) as host:
+        delivery = deliver(access(host), RUNS)
+    assert delivery.complete
+    assert delivery.unverified == "it has neither GET /api/public/v2/observations nor GET /api/public/traces"
+    assert holds_one_copy_of_each(state)
+
+
+def test_scores_that_an_older_server_refuses_are_counted() -> None:
+    state = older_langfuse()
+    state.mode = Mode.REJECTING
+    with langfuse_server(state) as host:
+        delivery = deliver(access(host), RUNS)
+    assert delivery.scores_there == len(state.score_copies) < SCORES
+    assert "scores: every second score is refused" in delivery.problem
+
+
+def test_a_list_of_scores_is_offered_to_an_older_server_once() -> None:
+    state = older_langfuse()
+    with langfuse_server(state) as host:
+        assert deliver(access(host, 60), traced_runs(logged_run(70))).complete
+    assert requested(state, "scores") == 1
+    assert requested(state, "ingestion") == 2
+
+
+def test_an_older_server_without_the_ingestion_lacks_the_scores() -> None:
+    state = older_langfuse(NEWEST | {"POST /ingestion"})
+    with langfuse_server(state) as host:
+        delivery = deliver(access(host), RUNS)
+    assert (delivery.spans_there, delivery.scores_there) == (SPANS, 0)
+    assert delivery.problem == "it answered with status 404"
+
+
+@pytest.mark.parametrize("body", [b"[]", b'{"data": [{}], "meta": {}}', BAD_META, b"[" * 100_000, b"<p>"])
+def test_a_list_of_traces_that_is_none_is_a_problem_and_nothing_is_sent(body: bytes) -> None:
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            given = {"projects": PROJECTS, "traces": body}.get(self.path.split("?")[0].rsplit("/", 1)[1])
+            self.send_response(200 if given else 404)
+            self.send_header("content-length", str(len(given or b"")))
+            self.end_headers()
+            self.wfile.write(given or b"")
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Answers) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        delivery = deliver(access(f"http://127.0.0.1:{server.server_port}"), RUNS)
+        server.shutdown()
+    assert delivery.problem == "its answer is not one of Langfuse's"
+    assert delivery.spans_there == 0

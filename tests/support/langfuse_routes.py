@@ -18,6 +18,9 @@ def answer(state: LangfuseState, request: Received) -> Answer:
     address = urlsplit(request.path)
     path = address.path.removeprefix("/api/public")
     query = dict(parse_qsl(address.query))
+    if f"{request.method} {path}" in state.lacks:
+        page = b"<!DOCTYPE html><html>404: This page could not be found.</html>"
+        return Answer(404, page) if state.plain else refused(404, f"{path} is not available in this write mode")
     if request.method == "POST" and path == "/otel/v1/traces":
         return langfuse_spans.take_spans(state, request)
     for method, pattern, model, serve in _ROUTES:
@@ -37,7 +40,7 @@ def _hold(state: LangfuseState, name: str, model: str, given: Answer) -> None:
     from langfuse import api  # noqa: PLC0415 - only with the extra
     from langfuse.api.scores.types.create_scores_response import CreateScoresResponse  # noqa: PLC0415 - the same
 
-    if given.status < _OK:
+    if given.status < _OK and model:
         shape = CreateScoresResponse if model == "CreateScoresResponse" else getattr(api, model)
         if problem := problem_with(shape, given.content):
             state.violations.append(f"the answer of {name}: {problem}")
@@ -52,13 +55,15 @@ _Serve = Callable[[LangfuseState, str, Mapping[str, str], Any], Answer]
 
 _ROUTES: tuple[tuple[str, str, str, _Serve], ...] = (
     ("GET", "/projects", "Projects", lambda *_: _projects()),
-    ("GET", "/health", "HealthResponse", lambda *_: Answer(200, {"version": "4.59.0", "status": "OK"})),
+    ("GET", "/health", "HealthResponse", lambda state, *_: Answer(200, {"version": state.version, "status": "OK"})),
     (
         "GET",
         "/v2/observations",
         "ObservationsV2Response",
         lambda state, _, query, __: langfuse_spans.list_observations(state, query),
     ),
+    ("GET", "/traces", "", lambda state, _, query, __: langfuse_spans.list_traces(state, query)),
+    ("POST", "/ingestion", "", lambda state, _, __, body: langfuse_scores.take_events(state, body)),
     (
         "POST",
         "/scores",

@@ -11,6 +11,7 @@ from tests.support.langfuse_shapes import problem_with
 from tests.support.langfuse_state import PROJECT_ID, Answer, LangfuseState, Mode, in_time, refused
 
 _MOST = 100
+_LISTS_SINCE = (4, 59)
 _LISTS = {"id": "id", "name": "name", "source": "source", "dataType": "dataType", "environment": "environment"}
 _ONLY_DETAILS = ("comment", "configId", "metadata")
 
@@ -19,6 +20,8 @@ def take_scores(state: LangfuseState, body: Any) -> Answer:
     """``POST /api/public/scores``: 202 when all are taken, 207 with counts and messages otherwise."""
     from langfuse.api import CreateScoreRequest  # noqa: PLC0415 - only with the extra
 
+    if state.numbers < _LISTS_SINCE:
+        return refused(400, "Invalid request data: expected object, received array")
     if not isinstance(body, list):
         return refused(400, "an array of scores is expected")
     errors: list[str] = []
@@ -36,6 +39,27 @@ def take_scores(state: LangfuseState, body: Any) -> Answer:
         return Answer(202, {"message": "Accepted"})
     told = [{"message": message} for message in errors]
     return Answer(207, {"accepted": len(body) - len(errors), "rejected": len(errors), "errors": told})
+
+
+def take_events(state: LangfuseState, body: Any) -> Answer:
+    """``POST /api/public/ingestion``: events of which only ``score-create`` is taken here; always 207."""
+    from langfuse.api import CreateScoreRequest  # noqa: PLC0415 - only with the extra
+
+    taken, errors = [], []
+    for number, event in enumerate(body["batch"]):
+        score = event["body"]
+        problem = "" if set(event) == {"id", "type", "timestamp", "body"} and event["type"] == "score-create" else "no"
+        problem = problem or problem_with(CreateScoreRequest, score) or _contradiction(score)
+        if problem:
+            state.violations.append(f"event: {problem}")
+        if not problem and state.mode is Mode.REJECTING and number % 2:
+            problem = "every second score is refused"
+        if problem:
+            errors.append({"id": event["id"], "status": 400, "message": problem})
+        else:
+            _keep(state, {**score, "timestamp": event["timestamp"]})
+            taken.append({"id": event["id"], "status": 201})
+    return Answer(207, {"successes": taken, "errors": errors})
 
 
 def _contradiction(score: Mapping[str, Any]) -> str:

@@ -59,7 +59,7 @@ def _handler(state: LangfuseState) -> type[BaseHTTPRequestHandler]:
         do_POST = do_DELETE = do_GET  # noqa: N815 - the names that the base class looks for
 
         def _send(self, given: Answer) -> None:
-            content = json.dumps(given.content).encode()
+            content = given.content if isinstance(given.content, bytes) else json.dumps(given.content).encode()
             try:
                 self.send_response(given.status)
                 for name, value in (*given.headers.items(), ("Content-Type", "application/json")):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.support.langfuse_pages import page_after
+from tests.support.langfuse_pages import numbered_page, page_after
 from tests.support.langfuse_state import (
     PROJECT_ID,
     Answer,
@@ -20,6 +20,7 @@ from tests.support.langfuse_state import (
 
 _NANOSECONDS = 1_000_000_000
 _MOST = 1000
+_MOST_TRACES = 100
 _MOST_METADATA = 200
 _EQUAL = {
     "traceId": "traceId",
@@ -60,6 +61,8 @@ def take_spans(state: LangfuseState, request: Received) -> Answer:
     state.violations += [problem for span in spans for problem in _problems(span)]
     kept = spans[::2] if state.mode is Mode.REJECTING else spans
     state.spans += kept
+    if state.numbers < (4, 0):
+        state.spans = list({(span.trace_id, span.span_id): span for span in state.spans}.values())
     if len(kept) < len(spans):
         partial = {"rejectedSpans": len(spans) - len(kept), "errorMessage": "every second span is refused"}
         return Answer(200, {"partialSuccess": partial})
@@ -134,6 +137,21 @@ def list_observations(state: LangfuseState, query: Mapping[str, str]) -> Answer:
     found = [one for one in sorted(seen, key=lambda one: str(one["startTime"]), reverse=True) if _asked(one, query)]
     page, meta = page_after(found, query.get("cursor"), limit)
     return Answer(200, {"data": [_with_fields(one, groups, query) for one in page], "meta": meta})
+
+
+def list_traces(state: LangfuseState, query: Mapping[str, str]) -> Answer:
+    """``GET /api/public/traces`` of version 3, of which a page has at most 100; SDK 5 has no model of it."""
+    unknown = set(query) - {"sessionId", "fields", "limit", "page"}
+    if unknown or not 1 <= int(query.get("limit", "50")) <= _MOST_TRACES:
+        return refused(400, f"not understood: {sorted(unknown)}, limit {query.get('limit')}")
+    found: dict[str, list[str]] = {}
+    for span in state.spans if state.visible else []:
+        if span.attributes.get("session.id") == query["sessionId"]:
+            found.setdefault(span.trace_id, []).append(span.span_id)
+    page, meta = numbered_page(list(found.items()), query)
+    told = "observations" in query["fields"].split(",")
+    rows = [{"id": trace, "observations": spans if told else None} for trace, spans in page]
+    return Answer(200, {"data": rows, "meta": meta})
 
 
 def _asked(one: Mapping[str, Any], query: Mapping[str, str]) -> bool:

@@ -9,6 +9,12 @@ from typing import Any
 
 PROJECT_ID = "project-of-the-gate"
 
+LEGACY = frozenset({"GET /traces", "POST /ingestion"})
+"""What a server of version 4 in its default write mode (``events_only``) answers with 404."""
+
+NEWEST = frozenset({"GET /v2/observations", "GET /experiments", "GET /experiment-items"})
+"""What one of version 3 answers with 404."""
+
 
 class Mode(StrEnum):
     """How a stand-in for Langfuse behaves; one that is dead is a port where nothing listens."""
@@ -69,6 +75,9 @@ class LangfuseState:
         instead: what it answers in the place of everything it should, if it is not None.
         visible: whether what it takes can be read at once, as it can not on a server that is busy.
         retry_after: seconds that a 429 asks for.
+        version: before 4.59, a list of scores is refused; before 4, a span that is sent twice is there once.
+        lacks: endpoints that it answers with 404, as ``GET /v2/observations``.
+        plain: whether its 404 is a page of HTML, as of a route that it does not know at all.
     """
 
     public_key: str = "pk-lf-test"
@@ -78,6 +87,9 @@ class LangfuseState:
     instead: object = None
     visible: bool = True
     retry_after: int = 1
+    version: str = "4.59.0"
+    lacks: frozenset[str] = LEGACY
+    plain: bool = False
     spans: list[TakenSpan] = field(default_factory=list)
     scores: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
     datasets: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -86,6 +98,12 @@ class LangfuseState:
     violations: list[str] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
     lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """The first two parts of the version."""
+        major, minor, *_ = self.version.split(".")
+        return int(major), int(minor)
 
     def spans_of(self, trace_id: str) -> tuple[TakenSpan, ...]:
         """Spans of one trace, copies included."""
@@ -133,3 +151,8 @@ def in_time(moment: str) -> datetime:
     if read.tzinfo is None:
         raise ValueError(f"{moment!r} has no offset")
     return read
+
+
+def older_langfuse(lacks: frozenset[str] = NEWEST, *, plain: bool = False) -> LangfuseState:
+    """A server of version 3, whose reads of observations are those of before."""
+    return LangfuseState(version="3.225.11", lacks=lacks, plain=plain)

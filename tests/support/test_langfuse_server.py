@@ -193,7 +193,7 @@ def misspeak(state: LangfuseState) -> None:
         for path, body in (("scores", [{"name": "x", "value": 1, "tracid": "t"}]), ("v2/datasets", {})):
             httpx.post(f"{url}/api/public/{path}", json=body, headers=headers)
         httpx.post(f"{url}/api/public/otel/v1/traces", content=b"", headers=headers)
-        httpx.get(f"{url}/api/public/traces", headers=headers)
+        httpx.get(f"{url}/api/public/sessions", headers=headers)
 
 
 def test_what_the_client_does_not_describe_fails_the_test_that_sent_it() -> None:
@@ -203,7 +203,7 @@ def test_what_the_client_does_not_describe_fails_the_test_that_sent_it() -> None
     assert "knows no tracid" in told
     assert "name" in told
     assert "x-langfuse-ingestion-version is None" in told
-    assert "GET /traces is none of the endpoints" in told
+    assert "GET /sessions is none of the endpoints" in told
 
 
 def test_what_is_not_visible_yet_cannot_be_read(api: LangfuseAPI, state: LangfuseState) -> None:

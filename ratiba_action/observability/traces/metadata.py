@@ -21,20 +21,28 @@ from ratiba_action.observability.traces.model import AttributeValue, Trace, Trac
 
 
 def missing_note(delivery: TraceDelivery, events: str) -> str:
-    """What a server does not have, why, and how it gets it; empty when it has everything.
+    """What a server does not have or cannot say it has, and what to do; empty when it has everything.
 
     Args:
         delivery: what came of sending.
         events: path of the log, as people know it.
     """
-    if delivery.complete:
+    if delivery.complete and not delivery.unverified:
         return ""
+    if delivery.complete:
+        return Note(
+            f"This run was sent to Langfuse and not verified: {delivery.unverified}, so nobody can see what was kept. "
+            "The verdict does not depend on it.",
+            f"Look for the run in Langfuse before you send it again: 'ratiba report --resend-langfuse {events}' may "
+            "store it twice. 'ratiba dataset verify' lists what the server lacks.",
+        )
     pairs = (("span", delivery.spans_there, delivery.spans), ("score", delivery.scores_there, delivery.scores))
     counts = " and ".join(f"{max(all_ - there, 0)} of {all_} {name}s" for name, there, all_ in pairs)
     return Note(
         f"Langfuse lacks {counts} of this run: {delivery.problem or 'it did not take them'}. The verdict does not "
         "depend on it.",
-        f"'ratiba report --resend-langfuse {events}' sends what is missing, and nothing twice.",
+        f"'ratiba report --resend-langfuse {events}' sends "
+        + ("everything again." if delivery.unverified else "what is missing, and nothing twice."),
     )
 
 

@@ -115,8 +115,14 @@ def _experiment_scores(run: TracedRun, report: Report) -> Iterator[TraceScore]:
 
 
 def _missing(delivery: TraceDelivery, dataset: str) -> str:
-    if delivery.complete:
+    if delivery.complete and not delivery.unverified:
         return ""
+    if delivery.complete:
+        return Note(
+            f"The run was sent to Langfuse's dataset {dataset!r} and not verified: {delivery.unverified}. The verdict "
+            "does not depend on it.",
+            "To see what the server lacks, run: ratiba dataset verify",
+        )
     return Note(
         f"The run is incomplete in Langfuse's dataset {dataset!r}: {delivery.problem or 'some items were refused'}. "
         "The verdict does not depend on it.",
