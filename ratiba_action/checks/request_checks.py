@@ -13,8 +13,7 @@ from ratiba_action.model.measurement import Check
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.scenario import FailureRule
 from ratiba_action.privacy.plain_text import read_plainly
-from ratiba_action.util.text import clip
-from ratiba_action.util.words import stream_safe
+from ratiba_action.util.text import clip, stream_safe
 
 MUST_SEND, MUST_NOT_SEND = "must_send_to_model", "must_not_send_to_model"
 REQUEST_RULES = (MUST_SEND, MUST_NOT_SEND)

@@ -22,8 +22,7 @@ from ratiba_action.model.scenario import (
 from ratiba_action.util.instants import same_value
 from ratiba_action.util.json_expression import Expression, ExpressionError, Step, parse_path, spell_path, without
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern
-from ratiba_action.util.text import clip
-from ratiba_action.util.words import stream_safe
+from ratiba_action.util.text import clip, stream_safe
 
 
 def first_difference(expected: ExpectedOutput, got: Any) -> str | None:

@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from ratiba_action.config.model_limits import Name
 from ratiba_action.metrics.aggregates import AGGREGATES, ANSWER_ACCURACY, SKILL_RECALL, truth_of
 from ratiba_action.metrics.english_fluency import Audience
+from ratiba_action.metrics.metric_table import STANDARD
 from ratiba_action.metrics.registry import metric_problems
-from ratiba_action.metrics.standard import STANDARD
 from ratiba_action.model.scenario import Assertion, Expectation, Layer, Scenario, Suite, SystemType
 from ratiba_action.util.text import part_of
 from ratiba_action.util.validation import StrictModel

@@ -9,8 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ratiba_action.errors import RatibaError
-from ratiba_action.history.archive import results_in
-from ratiba_action.history.artifacts import mapping_of
+from ratiba_action.history.artifacts import mapping_of, results_in
 from ratiba_action.history.results import load_baseline, measured_run
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun

@@ -6,9 +6,8 @@ from typing import Any
 
 from pydantic_core import PydanticUndefined, to_json
 
-from ratiba_action.metrics.metric_table import METRICS, MetricEntry
+from ratiba_action.metrics.metric_table import METRICS, MetricEntry, standard_table
 from ratiba_action.metrics.registry import metric_names, parameters_of
-from ratiba_action.metrics.standard import standard_table
 from ratiba_action.model.scenario import SystemType
 
 BEGIN = "<!-- catalogue: written by `make catalogue` -->"

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from ratiba_action.metrics.reference_answers import score_answers
 from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.text import words
 from ratiba_action.util.validation import StrictModel
-from ratiba_action.util.words import words
 
 
 def character_similarity(first: str, second: str, size: int = 3) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.util.words import words
+from ratiba_action.util.text import words
 
 
 def missing_phrases(text: str, phrases: Sequence[str]) -> tuple[str, ...]:

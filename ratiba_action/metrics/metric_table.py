@@ -44,9 +44,9 @@ _WITH_TOOLS = (SystemType.CHATBOT, SystemType.AGENT)
 
 _search = partial(MetricEntry, "search_metrics", system_types=_SEARCHING, needs="expect.documents")
 _tools = partial(MetricEntry, "tool_metrics", system_types=_WITH_TOOLS, needs="expect.tools")
-_safety = partial(MetricEntry, "deepeval_safety", judge_calls_a_turn=2)
-_agent = partial(MetricEntry, "deepeval_agent", system_types=_AGENT, judge_calls_a_turn=2)
-_retrieval = partial(MetricEntry, "deepeval_rag", system_types=_SEARCHING)
+_safety = partial(MetricEntry, "deepeval_metrics", judge_calls_a_turn=2)
+_agent = partial(MetricEntry, "deepeval_metrics", system_types=_AGENT, judge_calls_a_turn=2)
+_retrieval = partial(MetricEntry, "deepeval_metrics", system_types=_SEARCHING)
 _likeness = partial(MetricEntry, system_types=_SPEAKING, needs="expect.answer")
 
 METRICS: Mapping[str, MetricEntry] = {
@@ -124,19 +124,19 @@ METRICS: Mapping[str, MetricEntry] = {
         "coherence", "each reply follows from the conversation so far", _SPEAKING, judge_calls=1
     ),
     "ConversationCompletenessMetric": MetricEntry(
-        "deepeval_chatbot", "DeepEval: the customer's requests were fulfilled", _WITH_TOOLS, judge_calls=13
+        "deepeval_metrics", "DeepEval: the customer's requests were fulfilled", _WITH_TOOLS, judge_calls=13
     ),
     "KnowledgeRetentionMetric": MetricEntry(
-        "deepeval_chatbot",
+        "deepeval_metrics",
         "DeepEval: the assistant remembers what the customer said",
         _WITH_TOOLS,
         judge_calls_a_turn=2,
     ),
     "RoleAdherenceMetric": MetricEntry(
-        "deepeval_chatbot", "DeepEval: the assistant stays in its role", _WITH_TOOLS, judge_calls=1
+        "deepeval_metrics", "DeepEval: the assistant stays in its role", _WITH_TOOLS, judge_calls=1
     ),
     "TurnRelevancyMetric": MetricEntry(
-        "deepeval_chatbot",
+        "deepeval_metrics",
         "DeepEval: each reply is relevant to the conversation so far",
         _SPEAKING,
         judge_calls_a_turn=1,
@@ -147,14 +147,17 @@ METRICS: Mapping[str, MetricEntry] = {
     "ToolUseMetric": _agent("DeepEval: the right tools were called with the right arguments"),
     # Judged: retrieval, by DeepEval.
     "FaithfulnessMetric": MetricEntry(
-        "deepeval_rag",
+        "deepeval_metrics",
         "DeepEval: no document contradicts a claim of the reply",
         _RAG,
         judge_calls_a_turn=3,
         needs="reply.documents",
     ),
     "AnswerRelevancyMetric": MetricEntry(
-        "deepeval_rag", "DeepEval: the reply's statements are relevant to the question", _SPEAKING, judge_calls_a_turn=2
+        "deepeval_metrics",
+        "DeepEval: the reply's statements are relevant to the question",
+        _SPEAKING,
+        judge_calls_a_turn=2,
     ),
     "ContextualPrecisionMetric": _retrieval(
         "DeepEval: helpful documents are ranked before the others", judge_calls_a_turn=1, needs="expect.answer"
@@ -210,3 +213,48 @@ METRICS: Mapping[str, MetricEntry] = {
     "MisuseMetric": _safety("DeepEval: the assistant is used only for its domain; 1 is no misuse"),
     "NonAdviceMetric": _safety("DeepEval: no reply gives advice of the forbidden types; 1 is none"),
 }
+
+
+# What `standard` stands for in the configuration. A metric that cannot work without being told something of the one
+# system, such as its role, is in none of the lists. Neither is precision at k, whose greatest value depends on how many
+# documents are relevant at all.
+STANDARD: Mapping[SystemType, Sequence[tuple[str, float]]] = {
+    SystemType.CHATBOT: (
+        ("CoherenceMetric", 0.8),
+        ("TurnRelevancyMetric", 0.8),
+        ("KnowledgeRetentionMetric", 0.8),
+        ("ConversationCompletenessMetric", 0.7),
+    ),
+    SystemType.AGENT: (
+        ("ToolCallF1Metric", 0.8),
+        ("ToolCallAccuracyMetric", 0.8),
+        ("StepEfficiencyMetric", 0.8),
+        ("GoalAccuracyMetric", 0.7),
+    ),
+    SystemType.RAG: (
+        ("FaithfulnessByClaimMetric", 0.8),
+        ("AnswerRelevancyMetric", 0.8),
+        ("ContextualPrecisionMetric", 0.7),
+        ("ContextualRecallMetric", 0.7),
+        ("ReverseQuestionRelevancyMetric", 0.7),
+    ),
+    SystemType.SEARCH: (
+        ("NdcgMetric", 0.7),
+        ("MapMetric", 0.5),
+        ("MrrMetric", 0.5),
+        ("RecallAtKMetric", 0.8),
+    ),
+    SystemType.CLASSIFIER: (
+        ("LabelMetric", 1.0),
+        ("LabelsMetric", 0.8),
+    ),
+}
+
+
+def standard_table() -> str:
+    """One row a type of system, as Markdown."""
+    rows = (
+        f"| {system_type} | {', '.join(f'{name} {threshold:.1f}' for name, threshold in metrics)} |\n"
+        for system_type, metrics in STANDARD.items()
+    )
+    return "| System | `standard` |\n|---|---|\n" + "".join(rows)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ratiba_action.metrics.reference_answers import score_answers
 from ratiba_action.metrics.tool_calls import longest_common_subsequence
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.util.words import words
+from ratiba_action.util.text import words
 
 MAX_WORDS = 1_500
 """Longer texts are cut there: the time grows with the product of the lengths, and a model decides one of them."""

@@ -8,8 +8,8 @@ from pydantic import AfterValidator, Field
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.conversation import Reply
 from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.text import words
 from ratiba_action.util.validation import StrictModel
-from ratiba_action.util.words import words
 
 
 def squashed(text: str) -> str:

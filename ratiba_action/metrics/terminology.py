@@ -17,8 +17,8 @@ from pydantic import Field
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.text import words
 from ratiba_action.util.validation import StrictModel
-from ratiba_action.util.words import words
 
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2018\u2019\u02bc][^\W_]+)*")
 _QUOTED = re.compile(

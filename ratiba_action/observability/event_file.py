@@ -16,9 +16,16 @@ from datetime import datetime
 from pathlib import Path
 
 from ratiba_action.model.event import Event, LoggedEvent
-from ratiba_action.observability.event_lines import EventKey, event_key, event_line
+from ratiba_action.observability.event_lines import (
+    EventKey,
+    digest_of_run,
+    ensure_plain_file,
+    event_key,
+    event_line,
+    is_written_file,
+    put_back,
+)
 from ratiba_action.observability.event_masking import EventMask
-from ratiba_action.observability.event_tampering import digest_of_run, ensure_plain_file, is_written_file, put_back
 from ratiba_action.settings.report_folder import remove_entry
 
 FILE = "events.jsonl"

@@ -12,7 +12,16 @@ from ratiba_action.util.text import part_of
 from ratiba_action.verdict.case_file_scores import failed_gates
 from ratiba_action.verdict.conversation_cost import apply_limits
 from ratiba_action.verdict.rules.completeness import judge_completeness
-from ratiba_action.verdict.rules.findings import Findings, find
+from ratiba_action.verdict.rules.findings import (
+    Findings,
+    count,
+    find,
+    first_of,
+    ids_of,
+    names,
+    scenarios_counted,
+    sentence,
+)
 from ratiba_action.verdict.rules.metric_means import judge_metric_means
 from ratiba_action.verdict.rules.pass_rate import (
     extend,
@@ -23,7 +32,6 @@ from ratiba_action.verdict.rules.pass_rate import (
     share_interval,
     why_not_extended,
 )
-from ratiba_action.verdict.rules.phrases import count, first_of, ids_of, names, scenarios_counted, sentence
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing
 from ratiba_action.verdict.weighing import cost_of, is_guarded, show, weigh, with_decline
 

@@ -1,8 +1,9 @@
-"""Finding what the configuration names as ``module:attribute``."""
+"""What the configuration names as ``module:attribute``, or what the factory there makes."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import Any
 
 
@@ -23,3 +24,52 @@ def find(address: str) -> Any:
             raise AdapterError(f"module {module!r} has no attribute {attribute!r}")
         found = getattr(found, name)
     return found
+
+
+async def create_tables(address: str | None, database_url: str) -> None:
+    """Have the repository's own function create its tables in the schema of the search path, where one is named."""
+    if address is not None:
+        done = find(address)(database_url)
+        if inspect.isawaitable(done):
+            await done
+
+
+async def make(address: str, methods: tuple[str, ...], *offered: Any) -> Any:
+    """The object at an address, or what a function or class there returns.
+
+    Args:
+        address: ``module:attribute``.
+        methods: what the object must have one of.
+        offered: given to a factory in this order, as many as it takes.
+
+    Raises:
+        AdapterError: neither the object nor what the factory gives has such a method.
+    """
+    found = find(address)
+    if not _fits(found, methods):
+        if not callable(found):
+            raise AdapterError(_refusal(address, found, methods))
+        found = found(*offered[: _places(found)])
+        if inspect.isawaitable(found):
+            found = await found
+    if not _fits(found, methods):
+        raise AdapterError(_refusal(address, found, methods))
+    return found
+
+
+def _fits(found: Any, methods: tuple[str, ...]) -> bool:
+    return not isinstance(found, type) and any(callable(getattr(found, name, None)) for name in methods)
+
+
+def _refusal(address: str, found: Any, methods: tuple[str, ...]) -> str:
+    names = " or ".join(f"{name}()" for name in methods)
+    return f"{address!r} gives {type(found).__name__}, which has no {names}"
+
+
+def _places(factory: Any) -> int | None:
+    """How many positional arguments a factory takes; None for any number."""
+    parameters = inspect.signature(factory).parameters.values()
+    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters):
+        return None
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(parameter.kind in positional for parameter in parameters)

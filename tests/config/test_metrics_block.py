@@ -8,8 +8,8 @@ import pytest
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
 from ratiba_action.errors import SuiteError
+from ratiba_action.metrics.metric_table import STANDARD
 from ratiba_action.metrics.registry import made_for, metric_problems
-from ratiba_action.metrics.standard import STANDARD
 from ratiba_action.model.scenario import Assertion, Expectation, Scenario, Suite, SystemType, Turn
 from tests.support.sample_report import sample_scenario
 

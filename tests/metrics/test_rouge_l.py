@@ -7,7 +7,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from ratiba_action.metrics.registry import load_metric
 from ratiba_action.metrics.rouge_l import MAX_WORDS, rouge_l
-from ratiba_action.util.words import words
+from ratiba_action.util.text import words
 from tests.support.cases import answered
 
 SENTENCES = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "massage", "kesho", "saa"]), max_size=20).map(tuple)

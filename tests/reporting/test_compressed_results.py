@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.history.archive import results_in
+from ratiba_action.history.artifacts import results_in
 from ratiba_action.history.files import read_named_baseline
 from ratiba_action.main import run
 from ratiba_action.model.change import ChangedFiles

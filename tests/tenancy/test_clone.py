@@ -11,7 +11,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 
 from ratiba_action.errors import DatabaseError
 from ratiba_action.model.plan import Arm
-from ratiba_action.tenancy.catalogue import catalogue, differences
+from ratiba_action.tenancy.clone import catalogue, differences
 from ratiba_action.tenancy.connections import connected_as_tenant
 from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
 from tests.support.sql import fetch, migration, run_sql

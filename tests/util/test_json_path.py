@@ -11,7 +11,7 @@ from ratiba_action.util.json_expression import (
     spell_path,
     without,
 )
-from ratiba_action.worker.adapters.plain_data import steps_of
+from ratiba_action.worker.adapters.reply_fields import steps_of
 
 VALUE = {"items": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}], "at": "now", "odd key": {"x": [1, 2, 3]}}
 

@@ -16,7 +16,7 @@ from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.providers.gemini_bounds import gemini_contents
 from ratiba_action.model.model_request import PaidRequest
 from ratiba_action.model.values import JsonObject
-from ratiba_action.util.words import stream_safe
+from ratiba_action.util.text import stream_safe
 
 _SHARED = frozenset({"model", "stream", "temperature", "top_p", "tools", "tool_choice", "metadata", "service_tier"})
 _OPENAI = _SHARED | {

@@ -6,8 +6,7 @@ from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResu
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.util.text import summary_of
 from ratiba_action.verdict.case_file_scores import open_gates
-from ratiba_action.verdict.rules.findings import Findings
-from ratiba_action.verdict.rules.phrases import count, first_of, names, scenarios_counted, sentence
+from ratiba_action.verdict.rules.findings import Findings, count, first_of, names, scenarios_counted, sentence
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 from ratiba_action.verdict.weighing import passed_by_base
 

@@ -1,7 +1,7 @@
-"""What the rules of the verdict look at: the outcome of each scenario, put in order."""
+"""What the rules of the verdict look at: the outcome of each scenario, put in order, and how sentences name them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ratiba_action.model.answer_origin import AnswerOrigin
@@ -81,3 +81,40 @@ def _in_order(results: Sequence[ScenarioResult]) -> list[ScenarioResult]:
 
 def _place(result: ScenarioResult) -> tuple[str, str, int]:
     return result.trial.scenario.id, result.trial.arm.name, result.trial.number
+
+
+_NAMED = 3
+_LONGEST = 300
+
+
+def ids_of(outcomes: Iterable[ScenarioOutcome]) -> tuple[str, ...]:
+    """Ids of the scenarios, each once."""
+    return tuple(dict.fromkeys(outcome.scenario.id for outcome in outcomes))
+
+
+def names(outcomes: Iterable[ScenarioOutcome]) -> str:
+    """The ids of the first few scenarios, and how many more there are."""
+    return first_of(ids_of(outcomes))
+
+
+def first_of(texts: Sequence[str], between: str = ", ") -> str:
+    """The first few texts, and how many more there are."""
+    shown = between.join(texts[:_NAMED])
+    return shown if len(texts) <= _NAMED else f"{shown} and {len(texts) - _NAMED} more"
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def scenarios_counted(outcomes: Sequence[ScenarioOutcome]) -> str:
+    """How many scenarios."""
+    return count(len(outcomes), "scenario")
+
+
+def sentence(text: str) -> str:
+    """One line of bounded length that ends like a sentence: the system under test may have worded it."""
+    text = " ".join(text.split())
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()} …"
+    return text if text.endswith((".", "!", "?")) else f"{text}."

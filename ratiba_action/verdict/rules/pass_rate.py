@@ -12,8 +12,7 @@ from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, PassRateRule, Verdict
 from ratiba_action.util.text import part_of
 from ratiba_action.verdict.interval import Interval, wilson_interval
-from ratiba_action.verdict.rules.findings import Findings
-from ratiba_action.verdict.rules.phrases import names
+from ratiba_action.verdict.rules.findings import Findings, names
 from ratiba_action.verdict.trials import Standing
 
 EXTRA_TRIALS = 2

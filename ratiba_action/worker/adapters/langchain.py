@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lookup import AdapterError
-from .lang_messages import invalid_calls_of, is_of_model, text_of, tool_calls_of
-from .making import create_tables, make
-from .plain_data import pick
-from .reply_fields import fields_of
-from .turn_messages import TurnMessages
+from ..lookup import AdapterError, create_tables, make
+from .reply_fields import fields_of, pick
+from .turn_messages import TurnMessages, invalid_calls_of, is_of_model, text_of, tool_calls_of
 
 INVOKE = "ainvoke"
 MESSAGES = "messages"

@@ -5,12 +5,10 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import Any
 
-from ..lookup import AdapterError
+from ..lookup import AdapterError, create_tables, make
 from . import savers
-from .lang_messages import text_of
-from .making import create_tables, make
-from .plain_data import plain, steps_of
-from .turn_messages import TurnMessages
+from .reply_fields import plain, steps_of
+from .turn_messages import TurnMessages, text_of
 
 INVOKE = "ainvoke"
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ..lookup import AdapterError
-from .making import create_tables, make
-from .plain_data import plain
+from ..lookup import AdapterError, create_tables, make
+from .reply_fields import plain
 
 METHODS = ("chat", "query", "retrieve")
 """How each is asked, in the order in which an engine is looked at; its asynchronous method begins with an ``a``."""
