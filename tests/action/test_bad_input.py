@@ -4,8 +4,10 @@ import pytest
 
 from tests.support.act import Act
 from tests.support.act_run import ActRun
-from tests.support.consumer_repository import PROMPT, ConsumerRepository, Repositories
-from tests.support.github_server import GithubState, github_server
+from tests.support.bots import DEPENDABOT, bot_event
+from tests.support.consumer_repository import NAME, PROMPT, ConsumerRepository, Repositories
+from tests.support.github_server import GithubState, Pull, github_server
+from tests.support.second_workflow import published
 from tests.support.workflow_for_act import Adjustments
 
 pytestmark = pytest.mark.docker
@@ -23,12 +25,26 @@ def evaluated(
         return act.run(repository, "pull_request", event, api, adjustments=Adjustments(inputs or {}, {}, before))
 
 
-def test_live_answers_without_a_key_are_incomplete_and_block(act: Act, repositories: Repositories) -> None:
-    github = GithubState()
-    run = evaluated(act, repositories.small(), github, inputs={"llm": "live"})
-    assert run.exit_codes["conclude"] == 3, run.printed
-    assert run.outputs["conclusion"] == "incomplete"
+def test_live_answers_for_dependabot_who_has_no_key_are_incomplete_and_red_and_the_second_workflow_says_why(
+    act: Act, repositories: Repositories
+) -> None:
+    branch, files = "dependabot/pip/openai-2.53.0", ("requirements.txt",)
+    repository = repositories.small(more={files[0]: "openai==1.109.1\n"})
+    repository.propose({files[0]: "openai==2.53.0\n"})
+    pull = Pull(repository.head, repository.base, branch, author=DEPENDABOT, title="Bump openai", files=files)
+    github = GithubState(pulls={7: pull}, writable=False)
+    with github_server(github) as api:
+        run = act.run(repository, "pull_request", bot_event(pull), api, adjustments=Adjustments({"llm": "live"}))
+        assert run.exit_codes["conclude"] == 3, run.printed
+        assert (run.outputs["mode"], run.outputs["conclusion"]) == ("blocking", "incomplete")
+        assert "A fork's run and Dependabot's get none" in run.summary.replace("’", "'")
+        assert github.comments == []
+        github.writable = True
+        own = {"head_branch": branch, "head_repository": {"full_name": NAME}}
+        second = published(act, repositories.small(), run, api, repository.head, **own)
+    assert second.code == 0, second.printed
     (comment,) = github.comments
+    assert "## Incomplete" in comment["body"]
     assert "key" in comment["body"]
 
 

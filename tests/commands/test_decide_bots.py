@@ -1,24 +1,21 @@
 """The pull requests of Renovate and Dependabot, each as the whole event that GitHub sends, through ``ratiba decide``.
 
-``ratiba decide`` is the first step of the action. It stands for the whole action here, which one of these pull requests
-goes through in ``tests/action/test_dependency_bumps.py``. Branches, titles and authors are those that the bots use.
+``ratiba decide`` is the first step of the action and a substitute for the whole action, which two such pull requests go
+through in ``tests/action/test_dependency_bumps.py``. Branches, titles and authors are those that the bots use.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from githubkit.webhooks import parse_obj
 
 from ratiba_action.main import run
+from tests.support.bots import DEPENDABOT, RENOVATE, bot_event
 from tests.support.git_repository import GitRepository
-from tests.support.github_objects import GithubObjects
 from tests.support.github_state import Pull
 
-RENOVATE, DEPENDABOT = "renovate[bot]", "dependabot[bot]"
 DIRECT, LOCK = "requirements.in", "requirements.txt"
 BEFORE = {DIRECT: "openai>=1,<3\nlanggraph<2\n", LOCK: "httpx==0.27.0\nlanggraph==1.1.0\nopenai==2.52.0\n"}
 MINOR = {LOCK: "httpx==0.27.0\nlanggraph==1.1.0\nopenai==2.53.0\n"}
@@ -73,23 +70,9 @@ PROPOSALS = (
 )  # fmt: skip
 
 
-def event(proposal: Proposal, base: str, head: str) -> dict[str, Any]:
-    """The event of a new pull request, in full, checked against GitHub's description."""
-    objects = GithubObjects("https://api.github.com", "salon/assistant")
-    pull = Pull(
-        head,
-        base,
-        proposal.branch,
-        author=proposal.author,
-        title=proposal.title,
-        changed_files=len(proposal.after),
-    )
-    bot = {**objects.user(proposal.author), "type": "Bot"}
-    proposed = {**objects.pull(7, pull), "user": bot}
-    payload = {"action": "opened", "number": 7, "pull_request": proposed, "sender": bot}
-    payload["repository"] = objects.repository_of(objects.repository)
-    parse_obj("pull_request", payload)
-    return payload
+def pull(proposal: Proposal, base: str, head: str) -> Pull:
+    files = tuple(proposal.after)
+    return Pull(head, base, proposal.branch, author=proposal.author, title=proposal.title, files=files)
 
 
 @pytest.mark.parametrize("proposal", PROPOSALS, ids=lambda proposal: proposal.branch.replace("/", "-"))
@@ -103,7 +86,7 @@ def test_the_locked_versions_choose_the_mode_whoever_proposes_them(
     base = repository.commit({"app.py": "1", **BEFORE})
     head = repository.commit(dict(proposal.after))
     path = tmp_path / "event.json"
-    path.write_text(json.dumps(event(proposal, base, head)))
+    path.write_text(json.dumps(bot_event(pull(proposal, base, head))))
     arguments = ["decide", "--json", "--repo", str(repository.folder), "--event", str(path)]
     assert run([*arguments, "--event-name", "pull_request"], environment) == 0
     printed = json.loads(capsys.readouterr().out)

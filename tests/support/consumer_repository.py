@@ -97,21 +97,25 @@ class Repositories:
         """
         return self._make(self.project / "examples" / "consumer", more or {})
 
-    def small(self, message: str = "say Bonjour", expect: str = "SAID") -> ConsumerRepository:
+    def small(
+        self, message: str = "say Bonjour", expect: str = "SAID", more: Mapping[str, str | bytes | None] | None = None
+    ) -> ConsumerRepository:
         """A repository with the small system, which needs no packages and asks no model, and one scenario.
 
         Args:
             message: what the customer says.
             expect: the state that is expected after it.
+            more: files to write over it before the first commit.
         """
         turn = f"  - user: {json.dumps(message)}\n    expect: {{state: {expect}}}"
-        more: dict[str, str | bytes | None] = {
+        files: dict[str, str | bytes | None] = {
             ".github/ratiba.yml": CONFIGURATION.format(timeout=120),
             WORKFLOW: (self.project / "examples" / "consumer" / WORKFLOW).read_bytes(),
             PROMPT: "Say Bonjour.\n",
             "scenarios/greeting.yaml": SCENARIO.format(name="greeting", turns=turn),
+            **(more or {}),
         }
-        return self._make(self.project / "tests" / "end_to_end" / "small_system", more)
+        return self._make(self.project / "tests" / "end_to_end" / "small_system", files)
 
     def _make(self, source: Path, more: Mapping[str, str | bytes | None]) -> ConsumerRepository:
         return ConsumerRepository(source, self.folder / uuid.uuid4().hex[:8], os.environ["PATH"], more)

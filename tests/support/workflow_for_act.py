@@ -24,11 +24,13 @@ class Adjustments:
         inputs: of the action, put over those that the workflow gives.
         services: service containers of the job.
         before: shell commands that run as a step of their own before the action.
+        after: shell commands of the last step, which runs in any case.
     """
 
     inputs: Mapping[str, str] = field(default_factory=dict)
     services: Mapping[str, Any] = field(default_factory=dict)
     before: Sequence[str] = ()
+    after: Sequence[str] = ()
 
 
 def workflow_for_act(text: str, name: str, action: str, adjustments: Adjustments) -> str:
@@ -55,8 +57,9 @@ def workflow_for_act(text: str, name: str, action: str, adjustments: Adjustments
             job["services"] = adjustments.services
         job["steps"] = [changed for step in job["steps"] for changed in _changed(step, action, adjustments)]
         if any(step.get("uses") == action for step in job["steps"]):
-            look = {"if": "always()", "env": {"OUTPUTS": "${{ toJSON(steps.gate.outputs) }}"}, "run": _LOOK}
-            job["steps"].append(look)
+            look = "\n".join((_LOOK, *adjustments.after))
+            told = {"OUTPUTS": "${{ toJSON(steps.gate.outputs) }}"}
+            job["steps"].append({"if": "always()", "env": told, "run": look})
     return json.dumps(workflow, indent=1)
 
 
