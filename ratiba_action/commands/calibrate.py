@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime, timedelta
 from importlib.resources import files
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +20,12 @@ from ratiba_action.util.text import printable
 if TYPE_CHECKING:
     from ratiba_action.authoring.captured_session import CapturedSession
     from ratiba_action.config.configuration import Configuration
+    from ratiba_action.model.measurement import Thresholds
+    from ratiba_action.model.verdict import Report
+    from ratiba_action.privacy.masking import Redactor
     from ratiba_action.production.calibration import CalibrationSet, ConversationBlock, Found, Schedule
-    from ratiba_action.production.judge_calibration import (
-        CalibrationRun,
-        HumanAgreement,
-        Thresholds,
-    )
+    from ratiba_action.production.judge_calibration import CalibrationRun
+    from ratiba_action.verdict.agreement import HumanAgreement
 
 DESCRIPTION = """Compare judges with people. People label about ten masked conversations a month, from its first Monday;
 calibration/human_labelled.yaml in the scenarios folder holds them. The tasks:
@@ -39,7 +38,7 @@ EXAMPLE = """example:
   ratiba calibrate add conversations.jsonl --owner Adrian
   ratiba calibrate label --by Adrian
   ratiba calibrate run --budget-usd 2
-  ratiba calibrate thresholds --json
+  ratiba calibrate thresholds --html ratiba-report/report.html
   ratiba calibrate due --json"""
 
 _TASKS = ("add", "label", "run", "thresholds", "due")
@@ -68,6 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--recorded", action="store_true", help="run: call no judge; use the scores that are kept")
     parser.add_argument("--results", metavar="FILE", help="thresholds: results.json of a run of the golden set")
     parser.add_argument("--write", metavar="FILE", help="thresholds: also write the result to a JSON file")
+    parser.add_argument(
+        "--html", metavar="FILE", help="thresholds: also write the report of that run with a plot of the thresholds"
+    )
     parser.add_argument("--today", metavar="DAY", help="the day to count from (default: today)")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
@@ -352,33 +354,67 @@ def _table(each: "HumanAgreement") -> Iterator[str]:
 
 
 def _thresholds(task: _Task) -> _Ended:
-    from ratiba_action.production.calibration import write_whole  # noqa: PLC0415 - on demand
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - on demand
+    from ratiba_action.production.calibration import write_whole  # noqa: PLC0415 - the same
     from ratiba_action.production.judge_calibration import read_marks, thresholds  # noqa: PLC0415 - the same
 
-    found = thresholds(task.calibration(), read_marks(task.folder), _golden(task))
+    report, mask = _golden_run(task), Redactor(task.settings.secrets)
+    found = thresholds(task.calibration(), read_marks(task.folder), _golden_scores(report))
     result = {"thresholds": [asdict(each) for each in found]}
     lines = [line for each in found for line in _threshold_lines(each)]
-    lines = lines or ["No judge has scored the calibration set yet. Run: ratiba calibrate run"]
+    if not any(each.n for each in found):
+        lines.append("No judge has scored the calibration set yet. Run: ratiba calibrate run")
+    if task.arguments.html:
+        write_whole(Path(task.arguments.html), _page(report, found, mask))
+        lines.append(f"Wrote {task.arguments.html}.")
     if task.arguments.write:
-        write_whole(Path(task.arguments.write), json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+        text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+        write_whole(Path(task.arguments.write), mask.secretless(text))
         lines.append(f"Wrote {task.arguments.write}.")
     return 0, result, lines
 
 
-def _golden(task: _Task) -> dict[str, list[float]]:
-    """Scores of each judged metric in a run; the last one's where no file is named, if there is one."""
-    from ratiba_action.model.measurement import Scored  # noqa: PLC0415 - on demand
-    from ratiba_action.reporting.results_json import read_results  # noqa: PLC0415 - the same
+def _golden_run(task: _Task) -> "Report | None":
+    """The run that is named, or the last one; None where nothing is named and nothing has run."""
+    from ratiba_action.reporting.results_json import read_results, results_in_folder  # noqa: PLC0415 - on demand
 
-    path = Path(task.arguments.results or task.repository / task.settings.report_dir / "results.json")
-    if not task.arguments.results and not path.exists():
-        return {}
+    if task.arguments.results:
+        return read_results(Path(task.arguments.results))
+    path = results_in_folder(task.repository / task.settings.report_dir)
+    return read_results(path) if path.exists() else None
+
+
+def _golden_scores(report: "Report | None") -> dict[str, list[float]]:
+    """Scores of each judged metric in a run."""
+    from ratiba_action.model.measurement import Scored  # noqa: PLC0415 - on demand
+
     found: dict[str, list[float]] = {}
-    for result in read_results(path).results:
+    for result in report.results if report is not None else ():
         for score in result.scores if isinstance(result, Scored) else ():
             if score.judged:
                 found.setdefault(score.metric, []).append(score.value)
     return found
+
+
+def _page(report: "Report | None", found: "Sequence[Thresholds]", mask: "Redactor") -> str:
+    """The run's ``report.html`` with a plot of each judge's thresholds."""
+    from ratiba_action.model.measurement import Thresholds  # noqa: PLC0415 - on demand
+    from ratiba_action.reporting.html import render_html  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.summary import summarise  # noqa: PLC0415 - the same
+    from ratiba_action.verdict.agreement import five_numbers  # noqa: PLC0415 - the same
+
+    if report is None:
+        raise UsageError(
+            "--html writes the report of a run of the golden set, and there is none.",
+            "Run: ratiba gate, or give --results FILE.",
+        )
+    labelled, scores = {each.metric for each in found}, _golden_scores(report)
+    others = [Thresholds("", "", name, 0, 0, (), None, five_numbers(scores[name])) for name in scores.keys() - labelled]
+    shown = [
+        replace(each, judge=mask.text(each.judge), criterion=mask.text(each.criterion), metric=mask.text(each.metric))
+        for each in (*found, *sorted(others, key=lambda each: each.metric))
+    ]
+    return render_html(summarise(mask.report(report)), shown)
 
 
 def _threshold_lines(each: "Thresholds") -> Iterator[str]:
@@ -386,8 +422,7 @@ def _threshold_lines(each: "Thresholds") -> Iterator[str]:
     if each.golden:
         yield f"  golden set: minimum, quartiles, maximum {', '.join(map(_number, each.golden))}"
     yield "  threshold  precision  recall  false failures"
-    changed = [row for before, row in pairwise(each.rows) if replace(before, threshold=row.threshold) != row]
-    for row in (*each.rows[:1], *changed):
+    for row in each.changes:
         shown = f"{_number(row.precision):>9} {_number(row.recall):>7} {_number(row.false_failures):>15}"
         yield f"  {row.threshold:>9.2f} {shown}  {'#' * round(20 * (row.false_failures or 0))}"
     if each.suggested is None:

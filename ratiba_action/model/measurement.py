@@ -1,8 +1,9 @@
 """How a conversation was measured. Failure is a value: never NaN, never a score of 0."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 
 from ratiba_action.model.conversation import Transcript, Usage
 from ratiba_action.model.event import EvaluationFailed
@@ -291,3 +292,52 @@ def _of_score(score: Score) -> EvaluationFailed:
     return EvaluationFailed(
         "score", score.metric, f"at least {score.threshold:g}", f"{score.value:g}{score.vote_note}", score.reason
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionThreshold:
+    """What failing scores below a threshold would do.
+
+    Args:
+        precision: share of the failed conversations that people find bad; None where none fails.
+        recall: share of the bad ones that fail; None without any.
+        false_failures: share of the good ones that fail; None without any.
+    """
+
+    threshold: float
+    precision: float | None
+    recall: float | None
+    false_failures: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Thresholds of one judge and criterion.
+
+    Args:
+        metric: what its scores on the golden set go by; empty where the judge has scored nothing.
+        n: conversations with a label and a score.
+        good: how many of them people find good.
+        suggested: the highest threshold that fails at most 5 % of the good ones; None with too few of them.
+        golden: minimum, quartiles and maximum of the metric on the golden set; empty where it is not measured there.
+    """
+
+    judge: str
+    criterion: str
+    metric: str
+    n: int
+    good: int
+    rows: tuple[CriterionThreshold, ...]
+    suggested: float | None
+    golden: tuple[float, ...] = ()
+
+    @property
+    def at_suggested(self) -> CriterionThreshold | None:
+        """The row of the suggested threshold; None without one."""
+        return next((row for row in self.rows if row.threshold == self.suggested), None)
+
+    @property
+    def changes(self) -> tuple[CriterionThreshold, ...]:
+        """The first row, and those that differ from the one before in more than the threshold."""
+        changed = (row for before, row in pairwise(self.rows) if replace(before, threshold=row.threshold) != row)
+        return (*self.rows[:1], *changed)

@@ -2,9 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import Any
+
+_EXACT = Context(prec=800)
+"""Digits for the sum of any floats: they range from 1e308 to the 17th digit of 1e-324."""
 
 
 def mean(values: Sequence[float]) -> float:
@@ -19,7 +23,8 @@ def mean(values: Sequence[float]) -> float:
         return math.nan
     if len(values) == 1:
         return float(values[0])
-    return float(sum((Fraction(str(float(value))) for value in values), Fraction(0)) / len(values))
+    total = reduce(_EXACT.add, (Decimal(str(float(value))) for value in values))
+    return float(Fraction(total) / len(values))
 
 
 Usd = Decimal

@@ -21,7 +21,6 @@ from ratiba_action.util.validation import StrictModel, validate
 
 FILE = "calibration/human_labelled.yaml"
 CRITERIA = ("intent comprehension", "response naturalness", "cultural appropriateness")
-LABELS = (1, 2, 3, 4, 5)
 A_MONTH = 10
 """Conversations that are labelled each month."""
 _MISSED = 2

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from statistics import NormalDist, quantiles
 from typing import TYPE_CHECKING
 
 from ratiba_action.config.configuration import Configuration
@@ -14,14 +13,13 @@ from ratiba_action.errors import ConfigurationError, FileProblem, RatibaError, S
 from ratiba_action.metrics.registry import is_judged, metric_problems
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Exchange, Reply, Transcript
-from ratiba_action.model.measurement import Case
+from ratiba_action.model.measurement import Case, Thresholds
 from ratiba_action.model.note import Note
-from ratiba_action.model.scenario import Assertion, Customer, Scenario, Turn
-from ratiba_action.model.values import Usd, mean
+from ratiba_action.model.scenario import Assertion, Customer, Scenario, Turn, assertion_label
+from ratiba_action.model.values import Usd
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.calibration import (
     FILE,
-    LABELS,
     CalibrationSet,
     ConversationBlock,
     CriterionBlock,
@@ -32,25 +30,24 @@ from ratiba_action.production.calibration import (
 from ratiba_action.production.inline import AnswerAction, JudgedAssertion
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.locked_folder import read_plain_file
-from ratiba_action.verdict.agreement import cohen_kappa, contingency_table, gwet_coefficient, quadratic
+from ratiba_action.verdict.agreement import (
+    BOUND,
+    LABELS,
+    LEAST,
+    HumanAgreement,
+    human_agreement,
+    thresholds_of,
+)
 
 if TYPE_CHECKING:
     from ratiba_action.production.inline_judge import InlineJudge
 
 SCORES = "calibration/judge_scores.jsonl"
-BOUND = 0.7
-"""Least quadratic-weighted kappa of a judge with people."""
-LEAST, PROVEN = 30, 120
-"""Labels without which nothing is said, and about those that it takes to show a kappa above the bound."""
-GOOD = 4
-"""Least label of a conversation that is good enough."""
-FALSE_FAILURES = 0.05
 _GENERIC = (
     "Judge the {name} of the assistant's turns in the whole conversation, as a customer of the business would.",
     "Give 10 when nothing is to be changed, 5 when it is acceptable with clear weaknesses, 0 when it is useless.",
 )
 _SECONDS = 180.0
-_CONFIDENCE = NormalDist().inv_cdf(0.975)
 
 
 _Key = tuple[str, str, str, str]
@@ -127,94 +124,6 @@ def _write_marks(folder: Path, marks: Iterable[JudgeMark]) -> None:
     write_whole(folder / SCORES, "".join(f"{line}\n" for line in lines))
 
 
-@dataclass(frozen=True, slots=True)
-class HumanAgreement:
-    """How far one judge agrees with people on one criterion.
-
-    Args:
-        n: conversations with a label and a score.
-        kappa: quadratic-weighted; None where it is undefined, as when all labels are the same.
-        low: lower bound of its 95 % interval; None with it.
-        high: upper bound.
-        unweighted: kappa without weights.
-        ac2: Gwet's AC2 with quadratic weights.
-        bias: mean of judge minus label, in labels.
-        table: rows are the labels 1 to 5, columns the judge's.
-    """
-
-    judge: str
-    criterion: str
-    n: int
-    kappa: float | None
-    low: float | None
-    high: float | None
-    unweighted: float | None
-    ac2: float | None
-    bias: float | None
-    table: Sequence[Sequence[int]]
-
-    @property
-    def status(self) -> str:
-        """``uncalibrated``, ``undefined``, ``below``, ``unproven`` or ``calibrated``."""
-        if self.n < LEAST:
-            return "uncalibrated"
-        if self.kappa is None or self.low is None:
-            return "undefined"
-        return "below" if self.kappa < BOUND else "unproven" if self.low < BOUND else "calibrated"
-
-    @property
-    def advice(self) -> str:
-        """What to do."""
-        match self.status:
-            case "uncalibrated":
-                more = f"Label {LEAST - self.n} more conversations"
-                return f"{more}: {LEAST} are the least, {PROVEN} show a kappa above {BOUND}."
-            case "undefined":
-                return "Add conversations of other quality: people gave all of these the same label."
-            case "below":
-                lean = "stricter than people" if (self.bias or 0) < 0 else "more lenient than people"
-                hint = f" The judge is {lean} by {abs(self.bias or 0):.1f}." if abs(self.bias or 0) >= 0.5 else ""  # noqa: PLR2004 - half a label
-                return f"Change the criterion's steps or the judge, and run: ratiba calibrate run.{hint}"
-            case "unproven":
-                return f"Label more: the lower bound is below {BOUND}; about {PROVEN} labels show it."
-        return "Nothing."
-
-
-def human_agreement(judge: str, criterion: str, pairs: Sequence[tuple[int, int]]) -> HumanAgreement:
-    """Agreement of labels with a judge: quadratic-weighted kappa with its jackknife interval, and AC2 beside it.
-
-    Args:
-        judge: its model.
-        criterion: its name.
-        pairs: label of a person and of the judge, from 1 to 5.
-    """
-    table = contingency_table(pairs, LABELS)
-    kappa = cohen_kappa(table, quadratic)
-    error = _jackknife(pairs) if kappa is not None else None
-    low = high = None
-    if kappa is not None and error is not None:
-        low, high = max(kappa - _CONFIDENCE * error, -1.0), min(kappa + _CONFIDENCE * error, 1.0)
-    bias = mean([float(judged - label) for label, judged in pairs]) if pairs else None
-    ac2 = gwet_coefficient(table, quadratic)
-    return HumanAgreement(judge, criterion, len(pairs), kappa, low, high, cohen_kappa(table), ac2, bias, table)
-
-
-def _jackknife(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """Standard error of the quadratic kappa (Efron and Tibshirani 1993, equation 11.5); None where it is undefined."""
-    table, values = contingency_table(pairs, LABELS), []
-    if len(pairs) <= 1:
-        return None
-    for label, judged in pairs:
-        table[label - 1][judged - 1] -= 1
-        without = cohen_kappa(table, quadratic)
-        table[label - 1][judged - 1] += 1
-        if without is None:
-            return None
-        values.append(without)
-    centre, n = mean(values), len(values)
-    return math.sqrt((n - 1) / n * math.fsum((value - centre) ** 2 for value in values))
-
-
 def agreements(calibration: CalibrationSet, marks: Sequence[JudgeMark]) -> tuple[HumanAgreement, ...]:
     """One for each judge and criterion; scores of a conversation that was edited since do not count."""
     return tuple(
@@ -239,43 +148,6 @@ def _rated(
             yield judge, criterion, [(mark, label) for mark, label in found if mark is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionThreshold:
-    """What failing scores below a threshold would do.
-
-    Args:
-        precision: share of the failed conversations that people find bad; None where none fails.
-        recall: share of the bad ones that fail; None without any.
-        false_failures: share of the good ones that fail; None without any.
-    """
-
-    threshold: float
-    precision: float | None
-    recall: float | None
-    false_failures: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """Thresholds of one judge and criterion.
-
-    Args:
-        n: conversations with a label and a score.
-        good: how many of them people find good.
-        suggested: the highest threshold that fails at most 5 % of the good ones; None with too few of them.
-        golden: minimum, quartiles and maximum of the metric on the golden set; empty where it is not measured there.
-    """
-
-    judge: str
-    criterion: str
-    metric: str
-    n: int
-    good: int
-    rows: tuple[CriterionThreshold, ...]
-    suggested: float | None
-    golden: tuple[float, ...] = ()
-
-
 def thresholds(
     calibration: CalibrationSet, marks: Sequence[JudgeMark], golden: Mapping[str, Sequence[float]]
 ) -> tuple[Thresholds, ...]:
@@ -288,34 +160,12 @@ def thresholds(
     """
     found: list[Thresholds] = []
     for judge, criterion, pairs in _rated(calibration, marks):
-        rated = [(mark.score, label >= GOOD) for mark, label in pairs]
-        rows = tuple(_at(step / 20, rated) for step in range(1, 21))
-        good = sum(is_good for _, is_good in rated)
-        allowed = [r.threshold for r in rows if r.false_failures is not None and r.false_failures <= FALSE_FAILURES]
-        suggested = max(allowed, default=None) if good >= 1 / FALSE_FAILURES else None
-        metric = pairs[0][0].metric if pairs else ""
-        numbers = _five_numbers(sorted(golden.get(metric, ())))
-        found.append(Thresholds(judge, criterion, metric, len(rated), good, rows, suggested, numbers))
+        # A criterion by steps is on the golden set where a scenario's assertion has its name.
+        name = criterion if calibration.criteria[criterion].metric is None else ""
+        metric = assertion_label(pairs[0][0].metric, name) if pairs else ""
+        rated = [(mark.score, label) for mark, label in pairs]
+        found.append(thresholds_of(judge, criterion, metric, rated, golden=golden.get(metric, ())))
     return tuple(found)
-
-
-def _at(threshold: float, rated: Sequence[tuple[float, bool]]) -> CriterionThreshold:
-    failed = [is_good for score, is_good in rated if score < threshold]
-    good, bad = sum(is_good for _, is_good in rated), sum(not is_good for _, is_good in rated)
-    wrongly = sum(failed)
-    return CriterionThreshold(
-        threshold,
-        (len(failed) - wrongly) / len(failed) if failed else None,
-        (len(failed) - wrongly) / bad if bad else None,
-        wrongly / good if good else None,
-    )
-
-
-def _five_numbers(values: Sequence[float]) -> tuple[float, ...]:
-    """Minimum, quartiles (linear interpolation) and maximum of sorted values."""
-    if len(values) <= 1:
-        return tuple(values) * 5
-    return (values[0], *quantiles(values, n=4, method="inclusive"), values[-1])
 
 
 @dataclass(frozen=True, slots=True)

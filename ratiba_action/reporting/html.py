@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
 from ratiba_action.model.comparison import OutcomeChange, Tier
-from ratiba_action.model.measurement import Scored
+from ratiba_action.model.measurement import CriterionThreshold, Scored, Thresholds
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting import wording
 from ratiba_action.reporting.comment_failures import transcript_text
@@ -116,6 +116,66 @@ def _values(row: Row) -> tuple[float, ...]:
     return (row.difference, *_ends(row))
 
 
+@dataclass(frozen=True, slots=True)
+class ThresholdChart:
+    """A drawing of what thresholds from 0 to 1 do; positions are units of the drawing.
+
+    Args:
+        lines: CSS class and SVG points of each unbroken part of precision, recall and false failures.
+        suggested: position of the suggested threshold; None without one.
+        box: positions of minimum, quartiles and maximum on the golden set; empty where it is not measured there.
+        golden: the same numbers in words.
+        summary: what the drawing shows, in words.
+    """
+
+    lines: tuple[tuple[str, str], ...]
+    suggested: float | None
+    box: tuple[float, ...]
+    golden: str
+    summary: str
+
+
+CURVES = ("precision", "recall", "false_failures")
+_LEFT, _ACROSS, _TOP, _DOWN = 40, 285, 12, 150
+
+
+def threshold_chart(found: Thresholds) -> ThresholdChart:
+    """The chart of one judge and criterion, or of a metric that has scores on the golden set only."""
+    lines: list[tuple[str, str]] = []
+    for name in CURVES:
+        values = [(row.threshold, getattr(row, name)) for row in found.rows]
+        for known, part in groupby(values, key=lambda at: at[1] is not None):
+            places = [f"{_across(x)},{round(_TOP + (1 - y) * _DOWN, 1)}" for x, y in part] if known else []
+            lines += [(name, " ".join(places if len(places) > 1 else places * 2))] if places else []
+    said = [f"{name.replace('_', ' ')} {_shown(found.at_suggested, name)}" for name in CURVES]
+    said = [f"at the suggested threshold {found.suggested:.2f}: {', '.join(said)}"] if found.suggested else []
+    golden = _golden(found.golden)
+    said += [f"on the golden set: {golden}"] if golden else []
+    return ThresholdChart(
+        tuple(lines),
+        None if found.suggested is None else _across(found.suggested),
+        tuple(map(_across, found.golden)),
+        golden,
+        "; ".join(said) or "no threshold is suggested",
+    )
+
+
+def _across(value: float) -> float:
+    return round(_LEFT + value * _ACROSS, 1)
+
+
+def _shown(row: CriterionThreshold | None, name: str) -> str:
+    value = getattr(row, name, None)
+    return "none" if value is None else f"{value:.0%}"
+
+
+def _golden(numbers: Sequence[float]) -> str:
+    if not numbers:
+        return ""
+    low, *quartiles, high = (f"{number:.2f}" for number in numbers)
+    return f"minimum {low}, quartiles {', '.join(quartiles)}, maximum {high}"
+
+
 def report_template() -> "Template":
     """The template of the report."""
     return page_template("report.html.j2")
@@ -146,15 +206,20 @@ def page_template(name: str) -> "Template":
         windows=describe_windows,
         plural=wording.plural,
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
+        share=lambda value: "none" if value is None else f"{value:.0%}",
         turns=_turns,
     )
     return environment.get_template(name)
 
 
-def render_html(summary: ReportSummary) -> str:
+def render_html(summary: ReportSummary, thresholds: Sequence[Thresholds] = ()) -> str:
     """The document: every text is escaped by the template, and the file loads nothing.
 
     Its content security policy names the digest of its one script, which filters scenarios; no other one can run.
+
+    Args:
+        summary: with its secrets and identifiers masked already.
+        thresholds: of the judges against people's labels, masked as well; empty for a report without them.
     """
     from markupsafe import Markup  # noqa: PLC0415 - a skipped run renders no report
 
@@ -177,6 +242,7 @@ def render_html(summary: ReportSummary) -> str:
         script=Markup(script),  # noqa: S704 - a constant of this package
         script_digest=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
         verdict_is_of=VERDICT_IS_OF,
+        thresholds=[(found, threshold_chart(found)) for found in thresholds],
         trends=[(trend, trend_chart(trend)) for trend in summary.report.trends if trend.points],
     )
 

@@ -20,10 +20,13 @@ from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.main import run
 from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.model.conversation import Usage
+from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import summarise
 from tests.support.live_repository import RATES
 from tests.support.model_servers import ModelServer, Received
 from tests.support.provider_faults import Served
 from tests.support.receiver import receiver
+from tests.support.sample_report import sample_report
 from tests.support.served_models import served_models
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "calibration"
@@ -170,9 +173,32 @@ def test_kept_scores_need_no_key(folder: Path, capsys: pytest.CaptureFixture[str
     assert len(json.loads((folder / "thresholds.json").read_text("utf-8"))["thresholds"]) == 3
 
 
+def test_the_report_of_a_run_is_written_again_with_a_plot_of_the_thresholds(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = folder / "ratiba-report/report.html"
+    assert calibrate("thresholds", "--html", str(path)) == 2
+    assert "--html writes the report of a run of the golden set, and there is none." in capsys.readouterr().err
+    assert not path.exists()
+    path.parent.mkdir()
+    (path.parent / "results.json").write_text(render_results(summarise(sample_report())))
+    secret = "cultural appropriateness"
+    assert calibrate("thresholds", "--html", str(path), "--write", "found.json", RATIBA_OPENAI_API_KEY=secret) == 0
+    assert f"Wrote {path}." in capsys.readouterr().out
+    page = path.read_text("utf-8")
+    assert "Thresholds of the judges" in page
+    assert "spa_booking" in page, "it is the report of the run"
+    assert 'aria-label="intent comprehension by claude-opus-5-5: no threshold is suggested"' in page
+    assert "SwahiliFluencyMetric: on the golden set: minimum" in page, "judged there, and no label is about it"
+    assert "BookingSlotConsistencyMetric: on the golden set" not in page, "no judge gives it"
+    assert secret not in page + (folder / "found.json").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("thresholds", "--html", "a.html", "--results", "nowhere"), "The results 'nowhere' cannot be read"),
+        (("thresholds", "--html", "a.html", "--results", "broken.jsonl"), "results.json could not be read as JSON"),
         (("add",), "Give FILE or --langfuse"),
         (("add", "nowhere.json"), "cannot be read"),
         (("add", "nowhere.jsonl"), "cannot be read"),

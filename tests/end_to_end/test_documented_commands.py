@@ -135,7 +135,8 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded
         '[{"role": "user", "content": "Hours?"}, {"role": "assistant", "content": "9"}]'
     )
     shutil.copytree(PROJECT / "examples" / "inline_checks", folder, dirs_exist_ok=True)
-    shutil.copytree(PROJECT / "examples" / "production", folder / "examples" / "production")
+    for name in ("production", "calibration"):
+        shutil.copytree(PROJECT / "examples" / name, folder / "examples" / name)
     ended = {}
     with langfuse_server(langfuse) as host, receiver() as collector:
         environment |= {"RATIBA_LANGFUSE_HOST": host, "RATIBA_OTLP_ENDPOINT": collector.address}

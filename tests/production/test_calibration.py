@@ -1,6 +1,7 @@
 """People's labels of each month: when they are due, how they are kept, and what they say of a judge."""
 
 import random
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -9,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import SuiteError, UsageError
+from ratiba_action.model.canonical import digest
 from ratiba_action.model.note import Note
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.calibration import (
     CRITERIA,
     CalibrationSet,
+    CriterionBlock,
     Found,
     LabelBlock,
     added_to,
@@ -24,16 +27,14 @@ from ratiba_action.production.calibration import (
     write_calibration,
 )
 from ratiba_action.production.judge_calibration import (
-    LEAST,
     JudgeMark,
     _write_marks,
     agreements,
     calibration_notes,
-    human_agreement,
     read_marks,
     thresholds,
 )
-from ratiba_action.verdict.agreement import cohen_kappa, gwet_coefficient, quadratic
+from ratiba_action.verdict.agreement import LEAST, cohen_kappa, gwet_coefficient, human_agreement, quadratic
 
 BEGUN = date(2026, 1, 5)
 MASK = Redactor()
@@ -240,8 +241,6 @@ def with_judge(folder: Path, count: int, judge_label: int | None = None) -> Cali
 
 
 def _asked() -> str:
-    from ratiba_action.model.canonical import digest  # noqa: PLC0415 - for this helper
-
     return digest(["CoherenceMetric", {}])
 
 
@@ -292,3 +291,15 @@ def test_the_threshold_that_is_suggested_fails_few_good_conversations(tmp_path: 
     assert (row.precision, row.recall, row.false_failures) == (1, 1, 0)
     (few,) = thresholds(with_judge(tmp_path, 10), read_marks(tmp_path), {})
     assert few.suggested is None
+
+
+def test_a_criterion_by_steps_is_found_on_the_golden_set_by_its_name(tmp_path: Path) -> None:
+    calibration = with_judge(tmp_path, 30)
+    criteria = {"tone": CriterionBlock(steps=["Look."])}
+    steps = digest(["ConversationalGEval", {"criterion": "tone", "steps": ["Look."]}])
+    marks = [replace(mark, asked=steps, metric="ConversationalGEval") for mark in read_marks(tmp_path)]
+    golden = {"ConversationalGEval": [0.1], "ConversationalGEval tone": [0.9], "CoherenceMetric": [0.5]}
+    (by_steps,) = thresholds(calibration.model_copy(update={"criteria": criteria}), marks, golden)
+    assert (by_steps.n, by_steps.metric, by_steps.golden) == (30, "ConversationalGEval tone", (0.9,) * 5)
+    (by_metric,) = thresholds(calibration, read_marks(tmp_path), golden)
+    assert (by_metric.metric, by_metric.golden) == ("CoherenceMetric", (0.5,) * 5)

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from ratiba_action.model.change import Mode, ModeDecision, Reason, Subject
 from ratiba_action.model.comparison import CrossCheckStatus
-from ratiba_action.model.measurement import Errored, Phase
+from ratiba_action.model.measurement import Errored, Phase, Thresholds
 from ratiba_action.model.verdict import Report, SharedSpending, Verdict
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.summary import summarise
+from ratiba_action.verdict.agreement import five_numbers, thresholds_of
 from tests.support.sample_report import (
     sample_check,
     sample_cross_checking,
@@ -203,3 +204,42 @@ def test_a_crash_of_the_system_is_told_in_one_line_and_its_traceback_is_folded()
     html = render_html(summarise(sample_report(results=(crashed,))))
     assert "<p>send() of the adapter raised LookupError: no &lt;b&gt;slot&lt;/b&gt;</p>" in html
     assert "<summary>Where it was raised</summary><pre>Traceback (most recent call last):\n  File" in html
+
+
+def _thresholds(text: str = "tone") -> list[Thresholds]:
+    """Two judges with labels, a criterion that nothing has scored, and a metric that no label is about."""
+    rated = [(number / 80, 1 + number // 18) for number in range(80)]
+    return [
+        thresholds_of(f"j{text}", text, f"m{text}", rated, golden=[0.5, 0.6, 0.7, 0.8, 0.9]),
+        thresholds_of(f"k{text}", text, f"m{text}", rated[:12], golden=[]),
+        thresholds_of("opus", f"n{text}", "", [], golden=[]),
+        Thresholds("", "", f"o{text}", 0, 0, (), None, five_numbers([0.25, 0.75])),
+    ]
+
+
+def test_thresholds_are_drawn_with_a_text_for_those_who_cannot_see_them() -> None:
+    page = render_html(summarise(sample_report()), _thresholds())
+    drawings = re.findall(r'<svg class="chart curves".*?aria-label="([^"]*)">(.*?)</svg>', page, re.DOTALL)
+    at = "at the suggested threshold 0.65: precision 100%, recall 96%, false failures 0%"
+    golden = "on the golden set: minimum 0.50, quartiles 0.60, 0.70, 0.80, maximum 0.90"
+    assert [said for said, _ in drawings] == [
+        f"tone by jtone: {at}; {golden}",
+        "tone by ktone: no threshold is suggested",
+        "otone: on the golden set: minimum 0.25, quartiles 0.38, 0.50, 0.62, maximum 0.75",
+    ]
+    first = drawings[0][1]
+    recall = [tuple(map(float, at.split(","))) for at in re.findall(r'"recall" points="([^"]*)"', first)[0].split()]
+    assert [x for x, _ in recall] == sorted({x for x, _ in recall}), "from left to right"
+    assert [y for _, y in recall] == sorted((y for _, y in recall), reverse=True), "a higher threshold finds more"
+    assert 'class="suggested" x1="225.2"' in first
+    assert "no score yet: run <code>ratiba calibrate run</code>" in page
+    assert page.count("<script>") == 1, "no other script is needed"
+    assert "Thresholds of the judges" not in render_html(summarise(sample_report()))
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", '" onload="x', "{{ 7 * 7 }}", "\ud800\x00"])
+def test_names_of_criteria_add_no_tag_and_no_attribute(text: str) -> None:
+    def drawn(name: str) -> list[str]:
+        return tags(render_html(summarise(sample_report()), _thresholds(name)))
+
+    assert drawn(text) == drawn("plain")
