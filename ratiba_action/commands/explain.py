@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     if failed:
         varying = varying_of(inputs, report.results, ledger.calls)
         chosen = failed[:_MOST_SCENARIOS]
-        found = explain(inputs, chosen, log, ledger, most_runs=most, varying=varying, progress=progress)
+        found = explain(inputs, chosen, ledger, most_runs=most, varying=varying, progress=progress)
     found = redactor.explanation(replace(found, spent=ledger.spent))
     if arguments.json:
         shown = redactor.value(_as_json(found))

@@ -1,12 +1,14 @@
 """Finds the lines of a change that make scenarios fail, by running those scenarios on the base with parts of it."""
 
+import asyncio
+import contextlib
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
-from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 
 from ratiba_action.checks.system_exceptions import exception_of
@@ -16,117 +18,51 @@ from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.llm.recordings.writer import write_recordings
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation
+from ratiba_action.model.attribution import Attribution, Explanation
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import ModelCall
 from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.model.note import in_order
+from ratiba_action.model.plan import Arm
 from ratiba_action.model.verdict import Conclusion, Report, Spending
 from ratiba_action.money.budget import Ledger
-from ratiba_action.run.arms import alone, edited_prompts, scratch_folder
+from ratiba_action.run.arms import alone, edited_prompts, first_plan, head_inputs, scratch_folder
 from ratiba_action.run.base_commit import BaseInputs, fetch_base
+from ratiba_action.run.composition import open_services
 from ratiba_action.run.earlier_runs import NONE
-from ratiba_action.run.gate import evaluate
-from ratiba_action.run.inputs import RunInputs, RunLog, SilentProgress
+from ratiba_action.run.inputs import RunInputs, RunLog, SilentProgress, needs_judge
 from ratiba_action.run.paid_run import journal_path
+from ratiba_action.run.plan_loop import cancelled_by_signals
+from ratiba_action.run.runner import run_plan
+from ratiba_action.run.services import Measured, RunServices
 from ratiba_action.util.interruption import current
 from ratiba_action.util.text import clip
-from ratiba_action.verdict.attribution import PASSES_AGAIN, NoFurtherStepError, Outcome, Subset, attribute
+from ratiba_action.verdict.attribution import (
+    PASSES_AGAIN,
+    NoFurtherStepError,
+    Outcome,
+    Part,
+    Subset,
+    apply_parts,
+    attribute,
+    split,
+)
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import Standing, outcomes_of, standing
 
-_TEXT = "utf-8"
 _MESSAGE = 200
-_LONGEST = 4_000
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A run of changed lines of one file, or a whole file that was added, removed or is no text.
-
-    Args:
-        line: of the file as the change has it, from 1, where the part begins.
-        begin: position in the base's lines, from 0.
-        removed: the base's lines.
-        added: the change's lines.
-        content: of the whole file as the change has it; None for a part of a text.
-        whole: the part is a whole file; without content it was removed.
-    """
-
-    path: str
-    line: int = 1
-    begin: int = 0
-    removed: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
-    content: bytes | None = None
-    whole: bool = False
-
-    @property
-    def shown(self) -> ChangedPart:
-        """The part as it is reported."""
-        removed, added = ("" if self.whole else _shown("".join(lines)) for lines in (self.removed, self.added))
-        return ChangedPart(self.path, self.line, removed, added, whole=self.whole)
-
-
-def _shown(text: str) -> str:
-    """A text of a report; nothing is cut out of a longer one, since half a secret is not recognised."""
-    return text if len(text) <= _LONGEST else f"({len(text)} characters)\n"
-
-
-def split(path: str, base: bytes | None, head: bytes | None) -> tuple[Part, ...]:
-    """The parts of one file's change.
-
-    Args:
-        path: of the file.
-        base: its content on the base; None where it has none.
-        head: its content with the change; None where it has none.
-    """
-    if base == head:
-        return ()
-    try:
-        before, after = ((content or b"").decode(_TEXT).splitlines(keepends=True) for content in (base, head))
-    except UnicodeDecodeError:
-        return (Part(path, content=head, whole=True),)
-    if base is None or head is None:
-        return (Part(path, content=head, removed=tuple(before), added=tuple(after), whole=True),)
-    blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    return tuple(
-        # Lines that were removed from the end leave no line behind them: the last one stands for them.
-        Part(path, max(min(j1 + 1, len(after)), 1), i1, tuple(before[i1:i2]), tuple(after[j1:j2]))
-        for kind, i1, i2, j1, j2 in blocks
-        if kind != "equal"
-    )
-
-
-def apply_parts(base: bytes | None, parts: Sequence[Part]) -> bytes | None:
-    """A file's content with some parts of its change; None where it is then missing.
-
-    Args:
-        base: its content on the base; None where it has none.
-        parts: of that file. They are applied from the last to the first, so that positions stay the base's.
-    """
-    whole = next((part for part in parts if part.whole), None)
-    if whole is not None:
-        return whole.content
-    if base is None or not parts:
-        return base
-    lines = base.decode(_TEXT).splitlines(keepends=True)
-    for part in sorted(parts, key=lambda part: part.begin, reverse=True):
-        lines[part.begin : part.begin + len(part.removed)] = part.added
-    return "".join(lines).encode(_TEXT)
 
 
 def explain(
     inputs: RunInputs,
     failed: Sequence[ScenarioResult],
-    log: RunLog,
     ledger: Ledger,
     *,
     most_runs: int,
     varying: Collection[str] = (),
     progress: Callable[[str], None] = lambda _: None,
     most_code: int | None = None,
-    reported: Callable[[Report], None] = lambda _: None,
+    reported: Callable[[Measured], None] = lambda _: None,
 ) -> Explanation:
     """Find the parts of the change that make scenarios fail.
 
@@ -137,13 +73,12 @@ def explain(
     Args:
         inputs: of a run that failed.
         failed: the results that decided; one for each scenario.
-        log: of the run.
         ledger: of the run, with its budget.
         most_runs: with parts of the change.
         varying: ids of scenarios whose failure varies by chance; see ``varying_of``.
         progress: receives a line after each of them.
         most_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.
-        reported: receives the report of each run.
+        reported: receives what is known at the end of all runs.
 
     Raises:
         InfrastructureError: the base cannot be read, or nothing of the system differs from it.
@@ -161,35 +96,18 @@ def explain(
                 "No file of the system under test differs from the base, so no line of it can be the cause.",
                 "Compare the scenarios: git diff on the scenarios folder.",
             )
-        trials = _PartialRuns(
-            inputs=inputs,
-            base=base,
-            parts=parts,
-            folder=folder,
-            scratch=scratch,
-            log=log,
+        signatures = {result.trial.scenario.id: signature(result) for result in failed}
+        runs = _PartialRuns(
+            trees=_Trees(inputs, base, parts, folder, scratch, frozenset(signatures)),
             ledger=ledger,
+            signatures=signatures,
             most_runs=most_runs,
             progress=progress,
-            reported=reported,
-            signatures={result.trial.scenario.id: signature(result) for result in failed},
         )
         before = ledger.spent
-        scenarios = {name: _attributed(trials, name, by_chance=name in varying) for name in trials.signatures}
-        return Explanation(tuple(part.shown for part in parts), scenarios, trials.runs, ledger.spent - before)
-
-
-def _attributed(trials: "_PartialRuns", name: str, *, by_chance: bool) -> Attribution:
-    """The cause of one scenario's failure; it is repeated where it varies, or turns out to."""
-    count = len(trials.parts)
-    if not by_chance:
-        found = attribute(count, trials.of(name))
-        if found.why != PASSES_AGAIN:
-            return found
-    # Loads NumPy, which a failure that does not vary can do without.
-    from ratiba_action.verdict.bayesian_attribution import attribute_by_chance  # noqa: PLC0415
-
-    return attribute_by_chance(count, trials.repeated(name), seed=int(digest(name)[:8], 16))
+        with current().noting():
+            scenarios = asyncio.run(runs.causes(varying, reported))
+        return Explanation(tuple(part.shown for part in parts), scenarios, runs.count, ledger.spent - before)
 
 
 def varying_of(inputs: RunInputs, results: Sequence[ScenarioResult], calls: Sequence[ModelCall]) -> frozenset[str]:
@@ -208,9 +126,10 @@ def varying_of(inputs: RunInputs, results: Sequence[ScenarioResult], calls: Sequ
     if inputs.llm == Llm.REPLAY:
         return frozenset(differ)
     mocked = {scenario.id for scenario in inputs.suite.scenarios if scenario.script is not None}
-    return frozenset(
-        differ | {call.scenario_id for call in calls if not (call.replayed and call.scenario_id in mocked)}
-    )
+    called = {call.scenario_id for call in calls if not (call.replayed and call.scenario_id in mocked)}
+    # A score that was known from an earlier run is none of a part of the change.
+    judged = {result.trial.scenario.id for result in results if needs_judge(result.trial.scenario)}
+    return frozenset(differ | called | judged)
 
 
 FEW_PARTS = 20
@@ -241,14 +160,13 @@ def with_explanation(report: Report, inputs: RunInputs, log: RunLog, ledger: Led
     seconds = min(_MOST_SECONDS, _MOST_SECONDS if seconds is None else seconds)
     left = ledger.cap - ledger.spent
     most = (left * _SHARE).quantize(_EXACT, ROUND_FLOOR) if block.budget_usd is None else min(block.budget_usd, left)
-    seen: list[Report] = []
+    seen: list[Measured] = []
     explanation: Explanation | None = None
     try:
         with ledger.limited_to(most):
             explanation = explain(
                 replace(inputs, seconds=seconds),
                 failed[:_FEW_SCENARIOS],
-                log,
                 ledger,
                 most_runs=block.max_steps,
                 varying=varying_of(inputs, report.results, ledger.calls),
@@ -333,14 +251,15 @@ def signature(result: ScenarioResult) -> frozenset[str]:
     return frozenset({*failed, *({raised.rpartition(" ")[2]} if raised else set())})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PartialRuns:
-    """Runs scenarios on the base with parts of the change, each combination once.
+@dataclass(frozen=True, slots=True)
+class _Trees:
+    """Writes the base's files with parts of the change, and the scenarios of the run.
 
     Args:
+        inputs: of the run.
         folder: with the base's files.
         scratch: where the combinations are written.
-        signatures: what failed in each scenario.
+        scenarios: ids of those that are explained.
     """
 
     inputs: RunInputs
@@ -348,52 +267,18 @@ class _PartialRuns:
     parts: Sequence[Part]
     folder: Path
     scratch: Path
-    log: RunLog
-    ledger: Ledger
-    most_runs: int
-    progress: Callable[[str], None]
-    reported: Callable[[Report], None]
-    signatures: Mapping[str, frozenset[str]]
-    known: dict[Subset, list[Mapping[str, Outcome]]] = field(default_factory=dict)
-    began: float = field(default_factory=time.monotonic)
+    scenarios: frozenset[str]
 
-    @property
-    def runs(self) -> int:
-        """How often a combination was run."""
-        return sum(map(len, self.known.values()))
-
-    def of(self, scenario_id: str) -> Callable[[Subset], Outcome]:
-        """The outcome of one scenario for a combination of parts, always the same."""
-        return lambda subset: self._outcomes(subset, 0, fresh=False).get(scenario_id, Outcome.UNRESOLVED)
-
-    def repeated(self, scenario_id: str) -> Callable[[Subset], Outcome]:
-        """The outcome of one scenario for a combination of parts, of another run each time."""
-        asked = Counter[Subset]()
-
-        def outcome(subset: Subset) -> Outcome:
-            asked[subset] += 1
-            # A run for another scenario is none that this one was asked for yet.
-            outcomes = self._outcomes(subset, asked[subset] - 1, fresh=True)
-            return outcomes.get(scenario_id, Outcome.UNRESOLVED)
-
-        return outcome
-
-    def _outcomes(self, subset: Subset, number: int, *, fresh: bool) -> Mapping[str, Outcome]:
-        known = self.known.setdefault(subset, [])
-        if number >= len(known):
-            if self.runs >= self.most_runs:
-                raise NoFurtherStepError(f"the limit of {self.most_runs} runs was reached")
-            tree = self.scratch / f"parts-{self.runs}"
-            try:
-                known.append(self._run(tree, fresh=fresh) if self._build(tree, subset) else {})
-                self.progress(_step(self.runs, subset, len(self.parts), known[-1]))
-            finally:
-                shutil.rmtree(tree, ignore_errors=True)
-                journal_path(tree, self.inputs.environment).unlink(missing_ok=True)
-        return known[number]
+    @contextlib.contextmanager
+    def written(self, name: str, subset: Subset) -> Iterator[RunInputs | None]:
+        """The run on a combination, within; None where its parts do not fit together."""
+        tree = self.scratch / name
+        try:
+            yield self._partial(tree) if self._build(tree, subset) else None
+        finally:
+            shutil.rmtree(tree, ignore_errors=True)
 
     def _build(self, tree: Path, subset: Subset) -> bool:
-        """Write the base's files with some parts, and this run's scenarios; False where the parts do not fit."""
         try:
             self._write(tree, subset)
         except (NotADirectoryError, IsADirectoryError, FileExistsError):  # one part makes a folder of another's file
@@ -418,45 +303,138 @@ class _PartialRuns:
         scenarios = tree / self.inputs.settings.scenarios
         shutil.rmtree(scenarios, ignore_errors=True)
         shutil.copytree(self.inputs.repository / self.inputs.settings.scenarios, scenarios, symlinks=True)
-        for name in self.signatures:
+        for name in self.scenarios:
             own = read_recordings(recording_path(self.inputs.recordings, name))
             if lines := _joined(own, self.base.recordings.get(name, ())):
                 write_recordings(recording_path(scenarios / "recordings", name), lines)
 
-    def _run(self, tree: Path, *, fresh: bool) -> Mapping[str, Outcome]:
-        if current().name is not None:
-            raise NoFurtherStepError("the run was cancelled")
-        seconds = self.inputs.seconds
-        left = None if seconds is None else seconds - (time.monotonic() - self.began)
-        if left is not None and left <= 0:
-            raise NoFurtherStepError("the deadline was reached")
-        try:
-            inputs = self._partial(tree, left, fresh=fresh)
-            report = evaluate(inputs, RunLog(SilentProgress()), self.ledger).report
-        except RatibaError as error:
-            # Most often parts that do not fit together; the reader sees where it is something else.
-            self.progress(f"could not be run: {clip(error.problem, _MESSAGE)}")
-            return {}
-        self.reported(report)
-        refused = [result for result in report.results if isinstance(result, NotRun)]
-        if refused:
-            raise NoFurtherStepError(refused[0].reason)
-        deciding = {outcome.scenario.id: outcome.deciding for outcome in outcomes_of(report.results)}
-        return {name: _outcome(result, self.signatures[name]) for name, result in deciding.items()}
-
-    def _partial(self, tree: Path, seconds: float | None, *, fresh: bool) -> RunInputs:
-        """This run on other files, without a base of its own; ``fresh`` uses no score of an earlier run."""
+    def _partial(self, tree: Path) -> RunInputs:
+        """This run on other files, without a base of its own; no score of an earlier run is used."""
         decided = self.inputs.decided
-        scenarios = [scenario for scenario in self.inputs.suite.scenarios if scenario.id in self.signatures]
+        scenarios = [scenario for scenario in self.inputs.suite.scenarios if scenario.id in self.scenarios]
         return replace(
             alone(self.inputs, scenarios),
             repository=tree,
             decided=replace(decided, change=decided.change.without_base),
             settings=replace(self.inputs.settings, baseline=NONE, llm=self.inputs.llm),
-            seconds=seconds,
             resume=False,
-            cache=self.inputs.cache and not fresh,
+            cache=False,
         )
+
+
+@dataclass(slots=True, kw_only=True)
+class _PartialRuns:
+    """Runs scenarios on the base with parts of the change; database, worker and libraries are started once.
+
+    Args:
+        signatures: what failed in each scenario.
+    """
+
+    trees: _Trees
+    ledger: Ledger
+    most_runs: int
+    progress: Callable[[str], None]
+    signatures: Mapping[str, frozenset[str]]
+    known: dict[Subset, list[Mapping[str, Outcome]]] = field(default_factory=dict)
+    schemas: dict[Subset, Arm] = field(default_factory=dict)
+    services: RunServices | None = None
+
+    @property
+    def count(self) -> int:
+        """How often a combination was run."""
+        return sum(map(len, self.known.values()))
+
+    async def causes(self, varying: Collection[str], reported: Callable[[Measured], None]) -> dict[str, Attribution]:
+        """The cause of each scenario's failure.
+
+        The search waits for one run after the other, so it has a thread of its own.
+
+        Args:
+            varying: see ``explain``.
+            reported: see ``explain``.
+        """
+        loop, inputs = asyncio.get_running_loop(), self.trees.inputs
+        deadline = None if inputs.seconds_allowed is None else time.monotonic() + inputs.seconds_allowed
+        whole = frozenset(range(len(self.trees.parts)))
+        async with contextlib.AsyncExitStack() as stack:
+            partial = stack.enter_context(self.trees.written("change", whole))
+            if partial is not None:
+                stack.callback(journal_path(partial.repository, inputs.environment).unlink, missing_ok=True)
+                head, log = head_inputs(partial), RunLog(SilentProgress())
+                scratch = self.trees.scratch
+                opened = open_services(partial, head, ledger=self.ledger, log=log, scratch=scratch, deadline=deadline)
+                with cancelled_by_signals(_ignored), contextlib.suppress(asyncio.CancelledError):
+                    self.services = await stack.enter_async_context(opened)
+                    self.schemas[whole] = head.arm
+            found = await asyncio.to_thread(self._causes, varying, loop)
+            if self.services is not None:
+                reported(await self.services.finish(Measured(), cancelled=current().name is not None))
+        return found
+
+    def _causes(self, varying: Collection[str], loop: asyncio.AbstractEventLoop) -> dict[str, Attribution]:
+        return {name: self._cause(name, loop, by_chance=name in varying) for name in self.signatures}
+
+    def _cause(self, name: str, loop: asyncio.AbstractEventLoop, *, by_chance: bool) -> Attribution:
+        """The cause of one scenario's failure; it is repeated where it varies, or turns out to."""
+        count, asked = len(self.trees.parts), Counter[Subset]()
+
+        def once(subset: Subset) -> Outcome:
+            return self._outcomes(subset, 0, loop).get(name, Outcome.UNRESOLVED)
+
+        def again(subset: Subset) -> Outcome:
+            asked[subset] += 1
+            # A run for another scenario is none that this one was asked for yet.
+            return self._outcomes(subset, asked[subset] - 1, loop).get(name, Outcome.UNRESOLVED)
+
+        if not by_chance:
+            found = attribute(count, once)
+            if found.why != PASSES_AGAIN:
+                return found
+        # Loads NumPy, which a failure that does not vary can do without.
+        from ratiba_action.verdict.bayesian_attribution import attribute_by_chance  # noqa: PLC0415
+
+        return attribute_by_chance(count, again, seed=int(digest(name)[:8], 16))
+
+    def _outcomes(self, subset: Subset, number: int, loop: asyncio.AbstractEventLoop) -> Mapping[str, Outcome]:
+        known = self.known.setdefault(subset, [])
+        if number >= len(known):
+            if self.count >= self.most_runs:
+                raise NoFurtherStepError(f"the limit of {self.most_runs} runs was reached")
+            with self.trees.written(f"parts-{self.count}", subset) as partial:
+                known.append({} if partial is None else self._run(partial, subset, loop))
+            self.progress(_step(self.count, subset, len(self.trees.parts), known[-1]))
+        return known[number]
+
+    def _run(self, partial: RunInputs, subset: Subset, loop: asyncio.AbstractEventLoop) -> Mapping[str, Outcome]:
+        cancelled = NoFurtherStepError("the run was cancelled")
+        if current().name is not None or self.services is None:
+            raise cancelled
+        try:
+            running = self._results(partial, subset, self.services)
+            results = asyncio.run_coroutine_threadsafe(running, loop).result()
+        except RatibaError as error:
+            # Most often parts that do not fit together; the reader sees where it is something else.
+            self.progress(f"could not be run: {clip(error.problem, _MESSAGE)}")
+            return {}
+        except CancelledError as error:
+            raise cancelled from error
+        refused = [result for result in results if isinstance(result, NotRun)]
+        if refused:
+            raise NoFurtherStepError(refused[0].reason)
+        deciding = {outcome.scenario.id: outcome.deciding for outcome in outcomes_of(results)}
+        return {name: _outcome(result, self.signatures[name]) for name, result in deciding.items()}
+
+    async def _results(self, partial: RunInputs, subset: Subset, services: RunServices) -> Sequence[ScenarioResult]:
+        arm = head_inputs(partial)
+        arm = replace(arm, arm=Arm(partial.repository.name, arm.arm.root))
+        with cancelled_by_signals(_ignored):
+            async with services.open_arm(arm, self.schemas.get(subset)):
+                self.schemas.setdefault(subset, arm.arm)
+                return await run_plan(first_plan(partial, arm, measured=False), services)
+
+
+def _ignored(_: str) -> None:
+    """The signal's name is known to ``current``."""
 
 
 def _step(number: int, subset: Subset, total: int, outcomes: Mapping[str, Outcome]) -> str:

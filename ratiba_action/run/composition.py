@@ -96,6 +96,9 @@ async def open_services(
         services.stop = partial(stop_reason, most_failed=inputs.configuration.suite.most_failed, day=head.day)
         services.altered = setups.altered
         services.add_arm = partial(_add_arm, calls, services, head)
+        services.open_arm = partial(
+            _open_arm, inputs, head, scratch=scratch, setups=setups, calls=calls, services=services
+        )
         base = base_of(inputs)
         if isinstance(base, str):
             services.no_base = base
@@ -111,6 +114,48 @@ def _add_arm(calls: ModelCalls, services: RunServices, head: ArmInputs, arm: Arm
     services.arms[arm.arm.name] = replace(services.arms[head.arm.name], arm=arm.arm, template=head.arm)
 
 
+@asynccontextmanager
+async def _open_arm(
+    inputs: RunInputs,
+    head: ArmInputs,
+    arm: ArmInputs,
+    template: Arm | None = None,
+    *,
+    scratch: Path,
+    setups: "SharedSetups",
+    calls: ModelCalls,
+    services: RunServices,
+) -> AsyncIterator[None]:
+    """Start an arm with files of its own beside the first one, by whose fork server it runs where it can."""
+    async with AsyncExitStack() as stack:
+        calls.add_arm(arm)
+        beside = services.arms[head.arm.name]
+        started = await _start_arm(
+            stack, inputs, arm, scratch=scratch, setups=setups, services=services, beside=beside, template=template
+        )
+        services.arms[arm.arm.name] = started
+        stack.callback(services.arms.pop, arm.arm.name)
+        yield
+
+
+async def _start_arm(
+    stack: AsyncExitStack,
+    inputs: RunInputs,
+    arm: ArmInputs,
+    *,
+    scratch: Path,
+    setups: "SharedSetups",
+    services: RunServices,
+    beside: ArmServices | None = None,
+    template: Arm | None = None,
+) -> ArmServices:
+    system, custom, tests = await _open_code(stack, inputs, arm, scratch, setups=setups, beside=beside)
+    await _start_all(system, custom, tests)
+    if template is None:
+        await services.tenants.prepare(arm.arm, system.migrate)
+    return replace(_arm_services(arm, system, custom, tests), template=template)
+
+
 async def _start_base(
     stack: AsyncExitStack,
     inputs: RunInputs,
@@ -124,16 +169,14 @@ async def _start_base(
     """Fetch and start the base; whatever is started ends with the run, however far it came."""
     arm = await asyncio.to_thread(base_inputs, inputs, base, scratch, github_history(inputs))
     calls.add_arm(arm)
-    system, custom, tests = await _open_code(stack, inputs, arm, scratch, setups=setups)
-    await _start_all(system, custom, tests)
-    await services.tenants.prepare(arm.arm, system.migrate)
+    started = await _start_arm(stack, inputs, arm, scratch=scratch, setups=setups, services=services)
     warnings = {
         warning for arm_services in services.arms.values() for warning in getattr(arm_services.system, "warnings", ())
     }
-    for warning in getattr(system, "warnings", ()):
+    for warning in getattr(started.system, "warnings", ()):
         if warning not in warnings:
             services.log.note(prefixed("On the base: ", warning))
-    return _arm_services(arm, system, custom, tests)
+    return started
 
 
 def _arm_services(
@@ -157,19 +200,30 @@ def _arm_services(
 
 
 async def _open_code(
-    stack: AsyncExitStack, inputs: RunInputs, arm: ArmInputs, scratch: Path, *, setups: "SharedSetups"
+    stack: AsyncExitStack,
+    inputs: RunInputs,
+    arm: ArmInputs,
+    scratch: Path,
+    *,
+    setups: "SharedSetups",
+    beside: ArmServices | None = None,
 ) -> tuple["WorkerSystem | ReplaySystem", "WorkerSystem | None", "WorkerSystem | None"]:
     """An arm's system, what runs its rules and metrics, and what runs its tests; None where it has none of its own.
 
     The files of all are copied before anything of the change runs.
     """
     from ratiba_action.systems.choose import choose_judges, choose_tests  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - the same
 
-    system, around = open_system(inputs, arm, scratch, setups), _surroundings(inputs, arm.arm, scratch, setups)
+    around = _surroundings(inputs, arm.arm, scratch, setups)
+    first, of_tests = (None, None) if beside is None else (beside.system, beside.tests)
+    system = open_system(inputs, arm, scratch, setups, first if isinstance(first, WorkerSystem) else None)
     stack.push_async_callback(system.close)
     tests = None
     if any(scenario.test is not None for scenario in arm.scenarios):
-        tests = choose_tests(arm.configuration.system, around)
+        tests = choose_tests(
+            arm.configuration.system, replace(around, beside=of_tests if isinstance(of_tests, WorkerSystem) else None)
+        )
         stack.push_async_callback(tests.close)
         await tests.copy()
     if not needs_custom_code(arm.scenarios):
@@ -223,12 +277,17 @@ async def open_tenants(inputs: RunInputs, log: RunLog) -> AsyncIterator[TenantPr
 
 
 def open_system(
-    inputs: RunInputs, arm: ArmInputs, scratch: Path, setups: "SharedSetups"
+    inputs: RunInputs,
+    arm: ArmInputs,
+    scratch: Path,
+    setups: "SharedSetups",
+    beside: "WorkerSystem | None" = None,
 ) -> "WorkerSystem | ReplaySystem":
-    """The arm's system under test, not started; ``setups`` are those of every arm of the run."""
+    """The arm's system under test, not started; ``setups`` and ``beside`` are those of ``Surroundings``."""
     from ratiba_action.systems.choose import choose_system  # noqa: PLC0415 - not needed to decide
 
-    return choose_system(arm.configuration.system, _surroundings(inputs, arm.arm, scratch, setups))
+    around = _surroundings(inputs, arm.arm, scratch, setups)
+    return choose_system(arm.configuration.system, replace(around, beside=beside))
 
 
 def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":

@@ -93,6 +93,28 @@ def no_other_arm(arm: ArmInputs) -> None:
     raise ValueError(f"The arm {arm.arm.name!r} cannot be added.")
 
 
+class OpenArm(Protocol):
+    """Starts another arm."""
+
+    def __call__(self, arm: ArmInputs, template: Arm | None = None) -> AbstractAsyncContextManager[None]:
+        """The arm can run scenarios within the context.
+
+        Args:
+            arm: with files of its own.
+            template: the arm whose schema its tenants have; None for its own.
+        """
+        ...
+
+
+def no_open_arm(arm: ArmInputs, template: Arm | None = None) -> AbstractAsyncContextManager[None]:  # noqa: ARG001 - the protocol's name
+    """Refuses: there is nothing to start it with.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(f"The arm {arm.arm.name!r} cannot be started.")
+
+
 async def finish_nothing(measured: Measured, *, cancelled: bool) -> Measured:  # noqa: ARG001 - the protocol's name
     """Nothing is left to be done where no model was called."""
     return measured
@@ -148,6 +170,8 @@ class RunServices:
         finish: adds to what was measured what is known at the end.
         altered: a path of what set-up made for all sides of the run that one of them has changed; empty where none has.
         add_arm: lets another arm run by the first one's system and schema; called before its first trial.
+        open_arm: starts an arm with files of its own, and a schema of its own unless it is given the arm whose it has;
+            it ends with the context.
     """
 
     arms: dict[str, ArmServices]
@@ -170,3 +194,4 @@ class RunServices:
     finish: Finish = finish_nothing
     altered: Callable[[], Awaitable[str]] = nothing_altered
     add_arm: Callable[[ArmInputs], None] = no_other_arm
+    open_arm: OpenArm = no_open_arm

@@ -34,6 +34,7 @@ class Surroundings:
         private: absolute paths that it must not open.
         secrets: whether the gate holds any.
         setups: the shared results of set-up commands, of all arms of a run.
+        beside: what runs the same code of another arm; None to start what runs it.
     """
 
     root: Path
@@ -43,6 +44,7 @@ class Surroundings:
     private: Sequence[str] = ()
     secrets: bool = False
     setups: SharedSetups = field(default_factory=SharedSetups)
+    beside: WorkerSystem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings, *, judgi
         private=around.private,
         secrets=around.secrets,
         judging=judging,
+        beside=None if judging else around.beside,
     )
 
 

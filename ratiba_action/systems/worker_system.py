@@ -58,6 +58,8 @@ class WorkerSystem:
         secrets: the gate holds some, so that a system which could reach its processes is refused.
         judging: it runs rules and metrics and no system: in a copy that it cannot write to, and that the processes of
             no system can reach.
+        beside: another one that is started and differs in ``root`` alone: its fork server serves both, unless a set-up
+            command makes files of their own. It is closed last.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class WorkerSystem:
         private: Sequence[str] = (),
         secrets: bool = False,
         judging: bool = False,
+        beside: "WorkerSystem | None" = None,
     ) -> None:
         self._root = root
         self._adapter = adapter
@@ -105,6 +108,7 @@ class WorkerSystem:
         self._private = tuple(private)
         self._secrets = secrets
         self._judging = judging
+        self._beside = beside if setup is None else None
         self._workplace: Workplace | None = None
         self._server: tuple[GuardedCommand, socket.socket] | None = None
         self._links: set[Link] = set()
@@ -162,8 +166,12 @@ class WorkerSystem:
             return
         if ADAPTER.fullmatch(self._adapter) is None:
             raise WorkerError(f"the adapter {self._adapter!r} is not `module:attribute`.", "Correct `system.adapter`.")
+        copying = functools.partial(copy_files, self._root, checkout=self._checkout)
+        if self._beside is not None:
+            self._workplace = await self._beside.further_copy(copying)
+            return
         self._workplace = await create_workplace(
-            functools.partial(copy_files, self._root, checkout=self._checkout),
+            copying,
             self._scratch,
             self._inherited,
             self._environment,
@@ -172,6 +180,17 @@ class WorkerSystem:
             secrets=self._secrets,
             use=Use.JUDGING if self._judging else Use.SYSTEM,
         )
+
+    async def further_copy(self, copying: Callable[[Path], tuple[str, ...]]) -> Workplace:
+        """The same workplace with another copy of files, for a system beside this one.
+
+        Args:
+            copying: writes the files to an empty folder, and says what a reader should know about them.
+
+        Raises:
+            WorkerError: this one is not started, or the files could not be copied.
+        """
+        return await asyncio.to_thread(self._require_workplace().with_copy, copying)
 
     async def start(self) -> None:
         """Copy the files if that was not done, run the set-up command and start the fork server.
@@ -187,7 +206,7 @@ class WorkerSystem:
                 await self._set_up(workplace, self._setup)
             if self._judging:
                 await asyncio.to_thread(workplace.seal)
-            await self._control()
+            await self.control()
         except BaseException:
             await self.close()
             raise
@@ -209,8 +228,10 @@ class WorkerSystem:
         await asyncio.to_thread(shared.link_into, workplace.copy)
         self._shared = (str(shared.workplace.folder),)
 
-    async def _control(self) -> socket.socket:
+    async def control(self) -> socket.socket:
         """The fork server's socket; started, or started again after hostile code ended it."""
+        if self._beside is not None:
+            return await self._beside.control()
         async with self._starting:
             workplace = self._require_workplace()
             if self._server is not None and not _hung_up(self._server[1]):
@@ -319,11 +340,20 @@ class WorkerSystem:
             "known": list(scenario.test.beside),
             "environment": opening(scenario, tenant, environment)["environment"],
             "judge": True,
+            **self._where(),
         }
         return TeamTestSession(link, fields, self._turn_timeout, judge, secrets)
 
     def _made_of(self) -> JsonObject:
-        return {"adapter": self._adapter, **({} if self._options is None else {"options": self._options})}
+        return {
+            "adapter": self._adapter,
+            **({} if self._options is None else {"options": self._options}),
+            **self._where(),
+        }
+
+    def _where(self) -> JsonObject:
+        """The folder that a process works in, where it is not the fork server's."""
+        return {} if self._beside is None else {"folder": str(self._require_workplace().copy)}
 
     async def run(self, address: str, evidence: JsonObject, judge: JudgeCall | None = None) -> Any:
         """Call the repository's own rule or metric, in a process of its own that holds no tenant and no token.
@@ -351,6 +381,7 @@ class WorkerSystem:
                 "adapter": address,
                 "environment": {},
                 "judge": judge is not None or operation == "describe",
+                **self._where(),
                 **more,
             }
             return await link.request(operation, fields, self._turn_timeout, judge)
@@ -358,7 +389,7 @@ class WorkerSystem:
             await self._release(link)
 
     async def _link(self, name: str, secrets: Sequence[str]) -> Link:
-        link = await open_link(await self._control(), name, secrets)
+        link = await open_link(await self.control(), name, secrets)
         self._links = {known for known in self._links if known.open} | {link}
         return link
 
@@ -374,7 +405,7 @@ class WorkerSystem:
         workplace, self._workplace = self._workplace, None
         if workplace is not None:
             self._warnings = [*workplace.warnings, *self._warnings]
-            await asyncio.to_thread(remove_tree, workplace.folder)
+            await asyncio.to_thread(remove_tree, workplace.folder if self._beside is None else workplace.copy)
 
     async def _end_server(self) -> None:
         server, self._server = self._server, None

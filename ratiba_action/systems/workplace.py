@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -154,6 +154,8 @@ def withheld(inherited: Mapping[str, str]) -> tuple[str, ...]:
 PROBE = "import asyncio, ctypes, json, resource, socket"
 PROBE_SECONDS = 60.0
 OWNED = ("copy", "home", "tmp")
+BESIDE = "beside"
+"""The folder of further copies. It is the gate's, and there from the start: Landlock opens no folder made later."""
 
 
 class Use(Enum):
@@ -194,6 +196,18 @@ class Workplace:
     def closed(self) -> tuple[str, ...]:
         """Where the rules and metrics of every run beside it lie; for ``launch``. Its own folder is open to it."""
         return (str(self.folder.with_name(f"{Use.JUDGING.value}*")),)
+
+    def with_copy(self, copying: Callable[[Path], tuple[str, ...]]) -> "Workplace":
+        """The same with another copy of files beside this one; no code of theirs has run yet.
+
+        Args:
+            copying: see ``create_workplace``.
+        """
+        copy = Path(tempfile.mkdtemp(prefix="copy-", dir=self.folder / BESIDE))
+        warnings = copying(copy)
+        if self.identity is not None:
+            give_to(copy, self.identity.uid, self.identity.gid)
+        return replace(self, copy=copy, warnings=(*self.warnings, *warnings))
 
     def seal(self) -> None:
         """Let nobody but the gate change the copy, where its code has a user of its own."""
@@ -300,6 +314,8 @@ def _make_folders(folder: Path) -> None:
     folder.chmod(0o711)
     for name in OWNED:
         (folder / name).mkdir(mode=0o700)
+    (folder / BESIDE).mkdir()
+    (folder / BESIDE).chmod(0o711)
     for source in worker_folder().rglob("*.py"):
         copied = folder / "worker" / source.relative_to(worker_folder())
         copied.parent.mkdir(parents=True, exist_ok=True)

@@ -1,15 +1,96 @@
-"""Which parts of a change make a scenario fail: delta debugging over subsets of the change."""
+"""The parts of a change, and which of them make a scenario fail: delta debugging over subsets of them."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import pairwise
 
-from ratiba_action.model.attribution import Attribution, Finding
+from ratiba_action.model.attribution import Attribution, ChangedPart, Finding
+
+_TEXT = "utf-8"
+_LONGEST = 4_000
 
 Subset = frozenset[int]
 """Positions of the parts that are applied to the base."""
 
 PASSES_AGAIN = "the whole change passes when it is run again"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A run of changed lines of one file, or a whole file that was added, removed or is no text.
+
+    Args:
+        line: of the file as the change has it, from 1, where the part begins.
+        begin: position in the base's lines, from 0.
+        removed: the base's lines.
+        added: the change's lines.
+        content: of the whole file as the change has it; None for a part of a text.
+        whole: the part is a whole file; without content it was removed.
+    """
+
+    path: str
+    line: int = 1
+    begin: int = 0
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    content: bytes | None = None
+    whole: bool = False
+
+    @property
+    def shown(self) -> ChangedPart:
+        """The part as it is reported."""
+        removed, added = ("" if self.whole else _shown("".join(lines)) for lines in (self.removed, self.added))
+        return ChangedPart(self.path, self.line, removed, added, whole=self.whole)
+
+
+def _shown(text: str) -> str:
+    """A text of a report; nothing is cut out of a longer one, since half a secret is not recognised."""
+    return text if len(text) <= _LONGEST else f"({len(text)} characters)\n"
+
+
+def split(path: str, base: bytes | None, head: bytes | None) -> tuple[Part, ...]:
+    """The parts of one file's change.
+
+    Args:
+        path: of the file.
+        base: its content on the base; None where it has none.
+        head: its content with the change; None where it has none.
+    """
+    if base == head:
+        return ()
+    try:
+        before, after = ((content or b"").decode(_TEXT).splitlines(keepends=True) for content in (base, head))
+    except UnicodeDecodeError:
+        return (Part(path, content=head, whole=True),)
+    if base is None or head is None:
+        return (Part(path, content=head, removed=tuple(before), added=tuple(after), whole=True),)
+    blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return tuple(
+        # Lines that were removed from the end leave no line behind them: the last one stands for them.
+        Part(path, max(min(j1 + 1, len(after)), 1), i1, tuple(before[i1:i2]), tuple(after[j1:j2]))
+        for kind, i1, i2, j1, j2 in blocks
+        if kind != "equal"
+    )
+
+
+def apply_parts(base: bytes | None, parts: Sequence[Part]) -> bytes | None:
+    """A file's content with some parts of its change; None where it is then missing.
+
+    Args:
+        base: its content on the base; None where it has none.
+        parts: of that file. They are applied from the last to the first, so that positions stay the base's.
+    """
+    whole = next((part for part in parts if part.whole), None)
+    if whole is not None:
+        return whole.content
+    if base is None or not parts:
+        return base
+    lines = base.decode(_TEXT).splitlines(keepends=True)
+    for part in sorted(parts, key=lambda part: part.begin, reverse=True):
+        lines[part.begin : part.begin + len(part.removed)] = part.added
+    return "".join(lines).encode(_TEXT)
 
 
 class Outcome(StrEnum):

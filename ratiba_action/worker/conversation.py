@@ -171,11 +171,13 @@ def trace_lines(root: str) -> dict[str, set[int]]:
 
 def serve(connection: socket.socket) -> None:
     """Answer requests until the gate asks to close or goes away."""
-    owner, root = os.getpid(), os.getcwd()  # noqa: PTH109 - compared as text
     lines = connection.makefile("rb")
     first = json.loads(lines.readline() or b"null")
     if first is None:
         return
+    if "folder" in first:
+        os.chdir(first["folder"])
+    owner, root = os.getpid(), os.getcwd()  # noqa: PTH109 - compared as text
     os.environ.update(first["environment"])
     if first["op"] in ("measure", "describe", "test"):
         answer = _measured(first, root, Judge(connection, lines, first["id"], allowed=first["judge"]))

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import textwrap
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -280,3 +281,44 @@ async def test_nothing_of_the_worker_is_left_after_close(
     await system.close()
     assert entries(scratch) == []
     await system.close()
+
+
+async def test_a_system_beside_another_runs_its_own_files_and_the_first_one_stays_as_it_is(
+    start_worker: StartWorker, open_session: OpenSession, tmp_path: Path, scratch: Path
+) -> None:
+    noted = ECHO.replace("message[::-1]", "open('note.txt').read() + __file__")
+    first = await start_worker(noted, scratch=scratch)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "assistant.py").write_text(textwrap.dedent(noted).replace("open('", "'other: ' + open('"))
+    for folder, text in ((other, "one "), (tmp_path / "system", "two ")):
+        (folder / "note.txt").write_text(text)
+    beside = WorkerSystem(other, "assistant:Adapter", inherited=os.environ, beside=first)
+    await beside.start()
+    answer = (await (await open_session(beside)).send(Turn(user="?"))).text
+    assert answer.startswith("other: one ")
+    folder = Path(answer.split()[-1]).parent
+    assert folder.is_relative_to(scratch)
+    await beside.close()
+    assert not folder.exists()
+    with pytest.raises(WorkerError, match=r"note\.txt"):  # it was copied before the note was written
+        await (await open_session(first)).send(Turn(user="?"))
+
+
+async def test_a_system_beside_another_with_a_set_up_command_has_a_fork_server_of_its_own(
+    start_worker: StartWorker, open_session: OpenSession, tmp_path: Path
+) -> None:
+    source = ECHO.replace("message[::-1]", "open('made.txt').read()")
+    setup = ["/bin/sh", "-c", "cat word.txt > made.txt"]
+    for name in ("system", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "word.txt").write_text(name)
+    (tmp_path / "other" / "assistant.py").write_text(textwrap.dedent(source))
+    first = await start_worker(source, setup=setup)
+    beside = WorkerSystem(tmp_path / "other", "assistant:Adapter", inherited=os.environ, setup=setup, beside=first)
+    await beside.start()
+    try:
+        for system, said in ((first, "system"), (beside, "other")):
+            assert (await (await open_session(system)).send(Turn(user="?"))).text == said
+    finally:
+        await beside.close()
