@@ -3,9 +3,13 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.model.values import JsonObject
+
+_MOST_BYTES, _MOST_BYTES_OF_MANY = 4 << 20, 64 << 20
 
 _SAID = ("text", "input_text", "output_text")
 _ROLES = ("user", "assistant", "system", "developer", "tool")
@@ -163,3 +167,57 @@ def _called(item: JsonObject, number: int, reading: _Reading) -> Iterator[tuple[
             yield str(described["name"]), {**json.loads(described["arguments"] or "{}")}
         except (KeyError, TypeError, ValueError, RecursionError):
             reading.problems.append(f"messages.{number}.tool_calls: a call without a name or JSON arguments")
+
+
+def read_session_file(name: str) -> CapturedSession:
+    """The session of a JSON file.
+
+    Raises:
+        UsageError: it cannot be read, or is not JSON.
+        SuiteError: it is not a session; every problem.
+    """
+    try:
+        data = json.loads(_content(name, _MOST_BYTES).decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The session {name!r} is not JSON in UTF-8: {error}.", "Export it again.") from error
+    session, problems = read_session(data)
+    if session is None:
+        raise SuiteError([FileProblem(name, 0, problem) for problem in problems])
+    return session
+
+
+def read_sessions(name: str) -> list[CapturedSession]:
+    """The sessions of a JSON Lines file, one a line; of any other file the one session.
+
+    Raises:
+        UsageError: it cannot be read.
+        SuiteError: a line is no session; every problem with its line.
+    """
+    if not name.endswith(".jsonl"):
+        return [read_session_file(name)]
+    sessions, wrong = list[CapturedSession](), list[FileProblem]()
+    for number, line in enumerate(_content(name, _MOST_BYTES_OF_MANY).splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            session, problems = read_session(json.loads(line.decode("utf-8")))
+        except (ValueError, RecursionError) as error:
+            session, problems = None, (f"this is not JSON: {error}",)
+        wrong += [FileProblem(name, number, problem) for problem in problems]
+        sessions += [session] if session is not None else []
+    if wrong:
+        raise SuiteError(wrong)
+    return sessions
+
+
+def _content(name: str, most: int) -> bytes:
+    try:
+        with Path(name).open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise UsageError(
+            f"The session {name!r} cannot be read: {error.strerror}.", "Give a readable JSON file."
+        ) from error
+    if len(content) > most:
+        raise UsageError(f"The session {name!r} has more than {most:,} bytes.", "Shorten it.")
+    return content

@@ -10,9 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.gate_request import read_session_file
 from ratiba_action.commands.options import parse_option
-from ratiba_action.errors import FileProblem, SuiteError, UsageError
+from ratiba_action.errors import UsageError
 from ratiba_action.reporting.wording import plural
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import printable
@@ -42,7 +41,6 @@ EXAMPLE = """example:
   ratiba calibrate due --json"""
 
 _TASKS = ("add", "label", "run", "thresholds", "due")
-_MOST_BYTES = 64 << 20
 _OVERDUE, _INCOMPLETE = 1, 3
 _FIRST_YEAR, _LAST_YEAR = 2000, 2999
 _LONGEST_NAME = 100
@@ -65,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget-usd", metavar="VALUE", help="run: maximum cost of all judges (RATIBA_EVAL_BUDGET_USD)"
     )
     parser.add_argument("--recorded", action="store_true", help="run: call no judge; use the scores that are kept")
-    parser.add_argument("--results", metavar="FILE", help="thresholds: results.json of a run of the golden set")
+    parser.add_argument("--results", metavar="FILE", help="thresholds: results.json of a golden run, or its folder")
     parser.add_argument("--write", metavar="FILE", help="thresholds: also write the result to a JSON file")
     parser.add_argument(
         "--html", metavar="FILE", help="thresholds: also write the report of that run with a plot of the thresholds"
@@ -138,7 +136,8 @@ _Ended = tuple[int, Mapping[str, Any], Sequence[str]]
 
 
 def _add(task: _Task) -> _Ended:
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - on demand
+    from ratiba_action.authoring.captured_session import read_sessions  # noqa: PLC0415 - on demand
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
     from ratiba_action.production.calibration import (  # noqa: PLC0415 - the same
         FILE,
         CalibrationSet,
@@ -160,7 +159,7 @@ def _add(task: _Task) -> _Ended:
     if arguments.langfuse:
         found, blocked = _of_langfuse(task)
     else:
-        found = [_found(session, arguments.name) for session in _sessions(arguments.file)]
+        found = [_found(session, arguments.name) for session in read_sessions(arguments.file)]
     changed, new = added_to(calibration, found, Redactor(task.settings.secrets, arguments.name), task.today, most)
     if new:
         write_calibration(task.folder, changed)
@@ -169,34 +168,6 @@ def _add(task: _Task) -> _Ended:
     lines += [f"Blocked: {trace}: {why}" for trace, why in blocked.items()]
     lines += [f"{waiting} to label. Read them once for names, then run: ratiba calibrate label"] if waiting else []
     return 2 if blocked else 0, {"added": list(new), "unlabelled": waiting, "blocked": dict(blocked)}, lines
-
-
-def _sessions(name: str) -> "list[CapturedSession]":
-    if not name.endswith(".jsonl"):
-        return [read_session_file(name)]
-    from ratiba_action.authoring.captured_session import read_session  # noqa: PLC0415 - on demand
-
-    try:
-        with Path(name).open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-        text = content.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{name!r} cannot be read: {error}.", "Give a JSON Lines file in UTF-8.") from error
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"{name!r} has more than {_MOST_BYTES:,} bytes.", "Shorten it.")
-    sessions, wrong = [], []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            session, problems = read_session(json.loads(line))
-        except (ValueError, RecursionError) as error:
-            session, problems = None, (f"this is not JSON: {error}",)
-        wrong += [FileProblem(name, number, problem) for problem in problems]
-        sessions += [session] if session is not None else []
-    if wrong:
-        raise SuiteError(wrong)
-    return sessions
 
 
 def _found(session: "CapturedSession", names: Sequence[str]) -> "Found":
@@ -378,10 +349,10 @@ def _golden_run(task: _Task) -> "Report | None":
     """The run that is named, or the last one; None where nothing is named and nothing has run."""
     from ratiba_action.reporting.results_json import read_results, results_in_folder  # noqa: PLC0415 - on demand
 
-    if task.arguments.results:
-        return read_results(Path(task.arguments.results))
-    path = results_in_folder(task.repository / task.settings.report_dir)
-    return read_results(path) if path.exists() else None
+    given = task.arguments.results
+    place = Path(given) if given else task.repository / task.settings.report_dir
+    path = results_in_folder(place) if place.is_dir() else place
+    return read_results(path) if given or path.is_file() else None
 
 
 def _golden_scores(report: "Report | None") -> dict[str, list[float]]:

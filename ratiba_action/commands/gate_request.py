@@ -1,51 +1,18 @@
 """Reads the options of ``ratiba gate``: the change to decide about, and the scenarios to run."""
 
 import argparse
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ratiba_action.authoring.captured_session import CapturedSession, read_session
 from ratiba_action.decide.deciding import DecideRequest, event_of, request_of
-from ratiba_action.errors import FileProblem, SuiteError, UsageError
+from ratiba_action.errors import UsageError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.model.change import Mode
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.run.inputs import Choice
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.trials import Standing, outcomes_of
-
-_MOST_BYTES = 4 << 20
-
-
-def read_session_file(name: str) -> CapturedSession:
-    """The session of a file.
-
-    Raises:
-        UsageError: it cannot be read, or is not JSON.
-        SuiteError: it is not a session; every problem.
-    """
-    session, problems = read_session(_decoded(Path(name)))
-    if session is None:
-        raise SuiteError([FileProblem(name, 0, problem) for problem in problems])
-    return session
-
-
-def _decoded(path: Path) -> object:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(
-            f"The session {str(path)!r} cannot be read: {error.strerror}.", "Give a readable JSON file."
-        ) from error
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"The session {str(path)!r} has more than {_MOST_BYTES:,} bytes.", "Shorten it.")
-    try:
-        return json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"The session {str(path)!r} is not JSON in UTF-8: {error}.", "Export it again.") from error
 
 
 def decide_request(

@@ -10,10 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ratiba_action.authoring.captured_session import CapturedSession, CapturedTurn
+from ratiba_action.authoring.captured_session import CapturedSession, CapturedTurn, read_session_file
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.commands import generate_proposals
-from ratiba_action.commands.gate_request import read_session_file
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.registry import metric_problems

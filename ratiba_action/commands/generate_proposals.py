@@ -249,8 +249,8 @@ def _questions(
     style: str | None,
     line: "PromptLine | None",
 ) -> "list[Question]":
+    from ratiba_action.authoring.captured_session import read_session_file  # noqa: PLC0415 - the same
     from ratiba_action.authoring.proposals.asking import Material, form, schema  # noqa: PLC0415 - for this task only
-    from ratiba_action.commands.gate_request import read_session_file  # noqa: PLC0415 - the same
 
     languages = [arguments.language] if arguments.language else list(known.languages or ("en",))
     material = Material(*texts, [read_session_file(name) for name in arguments.transcript], line)

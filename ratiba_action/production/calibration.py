@@ -176,7 +176,9 @@ def write_whole(path: Path, text: str) -> None:
         finally:
             Path(temporary).unlink(missing_ok=True)
     except OSError as error:
-        raise UsageError(f"{str(path)!r} cannot be written: {error.strerror}.", "Make its folder writable.") from error
+        raise UsageError(
+            f"{str(path)!r} cannot be written: {error.strerror}.", "Name a file that you may write to."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

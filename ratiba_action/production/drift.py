@@ -215,7 +215,10 @@ def read_sample_events(paths: Iterable[Path], latest: datetime | None = None) ->
             continue
         found += _of_lines(path, lines, latest, problems)
     if problems:
-        raise ConfigurationError("\n".join(problems), "Give events.jsonl files that `ratiba sample` has written.")
+        raise ConfigurationError(
+            "\n".join(f"{problem}." for problem in problems),
+            "Give events.jsonl files that `ratiba sample` has written.",
+        )
     return tuple(found)
 
 

@@ -183,7 +183,8 @@ def test_the_report_of_a_run_is_written_again_with_a_plot_of_the_thresholds(
     path.parent.mkdir()
     (path.parent / "results.json").write_text(render_results(summarise(sample_report())))
     secret = "cultural appropriateness"
-    assert calibrate("thresholds", "--html", str(path), "--write", "found.json", RATIBA_OPENAI_API_KEY=secret) == 0
+    options = ("--html", str(path), "--write", "found.json", "--results", "ratiba-report")
+    assert calibrate("thresholds", *options, RATIBA_OPENAI_API_KEY=secret) == 0
     assert f"Wrote {path}." in capsys.readouterr().out
     page = path.read_text("utf-8")
     assert "Thresholds of the judges" in page
@@ -197,6 +198,7 @@ def test_the_report_of_a_run_is_written_again_with_a_plot_of_the_thresholds(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("thresholds", "--write", "scenarios"), "'scenarios' cannot be written: Is a directory."),
         (("thresholds", "--html", "a.html", "--results", "nowhere"), "The results 'nowhere' cannot be read"),
         (("thresholds", "--html", "a.html", "--results", "broken.jsonl"), "results.json could not be read as JSON"),
         (("add",), "Give FILE or --langfuse"),

@@ -36,6 +36,19 @@ def test_gwets_coefficient_agrees_with_its_definition_by_pairs_of_ratings(cells:
     assert gwet_coefficient(counts.tolist()) == pytest.approx((observed - chance) / (1 - chance))
 
 
+@given(st.lists(st.integers(0, 40), min_size=25, max_size=25).filter(any))
+def test_gwets_quadratic_coefficient_agrees_with_its_definition(cells: list[int]) -> None:
+    """Gwet 2014, section 4.4: weights 1 minus squared distance by the largest; chance is their sum by variances."""
+    shares = np.array(cells, dtype=float).reshape(5, 5) / sum(cells)
+    at = np.arange(5)
+    weights = 1 - (at[:, None] - at) ** 2 / 16
+    means = (shares.sum(axis=0) + shares.sum(axis=1)) / 2
+    chance = weights.sum() / (5 * 4) * float((means * (1 - means)).sum())
+    observed = float((weights * shares).sum())
+    found = gwet_coefficient(np.array(cells).reshape(5, 5).tolist(), quadratic)
+    assert found == pytest.approx((observed - chance) / (1 - chance))
+
+
 @pytest.mark.parametrize("table", [[], [[7]], [[0, 0], [0, 0]]])
 def test_agreement_about_nothing_is_undefined(table: list[list[int]]) -> None:
     assert gwet_coefficient(table) is None
