@@ -20,6 +20,7 @@ _NEAR, _PERSON, _MAPPED = Outcome.APPROXIMATED, Outcome.MANUAL, Outcome.MAPPED
 FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "input": "the user's message; or a list of messages, of which the user's are sent",
+        "history": "a list of messages before it, of which the user's are sent",
         "name": "the id is made of it",
         "answer": "`expect.answer`, compared by the metric of `--metric`",
         "contains": "`expect.contains`",
@@ -42,6 +43,8 @@ _MEASURED = {
     "key_phrases": "KeyPhraseMetric",
     "documents": "RecallAtKMetric",
 }
+OVER_ALL: Mapping[str, str] = MappingProxyType({"label": "LabelMetric", "labels": "LabelsMetric"})
+"""Fields that thresholds over all cases compare, and the metric that they bring."""
 _LISTS = ("contains", "contains_any", "not_contains", "matches", "labels", "key_phrases", "documents")
 FORMATS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -74,11 +77,13 @@ class Mapped:
         columns: column or JMESPath by field.
         metric: that compares with ``answer``, and its threshold.
         shared: assertions of every case, as DeepEval's test files give them.
+        over_all: labels are compared over all cases, by thresholds of the file of cases, and not in each.
     """
 
     columns: Mapping[str, str]
     metric: tuple[str, float] = DEFAULT_METRIC
     shared: Sequence[Mapping[str, Any]] = ()
+    over_all: bool = False
 
 
 def read_goldens(folder: SourceFolder, name: str, found: Import, mapped: Mapped) -> None:
@@ -103,12 +108,20 @@ def read_goldens(folder: SourceFolder, name: str, found: Import, mapped: Mapped)
             result = "not imported: write a scenario with `simulated_user` for a conversation"
             found.note(place, _PERSON, "conversational golden", result)
         else:
-            _row(found, place, row, mapped)
+            read_row(found, ImportedCase(*place), row, mapped)
 
 
-def _row(found: Import, place: tuple[str, int], row: Mapping[str, Any], mapped: Mapped) -> None:
-    case = ImportedCase(*place)
-    values = {key: _cell(row, column) for key, column in mapped.columns.items()}
+def read_row(found: Import, case: ImportedCase, row: Mapping[str, Any], mapped: Mapped) -> None:
+    """Add the case that a row becomes; what cannot be mapped is a finding, and a row without an input a problem.
+
+    Args:
+        found: gets case and findings.
+        case: with its place, and the name that it has unless a column gives another.
+        row: values by column.
+        mapped: what its columns become.
+    """
+    place = (case.file, case.line)
+    values = {key: cell(row, column) for key, column in mapped.columns.items()}
     if values.get("input") is None:
         columns = ", ".join(map(shorten, row))
         found.wrong(place, f"there is no {shorten(mapped.columns['input'])}; it has {columns}. Give --map input=COLUMN")
@@ -120,10 +133,12 @@ def _row(found: Import, place: tuple[str, int], row: Mapping[str, Any], mapped: 
                 column, f"not imported: give --map FIELD={shorten(column)[1:-1]} if it asserts something"
             )
             outcome = _NEAR if column in _EFFECTLESS else _PERSON
-            found.note((place[0], 1), outcome, f"column {shorten(column)[1:-1]}", result)
+            found.note(case.whole, outcome, f"column {shorten(column)[1:-1]}", result)
     try:
         case.messages = _messages(found, place, values.pop("input"))
-        case.name = str(values.pop("name", None) or "")
+        if earlier := values.pop("history", None):
+            case.messages = (*_messages(found, place, earlier), *case.messages)
+        case.name = str(values.pop("name", None) or case.name)
         for entry in mapped.shared:
             add_assertion(case, entry, values.get("answer"))
         for key, value in values.items():
@@ -135,7 +150,7 @@ def _row(found: Import, place: tuple[str, int], row: Mapping[str, Any], mapped: 
     found.cases.append(case)
 
 
-def _cell(row: Mapping[str, Any], column: str) -> Any:
+def cell(row: Mapping[str, Any], column: str) -> Any:
     """The value of a column, or what a JMESPath finds in the row; JSON in a cell is read."""
     if column in row:
         return row[column]
@@ -173,7 +188,7 @@ def _messages(found: Import, place: tuple[str, int], value: Any) -> tuple[str, .
 
 
 def _field(found: Import, case: ImportedCase, key: str, value: Any, mapped: Mapped) -> None:
-    place = (case.file, 1)
+    place = case.whole
     column = f"column {mapped.columns[key]}"
     if key in _LISTS:
         read = _as_json(value)
@@ -197,10 +212,11 @@ def _field(found: Import, case: ImportedCase, key: str, value: Any, mapped: Mapp
         compared = "the metrics of the test file" if mapped.shared else f"{metric} {threshold:g}"
         found.note(place, _NEAR, column, f"`expect.answer`, compared by {compared}")
         return
+    over_all = mapped.over_all and key in OVER_ALL
     if key in _MEASURED:
-        case.measure(_MEASURED[key], 1.0)
+        case.measure(_MEASURED[key], 0.0 if over_all else 1.0)
     case.expect[key] = value
-    found.note(place, _MAPPED, column, FIELDS[key])
+    found.note(place, _MAPPED, column, f"`expect.{key}`, compared over all cases" if over_all else FIELDS[key])
 
 
 def _needs_answer(entry: Mapping[str, Any]) -> bool:

@@ -31,6 +31,10 @@ MOST_BYTES = 4 << 20
 _MOST_CASES = 2_000
 _LEAST_ROWS = 3
 """So many tests with the same kinds of assertions become one scenario with a file of cases."""
+ITEM = "_item"
+"""Column with the id of the dataset item that a row was made of: a note, which no scenario uses."""
+_FIXED = frozenset({"threshold", "criterion"})
+"""Values that an import chooses; they are the same in all rows."""
 TEST = "test"
 """What a finding about a whole test names."""
 
@@ -79,6 +83,7 @@ class ImportedCase:
         rules: as in a scenario.
         assertions: as in a scenario.
         limits: as in a scenario.
+        item: id of the dataset item that it is; empty for a row of a file.
     """
 
     file: str
@@ -89,6 +94,12 @@ class ImportedCase:
     rules: list[dict[str, Any]] = field(default_factory=list)
     assertions: list[dict[str, Any]] = field(default_factory=list)
     limits: dict[str, float] = field(default_factory=dict)
+    item: str = ""
+
+    @property
+    def whole(self) -> tuple[str, int]:
+        """The place of what is true of all rows, such as a column."""
+        return ("the dataset", 0) if self.item else (self.file, 1)
 
     def extend(self, key: str, values: Iterable[Any]) -> None:
         """Add to a list of ``expect``."""
@@ -210,7 +221,9 @@ class Target:
         prefix: of the ids; also the name of the folder below.
         language: ISO 639 code.
         system_type: of the scenarios.
-        origin: the tool and files, for a comment.
+        origin: the command, for a comment.
+        as_cases: however few tests have the same kinds of assertions, they become a file of cases, whose scenario
+            depends on the kinds only.
     """
 
     folder: str
@@ -218,6 +231,7 @@ class Target:
     language: str
     system_type: str
     origin: str
+    as_cases: bool = False
 
 
 def slug(text: str, longest: int) -> str:
@@ -254,7 +268,7 @@ def scenario_files(found: Import, target: Target) -> dict[str, bytes]:
     taken: set[str] = set()
     files: dict[str, bytes] = {}
     for group in groups.values():
-        if len(group) >= _LEAST_ROWS:
+        if target.as_cases or len(group) >= _LEAST_ROWS:
             files |= _case_files(group, found, target, taken)
             continue
         for case in group:
@@ -304,7 +318,7 @@ def _yaml(data: Mapping[str, Any], target: Target) -> bytes:
     import yaml  # noqa: PLC0415 - only what writes scenarios needs it
 
     text = yaml.safe_dump(dict(data), allow_unicode=True, sort_keys=False, width=110)
-    return f"# Imported by `ratiba import {printable(target.origin)}`.\n{text}".encode("utf-8", "replace")
+    return f"# Imported by `ratiba {printable(target.origin)}`.\n{text}".encode("utf-8", "replace")
 
 
 def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dict[str, Any]:
@@ -342,10 +356,12 @@ def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, ta
         {"id": _unique(slug(_name(case), 44) or TEST, ids), "input": case.messages[-1]} for case in group
     ]
     for row, case in zip(rows, group, strict=True):
+        if case.item:
+            row[ITEM] = case.item
         if len(case.messages) > 1:
             row[HISTORY] = [{"role": "user", "content": message} for message in case.messages[:-1]]
         found.note((case.file, case.line), Outcome.MAPPED, TEST, f"{folder}/{name}.jsonl: {row['id']}")
-    columns = _Columns(rows)
+    columns = _Columns(rows, target.as_cases)
     template = ImportedCase(
         first.file,
         first.line,
@@ -378,11 +394,13 @@ class _Columns:
     """Adds a column for each value that differs between rows."""
 
     rows: Sequence[dict[str, Any]]
+    always: bool
     names: set[str] = field(default_factory=lambda: {"id", "input", HISTORY})
 
     def of(self, name: str, values: Sequence[Any]) -> Any:
         """The value if it is the same for all rows, else a reference to a new column."""
-        if all(json.dumps(value) == json.dumps(values[0]) for value in values):
+        fixed = not self.always or name in _FIXED
+        if fixed and all(json.dumps(value) == json.dumps(values[0]) for value in values):
             return _escaped(values[0])
         column = _unique(slug(name, 40), self.names)
         for row, value in zip(self.rows, values, strict=True):

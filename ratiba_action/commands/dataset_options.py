@@ -1,19 +1,25 @@
 """Options and helpers that all dataset tasks share."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ratiba_action.commands.import_tests import parse_field, parse_metric, parse_prefix
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import InfrastructureError, UsageError
+from ratiba_action.model.scenario import SystemType
 from ratiba_action.observability.traces.datasets import suite_dataset
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import Settings, read_settings
 
 if TYPE_CHECKING:
+    from ratiba_action.authoring.imports import Import
+    from ratiba_action.model.langfuse_dataset import StoredDataset
     from ratiba_action.observability.langfuse_asking import LangfuseAccess
+    from ratiba_action.production.datasets.local_suite import LocalSuite
+    from ratiba_action.production.datasets.pulled import Pulled
 
 _LONGEST_NAME = 200
 
@@ -40,6 +46,102 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", metavar="N", default="120", help="time limit for Langfuse in seconds (default: 120)"
     )
+
+
+def add_mapping_options(parser: argparse.ArgumentParser) -> None:
+    """Add the dataset's name as an argument, and the options for a dataset whose items `ratiba` did not make."""
+    parser.add_argument("named", metavar="NAME", nargs="?", help="name of the dataset; the same as --dataset")
+    parser.add_argument(
+        "--map",
+        metavar="FIELD=PATH",
+        action="append",
+        default=[],
+        help="maps items that ratiba did not make: FIELD as in `ratiba import --map`, PATH a JMESPath into "
+        "{id, input, expectedOutput, metadata}, such as label=expectedOutput.intent",
+    )
+    parser.add_argument("--metric", metavar="NAME=THRESHOLD", help="with --map: compares with `answer`")
+    parser.add_argument("--prefix", metavar="NAME", help="with --map: begins the ids (default: the dataset's name)")
+    parser.add_argument("--language", metavar="CODE", help="with --map: of the items (default: en)")
+    parser.add_argument(
+        "--system-type",
+        choices=[each.value for each in SystemType],
+        help="with --map (default: classifier if label or labels is mapped, else chatbot)",
+    )
+    description = "threshold over all cases, such as macro_f1=0.85; may be repeated"
+    parser.add_argument("--gate", action="append", default=[], metavar="NAME=LEAST", help=description)
+
+
+def read_content(
+    arguments: argparse.Namespace,
+    task: "DatasetTask",
+    stored: "StoredDataset",
+    local: "LocalSuite",
+    needing_map: Sequence[str] = (),
+) -> "tuple[Pulled, Import | None]":
+    """The content of a dataset, and with ``--map`` what could not be mapped.
+
+    Args:
+        arguments: with those of ``add_mapping_options``.
+        task: of the command.
+        stored: the dataset.
+        local: the checkout's suite.
+        needing_map: further options without an effect where there is no ``--map``.
+
+    Raises:
+        UsageError: an option is invalid, or needs another.
+        SuiteError: the dataset has too many items.
+    """
+    from ratiba_action.authoring.dataset_items import ItemMapping, map_items  # noqa: PLC0415 - not for --help
+    from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, OVER_ALL  # noqa: PLC0415 - the same
+    from ratiba_action.authoring.imports import Target, slug  # noqa: PLC0415 - the same
+    from ratiba_action.authoring.starter_answers import parse_language  # noqa: PLC0415 - the same
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.pulled import read_pulled  # noqa: PLC0415 - the same
+
+    gates = parse_gates(arguments)
+    if not arguments.map:
+        names = ("metric", "prefix", "language", "system_type", *needing_map)
+        unused = [name.replace("_", "-") for name in names if getattr(arguments, name)]
+        if unused:
+            raise UsageError(
+                f"--{unused[0]} needs --map.", "Give --map FIELD=PATH, such as label=expectedOutput.intent."
+            )
+        return read_pulled(stored), None
+    columns = dict(parse_option("--map", text, _parse_path(list(FIELDS))) for text in arguments.map)
+    prefix = arguments.prefix or slug(task.dataset, 24) or "dataset"
+    language = parse_option("--language", arguments.language or "en", parse_language)
+    target = Target(
+        task.settings.scenarios,
+        parse_option("--prefix", prefix, parse_prefix),
+        language,
+        arguments.system_type or (SystemType.CLASSIFIER if {*OVER_ALL} & {*columns} else SystemType.CHATBOT).value,
+        f"dataset pull {task.dataset}",
+        as_cases=True,
+    )
+    metric = parse_option("--metric", arguments.metric, parse_metric) if arguments.metric else DEFAULT_METRIC
+    return map_items(stored, ItemMapping(columns, target, Redactor(task.settings.secrets), metric, gates), local)
+
+
+def parse_gates(arguments: argparse.Namespace) -> dict[str, float]:
+    """Thresholds of ``--gate`` by name.
+
+    Raises:
+        UsageError: one is invalid.
+    """
+    from ratiba_action.production.datasets.scratch_suite import parse_threshold  # noqa: PLC0415 - not for --help
+
+    return dict(parse_option("--gate", text, parse_threshold) for text in arguments.gate)
+
+
+def _parse_path(fields: list[str]) -> Callable[[str], tuple[str, str]]:
+    from ratiba_action.util.json_expression import Expression  # noqa: PLC0415 - for this task only
+
+    def parse(text: str) -> tuple[str, str]:
+        name, path = parse_field(fields, text)
+        Expression(path)
+        return name, path
+
+    return parse
 
 
 def add_suite_options(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +174,10 @@ def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], pur
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
-    name = default if arguments.dataset is None else parse_option("--dataset", arguments.dataset, _parse_name)
+    given = [text for text in (getattr(arguments, "named", None), arguments.dataset) if text is not None]
+    if len(set(given)) > 1:
+        raise UsageError(f"NAME is {given[0]!r} and --dataset is {given[1]!r}.", "Give one of them.")
+    name = parse_option("--dataset", given[0], _parse_name) if given else default
     return DatasetTask(settings, access, name, repository)
 
 

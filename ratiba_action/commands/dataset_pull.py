@@ -4,15 +4,19 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ratiba_action.commands.dataset_options import (
     DatasetTask,
+    add_mapping_options,
     add_suite_options,
     dataset_missing,
+    read_content,
     read_task,
     server_failed,
 )
+from ratiba_action.commands.import_tests import finding_lines
 from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
@@ -22,18 +26,22 @@ if TYPE_CHECKING:
 SUMMARY = "show what a Langfuse dataset would change in the scenarios of this checkout; --accept writes it"
 DESCRIPTION = """Show as a diff what the items of a Langfuse dataset would change in scenario files and rows. Nothing is
 written without --accept, and nothing is removed. Paths, sizes and contents are validated first; all problems are
-reported at once, and then nothing is written."""
+reported at once, and then nothing is written. With --map, items that ratiba did not make become a scenario with a file
+of cases: what could not be mapped is listed by the item's id."""
 EXAMPLE = """example:
   ratiba dataset pull
-  ratiba dataset pull --accept"""
+  ratiba dataset pull --accept
+  ratiba dataset pull intent-classifier --map input=input.message --map label=expectedOutput.intent --accept"""
 
 _WAITING = 1
+_NOTHING = 2
 _MOST_LINES = 2_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the task's options."""
     add_suite_options(parser)
+    add_mapping_options(parser)
     parser.add_argument("--accept", action="store_true", help="write the changes that the diff shows")
 
 
@@ -41,7 +49,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Pull.
 
     Returns:
-        The exit code: 1 if changes wait for --accept.
+        The exit code: 1 if changes wait for --accept, 2 if no item could be mapped.
 
     Raises:
         UsageError: an option is invalid, keys or the dataset are missing, or a file cannot be written.
@@ -52,10 +60,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.production.datasets.file_writing import replace_files  # noqa: PLC0415 - not for --help
     from ratiba_action.production.datasets.local_suite import read_local_suite  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.pull_plan import plan_pull  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.pulled import (  # noqa: PLC0415 - loaded where it is used
-        read_pulled,
-        stored_dataset,
-    )
+    from ratiba_action.production.datasets.pulled import stored_dataset  # noqa: PLC0415 - the same
 
     task = read_task(arguments, environment, "nothing can be pulled")
     folder = task.settings.scenarios
@@ -66,13 +71,21 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         raise server_failed(error) from error
     if stored is None:
         raise dataset_missing(task.dataset)
-    plan = plan_pull(local, read_pulled(stored), task.dataset)
+    pulled, found = read_content(arguments, task, stored, local, ("gate",))
+    plan = plan_pull(local, pulled, task.dataset)
     if arguments.accept:
         replace_files(task.repository / folder, plan.files)
     if arguments.json:
-        sys.stdout.write(json.dumps(_as_json(task, local, plan, written=arguments.accept), indent=2) + "\n")
+        result = _as_json(task, local, plan, written=arguments.accept)
+        if found is not None:
+            result["findings"] = [asdict(finding) for finding in found.findings]
+        sys.stdout.write(json.dumps(result, indent=2) + "\n")
     else:
-        sys.stdout.write("".join(f"{printable(line)}\n" for line in _lines(task, local, plan, arguments.accept)))
+        lines = _lines(task, local, plan, accepted=arguments.accept, mapped=found is not None)
+        lines += finding_lines(found) if found is not None else ()
+        sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
+    if found is not None and not pulled.templates:
+        return _NOTHING
     return 0 if arguments.accept or not plan.files else _WAITING
 
 
@@ -91,7 +104,7 @@ def _as_json(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", *, writte
     }
 
 
-def _lines(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", accepted: bool) -> list[str]:  # noqa: FBT001 - beside its plan
+def _lines(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", *, accepted: bool, mapped: bool) -> list[str]:
     from ratiba_action.production.datasets.pull_plan import difference  # noqa: PLC0415 - not for --help
 
     lines = list(difference(local, plan))
@@ -101,5 +114,6 @@ def _lines(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", accepted: b
     lines += [f"{waiting}: {local.folder}/{path}" for path in sorted(plan.files)]
     lines += [f"archived in Langfuse, still here: {name}" for name in plan.archived]
     lines += [f"only here: {name}" for name in plan.only_here if name not in plan.archived]
-    lines += [f"left out (not a scenario or case, or no expected answer yet): {name}" for name in plan.left_out]
+    why = "see below" if mapped else "not a scenario or case, or no expected answer yet"
+    lines += [f"left out ({why}): {name}" for name in plan.left_out]
     return [*lines, f"{task.dataset}: {len(plan.files)} files differ" if plan.files else f"{task.dataset}: no change"]

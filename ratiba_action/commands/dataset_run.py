@@ -7,12 +7,16 @@ from pathlib import Path
 
 from ratiba_action.commands.dataset_options import (
     DatasetTask,
+    add_mapping_options,
     add_server_options,
     dataset_missing,
+    parse_gates,
+    read_content,
     read_task,
     server_failed,
 )
-from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.commands.import_tests import finding_lines
+from ratiba_action.commands.options import add_variant
 from ratiba_action.settings.settings import INPUTS
 from ratiba_action.util.text import printable
 
@@ -23,7 +27,8 @@ minimum F1 of a class 0.60, skill recall 0.90, answer accuracy 0.70); change the
 Langfuse as an experiment on the dataset, with scores for each item and for the whole run. No comment is posted."""
 EXAMPLE = """example:
   ratiba dataset run
-  ratiba dataset run --dataset intent-classifier --gate macro_f1=0.85 --llm live"""
+  ratiba dataset run --dataset intent-classifier --gate macro_f1=0.85 --llm live
+  ratiba dataset run intent-classifier --map input=input.message --map label=expectedOutput.intent"""
 
 _LEFT_OUT = ("baseline", "comment", "langfuse-host", "mode", "name", "pull-request", "rules", "scenarios", "shard")
 """Inputs of the gate that are fixed or unused in a dataset run."""
@@ -38,8 +43,7 @@ _OPTIONS = ("concurrency", "trials", "deadline", "variant")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the task's options: the dataset, and the gate's inputs for a manual run."""
     add_server_options(parser)
-    description = "threshold over all cases, such as macro_f1=0.85; may be repeated"
-    parser.add_argument("--gate", action="append", default=[], metavar="NAME=LEAST", help=description)
+    add_mapping_options(parser)
     for entry in INPUTS:
         if not entry.secret and entry.name not in _LEFT_OUT:
             description = f"{entry.description} ({entry.environment_variable})"
@@ -71,11 +75,11 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - for this task only
     from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.experiment import Experiment  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.local_suite import LocalSuite  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.pulled import stored_dataset  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.scratch_suite import scratch_folder, scratch_suite  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.thresholds import parse_threshold  # noqa: PLC0415 - the same
 
-    gates = dict(parse_option("--gate", text, parse_threshold) for text in arguments.gate)
+    gates = parse_gates(arguments)
     task = read_task(arguments, environment, "no dataset can be run")
     try:
         stored = stored_dataset(task.access, task.dataset)
@@ -83,7 +87,9 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         raise server_failed(error) from error
     if stored is None:
         raise dataset_missing(task.dataset)
-    suite = scratch_suite(stored, task.dataset, gates)
+    pulled, found = read_content(arguments, task, stored, LocalSuite(task.settings.scenarios))
+    sys.stderr.write("".join(f"{printable(line)}\n" for line in (finding_lines(found) if found is not None else ())))
+    suite = scratch_suite(pulled, task.dataset, gates)
     for name in suite.left_out:
         sys.stderr.write(
             f"warning: left out the item {printable(name)}: not a scenario or case, or no expected answer yet\n"

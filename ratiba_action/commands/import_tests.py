@@ -108,11 +108,11 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     target = Target(
         folder,
         parse_option(
-            "--prefix", arguments.prefix or slug(first.stem.removesuffix("config"), 24) or "imported", _parse_prefix
+            "--prefix", arguments.prefix or slug(first.stem.removesuffix("config"), 24) or "imported", parse_prefix
         ),
         parse_option("--language", arguments.language, parse_language),
         arguments.system_type,
-        f"{arguments.source} {' '.join(Path(file).name for file in arguments.files)}",
+        f"import {arguments.source} {' '.join(Path(file).name for file in arguments.files)}",
     )
     found = _read(arguments)
     files = scenario_files(found, target)
@@ -126,13 +126,23 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     return 0 if files else 2
 
 
-def _parse_prefix(text: str) -> str:
+def parse_prefix(text: str) -> str:
+    """The beginning of ids.
+
+    Raises:
+        ValueError: it is none; says what is allowed.
+    """
     if not _PREFIX.fullmatch(text):
         raise ValueError("up to 24 lower-case letters, digits, _ and -")
     return text
 
 
-def _parse_field(fields: Sequence[str], text: str) -> tuple[str, str]:
+def parse_field(fields: Sequence[str], text: str) -> tuple[str, str]:
+    """A field and the column that it is made of.
+
+    Raises:
+        ValueError: another form, or an unknown field; says what is allowed.
+    """
     name, found, column = text.partition("=")
     if not (found and column):
         raise ValueError("FIELD=COLUMN, such as input=question")
@@ -140,7 +150,12 @@ def _parse_field(fields: Sequence[str], text: str) -> tuple[str, str]:
     return name, column
 
 
-def _parse_metric(text: str) -> tuple[str, float]:
+def parse_metric(text: str) -> tuple[str, float]:
+    """A metric that compares a reply with ``expect.answer``, and its threshold.
+
+    Raises:
+        ValueError: another form, or another metric; says what is allowed.
+    """
     name, _, threshold = text.partition("=")
     if name not in METRICS or METRICS[name].needs != "expect.answer":
         names = ", ".join(each for each, entry in METRICS.items() if entry.needs == "expect.answer")
@@ -159,10 +174,10 @@ def _read(arguments: argparse.Namespace) -> Import:
     """
     found = Import()
     promptfoo = arguments.source == "promptfoo"
-    parse = partial(_parse_field, ["input"] if promptfoo else list(FIELDS))
+    parse = partial(parse_field, ["input"] if promptfoo else list(FIELDS))
     columns = dict(parse_option("--map", text, parse) for text in arguments.map)
     usual = FORMATS[arguments.format or ("deepeval" if arguments.source == "deepeval" else "plain")]
-    metric = parse_option("--metric", arguments.metric, _parse_metric) if arguments.metric else DEFAULT_METRIC
+    metric = parse_option("--metric", arguments.metric, parse_metric) if arguments.metric else DEFAULT_METRIC
     shared: list[dict[str, Any]] = []
     # Test files come first: their metrics apply to the goldens of the other files.
     for name in sorted(arguments.files, key=lambda name: not name.endswith(".py")):
@@ -182,6 +197,18 @@ def _read(arguments: argparse.Namespace) -> Import:
     if found.problems:
         raise SuiteError(list(dict.fromkeys(found.problems)))
     return found
+
+
+def finding_lines(found: Import) -> list[str]:
+    """Every finding, in groups by outcome."""
+    lines: list[str] = []
+    for outcome, title in _TITLES.items():
+        findings = [finding for finding in _in_order(found) if finding.outcome == outcome]
+        lines += [f"{title}:"] if findings else []
+        for each in findings:
+            place = f"{each.file}:{each.line}" if each.line else each.file
+            lines.append(f"  {printable(f'{place}: {each.what} → {each.result}')}")
+    return lines
 
 
 def _in_order(found: Import) -> list[Finding]:
@@ -205,11 +232,7 @@ def _as_json(found: Import, written: Written, block: Mapping[str, Any], *, dry_r
 def _as_text(found: Import, written: Written, block: Mapping[str, Any], *, dry_run: bool) -> str:
     import yaml  # noqa: PLC0415 - for people only
 
-    lines: list[str] = []
-    for outcome, title in _TITLES.items():
-        findings = [finding for finding in _in_order(found) if finding.outcome == outcome]
-        lines += [f"{title}:"] if findings else []
-        lines += [f"  {printable(f'{each.file}:{each.line}: {each.what} → {each.result}')}" for each in findings]
+    lines = finding_lines(found)
     lines += [f"{'Would write' if dry_run else 'Written'}: {name}" for name in written.written]
     counts = Counter(finding.outcome for finding in found.findings)
     total = ", ".join(f"{counts[outcome]} {title.lower()}" for outcome, title in _TITLES.items())

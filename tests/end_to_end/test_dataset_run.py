@@ -9,6 +9,7 @@ pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.main import run
 from ratiba_action.observability.traces.datasets import dataset_item_id
+from tests.support.langfuse_clients import langfuse_api
 from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
 from tests.support.small_repository import Ended, SmallRepository
 
@@ -86,6 +87,41 @@ def test_a_dataset_is_held_its_gates_decide_and_the_run_is_an_experiment_with_sc
     assert {name for name, _ in aggregate} == experiments
     for name in ("macro_f1", "weighted_f1", "accuracy"):
         assert len(scores_of(state, name)) == 2
+
+
+def test_a_dataset_without_our_template_runs_by_a_mapping_and_from_files_that_were_pulled(
+    small: SmallRepository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = LangfuseState()
+    mapping = ["router", "--map", "input=input.question", "--map", "label=expectedOutput.route", "--language", "fr"]
+    with langfuse_server(state) as host:
+        environment = keys(host, state)
+        with langfuse_api(state, host) as api:
+            api.datasets.create(name="router")
+            for number, (expected, given) in enumerate([("A", "A"), ("A", "A"), ("B", "B"), ("B", "A")]):
+                question = f'reply {{"output": {{"label": "{given}", "confidence": 0.9}}}}'
+                api.dataset_items.create(
+                    dataset_name="router",
+                    id=f"cm-{number}",
+                    input={"question": question},
+                    expected_output={"route": expected},
+                )
+            api.dataset_items.create(dataset_name="router", id="cm-odd", input={"text": "?"}, expected_output={})
+        ran = run_dataset(small, *mapping, "--gate", "macro_f1=0.7", **environment)
+        pull = ["dataset", "pull", *mapping, "--repo", str(small.folder)]
+        pulled = [run([*pull, *more], dict(environment)) for more in ([], ["--accept"], ["--accept"])]
+    assert ran.code == 0, ran.printed
+    assert "item cm-odd: test → not mapped: there is nothing at input.question" in ran.printed
+    items = {span.attributes["langfuse.experiment.item.id"] for span in state.spans}
+    assert items == {f"cm-{number}" for number in range(4)}
+    assert [round(one["value"], 4) for one in scores_of(state, "macro_f1")] == [0.7333]
+    assert pulled == [1, 0, 0]
+    assert "router: no change" in capsys.readouterr().out.split("written: ")[-1]
+    assert run(["validate", "--repo", str(small.folder)], {}) == 0
+    small.commit()
+    gated = small.gate("--mode", "blocking")
+    assert gated.code == 1, gated.printed
+    assert "router_label_labelmetric: macro_f1 0.7333 is below 0.8" in gated.comment.replace("\\", "")
 
 
 def test_a_dataset_of_a_server_that_fails_holds_nothing(small: SmallRepository) -> None:

@@ -20,6 +20,7 @@ from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
 from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
+from tests.support.langfuse_datasets import create_dataset, create_item
 from tests.support.langfuse_server import LangfuseState, langfuse_server
 from tests.support.live_repository import CONFIGURATION, LiveRepository
 from tests.support.model_servers import Received
@@ -78,6 +79,12 @@ NOTHING_TO_DO = {
     "ratiba calibrate thresholds": (2, "There is no calibration set"),
     "ratiba wait 4f0c9a52-8a44-4a6e-9c0e-1d2f3a4b5c6d --seconds 5": (3, "did not begin within 5 s"),
     "ratiba wait 19283746501 --seconds 5 --json": (3, "null"),
+    "ratiba dataset pull intent-classifier --map input=input.message --map history=input.history"
+    " --map label=expectedOutput.intent": (1, "not written without --accept: scenarios/intent_classifier/"),
+    "ratiba dataset run intent-classifier --map input=input.message --map label=expectedOutput.intent": (
+        1,
+        "macro_f1",
+    ),
     "ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c": (2, "no observation of the trace"),
 }
 """What is told in a repository where everything passes, no branch was compared with and an answer is blocked: exit code
@@ -123,6 +130,9 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "NO_COLOR": "1"}
     environment["RATIBA_LEDGER_URL"] = embedded_server_dsn
     langfuse = LangfuseState()
+    create_dataset(langfuse, {"name": "intent-classifier"})
+    labelled = {"input": {"message": "How does pricing work?"}, "expectedOutput": {"intent": "LEARN"}}
+    create_item(langfuse, {"datasetName": "intent-classifier", "id": "cm-1", **labelled})
     environment |= {
         "RATIBA_LANGFUSE_PUBLIC_KEY": langfuse.public_key,
         "RATIBA_LANGFUSE_SECRET_KEY": langfuse.secret_key,

@@ -1,5 +1,6 @@
 """Logs a run over a dataset as a Langfuse experiment, with scores of each item and of the whole run."""
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -126,5 +127,5 @@ def _missing(delivery: TraceDelivery, dataset: str) -> str:
     return Note(
         f"The run is incomplete in Langfuse's dataset {dataset!r}: {delivery.problem or 'some items were refused'}. "
         "The verdict does not depend on it.",
-        f"To log it again, run: ratiba dataset run {dataset}",
+        f"To log it again, run: ratiba dataset run --dataset {shlex.quote(dataset)}",
     )

@@ -1,21 +1,22 @@
-"""Writes a dataset as a temporary scenarios folder inside a checkout, for one run."""
+"""Writes a dataset as a temporary scenarios folder inside a checkout, for one run, with thresholds over all cases."""
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from ratiba_action.config.metrics_block import STANDARD_THRESHOLDS, unknown_aggregates
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
-from ratiba_action.model.langfuse_dataset import StoredDataset
+from ratiba_action.metrics.aggregates import ANSWER_ACCURACY, LABELS, SKILL_RECALL, truth_of
 from ratiba_action.observability.traces.datasets import dataset_item_id
 from ratiba_action.production.datasets.file_writing import replace_files
 from ratiba_action.production.datasets.local_suite import LocalSuite
 from ratiba_action.production.datasets.pull_plan import case_ids_of, plan_pull
-from ratiba_action.production.datasets.pulled import Pulled, read_pulled
+from ratiba_action.production.datasets.pulled import Pulled
 from ratiba_action.production.datasets.row_items import template_of
-from ratiba_action.production.datasets.thresholds import with_standard_thresholds
 from ratiba_action.suite.load import NOT_SCENARIOS
 from ratiba_action.suite.references import CATALOGUE_SUFFIX
 from ratiba_action.util.locked_folder import read_plain_file
@@ -38,18 +39,17 @@ class ScratchSuite:
     left_out: tuple[str, ...]
 
 
-def scratch_suite(stored: StoredDataset, dataset: str, gates: Mapping[str, float]) -> ScratchSuite:
+def scratch_suite(pulled: Pulled, dataset: str, gates: Mapping[str, float]) -> ScratchSuite:
     """The suite of a dataset.
 
     Args:
-        stored: the dataset.
+        pulled: content of the dataset; its templates get the thresholds.
         dataset: its name.
         gates: thresholds by name, instead of those of the dataset and the standard ones.
 
     Raises:
         SuiteError: its items are not a valid suite; every problem.
     """
-    pulled = read_pulled(stored)
     for path, template in pulled.templates.items():
         pulled.templates[path] = template_of(path, with_standard_thresholds(template.data, gates))
     for path in [path for path, rows in pulled.rows.items() if not rows]:
@@ -114,3 +114,58 @@ def _copy_beside(repository: Path, scenarios: str, folder: Path) -> None:
             raise UsageError(
                 f"{name!r} cannot be read: {error.strerror}.", "Make it readable, or remove it."
             ) from error
+
+
+def parse_threshold(text: str) -> tuple[str, float]:
+    """A threshold such as ``macro_f1=0.85``.
+
+    Raises:
+        ValueError: it has another form.
+    """
+    name, _, least = text.partition("=")
+    if problem := unknown_aggregates([name]):
+        raise ValueError(f"NAME=LEAST such as macro_f1=0.85 ({problem})")
+    try:
+        value = float(least)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ValueError("NAME=LEAST such as macro_f1=0.85, the least from 0 to 1")
+    return name, value
+
+
+def with_standard_thresholds(data: Mapping[str, Any], requested: Mapping[str, float]) -> dict[str, Any]:
+    """A scenario file with ``cases``, with the standard thresholds that its labels allow.
+
+    Args:
+        data: of the file; its own thresholds replace the standard ones.
+        requested: by name; replace both.
+    """
+    parts = data.get("gates", []), data.get("turns", [])
+    if not all(isinstance(part, list) and all(map(_is_object, part)) for part in parts):
+        # Not a valid scenario: loading it reports that.
+        return dict(data)
+    listed = {str(gate.get("metric")): gate.get("at_least") for gate in parts[0]}
+    standard = {name: least for name, least in STANDARD_THRESHOLDS.items() if _has_truth(name, data, parts[1])}
+    gates = {**standard, **listed, **requested}
+    return {**data, "gates": [{"metric": name, "at_least": least} for name, least in gates.items()]}
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _has_truth(name: str, data: Mapping[str, Any], turns: Sequence[Any]) -> bool:
+    expected = [turn.get("expect") or {} for turn in turns]
+    if name == ANSWER_ACCURACY:
+        # Labels that only aggregates use assert nothing about a single case.
+        asserted = any(
+            set(expectation) - {"label", "labels", "documents"} for expectation in expected if _is_object(expectation)
+        )
+        return asserted or any(data.get(part) for part in ("assertions", "rules", "rows"))
+    several = any("labels" in expectation for expectation in expected if _is_object(expectation))
+    if name == SKILL_RECALL:
+        return several
+    return truth_of(name) == LABELS and (
+        several or any("label" in expectation for expectation in expected if _is_object(expectation))
+    )

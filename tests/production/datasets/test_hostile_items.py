@@ -194,7 +194,7 @@ def test_a_template_that_is_no_scenario_is_told_by_a_pull_and_by_a_run(changes: 
     dataset = stored(CASE, metadata={OURS: {"schema": 1, "templates": {"two.yaml": template}}})
     assert refused(dataset)
     with pytest.raises(SuiteError):
-        scratch_suite(dataset, NAME, {})
+        scratch_suite(read_pulled(dataset), NAME, {})
 
 
 @pytest.mark.parametrize("said", [3, [], {"two.yaml": 7}, {"two.yaml": {}}])
