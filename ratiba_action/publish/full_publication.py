@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from ratiba_action.github.clients import by_pygithub
+from ratiba_action.publish.annotations import render_sarif
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.reporting.directory import plain_files
 from ratiba_action.reporting.html import render_html
@@ -19,6 +20,7 @@ def every_file(summary: ReportSummary) -> dict[str, bytes]:
     return plain_files(summary) | {
         "junit.xml": render_junit(summary),
         "results.csv": render_csv(summary).encode("utf-8", "replace"),
+        "ratiba.sarif": render_sarif(summary),
         "report.html": render_html(summary).encode("utf-8", "replace"),
     }
 

@@ -59,7 +59,7 @@ def remove_foreign_entries(directory: Path, known: frozenset[str] | None, ours: 
             directory.rmdir()
 
 
-FILES = ("comment.md", "junit.xml", "results.csv", "report.html", "results.json")
+FILES = ("comment.md", "junit.xml", "results.csv", "ratiba.sarif", "report.html", "results.json")
 """Every file of a report. The last one is moved in last, so if it exists the others do, unless the disk was full."""
 
 _NEEDED = ("comment.md", "results.json")

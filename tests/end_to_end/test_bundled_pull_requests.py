@@ -69,6 +69,7 @@ def test_a_tone_edit_passes_and_its_comment_says_what_was_measured(tmp_path: Pat
         "comment.md",
         "events.jsonl",
         "junit.xml",
+        "ratiba.sarif",
         "report.html",
         "results.csv",
         "results.json",

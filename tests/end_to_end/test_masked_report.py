@@ -51,7 +51,7 @@ async def test_amounts_are_rounded_for_people_and_exact_for_programs_and_masked_
     ended = await live.gate(RATIBA_EVAL_BUDGET_USD="0.0006463")
     assert ended.outputs["budget_usd"] == "0.0006463"
     shown = ""
-    for name in ("comment.md", "report.html", "junit.xml", "results.csv", "events.jsonl"):
+    for name in ("comment.md", "report.html", "junit.xml", "results.csv", "ratiba.sarif", "events.jsonl"):
         text = (ended.report / name).read_text(encoding="utf-8")
         assert not re.search(r"\$[\d.]*\*|\d\.\*\*\*|USD \*", text), name
         shown += text

@@ -1,9 +1,14 @@
-"""Annotations point at the scenario that broke."""
+"""Annotations and SARIF point at the scenario that failed and at the line of the change."""
 
+import json
+from dataclasses import replace
+from typing import Any
+
+from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation, Finding
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.model.scenario import Assertion
-from ratiba_action.model.verdict import Conclusion, Verdict
-from ratiba_action.publish.annotations import annotations_of
+from ratiba_action.model.verdict import Conclusion, Report, Verdict
+from ratiba_action.publish.annotations import annotations_of, render_sarif
 from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 
@@ -59,3 +64,43 @@ def test_a_skipped_run_has_none() -> None:
         annotations_of(summarise(sample_report(verdict=Verdict(Conclusion.SKIPPED, "Nothing changed."), results=())))
         == ()
     )
+
+
+def sarif(report: Report) -> Any:
+    (run,) = json.loads(render_sarif(summarise(report)))["runs"]
+    return run
+
+
+def test_sarif_has_each_annotation_at_a_file_and_a_line() -> None:
+    annotations = annotations_of(summarise(sample_report()))
+    run = sarif(sample_report())
+    places = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    assert [(place["artifactLocation"]["uri"], place["region"]["startLine"]) for place in places] == [
+        (annotation.path, max(1, annotation.line)) for annotation in annotations
+    ]
+    assert [result["message"]["text"] for result in run["results"]] == [
+        f"{annotation.title}: {annotation.message}" for annotation in annotations
+    ]
+    known = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert {result["ruleId"] for result in run["results"]} <= known
+
+
+def test_sarif_names_the_line_of_the_change() -> None:
+    part = ChangedPart("prompts/saa za Kiswahili.md", 14, "- Swahili hours count from dawn.\n", "")
+    cause = Attribution(Finding.FOUND, ((0,),))
+    explained = Explanation((part,), {"salon_reschedule": cause})
+    first = sarif(replace(sample_report(), explanation=explained))["results"][0]
+    assert first["ruleId"] == "changed-line"
+    assert first["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "prompts/saa%20za%20Kiswahili.md"},
+        "region": {"startLine": 14},
+    }
+
+
+def test_sarif_of_a_run_that_measured_nothing_notifies_and_has_no_result() -> None:
+    died = Verdict(Conclusion.INCOMPLETE, "The run was cancelled.", "Run it again.")
+    run = sarif(sample_report(verdict=died, results=()))
+    (invocation,) = run["invocations"]
+    assert run["results"] == []
+    assert not invocation["executionSuccessful"]
+    assert "The run was cancelled." in invocation["toolExecutionNotifications"][0]["message"]["text"]

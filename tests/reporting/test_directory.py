@@ -12,7 +12,7 @@ from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_report
 
 PLAIN = {"results.json", "comment.md"}
-NAMES = PLAIN | {"junit.xml", "results.csv", "report.html"}
+NAMES = PLAIN | {"junit.xml", "ratiba.sarif", "results.csv", "report.html"}
 
 
 def test_every_file_is_written_into_a_new_directory(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from ratiba_action.reporting.results_json import load_report
 from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_report
 
-NAMES = {"results.json", "comment.md", "junit.xml", "results.csv", "report.html"}
+NAMES = {"results.json", "comment.md", "junit.xml", "ratiba.sarif", "results.csv", "report.html"}
 
 
 def plant_files(directory: Path) -> None:
