@@ -9,7 +9,7 @@
 readonly ENTERING=(
   RATIBA_CONFIG RATIBA_SCENARIOS RATIBA_RULES RATIBA_MODE RATIBA_ENFORCE RATIBA_NAME RATIBA_PULL_REQUEST
   RATIBA_EVAL_BUDGET_USD RATIBA_EVAL_MONTHLY_BUDGET_USD RATIBA_LLM RATIBA_LANGFUSE_HOST RATIBA_OTLP_ENDPOINT
-  RATIBA_BASELINE RATIBA_SHARD RATIBA_COMMENT RATIBA_DEADLINE
+  RATIBA_BASELINE RATIBA_SHARD RATIBA_SHARDS RATIBA_COMMENT RATIBA_DEADLINE
   RATIBA_LANGFUSE_SECONDS RATIBA_OTLP_SECONDS RATIBA_ENDED RATIBA_DEBUG
   GITHUB_ACTIONS GITHUB_API_URL GITHUB_SERVER_URL GITHUB_REPOSITORY GITHUB_RUN_ID GITHUB_RUN_ATTEMPT
   GITHUB_EVENT_NAME
@@ -143,7 +143,8 @@ prepare_boxes() {
   local work=$1
   if ! { mkdir -p "$work/inbox" "$work/outbox/step" && : >"$work/outbox/step/output" &&
     : >"$work/outbox/step/summary" && copy_if_there "${GITHUB_EVENT_PATH:-}" "$work/inbox/event.json" &&
-    copy_if_there "${SSL_CERT_FILE:-}" "$work/inbox/ca.pem" && copy_if_there "$HANDED" "$work/inbox/handed"; }; then
+    copy_if_there "${SSL_CERT_FILE:-}" "$work/inbox/ca.pem" &&
+    copy_if_there "${RATIBA_SHARDS:-}" "$work/inbox/shards" && copy_if_there "$HANDED" "$work/inbox/handed"; }; then
     give_up disk "The runner's folder for temporary files, '${RUNNER_TEMP:-/tmp}', cannot be written to, so the gate was not started. Make room on that disk."
   fi
 }
@@ -201,6 +202,7 @@ create_container() {
     --env RATIBA_SECRETS=stdin --env RATIBA_COMMANDS=/report/step/commands --env GITHUB_STEP_SUMMARY=/report/step/summary
     --env RATIBA_REPORT_DIR=/report/ratiba-report --env RATIBA_REPORT_DIR_OUTSIDE="$REPORT"
   )
+  if [ -n "${RATIBA_SHARDS:-}" ]; then variables+=(--env RATIBA_SHARDS=/run/ratiba/shards); fi
   # What the gate concludes counts once it is sealed; the concluding step's own words count as they are.
   if [ "$1" = gate ]; then
     variables+=(--env RATIBA_SEAL=/report/step/seal)

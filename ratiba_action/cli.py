@@ -7,6 +7,7 @@ from importlib import import_module
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "gate": ("ratiba_action.commands.gate", "run the golden scenarios and say whether a change may merge"),
+    "merge": ("ratiba_action.commands.merge", "decide from the reports of all shards of a run"),
     "init": ("ratiba_action.commands.init", "set the gate up in a repository: workflow, configuration, first scenario"),
     "import": ("ratiba_action.commands.import_tests", "make scenarios of tests of promptfoo, DeepEval and other tools"),
     "generate": ("ratiba_action.commands.generate", "write a scenario from a captured session or a template"),

@@ -48,7 +48,7 @@ def test_the_inputs_of_the_action_are_the_settings_and_the_image() -> None:
     ]
     for entry in INPUTS:
         default = TOKEN_OF_THE_JOB if entry.name == "github-token" else entry.default
-        assert declared[entry.name] == {"description": entry.description, "default": default}
+        assert declared[entry.name] == {"description": entry.help, "default": default}
 
 
 def test_the_readme_lists_every_input_of_the_action() -> None:

@@ -54,7 +54,7 @@ def test_the_table_of_inputs_is_the_settings() -> None:
             f"`{entry.name}`",
             f"`{entry.environment_variable}`",
             f"`{entry.default}`" if entry.default else "empty",
-            entry.description + (" (secret)" if entry.secret else ""),
+            entry.help + (" (secret)" if entry.secret else ""),
         ]
         for entry in INPUTS
     ]

@@ -30,7 +30,18 @@ EXAMPLE = """example:
   ratiba dataset run --dataset intent-classifier --gate macro_f1=0.85 --llm live
   ratiba dataset run intent-classifier --map input=input.message --map label=expectedOutput.intent"""
 
-_LEFT_OUT = ("baseline", "comment", "langfuse-host", "mode", "name", "pull-request", "rules", "scenarios", "shard")
+_LEFT_OUT = (
+    "baseline",
+    "comment",
+    "langfuse-host",
+    "mode",
+    "name",
+    "pull-request",
+    "rules",
+    "scenarios",
+    "shard",
+    "shards",
+)
 """Inputs of the gate that are fixed or unused in a dataset run."""
 
 _SUFFIX = "-dataset"
@@ -46,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_mapping_options(parser)
     for entry in INPUTS:
         if not entry.secret and entry.name not in _LEFT_OUT:
-            description = f"{entry.description} ({entry.environment_variable})"
+            description = f"{entry.help} ({entry.environment_variable})"
             parser.add_argument(f"--{entry.name}", metavar="VALUE", help=description)
     description = "scenarios folder, for recordings and catalogues (RATIBA_SCENARIOS)"
     parser.add_argument("--scenarios", metavar="PATH", help=description)

@@ -57,9 +57,7 @@ def change_options(parser: argparse.ArgumentParser, inputs: Collection[str]) -> 
     """Add the options of a command that runs scenarios on changed files: some inputs, the checkout, limits, JSON."""
     for entry in INPUTS:
         if entry.name in inputs:
-            parser.add_argument(
-                f"--{entry.name}", metavar="VALUE", help=f"{entry.description} ({entry.environment_variable})"
-            )
+            parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
     parser.add_argument("--concurrency", metavar="N", help="scenarios to run in parallel (default: 4)")
     parser.add_argument("--deadline", metavar="SECONDS", help="end after this time with what is known")

@@ -1,7 +1,7 @@
 """The options of ``ratiba gate``; what runs it is loaded only when it runs, so that ``--help`` is fast."""
 
 import argparse
-from collections.abc import MutableMapping
+from collections.abc import Collection, MutableMapping
 
 from ratiba_action.commands.options import add_variant
 from ratiba_action.settings.settings import INPUTS, read_settings
@@ -12,16 +12,33 @@ EXAMPLE = """example:
   ratiba gate
   ratiba gate --scenario spa_booking_swahili_happy --concurrency 1
   ratiba gate --watch
+  ratiba gate --shard 3/8 --report-dir shard-3
   ratiba gate --event event.json --event-name pull_request --dry-run"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options: every input that is not secret, and options for local use."""
+    add_run_options(parser)
+    parser.add_argument("--failed", action="store_true", help="run the scenarios that did not pass in the last run")
+    parser.add_argument("--variants", action="store_true", help="also run every variant of the system, for comparison")
+    parser.add_argument("--resume", action="store_true", help="continue a killed run without paying for anything twice")
+    parser.add_argument("--deepeval-cache-clear", action="store_true", help="delete cached judge scores first")
+    parser.add_argument(
+        "--watch", action="store_true", help="after each save, run the affected scenarios again; Ctrl-C ends"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show mode, plan and cost estimate; run nothing")
+
+
+def add_run_options(parser: argparse.ArgumentParser, without: Collection[str] = ()) -> None:
+    """Add the options that a run has in common with the merge of its shards.
+
+    Args:
+        parser: of the command.
+        without: names of inputs that it does not have.
+    """
     for entry in INPUTS:
-        if entry.served and not entry.secret:
-            parser.add_argument(
-                f"--{entry.name}", metavar="VALUE", help=f"{entry.description} ({entry.environment_variable})"
-            )
+        if not entry.secret and entry.name not in without:
+            parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
     parser.add_argument(
         "--event", metavar="FILE", help="JSON file with the event's payload (default: GITHUB_EVENT_PATH)"
     )
@@ -33,9 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tag", action="append", default=[], metavar="TAG", help="run scenarios with this tag; may be repeated"
     )
-    parser.add_argument("--failed", action="store_true", help="run the scenarios that did not pass in the last run")
     add_variant(parser)
-    parser.add_argument("--variants", action="store_true", help="also run every variant of the system, for comparison")
     parser.add_argument(
         "--concurrency", metavar="N", help="scenarios to run in parallel (default: suite.concurrency, or 4)"
     )
@@ -43,14 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trials", default="1", metavar="N", help="minimum number of trials per scenario, 1 to 50 (default: 1)"
     )
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run cleanly after this time (RATIBA_DEADLINE)")
-    parser.add_argument("--resume", action="store_true", help="continue a killed run without paying for anything twice")
     parser.add_argument("--no-deepeval-cache", action="store_true", help="do not use cached judge scores")
-    parser.add_argument("--deepeval-cache-clear", action="store_true", help="delete cached judge scores first")
     parser.add_argument("--baseline-out", metavar="FILE", help="also write results.json to this file, for --baseline")
-    parser.add_argument(
-        "--watch", action="store_true", help="after each save, run the affected scenarios again; Ctrl-C ends"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="show mode, plan and cost estimate; run nothing")
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
 
 

@@ -46,14 +46,16 @@ from ratiba_action.reporting.wording import mode_line, selection_line
 from ratiba_action.run.attribution import with_explanation
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
-from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
-from ratiba_action.run.gate import evaluate, evaluate_side_by_side, variants_of
+from ratiba_action.run.event_logging import Tracer, add_events, open_event_log, run_ended, tracer_of
+from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_side, plan_shard, variants_of
 from ratiba_action.run.inputs import RunInputs, RunLog, RunRequest
 from ratiba_action.run.provider_keys import cache_folder, keys_line, require_key
+from ratiba_action.run.shard_reports import FoundShard, read_shards
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import (
     INPUTS,
+    Settings,
     read_settings_leniently,
     unknown_variables,
 )
@@ -90,6 +92,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     publication = full_publication(settings, environment, stream)
     publication.hide_secrets()
     publication.reserve_space()
+    _refuse_with_shards(arguments, settings)
     if arguments.variants and (arguments.variant or arguments.resume):
         raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
     decided = decide(decide_request(arguments, environment, settings, repository), environment)
@@ -118,6 +121,30 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
         JudgeCache(cache_folder(environment), log.note).clear()
     with interruption.noting():
         return _conclude(arguments, request, log, publication, problems=problems, tracer=tracer)
+
+
+def _refuse_with_shards(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Refuse options that need the results of the whole suite in one process.
+
+    Raises:
+        UsageError: says which.
+    """
+    if settings.shard is None and _folders(arguments, settings) is None:
+        return
+    if settings.shard is not None and getattr(arguments, "folders", None):
+        raise UsageError(
+            f"RATIBA_SHARD is {str(settings.shard)!r}, and a merge is of all shards.", "Unset RATIBA_SHARD."
+        )
+    given = ("failed", "variants", "watch", *(("baseline_out",) if settings.shard is not None else ("resume",)))
+    named = [f"--{name.replace('_', '-')}" for name in given if getattr(arguments, name)]
+    if named:
+        raise UsageError(f"{' and '.join(named)} cannot be used with shards.", "Remove it.")
+
+
+def _folders(arguments: argparse.Namespace, settings: Settings) -> Sequence[str] | None:
+    """What is to be merged; None for a run of its own."""
+    named: Sequence[str] | None = getattr(arguments, "folders", None)
+    return named or ((settings.shards,) if settings.shards else None)
 
 
 def _leave_early(interruption: Interruption) -> NoReturn:
@@ -157,7 +184,9 @@ def _conclude(
     interruption.conclude()
     trace = tracer(request.settings, request.environment, log.events)
     complaint = "" if failure is None else str(failure)
-    report = _with_calibration(_with_trends(_cut_short(report, interruption), publication), request)
+    report = _cut_short(report, interruption)
+    if report.shard is None:
+        report = _with_calibration(_with_trends(report, publication), request)
     published = publication.publish(report, trace, complaint=complaint)
     # A signal may arrive while GitHub is slow: a cancelled run is never shown as passed.
     if (short := _cut_short(published.report, interruption)) != published.report:
@@ -167,6 +196,8 @@ def _conclude(
     if arguments.json:
         sys.stdout.write(unreadable_as_command(json.dumps(published.outputs, indent=2)) + "\n")
         sys.stdout.flush()
+    if published.report.shard is not None:
+        return published.exit_code
     # Last, because a cancelled run may be killed while a server is slow.
     _keep(published.report, publication)
     _end(published, log, publication)
@@ -320,46 +351,66 @@ def _report(
     refuse_wrong_start(request.decided, problems)
     decision = request.decided.decision
     if decision.mode is Mode.SKIP:
-        if not request.decided.change.subject.event:
-            # In a local run a missing configuration is an error, since somebody asked for a run.
-            load_configuration(request.repository, request.settings.config)
-        if arguments.dry_run:
-            publication.announce(decision, Selection(decision, ()), ())
-            return None
-        return skipped(request.settings, request.decided, log.warnings)
+        return _skip(arguments, request, log, publication)
     if not (arguments.dry_run or publication.in_workflow):
         # A dry run and the decide step print it in detail.
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
     inputs = read_inputs(request)
+    folders = _folders(arguments, request.settings)
+    shards = None if folders is None else read_shards(folders)
     log.alerts = tuple(inputs.configuration.notifications.events)
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     go_on()
+    shard = None if request.settings.shard is None else plan_shard(inputs, request.settings.shard)
+    inputs = inputs if shard is None else shard.inputs
     if (partly := selection_line(inputs.selection)) and not arguments.dry_run:
         publication.print_line(partly)
-    if not arguments.dry_run:
+    if not arguments.dry_run and shard is None:
         _begin(request, log, publication)
     variants = variants_of(inputs) if arguments.variants else ()
-    expected = forecast(inputs)
+    expected = forecast(inputs) if shards is None else None
     if arguments.dry_run:
         publication.announce(decision, inputs.selection, inputs.notes, expected)
         return None
-    _print_costs(inputs, expected, variants, publication, log)
+    if shards is None:
+        _print_costs(inputs, expected, variants, publication, log)
     go_on()
     with open_event_log(inputs, publication.redactor, log.note) as log.events:
-        if variants:
+        if shard is not None:
+            report = evaluate_shard(shard, log, expected)
+        elif variants:
             report = evaluate_side_by_side(inputs, log, variants)
         else:
-            report = _explained(inputs, log, publication, expected)
+            report = _explained(inputs, log, publication, expected, shards)
         noted = len(log.warnings)
         log.events.emit(run_ended(report))
+    if shards is not None:
+        add_events(inputs, publication.redactor, (shard.place for shard in shards if shard.report), log.note)
     # Only now is it known whether the log is complete.
     return replace(report, notes=in_order((*report.notes, *log.warnings[noted:])))
 
 
-def _explained(inputs: RunInputs, log: RunLog, publication: Publication, expected: Forecast | None) -> Report:
+def _skip(arguments: argparse.Namespace, request: RunRequest, log: RunLog, publication: Publication) -> Report | None:
+    decision = request.decided.decision
+    if not request.decided.change.subject.event:
+        # In a local run a missing configuration is an error, since somebody asked for a run.
+        load_configuration(request.repository, request.settings.config)
+    if arguments.dry_run:
+        publication.announce(decision, Selection(decision, ()), ())
+        return None
+    return skipped(request.settings, request.decided, log.warnings)
+
+
+def _explained(
+    inputs: RunInputs,
+    log: RunLog,
+    publication: Publication,
+    expected: Forecast | None,
+    shards: Sequence[FoundShard] | None,
+) -> Report:
     """The report of the run and, of one that failed, which lines of the change did it."""
     began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
-    report = evaluate(inputs, log, ledger, expected).report
+    report = evaluate(inputs, log, ledger, expected, shards).report
     # Whatever happens from here on, what was measured is published.
     current().replace_stand_in(lambda: leave(publication.publish(_cut_short(report, current())).exit_code))
     allowed, took = inputs.seconds_allowed, time.monotonic() - began

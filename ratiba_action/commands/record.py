@@ -64,9 +64,7 @@ Recorder = Callable[[RunInputs, RunLog], RunOutcome]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options: the inputs of a live run, and options for local use."""
     for entry in _inputs():
-        parser.add_argument(
-            f"--{entry.name}", metavar="VALUE", help=f"{entry.description} ({entry.environment_variable})"
-        )
+        parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
     parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
     parser.add_argument(
         "--scenario", action="append", default=[], metavar="ID", help="record this scenario; may be repeated"

@@ -91,6 +91,8 @@ def _problems_of_the_run(report: Report, repository: str) -> Iterator[str]:
     measured = report.subject.repository
     if repository and measured and measured.casefold() != repository.casefold():
         yield f"they are of the repository {measured[:_QUOTED]!r}, not of {repository!r}"
+    if report.shard is not None:
+        yield f"they are of shard {report.shard.shard} alone, and not of a whole run"
     if report.llm not in RECORDED_BY:
         yield f"their answers came from {report.llm[:_QUOTED]!r}, and must come from {', '.join(sorted(RECORDED_BY))}"
     if report.started_at.tzinfo is None:

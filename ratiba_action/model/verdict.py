@@ -19,9 +19,12 @@ from ratiba_action.model.comparison import (
     Decline,
     MeasuredRun,
     Rules,
+    ScorePair,
 )
+from ratiba_action.model.conversation import ModelCall
 from ratiba_action.model.history import Trend
 from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.plan import Shard
 from ratiba_action.model.values import Usd
 
 
@@ -248,6 +251,47 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardReport:
+    """What one shard measured and paid for, beside its report: ``ratiba merge`` decides from all of them.
+
+    Args:
+        attempt: of the job that ran the shard, from 1.
+        identity: what all shards of one run must share, such as the commit, by its name.
+        base_results: of the base, which ran beside the change.
+        calls: every model call, paid or replayed.
+        cache_hits: scores that were taken from the judge cache.
+        breaches: each call that cost more than its reservation, in words.
+        pairs: what the second judge scored.
+        interruption: why the shard did not go to its end; None where it did.
+        no_base: why the base was not run; None where it was, or nobody asked for it.
+        reported_calls: model calls that the system reported and the gateway did not see.
+        altered: a path of what set-up made for both sides that one of them has changed; empty where none has.
+        way_out: what to do about trials that the shard's budget did not cover; None where it covered all.
+        problem: why nothing was measured; empty where something was.
+    """
+
+    shard: Shard
+    attempt: int = 1
+    identity: Mapping[str, str] = field(default_factory=dict)
+    base_results: tuple[ScenarioResult, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
+    cache_hits: int = 0
+    breaches: tuple[str, ...] = ()
+    pairs: tuple[ScorePair, ...] = ()
+    interruption: str | None = None
+    no_base: str | None = None
+    reported_calls: int = 0
+    altered: str = ""
+    way_out: str | None = None
+    problem: str = ""
+
+    @property
+    def measured(self) -> bool:
+        """Whether the shard ran its share to its end, whatever came of it."""
+        return not self.problem and self.interruption is None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that is published about a run.
 
@@ -273,6 +317,7 @@ class Report:
         explanation: which lines of the change make scenarios fail; None where that was not looked for.
         traces: what came of sending the conversations to Langfuse; None where nothing was to be sent.
         trends: of the base branch up to this run, from the metrics history; empty where there is none.
+        shard: of a run that is one of several; such a report has no verdict of its own. None for every other run.
     """
 
     name: str
@@ -306,3 +351,4 @@ class Report:
     traces: TraceDelivery | None = None
     covered: bool = True
     explanation: Explanation | None = None
+    shard: ShardReport | None = None

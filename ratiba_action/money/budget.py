@@ -17,12 +17,15 @@ from enum import StrEnum
 
 from ratiba_action.errors import BudgetError
 from ratiba_action.model.conversation import ModelCall, Party, Reservation, Usage
+from ratiba_action.model.plan import Shard
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import Spending
 from ratiba_action.money.pricing import is_exact_usd, show_usd, to_cents
 
 _NOTHING = Decimal(0)
 _CENT = Decimal("0.01")
+_DIGITS = 12
+"""After the point of an exact amount, in which a cap is divided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +195,11 @@ class Ledger:
         return self._reserved
 
     @property
+    def cache_hits(self) -> int:
+        """Scores that were taken from the judge cache."""
+        return self._cache_hits
+
+    @property
     def calls(self) -> tuple[ModelCall, ...]:
         """Every call that was booked, in order."""
         return tuple(self._calls)
@@ -224,12 +232,16 @@ class Ledger:
         """Whether a call fits if every call in flight turns out to cost nothing; if not, waiting cannot help."""
         return is_exact_usd(upper) and self._spent + upper <= self._allowed
 
-    def carry_on(self, calls: Iterable[ModelCall], last_number: int) -> None:
-        """Begin where an earlier process of the same run ended.
+    def carry_on(
+        self, calls: Iterable[ModelCall], last_number: int, cache_hits: int = 0, breaches: Iterable[str] = ()
+    ) -> None:
+        """Begin where an earlier process of the same run, or its shards, ended.
 
         Args:
-            calls: what it has paid for; they count as this run's, even where they pass the cap.
+            calls: what was paid for; they count as this run's, even where they pass the cap.
             last_number: of its reservations; new ones go on from there.
+            cache_hits: scores that were taken from the judge cache.
+            breaches: as in ``breaches``.
 
         Raises:
             ValueError: this ledger was used before.
@@ -243,6 +255,8 @@ class Ledger:
         for call in carried:
             self._add(call)
         self._count = last_number
+        self._cache_hits += cache_hits
+        self._breaches += breaches
 
     def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
         """Set money aside for one call that can cost at most ``upper``.
@@ -340,6 +354,18 @@ class Ledger:
         self._spent += call.cost
         self._by_scenario[call.scenario_id][call.party] += call.cost
         self._calls.append(call)
+
+
+def share_of_cap(cap: Usd, shard: Shard) -> Usd:
+    """What one shard may spend where no ledger is shared: the shares of all shards sum up to exactly the cap.
+
+    Args:
+        cap: in US dollars, with at most 12 digits after the point.
+        shard: the share's number and how many there are. The first ones take what cannot be divided evenly.
+    """
+    units = int(_exact(cap, "the cap").scaleb(_DIGITS))
+    each, rest = divmod(units, shard.count)
+    return Decimal(each + (shard.number <= rest)).scaleb(-_DIGITS)
 
 
 def _exact(amount: Usd, what: str) -> Usd:

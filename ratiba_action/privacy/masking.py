@@ -18,7 +18,7 @@ from ratiba_action.model.attribution import Explanation
 from ratiba_action.model.codec import field_names
 from ratiba_action.model.conversation import Document
 from ratiba_action.model.measurement import ScenarioResult
-from ratiba_action.model.verdict import Report, Verdict
+from ratiba_action.model.verdict import Report, ShardReport, Verdict
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.identifiers import mask_identifiers, read_bare
 from ratiba_action.privacy.name_table import NameTable
@@ -174,7 +174,11 @@ class Redactor:
         """
         people = {result.trial.scenario.id: self._about([result]) for result in report.results}
         results = tuple(self.result(result) for result in report.results)
-        masked: Report = replace(self._secretless.apply(replace(report, results=())), results=results)
+        masked: Report = replace(
+            self._secretless.apply(replace(report, results=(), shard=None)),
+            results=results,
+            shard=None if report.shard is None else self._shard(report.shard),
+        )
         sentences = _Mask(_Sentences(self._about(report.results).text, masked).masked, mask_number, self._secretless)
         return replace(
             masked,
@@ -182,6 +186,19 @@ class Redactor:
             notes=sentences.apply(masked.notes),
             variants=sentences.apply(masked.variants),
             explanation=None if masked.explanation is None else self.explanation(masked.explanation),
+        )
+
+    def _shard(self, shard: ShardReport) -> ShardReport:
+        """The shard's part of a report: its sentences may quote what its scenarios said."""
+        hidden: ShardReport = self._secretless.apply(replace(shard, base_results=()))
+        return replace(
+            hidden,
+            base_results=tuple(self.result(result) for result in shard.base_results),
+            breaches=tuple(map(self.text, hidden.breaches)),
+            interruption=None if hidden.interruption is None else self.text(hidden.interruption),
+            no_base=None if hidden.no_base is None else self.text(hidden.no_base),
+            way_out=None if hidden.way_out is None else self.text(hidden.way_out),
+            problem=self.text(hidden.problem),
         )
 
     def explanation(self, found: Explanation) -> Explanation:

@@ -317,7 +317,7 @@ class Publication:
 
     def _comment(self, summary: ReportSummary, *, only_missing: bool = False) -> str | None:
         report = summary.report
-        if not self.settings.comment or report.subject.pull_request is None:
+        if not self.settings.comment or self.settings.shard is not None or report.subject.pull_request is None:
             return None
         publisher = PullRequestComment(
             token=self.settings.github_token,
@@ -334,6 +334,8 @@ class Publication:
         return self._try(lambda: publisher.publish(report))
 
     def _status(self, summary: ReportSummary) -> None:
+        if self.settings.shard is not None:
+            return
         publisher = CommitStatus(
             token=self.settings.github_token,
             api_url=self.environment.get("GITHUB_API_URL") or GITHUB_API,

@@ -7,7 +7,7 @@ from ratiba_action.decide.deciding import Decided
 from ratiba_action.errors import ConfigurationError, FileProblem, RatibaError, SuiteError, UsageError
 from ratiba_action.model.change import Mode
 from ratiba_action.model.plan import Plan
-from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, Verdict
+from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.decision import next_step
@@ -47,7 +47,15 @@ def report_without_run(settings: Settings, decided: Decided, verdict: Verdict, n
         seconds=0.0,
         enforce=settings.enforce,
         notes=tuple(notes),
+        shard=_shard(settings, decided, verdict),
     )
+
+
+def _shard(settings: Settings, decided: Decided, verdict: Verdict) -> ShardReport | None:
+    """That a shard measured nothing; a skipped run has no shards."""
+    if settings.shard is None or verdict.conclusion is Conclusion.SKIPPED:
+        return None
+    return ShardReport(settings.shard, max(1, decided.change.subject.run_attempt), problem=verdict.reason)
 
 
 def skipped(settings: Settings, decided: Decided, notes: Sequence[str]) -> Report:

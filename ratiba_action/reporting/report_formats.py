@@ -15,12 +15,12 @@ from ratiba_action.model.case_file import CaseFile, CaseFileScores, CaseThreshol
 from ratiba_action.model.change import DependencyChange, Subject
 from ratiba_action.model.codec import CodecError, encode_tag
 from ratiba_action.model.comparison import Agreement, BaselineFacts, CrossCheckStatus, ScorePair
-from ratiba_action.model.conversation import Transcript
+from ratiba_action.model.conversation import ModelCall, Transcript
 from ratiba_action.model.history import TrendPoint
 from ratiba_action.model.measurement import Check, Score
-from ratiba_action.model.plan import Arm
+from ratiba_action.model.plan import Arm, Shard
 from ratiba_action.model.scenario import Assertion, FailureRule, Scenario
-from ratiba_action.model.verdict import CrossChecking, Limits, Report, TraceDelivery, TraceLink
+from ratiba_action.model.verdict import CrossChecking, Limits, Report, ShardReport, TraceDelivery, TraceLink
 
 MOST_CHARACTERS = 1_000_000
 MOST_ITEMS = 100_000
@@ -28,6 +28,8 @@ DEEPEST = 64
 _LARGEST = 2**53  # what every reader of JSON keeps exact
 _MOST_USD = Decimal(10) ** 12
 _LONGEST_KEY = 1_000
+_MOST_SHORT = 300
+_MOST_SHARDS = 256
 
 Fits = Callable[[Any], bool]
 Format = tuple[str, Fits]
@@ -67,6 +69,7 @@ _ID = _like(r"[a-z0-9_-]{0,300}", "an id of lower-case letters, digits, '_' and 
 _MODEL = _like(r"[A-Za-z0-9._:/@+-]{0,300}", "the name of a model")
 _LOGIN = _like(r"([A-Za-z0-9-]{1,100}(\[bot\])?)?", "a login")
 _LANGUAGE = _like(r"[A-Za-z-]{0,20}", "a language")
+_SHORT = "at most 300 characters", lambda value: len(value) <= _MOST_SHORT
 _ANSWERS = _like(r"replay|mixed|live|record", "'replay', 'mixed', 'live' or 'record'")
 _SHARE = _between(0, 1)
 _KAPPA = _between(-1, 1)
@@ -85,6 +88,12 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
             "started_at": _AWARE,
             "suite_digest": _DIGEST,
         },
+        Shard: {
+            "number": ("at most 256", lambda number: number <= _MOST_SHARDS),
+            "count": ("at most 256", lambda count: count <= _MOST_SHARDS),
+        },
+        ShardReport: {"identity": _each(_SHORT, _WORD)},
+        ModelCall: {"scenario_id": _ID, "model": _MODEL},
         Subject: {
             "author": _LOGIN,
             "base": _COMMIT,

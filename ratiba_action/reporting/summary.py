@@ -353,6 +353,9 @@ def _variant_row(figures: VariantResult) -> VariantRow:
 
 
 def _exit_code(report: Report) -> int:
+    if report.shard is not None and not report.verdict.misconfigured:
+        # A shard decides nothing: it ends with 0 once it ran its share, and is run again where it did not.
+        return 0 if report.shard.measured else exit_code(report.verdict, Mode.BLOCKING)
     return exit_code(report.verdict, report.decision.mode, enforce=report.enforce)
 
 
@@ -375,12 +378,15 @@ def _outputs(report: Report, counts: Tally, code: int) -> dict[str, Any]:
 
 
 def _is_soft(report: Report) -> bool:
-    return report.verdict.conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE) and not report.verdict.misconfigured
+    soft = report.verdict.conclusion in (Conclusion.FAILED, Conclusion.INCOMPLETE)
+    return soft and not report.verdict.misconfigured and report.shard is None
 
 
 def _headline(report: Report) -> str:
     if report.verdict.misconfigured:
         return "Misconfigured"
+    if report.shard is not None:
+        return f"Shard {report.shard.shard}" + ("" if report.shard.measured else " is incomplete")
     advisory = _is_soft(report) and report.decision.mode is Mode.ADVISORY
     return report.verdict.conclusion.value.capitalize() + (" (advisory)" if advisory else "")
 

@@ -16,8 +16,8 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.comparison import Anchor
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.note import in_order
-from ratiba_action.model.plan import BASE, Plan
-from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, VariantResult, Verdict
+from ratiba_action.model.plan import BASE, Plan, Shard
+from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, VariantResult, Verdict
 from ratiba_action.money.budget import Ledger, admit
 from ratiba_action.money.forecast import Forecast, way_out
 from ratiba_action.run.arms import base_of, first_plan, head_inputs, no_further_trials, scratch_folder
@@ -44,6 +44,8 @@ from ratiba_action.run.paid_run import journal_place
 from ratiba_action.run.plan_loop import PlanLoop, cancelled_by_signals
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.services import Measured
+from ratiba_action.run.shard_reports import FoundShard, merge_shards, with_shards
+from ratiba_action.run.shards import identity_of, share_inputs
 from ratiba_action.verdict.case_file_scores import score_case_files
 from ratiba_action.verdict.decision import next_step
 from ratiba_action.verdict.pairing import content_digest, results_of, results_of_change
@@ -67,7 +69,11 @@ class RunOutcome:
 
 
 def evaluate(
-    inputs: RunInputs, log: RunLog, ledger: Ledger | None = None, expected: Forecast | None = None
+    inputs: RunInputs,
+    log: RunLog,
+    ledger: Ledger | None = None,
+    expected: Forecast | None = None,
+    shards: Sequence[FoundShard] | None = None,
 ) -> RunOutcome:
     """Run what is selected and decide; whatever is measured is reported, however the run ends.
 
@@ -76,6 +82,7 @@ def evaluate(
         log: of the run.
         ledger: of several runs of this process that share one budget; None for its own.
         expected: its forecast, where that was made already.
+        shards: what has measured the first plan already; None to run it.
 
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
@@ -95,7 +102,7 @@ def evaluate(
             log.note(note)
         log.events.emit(run_started(inputs, head.prompt_versions, inputs.llm))
         journal = journal_place(inputs, head).path if inputs.llm != Llm.REPLAY else None
-        measured = gate.measure(head, expected)
+        measured = gate.measure(head, expected) if shards is None else gate.merge(head, shards)
     evidence = gate.evidence(measured)
     verdict = next_step(evidence)
     if isinstance(verdict, Plan):
@@ -103,8 +110,65 @@ def evaluate(
     if journal is not None and verdict.conclusion is not Conclusion.INCOMPLETE:
         # A run that has its verdict is not resumed, and its journal holds what models and customers said.
         journal.unlink(missing_ok=True)
-    report = replace(gate.report(measured, evidence, verdict), seconds=time.monotonic() - clock, commit=commit)
+    seconds = time.monotonic() - clock + gate.seconds_of_shards
+    report = replace(gate.report(measured, evidence, verdict), seconds=seconds, commit=commit)
     return RunOutcome(report, measured.recorded)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardRun:
+    """One shard of a run, before anything is started.
+
+    Args:
+        inputs: its share of what the whole run evaluates.
+        identity: see ``ShardReport``.
+        earlier: runs that the whole run may look at.
+    """
+
+    shard: Shard
+    inputs: RunInputs
+    identity: Mapping[str, str]
+    earlier: EarlierRuns
+
+
+def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
+    """Plan the whole run, and take one shard's share of it.
+
+    Args:
+        inputs: of the whole run.
+        shard: which one.
+    """
+    commit = measured_commit(inputs.decided.change.git)
+    earlier = find_earlier_runs(inputs, inputs.started_at, inputs.configuration.comparison.rules, commit)
+    anchored = _with_anchor(inputs, earlier.anchor)
+    history = earlier.baseline if earlier.anchor is None else (*earlier.baseline, *earlier.anchor.runs)
+    return ShardRun(shard, share_inputs(anchored, shard, history), identity_of(inputs), earlier)
+
+
+def evaluate_shard(run: ShardRun, log: RunLog, expected: Forecast | None) -> Report:
+    """Run a shard's share of the first plan; what it means is decided by ``evaluate`` with all of the shards.
+
+    Args:
+        run: which shard, and its share.
+        log: of the shard.
+        expected: forecast of the share.
+
+    Raises:
+        InfrastructureError: live answers are asked for, and there is no key.
+    """
+    inputs, clock = run.inputs, time.monotonic()
+    require_key(inputs.settings, inputs.configuration, inputs.environment)
+    gate = _Gate(inputs, log, Ledger(inputs.settings.budget_usd), run.earlier)
+    measured, journal = Measured(), None
+    if inputs.selection.scenarios:
+        head = head_inputs(inputs, github_history(inputs))
+        log.events.emit(run_started(inputs, head.prompt_versions, inputs.llm))
+        journal = journal_place(inputs, head).path if inputs.llm != Llm.REPLAY else None
+        measured = gate.measure(head, expected, first_only=True)
+    report = gate.shard_report(run, measured)
+    if journal is not None and report.shard is not None and report.shard.measured:
+        journal.unlink(missing_ok=True)
+    return replace(report, seconds=time.monotonic() - clock, commit=measured_commit(inputs.decided.change.git))
 
 
 def _with_anchor(inputs: RunInputs, anchor: Anchor | None) -> RunInputs:
@@ -130,27 +194,69 @@ class _Gate:
         self._inputs, self._log, self._ledger, self._earlier = inputs, log, ledger, earlier
         self._interruptions: list[str] = []
         self._no_base: str | None = None
+        self.seconds_of_shards = 0.0
 
-    def measure(self, head: ArmInputs, expected: Forecast | None) -> Measured:
-        """Run every plan that the evidence asks for; nothing where the caps hold none of the first one's trials."""
-        inputs, log = self._inputs, self._log
+    def measure(self, head: ArmInputs, expected: Forecast | None, *, first_only: bool = False) -> Measured:
+        """Run every plan that the evidence asks for; nothing where the caps hold none of the first one's trials.
+
+        Args:
+            head: of the change.
+            expected: forecast of the run; None to make it.
+            first_only: run the first plan alone, and note nothing of what only the whole run shows.
+        """
+        inputs = self._inputs
         with scratch_folder() as scratch:
             measured = _refused_by_budget(inputs, head, expected or forecast(inputs))
             if measured is None:
-                measured = self._run(head, scratch)
-        log.warnings += authored(head, self._ledger.snapshot())
-        log.warnings += silent(head, measured.own, self._ledger)
+                loop = self._loop(self._first_plan(head), _LEFT_TO_MERGE if first_only else None)
+                measured = self._run(loop, head, scratch)
+        if not first_only:
+            self._note_answers(head, measured)
         return measured
 
-    def _run(self, head: ArmInputs, scratch: Path) -> Measured:
+    def merge(self, head: ArmInputs, shards: Sequence[FoundShard]) -> Measured:
+        """What the shards measured together, and whatever further plan the evidence asks for.
+
+        Args:
+            head: of the change.
+            shards: their reports, in any order.
+        """
+        inputs = self._inputs
+        merged = merge_shards(shards, self._first_plan(head), identity_of(inputs))
+        self._ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches)
+        self.seconds_of_shards = merged.seconds
+        for note in merged.notes:
+            self._log.note(note)
+        self._interruptions += [merged.interruption] if merged.interruption is not None else []
+        loop = self._loop(merged.open_base, None, merged.measured)
+        measured = loop.measured
+        if not loop.settled:
+            with scratch_folder() as scratch:
+                measured = self._run(loop, head, scratch)
+        measured = with_shards(measured, merged.measured)
+        self._note_answers(head, measured)
+        return measured
+
+    def _note_answers(self, head: ArmInputs, measured: Measured) -> None:
+        self._log.warnings += authored(head, self._ledger.snapshot())
+        self._log.warnings += silent(head, measured.own, self._ledger)
+
+    def _first_plan(self, head: ArmInputs) -> Plan:
         base = base_of(self._inputs)
         self._no_base = base if isinstance(base, str) else None
-        loop = PlanLoop(
-            first_plan(self._inputs, head, measured=bool(self._earlier.baseline or self._earlier.anchor)),
-            lambda measured: next_step(self.evidence(measured)),
-            no_further_trials(self._inputs),
-            self._interruptions,
-        )
+        return first_plan(self._inputs, head, measured=bool(self._earlier.baseline or self._earlier.anchor))
+
+    def _loop(self, first: Plan, no_further: str | None, known: Measured | None = None) -> PlanLoop:
+        """What runs a plan and those that follow from it; ``known`` is what shards have measured already."""
+
+        def ask(measured: Measured) -> Plan | Verdict:
+            return next_step(self.evidence(measured if known is None else with_shards(measured, known)))
+
+        results = None if known is None else Measured(known.results, no_base=known.no_base)
+        no_further = no_further or no_further_trials(self._inputs)
+        return PlanLoop(first, ask, no_further, self._interruptions, results)
+
+    def _run(self, loop: PlanLoop, head: ArmInputs, scratch: Path) -> Measured:
         measured = asyncio.run(self._run_plans(loop, head, scratch))
         if measured.no_base:
             self._log.note(f"The base was not run: {measured.no_base}")
@@ -257,6 +363,33 @@ class _Gate:
             scenario_digests={scenario.id: content_digest(scenario) for scenario in inputs.selection.scenarios},
             rules=configuration.comparison.rules,
         )
+
+    def shard_report(self, run: ShardRun, measured: Measured) -> Report:
+        """What a shard measured, with everything that its merge needs to decide."""
+        count, ledger = len(self._inputs.selection.scenarios), self._ledger
+        ran = "1 scenario" if count == 1 else f"{count} scenarios"
+        reason = f"Shard {run.shard} ran {ran}. It decides nothing: the merge of all shards does."
+        verdict = Verdict(Conclusion.INCOMPLETE, reason, "Merge the reports of all shards: ratiba merge shard-*/")
+        report = self.report(measured, self.evidence(measured), verdict)
+        details = ShardReport(
+            shard=run.shard,
+            attempt=max(1, report.subject.run_attempt),
+            identity=run.identity,
+            base_results=results_of(measured.results, BASE),
+            calls=ledger.calls,
+            cache_hits=ledger.cache_hits,
+            breaches=ledger.breaches,
+            pairs=measured.pairs,
+            interruption=self._interruptions[0] if self._interruptions else None,
+            no_base=measured.no_base,
+            reported_calls=measured.reported_calls,
+            altered=measured.altered,
+            way_out=measured.way_out,
+        )
+        return replace(report, results=measured.own, notes=in_order(self._log.warnings), shard=details)
+
+
+_LEFT_TO_MERGE = "further trials are run when the shards are merged"
 
 
 def _refused_by_budget(inputs: RunInputs, head: ArmInputs, expected: Forecast | None) -> Measured | None:

@@ -226,7 +226,7 @@ class ModelCalls:
             self._log.note(note)
         agreement = judges_agreement(checked.pairs)
         checking = CrossChecking(self._judging.second_model, checked.status, agreement, self._why_no_cross_check())
-        measured = replace(measured, cross_checking=checking, recorded=self._new_lines())
+        measured = replace(measured, cross_checking=checking, recorded=self._new_lines(), pairs=tuple(checked.pairs))
         try:
             async with asyncio.timeout(_LEDGER_SECONDS if cancelled else None):
                 shared, left_undone = await self._paid.shared_spending(), await self._way_out(measured.results)

@@ -13,7 +13,7 @@ from ratiba_action.config.providers_block import ProviderBlock
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import SettledAnswer
-from ratiba_action.model.plan import Trial
+from ratiba_action.model.plan import Shard, Trial
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import SharedSpending
 from ratiba_action.money.admissions import THIS_RUN, Admissions
@@ -58,9 +58,10 @@ def journal_folder(environment: Mapping[str, str]) -> Path:
     return state_folder(environment) / "journals"
 
 
-def journal_path(repository: Path, environment: Mapping[str, str]) -> Path:
-    """Where the run of a repository writes its journal."""
-    return journal_folder(environment) / f"{digest(str(repository.resolve()))[:_SHOWN]}.jsonl"
+def journal_path(repository: Path, environment: Mapping[str, str], shard: Shard | None = None) -> Path:
+    """Where the run of a repository writes its journal; each of its shards has its own."""
+    part = f"-{shard.number}-of-{shard.count}" if shard is not None else ""
+    return journal_folder(environment) / f"{digest(str(repository.resolve()))[:_SHOWN]}{part}.jsonl"
 
 
 def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
@@ -82,7 +83,8 @@ def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
             "llm": inputs.llm,
         }
     )
-    return JournalPlace(journal_path(inputs.repository, inputs.environment), identity, inputs.repository, inputs.resume)
+    path = journal_path(inputs.repository, inputs.environment, inputs.settings.shard)
+    return JournalPlace(path, identity, inputs.repository, inputs.resume)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,7 @@ class PlanLoop:
         ask: what the evidence so far asks for.
         no_further: why no further plan can be run, known before; None where one can.
         interruptions: filled when the run is cancelled; nothing is begun from then on.
+        known: what was measured before, by shards; None where nothing was. The first plan adds to it.
     """
 
     def __init__(
@@ -128,18 +129,30 @@ class PlanLoop:
         next_step: Callable[[Measured], Plan | Verdict],
         no_further: str | None,
         interruptions: Sequence[str],
+        known: Measured | None = None,
     ) -> None:
         self._first = first
         self._ask = next_step
         self._interruptions = interruptions
         never = "the run was cancelled before it began"
         own = [trial for trial in first.trials if trial.arm.name != BASE]
-        self.measured = Measured(tuple(NotRun(trial, never) for trial in own), no_further=no_further)
+        unmeasured = Measured(tuple(NotRun(trial, never) for trial in own))
+        self.measured = replace(known or unmeasured, no_further=no_further)
+        self._known = known
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to be run, so that no system needs to be started."""
+        if self._known is None or self._first.trials:
+            return False
+        ended = bool(self._interruptions or self.measured.no_further)
+        return ended or not isinstance(self._ask(self.measured), Plan)
 
     async def run(self, services: RunServices) -> None:
         """Run scenarios until the evidence has its verdict. ``measured`` is right however this ends."""
         own, base = _split(self._first)
-        self.measured = replace(self.measured, results=(await run_first(own, services)).results)
+        if self._known is None:
+            self.measured = replace(self.measured, results=(await run_first(own, services)).results)
         if base.trials and not self._interruptions:
             ran = await _uncancelled(run_first(base, services))
             self._extend(ran)

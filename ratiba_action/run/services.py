@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.llm.recordings.lines import Recording
+from ratiba_action.model.comparison import ScorePair
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Arm, Trial
 from ratiba_action.model.scenario import Assertion
@@ -39,6 +40,7 @@ class Measured:
         recorded: new lines of each scenario, by its id; empty unless the run records.
         reported_calls: how many model calls the system reported in its replies that the gateway did not see.
         altered: a path of what set-up made for all sides of the run that the system changed; empty where it did not.
+        pairs: what the second judge scored.
     """
 
     results: tuple[ScenarioResult, ...] = ()
@@ -50,6 +52,7 @@ class Measured:
     recorded: Mapping[str, tuple[Recording, ...]] = field(default_factory=dict)
     reported_calls: int = 0
     altered: str = ""
+    pairs: tuple[ScorePair, ...] = ()
 
     @property
     def own(self) -> tuple[ScenarioResult, ...]:

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
+from ratiba_action.model.plan import Shard
 from ratiba_action.model.values import Usd
 
 _SERVER = re.compile(
@@ -91,15 +92,23 @@ def parse_llm(text: str) -> Llm:
     return Llm(text)
 
 
-def parse_unserved(text: str) -> str:
-    """An input of a later version: silence about it would be taken for a promise.
+MOST_SHARDS = 256
+"""Jobs that GitHub makes of one matrix at most."""
+
+
+def parse_shard(text: str) -> Shard | None:
+    """A share of the suite, such as ``3/8``: the third of eight; empty for the whole suite.
 
     Raises:
-        ValueError: it is not empty.
+        ValueError: it is no such share.
     """
-    if text:
-        raise ValueError("nothing, since this version cannot do that")
-    return text
+    if not text:
+        return None
+    number, _, count = text.partition("/")
+    plain = all(part.isascii() and part.isdecimal() and len(part) <= len(str(MOST_SHARDS)) for part in (number, count))
+    if not plain or not 1 <= int(number) <= int(count) <= MOST_SHARDS:
+        raise ValueError(f"NUMBER/COUNT such as 3/8, from 1/1 to {MOST_SHARDS}/{MOST_SHARDS}, or nothing")
+    return Shard(int(number), int(count))
 
 
 def parse_langfuse_host(text: str) -> str:

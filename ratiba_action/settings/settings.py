@@ -11,6 +11,7 @@ from typing import Any
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
+from ratiba_action.model.plan import Shard
 from ratiba_action.model.values import Usd
 from ratiba_action.settings.input_values import (
     LIVE,
@@ -25,7 +26,7 @@ from ratiba_action.settings.input_values import (
     parse_mode_floor,
     parse_name,
     parse_pull_request,
-    parse_unserved,
+    parse_shard,
     parse_usd,
     parse_webhook_secret,
     parse_webhook_url,
@@ -85,7 +86,6 @@ class Input:
         help: one line for people.
         secret: never an option, never printed.
         variable: environment variable; default ``RATIBA_<NAME>``.
-        served: False while this version can only refuse a value.
     """
 
     name: str
@@ -94,17 +94,11 @@ class Input:
     help: str
     secret: bool = False
     variable: str = ""
-    served: bool = True
 
     @property
     def environment_variable(self) -> str:
         """Name of the environment variable."""
         return self.variable or "RATIBA_" + self.name.upper().replace("-", "_")
-
-    @property
-    def description(self) -> str:
-        """One line for people, with what this version cannot do."""
-        return self.help if self.served else f"{self.help}; not in this version"
 
     @property
     def attribute(self) -> str:
@@ -159,7 +153,8 @@ INPUTS: tuple[Input, ...] = (
     Input("webhook-url", "", parse_webhook_url, "webhook of your own that receives alerts", secret=True),
     Input("webhook-secret", "", parse_webhook_secret, "signs what webhook-url receives, in Base64", secret=True),
     Input("baseline", "auto", parse_baseline, "results to compare with: auto, none, or a path of earlier ones"),
-    Input("shard", "", parse_unserved, "this run's share of the suite, such as 2/8", served=False),
+    Input("shard", "", parse_shard, "run only this share of the suite, such as 2/8; ratiba merge decides"),
+    Input("shards", "", str, "folder with the reports of all shards: merge them instead of running scenarios"),
     Input("comment", "true", parse_flag, "whether to write the pull request's comment"),
     Input("report-dir", "ratiba-report", parse_report_folder, "folder that the reports are written to"),
     Input("github-token", "", str, "reads the pull request and writes the comment", secret=True),
@@ -168,7 +163,7 @@ INPUTS: tuple[Input, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every input that is served, checked. Field names are the inputs' with ``_``."""
+    """Every input, checked. Field names are the inputs' with ``_``."""
 
     config: str
     scenarios: str
@@ -183,6 +178,8 @@ class Settings:
     anthropic_base_url: str
     openai_base_url: str
     baseline: str
+    shard: Shard | None
+    shards: str
     comment: bool
     report_dir: str
     database_url: str = field(default="", repr=False)
@@ -297,8 +294,7 @@ def read_settings_leniently(
             value = entry.parse(entry.default)
             shown = "its value" if entry.secret else repr(text)
             problems.append(f"{entry.name} ({entry.environment_variable}): {shown} is not allowed: give {error}.")
-        if entry.served:
-            values[entry.attribute] = value
+        values[entry.attribute] = value
     gitlab_token = environment.get(GITLAB_TOKEN, "").strip()
     around, of_shell = keys_in(environment), shell_keys(environment)
     redis_url = environment.get(REDIS_URL, "").strip()
@@ -312,6 +308,8 @@ def read_settings_leniently(
         settings, host_is_wrong=any(problem.startswith("langfuse-host") for problem in problems)
     )
     problems += _problems_of_pairs(settings, tuple(problems))
+    if settings.shard is not None and settings.shards:
+        problems.append("shard and shards are given: a run is one of several, or merges them.")
     problems += _problems_of_proxy(settings, environment)
     return settings, tuple(problems)
 

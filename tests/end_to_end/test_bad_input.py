@@ -308,9 +308,11 @@ def test_a_mistyped_scenario_or_tag_is_proposed(small: SmallRepository) -> None:
 
 def test_what_this_version_cannot_do_is_not_offered(small: SmallRepository) -> None:
     shown = small.run(["gate", "--help"], small.folder, small.environment).stdout
-    assert "shard" not in shown
     assert "auto, replay or live" in " ".join(shown.split())
     small.scenario("talks", "say hello")
-    refused = small.run(["gate", "--shard", "2/8"], small.folder, small.environment)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert small.gate(RATIBA_SHARD="2/8").code == 2
+    refused = small.gate("--shard", "9/8")
+    assert refused.code == 2
+    assert "shard (RATIBA_SHARD): '9/8' is not allowed" in refused.printed
+    unusable = small.run(["gate", "--shard", "1/8", "--failed"], small.folder, small.environment)
+    assert unusable.returncode == 2
+    assert "--failed cannot be used with shards" in unusable.stderr

@@ -32,6 +32,7 @@ ASKS_MODELS = re.compile(r"ratiba record|--llm live|--resume|--variant|--propose
 FIRST = (
     "ratiba init",
     "ratiba gate",
+    "ratiba merge",
     "ratiba report",
     "ratiba compare",
     "ratiba validate",

@@ -6,8 +6,9 @@ import pytest
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.change import Mode
+from ratiba_action.model.plan import Shard
 from ratiba_action.settings.environment import is_secret
-from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings
+from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 
 
 def test_without_any_input_the_defaults_hold() -> None:
@@ -75,18 +76,29 @@ def test_secrets_are_neither_printed_nor_put_in_messages() -> None:
 
 def test_every_input_is_a_field_and_every_field_an_input() -> None:
     of_the_environment = {"keys_around", "shell_keys", "uses_named_keys", "gitlab_token", "redis_url"}
-    served = {entry.attribute for entry in INPUTS if entry.served}
-    assert served == {field.name for field in fields(Settings)} - of_the_environment
+    assert {entry.attribute for entry in INPUTS} == {field.name for field in fields(Settings)} - of_the_environment
 
 
-@pytest.mark.parametrize("entry", [entry for entry in INPUTS if not entry.served], ids=lambda entry: entry.name)
-def test_an_input_of_a_later_version_is_refused_rather_than_ignored(entry: Input) -> None:
-    with pytest.raises(ConfigurationError, match=f"{entry.name}.*this version cannot do that"):
-        read_settings({entry.environment_variable: "2/8"}, {})
+def test_a_shard_is_its_number_and_how_many_there_are() -> None:
+    assert read_settings({}, {}).shard is None
+    assert read_settings({"RATIBA_SHARD": "2/8"}, {}).shard == Shard(2, 8)
+
+
+@pytest.mark.parametrize(
+    "text", ["2", "0/8", "9/8", "2/0", "-1/8", "2/8/1", "1/257", "two/8", "\u0662/8", "2 /8", "2/"]
+)
+def test_what_is_no_share_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"shard .*give NUMBER/COUNT such as 3/8"):
+        read_settings({"RATIBA_SHARD": text}, {})
+
+
+def test_a_run_is_a_shard_or_merges_shards() -> None:
+    with pytest.raises(ConfigurationError, match="shard and shards are given"):
+        read_settings({"RATIBA_SHARD": "2/8", "RATIBA_SHARDS": "reports"}, {})
 
 
 def test_every_secret_input_is_among_the_secrets() -> None:
-    secret = [entry for entry in INPUTS if entry.secret and entry.served]
+    secret = [entry for entry in INPUTS if entry.secret]
     values = {entry.environment_variable: f"value of {entry.name}" for entry in secret}
     values["RATIBA_PROVIDER_KEYS"] = "GROQ_API_KEY=value-of-provider-keys"
     values["RATIBA_OTLP_HEADERS"] = "x-team=value-of-otlp-headers"

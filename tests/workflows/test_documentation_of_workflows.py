@@ -1,6 +1,8 @@
 """What people copy from the documentation is what is linted and tried."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -81,3 +83,23 @@ def test_the_workflow_of_the_example_consumer_is_the_copied_one() -> None:
     consumer = PROJECT / "examples" / "consumer" / ".github" / "workflows" / OWN.name
     ours = re.compile(r"uses: OWNER/ratiba-eval-gate@.*")
     assert ours.sub("", consumer.read_text("utf-8")) == ours.sub("", copied(OWN))
+
+
+def shard_of(line: str, **variables: str) -> str:
+    """The share that a line of the guide gives to the gate."""
+    printing = 'ratiba() { echo "$RATIBA_SHARD"; }\n'
+    environment = {"PATH": os.environ["PATH"], **variables}
+    done = subprocess.run(["bash", "-c", printing + line], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_the_forms_of_other_engines_give_each_job_its_share() -> None:
+    page = (PROJECT / "docs" / "shards.md").read_text("utf-8")
+    gitlab, kubernetes = re.findall(r"^ +- (RATIBA_SHARD=.*)$", page, re.MULTILINE)
+    assert [shard_of(gitlab, CI_NODE_INDEX=str(index), CI_NODE_TOTAL="8") for index in (1, 8)] == ["1/8", "8/8"]
+    assert [shard_of(kubernetes, JOB_COMPLETION_INDEX=str(index)) for index in (0, 3)] == ["1/4", "4/4"]
+    for block in blocks(PROJECT / "docs" / "shards.md"):
+        yaml.safe_load(block)
+    merges = re.findall(r"ratiba merge [^`\n]+", page)
+    assert "ratiba merge shard-*/" in merges
+    assert "ratiba merge /reports/shard-*/" in merges

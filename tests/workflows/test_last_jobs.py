@@ -33,6 +33,19 @@ def test_three_jobs_are_green_only_when_skipped_by_decision_or_evaluated(decide:
     assert green == (expected if decide == "success" else set())
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("decide", RESULTS)
+def test_a_matrix_is_green_only_when_skipped_by_decision_or_merged(decide: str, mode: str) -> None:
+    step = "Pass only what was skipped by decision, or merged with success"
+    green = {
+        result
+        for result in RESULTS
+        if passes("examples/workflows/eval-matrix.yml", step, {"DECIDE": decide, "MODE": mode, "MERGE": result})
+    }
+    expected = {"success"} | ({"skipped"} if mode == "skip" else set())
+    assert green == (expected if decide == "success" else set())
+
+
 @pytest.mark.parametrize("results", list(itertools.product(RESULTS[:4], repeat=3)), ids=" ".join)
 def test_the_projects_own_check_is_green_only_when_every_job_succeeded(results: tuple[str, ...]) -> None:
     green = passes(".github/workflows/ci.yml", "Every job has succeeded", {"RESULTS": " ".join(results)})

@@ -21,7 +21,7 @@ def judge_completeness(findings: Findings) -> Verdict | None:
         return _nothing_measured(findings)
     if not gaps and evidence.interruption:
         reason = f"The run was interrupted: {sentence(evidence.interruption)}"
-        return Verdict(Conclusion.INCOMPLETE, reason, "Run the gate again.")
+        return Verdict(Conclusion.INCOMPLETE, reason, evidence.way_out or "Run the gate again.")
     if not gaps and evidence.shortfall:
         return Verdict(Conclusion.INCOMPLETE, sentence(evidence.shortfall), "Fix this, then run the gate again.")
     if not gaps:

@@ -1,0 +1,31 @@
+"""``ratiba merge``: one verdict of all shards of a run."""
+
+import argparse
+from collections.abc import MutableMapping
+
+from ratiba_action.commands.gate import add_run_options
+
+DESCRIPTION = """Put the reports of all shards of a run together, decide, and publish one report. Run it on the same
+commit, with the same inputs as the shards: what needs a second look, such as an alarm, is run again here.
+A shard that is missing, damaged, twice there or of another run makes the verdict incomplete, never passed."""
+EXAMPLE = """example:
+  ratiba merge shard-1 shard-2
+  ratiba merge shard-*/ --report-dir merged"""
+
+_NOT_OFFERED = {"failed": False, "variants": False, "resume": False, "watch": False, "dry_run": False}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options: those of ``ratiba gate`` that do not choose how scenarios are run."""
+    parser.add_argument(
+        "folders", nargs="+", metavar="DIR", help="report folder of a shard, or a folder with the report folders"
+    )
+    add_run_options(parser, without=("shard", "shards"))
+    parser.set_defaults(deepeval_cache_clear=False, **_NOT_OFFERED)
+
+
+def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
+    """Merge; see ``gate_run.run``."""
+    from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - 0.8 s, which --help does not need
+
+    return run_gate(arguments, environment)

@@ -1,0 +1,402 @@
+"""The reports of shards, read as what somebody else may have written, and the one result that they make together."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import isfinite
+from pathlib import Path
+
+from ratiba_action.errors import ConfigurationError, UsageError
+from ratiba_action.model.comparison import CrossCheckStatus, ScorePair
+from ratiba_action.model.conversation import ModelCall
+from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
+from ratiba_action.model.note import Note
+from ratiba_action.model.plan import BASE, Plan, Shard, Trial
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.verdict import CrossChecking, Report, ShardReport, SharedSpending
+from ratiba_action.money.pricing import is_exact_usd, show_usd
+from ratiba_action.reporting.results_json import RESULTS, read_results, results_in_folder
+from ratiba_action.run.services import Measured
+from ratiba_action.run.shards import NO_LEDGER
+from ratiba_action.verdict.agreement import judges_agreement
+
+MOST_FOLDERS = 2_000
+"""Reports that are merged at most: several attempts of 256 shards."""
+_NAMED = 5
+_LONGEST = 100
+_AGAIN = "Run {} again (on GitHub: Re-run failed jobs), then merge again."
+_ALL_AGAIN = "Run all shards again, with the same commit, inputs and version as the merge, then merge again."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundShard:
+    """One folder that is to be merged.
+
+    Args:
+        place: of the report, as it was named.
+        report: None where it cannot be used.
+        problem: why it cannot; empty where it can.
+    """
+
+    place: str
+    report: Report | None
+    problem: str = ""
+
+    @property
+    def of(self) -> ShardReport:
+        """What the report says of its shard.
+
+        Raises:
+            ValueError: there is no report.
+        """
+        if self.report is None or self.report.shard is None:
+            raise ValueError(f"{self.place!r} is no report of a shard")
+        return self.report.shard
+
+    @property
+    def whole(self) -> Report:
+        """The report.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if self.report is None:
+            raise ValueError(f"{self.place!r} has no report")
+        return self.report
+
+    @property
+    def name(self) -> str:
+        """The shard in words."""
+        return f"shard {self.of.shard}"
+
+
+def read_shards(named: Iterable[str]) -> tuple[FoundShard, ...]:
+    """The report of each shard; one that cannot be read is a problem, and ends nothing.
+
+    Args:
+        named: report folders, or folders with report folders directly in them; written by somebody who is not trusted.
+
+    Raises:
+        UsageError: there are more than any run has.
+    """
+    found: list[FoundShard] = []
+    for folder in map(Path, named):
+        below = _folders_in(folder) if folder.is_dir() and not results_in_folder(folder).exists() else ()
+        found += [_read(path) for path in below or (folder,)]
+        if len(found) > MOST_FOLDERS:
+            raise UsageError(f"There are more than {MOST_FOLDERS:,} reports.", "Merge those of one run.")
+    return tuple(found)
+
+
+def _folders_in(folder: Path) -> Sequence[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())[: MOST_FOLDERS + 1]
+
+
+def _read(folder: Path) -> FoundShard:
+    place = str(folder)
+    try:
+        report = read_results(results_in_folder(folder), exact=True)
+    except ConfigurationError as error:
+        return FoundShard(place, None, error.problem if folder.is_dir() else "there is no such folder.")
+    except Exception as error:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no run
+        return FoundShard(place, None, f"{RESULTS} could not be read: {type(error).__name__}.")
+    if report.shard is None:
+        return FoundShard(place, None, f"{RESULTS} is of a whole run, not of a shard.")
+    if not all(is_exact_usd(amount) for call in report.shard.calls for amount in (call.cost, call.list_price)):
+        return FoundShard(place, None, f"{RESULTS} has an amount with more than 12 digits after the point.")
+    return FoundShard(place, report)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What came of all shards together.
+
+    Args:
+        measured: of the change and of the base, as if one run had measured it.
+        open_base: trials of the base that no shard was asked to run.
+        calls: every model call of every attempt.
+        cache_hits: scores that were taken from the judge cache.
+        breaches: each call that cost more than its reservation, in words.
+        interruption: why the shards are no whole run; None where they are. With one the run never passes.
+        notes: of the shards, and about them.
+        seconds: of the shard that took longest.
+    """
+
+    measured: Measured
+    open_base: Plan
+    calls: tuple[ModelCall, ...]
+    cache_hits: int
+    breaches: tuple[str, ...]
+    interruption: str | None
+    notes: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with the shards, and what ends it."""
+
+    problem: str
+    remedy: str
+
+
+def merge_shards(found: Sequence[FoundShard], plan: Plan, identity: Mapping[str, str]) -> Merged:
+    """Put the reports of shards together; every trial of the change has a result, if only that it was not run.
+
+    Args:
+        found: in any order.
+        plan: what the whole run asks for, of the change and of the base.
+        identity: of the run that merges.
+    """
+    used, faults = _usable(found, plan, identity)
+    own = _by_place(result for shard in used for result in shard.whole.results)
+    of_base = _by_place(result for shard in used for result in shard.of.base_results)
+    mine = [trial for trial in plan.trials if trial.arm.name != BASE]
+    theirs = [trial for trial in plan.trials if trial.arm.name == BASE]
+    lost = sorted({trial.scenario.id for trial in mine if _place(trial) not in own})
+    if lost and not faults:
+        more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+        faults = (Fault(f"No shard ran {', '.join(lost[:_NAMED])}{more}.", _ALL_AGAIN),)
+    why = _reason(faults)
+    results = [
+        replace(own[_place(trial)], trial=trial) if _place(trial) in own else NotRun(trial, why) for trial in mine
+    ]
+    results += [replace(of_base[_place(trial)], trial=trial) for trial in theirs if _place(trial) in of_base]
+    no_base = next((shard.of.no_base for shard in used if shard.of.no_base), None)
+    open_base = [] if no_base else [trial for trial in theirs if _place(trial) in own and _place(trial) not in of_base]
+    attempts = _attempts(found, identity)
+    measured = Measured(
+        tuple(results),
+        no_base=no_base,
+        cross_checking=_cross_checking(used),
+        shared_spending=_shared_spending(used),
+        way_out=_way_out(faults, used),
+        reported_calls=sum(shard.of.reported_calls for shard in used),
+        altered=next((shard.of.altered for shard in used if shard.of.altered), ""),
+        pairs=tuple(pair for shard in used for pair in shard.of.pairs),
+    )
+    return Merged(
+        measured,
+        Plan(tuple(open_base)),
+        calls=tuple(call for shard in attempts for call in shard.of.calls),
+        cache_hits=sum(shard.of.cache_hits for shard in attempts),
+        breaches=tuple(breach for shard in attempts for breach in shard.of.breaches),
+        interruption=why or None,
+        notes=tuple(dict.fromkeys(_notes(used, attempts, faults))),
+        seconds=max((shard.whole.seconds for shard in used), default=0.0),
+    )
+
+
+def _usable(
+    found: Sequence[FoundShard], plan: Plan, identity: Mapping[str, str]
+) -> tuple[tuple[FoundShard, ...], tuple[Fault, ...]]:
+    """The shards whose results count, by number, and everything that is wrong."""
+    faults = [
+        Fault(f"The report in {shard.place!r} is not used: {shard.problem}", _AGAIN.format("its shard"))
+        for shard in found
+        if shard.report is None
+    ]
+    readable = [shard for shard in found if shard.report is not None]
+    counts = Counter(shard.of.shard.count for shard in readable)
+    count = max(counts, key=lambda each: (counts[each], each), default=0)
+    faults += [
+        Fault(f"The report in {shard.place!r} is of {shard.name}, and others are of {count} shards.", _ALL_AGAIN)
+        for shard in readable
+        if shard.of.shard.count != count
+    ]
+    faults += [] if readable else [Fault("There is no report of any shard.", _ALL_AGAIN)]
+    used: list[FoundShard] = []
+    for number in range(1, count + 1):
+        shard = Shard(number, count)
+        same = [each for each in readable if each.of.shard == shard]
+        last = max((each.of.attempt for each in same), default=0)
+        same = [each for each in same if each.of.attempt == last]
+        refusal = _refusal(shard, same, plan, identity)
+        if refusal is None:
+            used += same
+            interruption = same[0].of.interruption
+            refusal = Fault(f"Shard {shard} did not run to its end: {interruption}.", _AGAIN.format(f"shard {shard}"))
+            faults += [] if interruption is None else [refusal]
+        else:
+            faults.append(refusal)
+    twice = _overlapping(used)
+    if twice:
+        names = " and ".join(each.name for each in twice)
+        faults.append(Fault(f"Scenarios were run by several of {names}, so their histories differed.", _ALL_AGAIN))
+    return tuple(each for each in used if each not in twice), tuple(faults)
+
+
+def _refusal(shard: Shard, same: Sequence[FoundShard], plan: Plan, identity: Mapping[str, str]) -> Fault | None:
+    """Why no result of a shard counts; None where its report can be used."""
+    again = _AGAIN.format(f"shard {shard}")
+    if not same:
+        return Fault(f"Shard {shard} left no report.", again)
+    if len(same) > 1:
+        places = " and ".join(repr(each.place) for each in same)
+        return Fault(
+            f"Shard {shard} is there {len(same)} times: {places}.", f"Remove all but the right one. Or: {again}"
+        )
+    only = same[0]
+    if only.of.problem:
+        return Fault(f"Shard {shard} measured nothing: {only.of.problem}", again)
+    differing = _differences(only, identity)
+    if differing:
+        return Fault(f"Shard {shard} is of another run: {'; '.join(differing)}.", _ALL_AGAIN)
+    impossible = _impossible(only, plan)
+    return Fault(f"Shard {shard} is not used: {impossible}.", _ALL_AGAIN) if impossible else None
+
+
+def _differences(shard: FoundShard, identity: Mapping[str, str]) -> list[str]:
+    theirs = shard.of.identity
+    return [
+        f"its {name[:_LONGEST]} is {theirs.get(name, '')[:_LONGEST]!r}, here it is {identity.get(name, '')!r}"
+        for name in sorted({*theirs, *identity})
+        if theirs.get(name) != identity.get(name)
+    ][:_NAMED]
+
+
+def _impossible(shard: FoundShard, plan: Plan) -> str:
+    """What no shard of this run can have measured; empty where a report has nothing of that kind."""
+    own = {_place(trial): trial.scenario for trial in plan.trials if trial.arm.name != BASE}
+    base = {_place(trial): trial.scenario for trial in plan.trials if trial.arm.name == BASE}
+    names = {scenario.id for scenario in own.values()}
+    for results, planned in ((shard.whole.results, own), (shard.of.base_results, base)):
+        seen: set[tuple[str, int]] = set()
+        for result in results:
+            place, shown = _place(result.trial), f"trial {result.trial.number + 1} of {result.trial.scenario.id!r:.100}"
+            if place in seen:
+                return f"it has {shown} twice"
+            seen.add(place)
+            scenario = planned.get(place)
+            # The base is only run beside the change where no earlier run of it was found.
+            if scenario is None and (planned is own or place[0] not in names):
+                return f"it has {shown}, which this run does not plan"
+            wrong = _wrong_scores(result, scenario) if scenario is not None else ""
+            if wrong:
+                return f"{shown} {wrong}"
+    return ""
+
+
+def _wrong_scores(result: ScenarioResult, scenario: Scenario) -> str:
+    if isinstance(result, NotRun):
+        return ""
+    asked = {assertion.label: assertion.threshold for assertion in scenario.assertions}
+    given = {score.metric: score for score in result.scores}
+    if len(given) != len(result.scores) or not given.keys() <= asked.keys():
+        return "has scores that its scenario does not ask for"
+    if isinstance(result, Scored) and given.keys() != asked.keys():
+        return "lacks scores that its scenario asks for"
+    if any(not isfinite(score.value) or score.threshold != asked[name] for name, score in given.items()):
+        return "has a score with another threshold than its scenario asks for, or without a value"
+    return ""
+
+
+def _overlapping(used: Sequence[FoundShard]) -> list[FoundShard]:
+    """The shards that ran a trial which another one ran too."""
+    times = Counter(_place(result.trial) for shard in used for result in shard.whole.results)
+    return [shard for shard in used if any(times[_place(result.trial)] > 1 for result in shard.whole.results)]
+
+
+def _attempts(found: Sequence[FoundShard], identity: Mapping[str, str]) -> tuple[FoundShard, ...]:
+    """Every attempt of every shard of this run, once: each has cost what it has cost."""
+    known: dict[tuple[int, int, int], FoundShard] = {}
+    for shard in found:
+        if shard.report is not None and not _differences(shard, identity):
+            known.setdefault((shard.of.shard.count, shard.of.shard.number, shard.of.attempt), shard)
+    return tuple(known[place] for place in sorted(known))
+
+
+def _place(trial: Trial) -> tuple[str, int]:
+    return trial.scenario.id, trial.number
+
+
+def _by_place(results: Iterable[ScenarioResult]) -> dict[tuple[str, int], ScenarioResult]:
+    return {_place(result.trial): result for result in results}
+
+
+def _reason(faults: Sequence[Fault]) -> str:
+    """Why trials have no result, in words that follow others."""
+    if not faults:
+        return ""
+    more = f" ({len(faults) - 1} more in the notes)" if len(faults) > 1 else ""
+    problem = faults[0].problem.removesuffix(".")
+    return f"{problem[0].lower()}{problem[1:]}{more}"
+
+
+def _way_out(faults: Sequence[Fault], used: Sequence[FoundShard]) -> str | None:
+    remedies = [fault.remedy for fault in faults]
+    remedies += [f"For {shard.name}: {shard.of.way_out}" for shard in used if shard.of.way_out]
+    return " ".join(list(dict.fromkeys(remedies))[:_NAMED]) or None
+
+
+def _cross_checking(used: Sequence[FoundShard]) -> CrossChecking | None:
+    each = [shard.whole.cross_checking for shard in used if shard.whole.cross_checking is not None]
+    return combined([part for part in each if part is not None], [pair for shard in used for pair in shard.of.pairs])
+
+
+def combined(parts: Sequence[CrossChecking], pairs: Sequence[ScorePair]) -> CrossChecking | None:
+    """The cross-checks of the parts of a run as one; None where there is none.
+
+    Args:
+        parts: of the run.
+        pairs: of all parts together.
+    """
+    if not parts:
+        return None
+    status = CrossCheckStatus(
+        share=max(part.status.share for part in parts),
+        sampled=sum(part.status.sampled for part in parts),
+        compared=sum(part.status.compared for part in parts),
+        stopped=next((part.status.stopped for part in parts if part.status.stopped), ""),
+        cached=sum(part.status.cached for part in parts),
+    )
+    model = next((part.model for part in parts if part.model), "")
+    return CrossChecking(model, status, judges_agreement(pairs), "" if model else parts[0].off)
+
+
+def with_shards(measured: Measured, of_shards: Measured) -> Measured:
+    """What a merge measured itself after its shards, with what those say besides their results.
+
+    Args:
+        measured: of the merge; its results are those of the shards and its own.
+        of_shards: what the shards measured.
+    """
+    pairs = (*of_shards.pairs, *measured.pairs)
+    parts = [part for part in (of_shards.cross_checking, measured.cross_checking) if part is not None]
+    return replace(
+        measured,
+        cross_checking=combined(parts, pairs),
+        pairs=pairs,
+        reported_calls=of_shards.reported_calls + measured.reported_calls,
+        altered=of_shards.altered or measured.altered,
+        way_out=of_shards.way_out or measured.way_out,
+        shared_spending=measured.shared_spending or of_shards.shared_spending,
+    )
+
+
+def _shared_spending(used: Sequence[FoundShard]) -> tuple[SharedSpending, ...]:
+    """Each account as the last shard saw it: what is spent of one never falls."""
+    accounts: dict[str, SharedSpending] = {}
+    for account in (account for shard in used for account in shard.whole.shared_spending):
+        known = accounts.get(account.name)
+        accounts[account.name] = account if known is None or account.spent > known.spent else known
+    return tuple(accounts.values())
+
+
+def _notes(used: Sequence[FoundShard], attempts: Sequence[FoundShard], faults: Sequence[Fault]) -> Iterator[str]:
+    """What each shard noted, what is wrong with them, and how their budget and their attempts add up."""
+    if len(faults) > 1:  # A single one is the reason of the verdict.
+        yield from (Note(fault.problem, fault.remedy) for fault in faults)
+    for shard in used:
+        yield from shard.whole.notes
+    if any(not call.replayed for shard in attempts for call in shard.of.calls):
+        named = attempts[0].of.identity
+        if named.get("ledger") == NO_LEDGER:
+            count, budget = attempts[0].of.shard.count, show_usd(Decimal(named["budget"]))
+            yield f"Each of {count} shards had its share of the budget of {budget}: without ledger-url they share none."
+    for shard in attempts:
+        if shard not in used or shard.of.attempt > 1:
+            cost = show_usd(sum((call.cost for call in shard.of.calls), Decimal(0)))
+            state = "its results count" if shard in used else "its results do not count"
+            yield f"Attempt {shard.of.attempt} of {shard.name} cost {cost}; {state}."

@@ -1,0 +1,119 @@
+"""Runs that share a suite: which scenarios each shard runs, with how much of the time and the money."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from math import isfinite
+
+from ratiba_action.model.canonical import digest
+from ratiba_action.model.codec import encode
+from ratiba_action.model.comparison import MeasuredRun
+from ratiba_action.model.measurement import Scored
+from ratiba_action.model.plan import Shard
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.values import mean
+from ratiba_action.money.budget import share_of_cap
+from ratiba_action.run.earlier_runs import measured_commit
+from ratiba_action.run.inputs import RunInputs
+
+NO_LEDGER = "none"
+_SHOWN = 12
+
+
+def shares(
+    scenarios: Sequence[Scenario], count: int, history: Sequence[MeasuredRun] = ()
+) -> tuple[frozenset[str], ...]:
+    """The ids of the scenarios that each shard runs: disjoint, complete, and the same for the same input.
+
+    The scenario that took longest goes to the shard that has least to do so far (longest processing time first;
+    Graham 1969). Without any history the scenarios are dealt out by turns.
+
+    Args:
+        scenarios: that run, in any order.
+        count: of shards, at least 1.
+        history: runs of the base, which know how long a trial took.
+    """
+    seconds = _milliseconds(history)
+    usual = sorted(seconds.values())[len(seconds) // 2] if seconds else 1
+    weights = {scenario.id: seconds.get(scenario.id, usual) * scenario.strategy.trials for scenario in scenarios}
+    longest_first = sorted(weights, key=lambda name: (-weights[name], name))
+    found: list[set[str]] = [set() for _ in range(count)]
+    load = [0] * count
+    for turn, name in enumerate(longest_first if seconds else sorted(weights)):
+        shard = min(range(count), key=lambda number: (load[number], len(found[number]), number))
+        shard = shard if seconds else turn % count
+        found[shard].add(name)
+        load[shard] += weights[name]
+    return tuple(map(frozenset, found))
+
+
+def _milliseconds(history: Sequence[MeasuredRun]) -> dict[str, int]:
+    """How long a trial of each scenario took, in whole milliseconds of at least 1."""
+    times: dict[str, list[float]] = {}
+    for result in (result for run in history for result in run.results):
+        if isinstance(result, Scored) and isfinite(result.seconds):
+            times.setdefault(result.trial.scenario.id, []).append(result.seconds)
+    return {name: max(1, round(mean(found) * 1000)) for name, found in times.items()}
+
+
+def share_inputs(inputs: RunInputs, shard: Shard, history: Sequence[MeasuredRun]) -> RunInputs:
+    """What one shard runs: its scenarios, its part of the concurrency and, unless a ledger is shared, of the budget.
+
+    Args:
+        inputs: of the whole run.
+        shard: which one.
+        history: as in ``shares``.
+    """
+    own = shares(inputs.selection.scenarios, shard.count, history)[shard.number - 1]
+    scenarios = tuple(scenario for scenario in inputs.selection.scenarios if scenario.id in own)
+    each, rest = divmod(inputs.at_once, shard.count)
+    budget = inputs.settings.budget_usd
+    return replace(
+        inputs,
+        settings=inputs.settings
+        if shares_ledger(inputs)
+        else replace(inputs.settings, budget_usd=share_of_cap(budget, shard)),
+        selection=replace(inputs.selection, scenarios=scenarios),
+        concurrency=max(1, each + (shard.number <= rest)),
+    )
+
+
+def shares_ledger(inputs: RunInputs) -> bool:
+    """Whether the shared ledger has an account that all shards of this run reserve from: that of its pull request."""
+    subject = inputs.decided.change.subject
+    return bool(inputs.settings.ledger_url and subject.repository and subject.pull_request)
+
+
+def identity_of(inputs: RunInputs) -> dict[str, str]:
+    """What all shards of a run share with their merge, by its name; digests stand for what is long.
+
+    Args:
+        inputs: of the whole run.
+    """
+    git, settings = inputs.decided.change.git, inputs.settings
+    configuration = inputs.configuration.model_dump(mode="json")
+    judge = configuration.pop("judge", None)
+    suite = {scenario.id: encode(scenario) for scenario in inputs.selection.scenarios}
+    return {
+        "gate": settings.name,
+        "version": _own_version(),
+        "commit": measured_commit(git) or f"{inputs.decided.change.files.head or ''} with uncommitted changes".strip(),
+        "base": inputs.decided.change.files.base or "",
+        "mode": inputs.decided.decision.mode.value,
+        "configuration": digest(configuration)[:_SHOWN],
+        "suite": digest([inputs.suite.digest, suite, sorted(inputs.selection.free)])[:_SHOWN],
+        "judge": f"{inputs.configuration.judge.model} {digest(judge)[:_SHOWN]}",
+        "answers": inputs.llm.value,
+        "variant": inputs.variant,
+        "budget": str(settings.budget_usd),
+        "ledger": "shared" if shares_ledger(inputs) else NO_LEDGER,
+    }
+
+
+@cache
+def _own_version() -> str:
+    try:
+        return version("ratiba-eval-gate")
+    except PackageNotFoundError:
+        return "not installed"

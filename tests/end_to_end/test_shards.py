@@ -1,0 +1,85 @@
+"""A suite in four shards and their merge: the verdict, the counts, the money and the comment of one run."""
+
+import asyncio
+import re
+from fractions import Fraction
+from pathlib import Path
+
+from ratiba_action.model.verdict import Conclusion
+from tests.end_to_end.test_confirming import NAMES, changed, comparison_of, measured
+from tests.support.live_repository import LiveRepository, outcomes, report_of
+from tests.support.small_repository import Ended
+
+SHARES = "> **Note:** Each of 4 shards had its share of the budget of \\$20.00: without ledger-url they share none.\n"
+
+
+def merge(machine: LiveRepository, *words: Path | str) -> Ended:
+    return machine.small.ended("merge", *map(str, words))
+
+
+def timeless(comment: str) -> str:
+    """The comment without how long anything took."""
+    return re.sub(r"\d+(\.\d+)?( s\b| \|$)", "#", comment.replace(f">\n{SHARES}", ""), flags=re.MULTILINE)
+
+
+async def test_four_shards_and_their_merge_are_one_run(live: LiveRepository, tmp_path: Path) -> None:
+    for number in range(6):
+        live.scenario(f"greets_{number}", f"Hello, I am guest {number}")
+    live.small.scenario("is_wrong", "Hello", expect="ELSEWHERE")
+    whole = await live.elsewhere(tmp_path / "whole").gate()
+    paid_for_one = live.models.bill.total
+    machines = [live.elsewhere(tmp_path / f"shard-{number}") for number in range(1, 5)]
+    parts = await asyncio.gather(
+        *(machine.gate("--shard", f"{number}/4") for number, machine in enumerate(machines, 1))
+    )
+    assert [part.code for part in parts] == [0, 0, 0, 0], "a shard decides nothing"
+    assert all("## Shard" in part.comment and part.outputs["conclusion"] == "incomplete" for part in parts)
+    assert [part.outputs["budget_usd"].rstrip("0").rstrip(".") for part in parts] == ["5"] * 4
+    paid_for_shards = live.models.bill.total - paid_for_one
+    folders = [part.report for part in reversed(parts)]
+    merged = await asyncio.to_thread(merge, live.elsewhere(tmp_path / "merged"), *folders)
+    assert (merged.code, whole.code) == (1, 1), merged.printed
+    assert live.models.bill.total == paid_for_one + paid_for_shards, "nothing was run again"
+    assert Fraction(merged.outputs["spent_usd"]) == paid_for_shards == paid_for_one
+    compared = {"conclusion", "passed", "failed", "errored", "not_run", "spent_usd", "budget_usd", "mode"}
+    assert {name: merged.outputs[name] for name in compared} == {name: whole.outputs[name] for name in compared}
+    assert SHARES in merged.comment
+    assert timeless(merged.comment) == timeless(whole.comment)
+    assert report_of(merged).cross_checking == report_of(whole).cross_checking
+    assert outcomes(merged).keys() == outcomes(whole).keys()
+    events = (merged.report / "events.jsonl").read_text()
+    assert events.count('"conversation_ended"') == (whole.report / "events.jsonl").read_text().count(
+        '"conversation_ended"'
+    )
+
+    without = await asyncio.to_thread(merge, live.elsewhere(tmp_path / "without"), *folders[1:])
+    assert without.code in {1, 3}
+    assert "left no report" in without.comment
+    other = live.elsewhere(tmp_path / "other")
+    live.scenario("greets_5", "Hello, I am somebody else")
+    after = await asyncio.to_thread(merge, other, *folders)
+    assert after.code == 3, after.printed
+    assert "Shard 1/4 is of another run: its suite is" in after.comment
+    assert "Traceback" not in without.printed + after.printed
+
+
+async def test_an_alarm_of_shards_is_confirmed_by_their_merge_on_both_sides(
+    live: LiveRepository, tmp_path: Path
+) -> None:
+    file = tmp_path / "earlier.json"
+    await changed(live, file)
+    before = live.models.bill.total
+    options = ("--baseline", str(file), "--no-deepeval-cache", "--mode", "blocking")
+    machines = [live.elsewhere(tmp_path / f"shard-{number}") for number in (1, 2)]
+    parts = [await machine.gate(*options, "--shard", f"{number}/2") for number, machine in enumerate(machines, 1)]
+    assert [part.code for part in parts] == [0, 0], parts[0].printed
+    assert sorted(measured(parts[0]) + measured(parts[1])) == [(name, 0) for name in NAMES]
+    merged = await asyncio.to_thread(
+        merge, live.elsewhere(tmp_path / "merged"), *(part.report for part in parts), *options
+    )
+    report = report_of(merged)
+    assert (merged.code, report.verdict.conclusion) == (1, Conclusion.FAILED), merged.printed
+    assert comparison_of(merged).mean_fell
+    assert measured(merged) == [(name, number) for name in NAMES for number in (0, 1, 2, 3)]
+    assert Fraction(merged.outputs["spent_usd"]) == live.models.bill.total - before
+    assert report.spending.by_party["baseline"] > 0

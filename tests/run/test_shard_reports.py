@@ -1,0 +1,329 @@
+"""Shards merged: the same as one run, for any order of reports; and what is missing or wrong is never passed over."""
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.model.change import Mode
+from ratiba_action.model.conversation import ModelCall, Party, Usage
+from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
+from ratiba_action.model.plan import Arm, Plan, Shard, Trial
+from ratiba_action.model.scenario import Assertion
+from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, Verdict
+from ratiba_action.money.budget import Ledger
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.summary import summarise
+from ratiba_action.run.shard_reports import FoundShard, Merged, merge_shards, read_shards
+from ratiba_action.run.shards import shares
+from ratiba_action.verdict.decision import next_step
+from ratiba_action.verdict.tally import tally
+from tests.support.sample_report import sample_check, sample_report, sample_score, sample_scored
+
+IDENTITY = {"commit": "a1b2c3d", "version": "1.0", "ledger": "none", "budget": "20", "judge": "claude-opus-5-5 1f"}
+ASSERTION = Assertion("SwahiliFluencyMetric", 0.8)
+
+
+def result(name: str, *, passed: bool = True, score: float = 0.9, trial: int = 0) -> Scored:
+    scored = sample_scored(
+        name, checks=(sample_check(passed=passed),), scores=(sample_score(score),), assertions=(ASSERTION,)
+    )
+    return replace(scored, trial=replace(scored.trial, number=trial))
+
+
+def call(name: str, cost: str) -> ModelCall:
+    return ModelCall(Party.SYSTEM, name, "gpt-5", Usage(10, 10), Decimal(cost), Decimal(cost), replayed=False)
+
+
+def shard_report(number: int, count: int, results: Sequence[ScenarioResult], **changes: Any) -> Report:
+    calls = tuple(call(each.trial.scenario.id, "0.1") for each in results)
+    given = {"identity": IDENTITY, "calls": calls} | changes
+    return sample_report(results=tuple(results), notes=(), shard=ShardReport(Shard(number, count), **given))
+
+
+def found(*reports: Report) -> list[FoundShard]:
+    return [FoundShard(f"shard-{index}", report) for index, report in enumerate(reports, 1)]
+
+
+def plan_of(results: Sequence[ScenarioResult]) -> Plan:
+    return Plan(tuple(each.trial for each in results))
+
+
+def merge(shards: Sequence[FoundShard], results: Sequence[ScenarioResult]) -> Merged:
+    return merge_shards(shards, plan_of(results), IDENTITY)
+
+
+def decide(results: Sequence[ScenarioResult], interruption: str | None = None, way_out: str | None = None) -> Verdict:
+    evidence = Evidence(Mode.BLOCKING, tuple(results), Limits(), interruption, way_out=way_out, no_further="none")
+    verdict = next_step(evidence)
+    assert isinstance(verdict, Verdict)
+    return verdict
+
+
+def verdict_of(merged: Merged) -> Verdict:
+    return decide(merged.measured.results, merged.interruption, merged.measured.way_out)
+
+
+NAMES = st.lists(st.integers(0, 10_000).map(lambda number: f"s{number}"), unique=True, min_size=1, max_size=25)
+
+
+@given(NAMES, st.integers(1, 6), st.data())
+def test_merged_shards_are_what_one_run_would_have_been(names: list[str], count: int, data: st.DataObject) -> None:
+    trials = data.draw(st.integers(1, 2))
+    whole = [
+        result(name, passed=data.draw(st.booleans()), score=data.draw(st.sampled_from([0.2, 0.9])), trial=number)
+        for name in names
+        for number in range(trials)
+    ]
+    parts = shares([each.trial.scenario for each in whole if each.trial.number == 0], count)
+    reports = [
+        shard_report(number, count, [each for each in whole if each.trial.scenario.id in part])
+        for number, part in enumerate(parts, 1)
+    ]
+    merged = merge(data.draw(st.permutations(found(*reports))), whole)
+    assert merged.interruption is None
+    assert list(merged.measured.results) == whole
+    assert verdict_of(merged) == decide(whole)
+    of_merged, of_whole = (tally(sample_report(results=tuple(each))) for each in (merged.measured.results, whole))
+    assert of_merged == of_whole
+    ledger = Ledger(Decimal(20))
+    ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches)
+    assert (ledger.spent, ledger.snapshot().live_calls) == (Decimal("0.1") * len(whole), len(whole))
+
+
+FOUR = [result(f"s{number}") for number in range(1, 5)]
+
+
+def four(**of_third: Any) -> list[Report]:
+    return [shard_report(n, 4, [FOUR[n - 1]], **(of_third if n == 3 else {})) for n in range(1, 5)]
+
+
+def without_third(*more: Report) -> list[Report]:
+    return [*(report for report in four() if report.shard is not None and report.shard.shard.number != 3), *more]
+
+
+def cancelled() -> list[Report]:
+    unrun = NotRun(FOUR[2].trial, "the run was cancelled")
+    return without_third(shard_report(3, 4, [unrun], interruption="the run was cancelled by SIGTERM"))
+
+
+def forged(**changes: Any) -> list[Report]:
+    return without_third(shard_report(3, 4, [replace(FOUR[2], **changes)]))
+
+
+FAULTS: Mapping[str, tuple[Callable[[], list[Report]], str, str]] = {
+    "missing": (without_third, "Shard 3/4 left no report", "Run shard 3/4 again (on GitHub: Re-run failed jobs)"),
+    "cancelled": (
+        cancelled,
+        "Shard 3/4 did not run to its end: the run was cancelled by SIGTERM",
+        "Run shard 3/4 again",
+    ),
+    "crashed": (
+        lambda: without_third(
+            sample_report(results=(), shard=ShardReport(Shard(3, 4), problem="The database could not be reached."))
+        ),
+        "Shard 3/4 measured nothing: The database could not be reached.",
+        "Run shard 3/4 again",
+    ),
+    "another commit": (
+        lambda: four(identity=IDENTITY | {"commit": "fffffff"}),
+        "Shard 3/4 is of another run: its commit is 'fffffff', here it is 'a1b2c3d'",
+        "Run all shards again",
+    ),
+    "another judge": (lambda: four(identity=IDENTITY | {"judge": "cheap"}), "its judge is 'cheap'", "Run all shards"),
+    "twice": (
+        lambda: [*four(), four()[2]],
+        "Shard 3/4 is there 2 times: 'shard-3' and 'shard-5'",
+        "Remove all but the right one",
+    ),
+    "another count": (
+        lambda: [*four(), shard_report(1, 2, [])],
+        "is of shard 1/2, and others are of 4",
+        "Run all shards",
+    ),
+    "twice the same scenario": (
+        lambda: without_third(shard_report(3, 4, [FOUR[2], FOUR[0]])),
+        "Scenarios were run by several of shard 1/4 and shard 3/4",
+        "Run all shards again",
+    ),
+    "a scenario that nobody ran": (lambda: without_third(shard_report(3, 4, [])), "No shard ran s3", "Run all shards"),
+    "a lower threshold": (
+        lambda: forged(scores=(sample_score(0.1, threshold=0.0),)),
+        "has a score with another threshold than its scenario asks for",
+        "Run all shards again",
+    ),
+    "no value": (lambda: forged(scores=(sample_score(float("nan")),)), "without a value", "Run all shards again"),
+    "no score": (lambda: forged(scores=()), "lacks scores that its scenario asks for", "Run all shards again"),
+    "other scores": (
+        lambda: forged(scores=(sample_score(), sample_score(1.0, judged=False))),
+        "has scores that its scenario does not ask for",
+        "Run all shards again",
+    ),
+    "the same trial twice": (
+        lambda: without_third(shard_report(3, 4, [FOUR[2], FOUR[2]])),
+        "it has trial 1 of 's3' twice",
+        "Run all shards again",
+    ),
+    "an unplanned scenario": (
+        lambda: without_third(shard_report(3, 4, [FOUR[2], result("s9")])),
+        "it has trial 1 of 's9', which this run does not plan",
+        "Run all shards again",
+    ),
+    "an unplanned trial": (
+        lambda: without_third(shard_report(3, 4, [FOUR[2], result("s3", trial=7)])),
+        "it has trial 8 of 's3', which this run does not plan",
+        "Run all shards again",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_a_shard_is_named_with_what_ends_it_and_never_passes(fault: str) -> None:
+    make, problem, remedy = FAULTS[fault]
+    merged = merge(found(*make()), FOUR)
+    verdict = verdict_of(merged)
+    assert verdict.conclusion is Conclusion.INCOMPLETE
+    assert problem.casefold() in "\n".join((verdict.reason, *merged.notes)).casefold()
+    assert remedy in verdict.action
+    assert len(merged.measured.results) == 4
+
+
+def test_without_any_report_nothing_was_measured() -> None:
+    assert verdict_of(merge([], FOUR)).reason.endswith("the run cannot pass: there is no report of any shard.")
+
+
+def test_what_failed_before_a_shard_went_missing_stays_failed() -> None:
+    broken = shard_report(1, 4, [result("s1", passed=False)])
+    verdict = verdict_of(merge(found(broken, *without_third()[1:]), FOUR))
+    assert verdict.conclusion is Conclusion.FAILED
+    assert "shard 3/4 left no report" in verdict.reason
+
+
+def test_a_cancelled_shards_failed_assertion_counts() -> None:
+    cut = shard_report(3, 4, [result("s3", passed=False)], interruption="the run was cancelled by SIGTERM")
+    assert verdict_of(merge(found(*without_third(cut)), FOUR)).conclusion is Conclusion.FAILED
+
+
+def test_the_last_attempt_of_a_shard_counts_and_every_attempt_costs() -> None:
+    first = shard_report(3, 4, [NotRun(FOUR[2].trial, "cancelled")], interruption="the run was cancelled by SIGTERM")
+    merged = merge(found(*four(attempt=2), first), FOUR)
+    assert verdict_of(merged).conclusion is Conclusion.PASSED
+    assert sum(each.cost for each in merged.calls) == Decimal("0.5")
+    assert "Attempt 1 of shard 3/4 cost $0.10; its results do not count." in merged.notes
+    assert "Attempt 2 of shard 3/4 cost $0.10; its results count." in merged.notes
+
+
+def test_the_notes_say_that_shards_without_a_ledger_divide_the_budget() -> None:
+    said = "Each of 4 shards had its share of the budget of $20.00: without ledger-url they share none."
+    assert said in merge(found(*four()), FOUR).notes
+    assert not any("share of the budget" in note for note in merge(found(*four(calls=())[2:3]), FOUR).notes)
+
+
+def test_thresholds_and_critical_come_from_the_run_that_merges_and_not_from_a_report() -> None:
+    lenient = replace(FOUR[2], trial=Trial(replace(FOUR[2].trial.scenario, critical=True), Arm("head", "elsewhere")))
+    merged = merge(found(*without_third(shard_report(3, 4, [lenient]))), FOUR)
+    assert [each.trial for each in merged.measured.results] == [each.trial for each in FOUR]
+
+
+def test_base_trials_that_no_shard_ran_are_left_to_the_merge() -> None:
+    base = [Trial(each.trial.scenario, Arm("base", "")) for each in FOUR]
+    plan = Plan((*plan_of(FOUR).trials, *base))
+    beside = [replace(FOUR[0], trial=base[0])]
+    shards = found(shard_report(1, 4, FOUR[:1], base_results=tuple(beside)), *without_third()[1:])
+    merged = merge_shards(shards, plan, IDENTITY)
+    assert [trial.scenario.id for trial in merged.open_base.trials] == ["s2", "s4"], (
+        "s3 has nothing to be compared with"
+    )
+    assert merged.measured.results[4:] == tuple(beside)
+
+
+def written(folder: Path, report: Report) -> Path:
+    folder.mkdir()
+    text = render_results(summarise(Redactor().report(report)))
+    (folder / "results.json").write_text(text, encoding="ascii")
+    return folder
+
+
+def test_a_written_report_is_read_again_and_merged(tmp_path: Path) -> None:
+    folders = [written(tmp_path / f"shard-{n}", report) for n, report in enumerate(four(), 1)]
+    for named in ([str(folder) for folder in folders], [str(tmp_path)]):
+        merged = merge(read_shards(named), FOUR)
+        assert verdict_of(merged).conclusion is Conclusion.PASSED
+        assert sum(each.cost for each in merged.calls) == Decimal("0.4")
+
+
+def spoil(folder: Path, how: str) -> None:
+    path = folder / "results.json"
+    text = path.read_text()
+    if how == "torn":
+        path.write_text(text[: len(text) // 2])
+    elif how == "removed":
+        path.unlink()
+    elif how == "link":
+        (folder.parent / "elsewhere").write_text(text)
+        path.unlink()
+        path.symlink_to(folder.parent / "elsewhere")
+    elif how == "large":
+        with path.open("ab") as file:
+            file.truncate(30_000_000)
+    elif how == "negative money":
+        path.write_text(text.replace('"cost": "0.1"', '"cost": "-0.1"'))
+    elif how == "fractions":
+        path.write_text(text.replace('"cost": "0.1"', '"cost": "0.0000000000001"'))
+    elif how == "a shard 5 of 4":
+        path.write_text(text.replace('"number": 3,\n', '"number": 5,\n'))
+    elif how == "a whole run":
+        content = json.loads(text)
+        content["report"]["shard"] = None
+        content["outputs"] = summarise(sample_report(results=(FOUR[2],), notes=())).outputs
+        path.write_text(json.dumps(content))
+    elif how == "gone":
+        path.unlink()
+        folder.rmdir()
+
+
+@pytest.mark.parametrize(
+    "how", ["torn", "removed", "link", "large", "negative money", "fractions", "a shard 5 of 4", "a whole run", "gone"]
+)
+def test_a_spoilt_report_is_a_problem_of_its_shard_and_no_traceback(tmp_path: Path, how: str) -> None:
+    folders = [written(tmp_path / f"shard-{n}", report) for n, report in enumerate(four(), 1)]
+    spoil(folders[2], how)
+    merged = merge(read_shards([str(folder) for folder in folders]), FOUR)
+    assert verdict_of(merged).conclusion is Conclusion.INCOMPLETE
+    assert any("shard-3' is not used" in note for note in merged.notes)
+    assert any("Shard 3/4 left no report" in note for note in merged.notes)
+    assert len([each for each in merged.measured.results if isinstance(each, Scored)]) == 3
+
+
+def test_random_bytes_in_place_of_a_report_are_one_problem(tmp_path: Path) -> None:
+    drawn = random.Random(22)  # noqa: S311 - no secret
+    folder = written(tmp_path / "shard-3", four()[2])
+    content = (folder / "results.json").read_bytes()
+    for _ in range(40):
+        spoilt = bytearray(content)
+        for _ in range(drawn.randrange(1, 20)):
+            spoilt[drawn.randrange(len(spoilt))] = drawn.randrange(256)
+        (folder / "results.json").write_bytes(spoilt)
+        (read,) = read_shards([str(folder)])
+        assert (read.report is None) == bool(read.problem)
+        merge([read], FOUR)
+
+
+def test_a_report_of_a_shard_leaves_masked() -> None:
+    base = replace(FOUR[0], checks=(sample_check(got="ring Wanjiku at +254 712 345 432, key planted-secret-1"),))
+    report = shard_report(
+        1, 4, FOUR[:1], base_results=(base,), no_base="planted-secret-1", interruption="+254 712 345 432 said no"
+    )
+    text = render_results(summarise(Redactor(["planted-secret-1"]).report(report)))
+    shard = json.dumps(json.loads(text)["report"]["shard"])
+    assert "planted-secret-1" not in text
+    assert "712 345 432 said" not in shard
+    assert "ring Wanjiku" not in shard
