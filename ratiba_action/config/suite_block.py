@@ -28,7 +28,7 @@ class DeclineBlock(StrictModel):
         default=_DEFAULT.decline.weeks, description="weeks from which the best run is chosen, one commit of each week"
     )
     level: Annotated[float, Field(gt=0, le=0.1, allow_inf_nan=False)] = Field(
-        default=_DEFAULT.decline.level, description="p-value of the first look, and of the confirmation"
+        default=_DEFAULT.decline.level, description="p-value of the first look, and chance of a false alarm in ten runs"
     )
     block: bool = Field(default=_DEFAULT.decline.block, description="a confirmed decline fails the base branch's run")
 

@@ -187,7 +187,7 @@ class DeclineRules:
     Args:
         anchor: ``best`` of the last weeks, ``none``, or the name of a tag or commit that is compared with.
         weeks: of which the best run is chosen, from one commit a week.
-        level: p-value of the first look and, again, of all looks at further trials together.
+        level: p-value of the first look, and chance of a false alarm in ten runs of the branch together.
         block: whether a confirmed decline fails the base branch's run; else it is a warning.
     """
 

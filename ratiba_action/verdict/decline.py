@@ -2,10 +2,12 @@
 
 Its own new runs are compared with an anchor: a named version, or the best of the last weeks. The best of several was
 partly lucky, so its stored scores only raise the alarm, at a level that is divided by the number it was chosen from;
-what confirms it are trials of both versions side by side, which no choice has favoured. The error rates are in
-``docs/statistics.md``; ``benchmarks/slow_decline.py`` measures this code.
+what confirms it are trials of both versions side by side, which no choice has favoured. Each run confirms at a tenth
+of the level, so that ten of them raise a false alarm at most at the level together, whatever raised the first look
+(Bonferroni). The error rates are in ``docs/statistics.md``; ``benchmarks/slow_decline.py`` measures this code.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,13 +20,13 @@ from ratiba_action.model.note import Note
 from ratiba_action.model.values import mean
 from ratiba_action.verdict.comparison import points
 from ratiba_action.verdict.interval import t_interval
-from ratiba_action.verdict.pairing import common_trials, pair_up
-from ratiba_action.verdict.sign_flip import look_levels, sign_flip_p
+from ratiba_action.verdict.pairing import pair_up
+from ratiba_action.verdict.sign_flip import sign_flip_p
 
-LOOKS = 2
-"""At trials that run side by side, one of every scenario on both sides before each."""
-_MERGES = 10
-"""Over which the level bounds the false alarms of recorded answers, which no further trial can confirm."""
+TRIALS = 2
+"""Of every scenario on both sides, which run side by side and confirm together."""
+_RUNS = 10
+"""Of the branch, over which the level bounds the false alarms: each confirms at this fraction of it."""
 _CONFIDENCE = 0.90
 _SHORT = 7
 
@@ -95,28 +97,28 @@ def find_decline(
     pairs, left = pair_up(head, (*anchor.runs, *beside))
     newest = max(run.started_at for run in anchor.runs)
     found = Decline(anchor.name, anchor.commit, newest, anchor.candidates, len(pairs))
-    if len(pairs) < rules.fewest_scenarios:
+    level = rules.decline.level / _RUNS
+    # Not even a fall of every scenario would be beyond chance with fewer, so no trial is paid for.
+    fewest = max(rules.fewest_scenarios, math.ceil(-math.log2(level)))
+    if len(pairs) < fewest:
         why = f", such as: {left[0].reason}" if left else ""
-        problem = f"{len(pairs)} scenarios can be compared, and {rules.fewest_scenarios} are the least{why}"
+        problem = f"{len(pairs)} scenarios can be compared, and {fewest} are the least{why}"
         return replace(found, problem=problem), {}
     changes = [mean(pair.head) - mean(pair.base) for pair in pairs]
     screen_p = min(sign_flip_p(changes) * anchor.candidates, 1.0)
     found = _with_difference(replace(found, screen_p=screen_p), changes)
-    level = rules.decline.level
     if all(run.answers == AnswerOrigin.REPLAY for run in head):
-        return replace(found, confirmed=screen_p <= level / _MERGES), {}
-    return _confirm(found, pairs, level) if screen_p <= level else (found, {})
+        return replace(found, confirmed=screen_p <= level), {}
+    return _confirm(found, pairs, level) if screen_p <= rules.decline.level else (found, {})
 
 
 def _confirm(found: Decline, pairs: Sequence[Pair], level: float) -> tuple[Decline, Mapping[str, int]]:
-    looks = min(common_trials(pairs), LOOKS)
-    if looks:
-        fresh = [mean(pair.fresh_head[:looks]) - mean(pair.fresh_base[:looks]) for pair in pairs]
-        found = _with_difference(replace(found, confirm_p=sign_flip_p(fresh)), fresh)
-        if found.confirm_p is not None and found.confirm_p <= look_levels(level, LOOKS)[looks - 1]:
-            return replace(found, confirmed=True), {}
-    missing = {pair.scenario_id: looks + 1 - min(len(pair.fresh_base), len(pair.fresh_head)) for pair in pairs}
-    return found, {name: count for name, count in missing.items() if count > 0} if looks < LOOKS else {}
+    missing = {pair.scenario_id: TRIALS - min(len(pair.fresh_base), len(pair.fresh_head)) for pair in pairs}
+    if any(count > 0 for count in missing.values()):
+        return found, {name: count for name, count in missing.items() if count > 0}
+    fresh = [mean(pair.fresh_head[:TRIALS]) - mean(pair.fresh_base[:TRIALS]) for pair in pairs]
+    confirm_p = sign_flip_p(fresh)
+    return _with_difference(replace(found, confirm_p=confirm_p, confirmed=confirm_p <= level), fresh), {}
 
 
 def _with_difference(found: Decline, changes: Sequence[float]) -> Decline:

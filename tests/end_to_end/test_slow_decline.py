@@ -8,8 +8,8 @@ from tests.support.judge_of_arms import BASE_SAYS, HEAD_SAYS, JudgeOfArms
 from tests.support.live_repository import CONFIGURATION, LiveRepository, report_of
 from tests.support.small_repository import Ended
 
-NAMES = tuple(f"asks_{number}" for number in range(9))
-"""Eight that all fell are the fewest that the level of 1 % allows."""
+NAMES = tuple(f"asks_{number}" for number in range(10))
+"""Ten that all fell are the fewest that a tenth of the level of 1 % allows."""
 RULES = "comparison: {fewest_scenarios: 6}\n"
 OPTIONS = ("--no-deepeval-cache", "--mode", "blocking")
 

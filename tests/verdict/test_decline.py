@@ -91,7 +91,7 @@ def test_a_decline_is_confirmed_by_trials_of_both_versions_side_by_side_and_warn
     )
     (plan,) = plans
     assert sorted((trial.scenario.id, trial.arm.name, trial.number) for trial in plan.trials) == sorted(
-        (entry.id, arm, 1) for entry in SCENARIOS for arm in (HEAD, BASE)
+        (entry.id, arm, number) for entry in SCENARIOS for arm in (HEAD, BASE) for number in (1, 2)
     )
 
 
@@ -107,7 +107,7 @@ def test_it_fails_the_run_only_where_that_is_configured() -> None:
 
 def test_a_provider_that_became_worse_lowers_both_versions_and_is_no_decline() -> None:
     verdict, plans = confirmed(evidence(0.07), head=0.07, base=0.07)
-    assert (verdict.conclusion, verdict.warnings, len(plans)) == (Conclusion.PASSED, (), 2)
+    assert (verdict.conclusion, verdict.warnings, len(plans)) == (Conclusion.PASSED, (), 1)
     assert verdict.decline is not None
     assert not verdict.decline.confirmed
 
@@ -119,6 +119,30 @@ def test_the_best_of_many_needs_a_clearer_fall_than_a_version_that_was_named() -
     assert chosen.decline is not None
     assert chosen.decline.screen_p == pytest.approx(8 * 13 / 4096)
     assert not chosen.warnings
+
+
+@pytest.mark.parametrize(("level", "confirmed"), [(0.01, True), (0.009, False)])
+def test_the_trials_confirm_at_a_tenth_of_the_level_so_that_ten_runs_share_it(level: float, *, confirmed: bool) -> None:
+    given = evidence(0.07, rules=Rules(decline=DeclineRules(level=level)))
+    plan = next_step(given)
+    assert isinstance(plan, Plan)
+    change = {entry.id: 0.01 if number < 2 else -0.06 for number, entry in enumerate(SCENARIOS)}
+    more = [
+        measured(trial, SCORES[trial.scenario.id] + (change[trial.scenario.id] if trial.arm.name == HEAD else 0.0))
+        for trial in plan.trials
+    ]
+    found = verdict_of(replace(given, results=(*given.results, *more))).decline
+    assert found is not None
+    assert found.confirm_p == pytest.approx(4 / 4096), "two of twelve rose a little"
+    assert found.confirmed is confirmed
+
+
+def test_too_few_scenarios_for_any_confirmation_pay_for_no_trial() -> None:
+    given = evidence(0.07, rules=Rules(fewest_scenarios=6, decline=DeclineRules(level=0.001)))
+    verdict = verdict_of(given)
+    assert verdict.decline is not None
+    assert verdict.decline.problem == "12 scenarios can be compared, and 14 are the least"
+    assert verdict.warnings == ()
 
 
 @pytest.mark.parametrize(
