@@ -9,6 +9,7 @@ from ratiba_action.model.verdict import Conclusion
 from tests.end_to_end.test_confirming import NAMES, changed, comparison_of, measured
 from tests.support.live_repository import LiveRepository, outcomes, report_of
 from tests.support.small_repository import Ended
+from tests.support.sql import fetch
 
 SHARES = "> **Note:** Each of 4 shards had its share of the budget of \\$20.00: without ledger-url they share none.\n"
 
@@ -83,3 +84,31 @@ async def test_an_alarm_of_shards_is_confirmed_by_their_merge_on_both_sides(
     assert measured(merged) == [(name, number) for name in NAMES for number in (0, 1, 2, 3)]
     assert Fraction(merged.outputs["spent_usd"]) == live.models.bill.total - before
     assert report.spending.by_party["baseline"] > 0
+
+
+async def test_shards_of_a_pull_request_with_a_ledger_share_one_budget_and_never_pass_it(
+    live: LiveRepository, tmp_path: Path, ledger_url: str
+) -> None:
+    for number in range(8):
+        live.scenario(f"greets_{number}", f"Hello, I am guest {number}")
+    base = live.git.commit({})
+    head = live.git.commit({"prompts/unused.md": "Be friendly."})
+    shared = live.pull_request(base, head) | {"RATIBA_LEDGER_URL": ledger_url, "RATIBA_EVAL_BUDGET_USD": "0.30"}
+    machines = [live.elsewhere(tmp_path / f"shard-{number}") for number in (1, 2)]
+    parts = await asyncio.gather(
+        *(machine.gate("--shard", f"{number}/2", **shared) for number, machine in enumerate(machines, 1))
+    )
+    assert [part.code for part in parts] == [0, 0], parts[0].printed
+    bill = live.models.bill.total
+    assert 0 < bill <= Fraction("0.30")
+    assert [part.outputs["budget_usd"] for part in parts] == ["0.30", "0.30"], "each may use what the other leaves"
+    machine = live.elsewhere(tmp_path / "merged")
+    folders = [str(part.report) for part in parts]
+    merged = await asyncio.to_thread(lambda: machine.small.ended("merge", *folders, **shared))
+    assert (merged.code, merged.outputs["conclusion"]) == (3, "incomplete"), merged.printed
+    assert Fraction(merged.outputs["spent_usd"]) == bill == live.models.bill.total
+    assert merged.outputs["not_run"] > 0
+    assert "share of the budget" not in merged.comment
+    assert ledger_url not in "".join(ended.printed + ended.comment for ended in (*parts, merged))
+    kept = await fetch(ledger_url, "SELECT sum(spent_usd), count(*) FROM ratiba_history.run")
+    assert [(Fraction(spent), runs) for spent, runs in kept] == [(bill, 1)], "shards are no runs of the history"

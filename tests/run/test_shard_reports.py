@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.model.change import Mode
 from ratiba_action.model.conversation import ModelCall, Party, Usage
-from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
+from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.plan import Arm, Plan, Shard, Trial
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, Verdict
@@ -210,6 +210,14 @@ def test_what_failed_before_a_shard_went_missing_stays_failed() -> None:
 def test_a_cancelled_shards_failed_assertion_counts() -> None:
     cut = shard_report(3, 4, [result("s3", passed=False)], interruption="the run was cancelled by SIGTERM")
     assert verdict_of(merge(found(*without_third(cut)), FOUR)).conclusion is Conclusion.FAILED
+
+
+def test_a_database_that_goes_away_under_a_shard_is_an_error_of_its_scenarios() -> None:
+    gone = Errored(FOUR[2].trial, Phase.TENANT, "The server closed the connection.")
+    verdict = verdict_of(merge(found(*without_third(shard_report(3, 4, [gone]))), FOUR))
+    assert verdict.conclusion is Conclusion.INCOMPLETE
+    assert "1 of 4 scenarios could not be measured (s3): tenant error" in verdict.reason
+    assert verdict.action == "Fix the tenant error of s3, then run the gate again."
 
 
 def test_the_last_attempt_of_a_shard_counts_and_every_attempt_costs() -> None:
