@@ -14,6 +14,8 @@ from ratiba_action.run.inputs import Choice
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.trials import Standing, outcomes_of
 
+_OTHERS = "Run: ratiba gate. Or name scenarios with --scenario."
+
 
 def decide_request(
     arguments: argparse.Namespace, environment: Mapping[str, str], settings: Settings, repository: Path
@@ -63,14 +65,12 @@ def _not_passed(results: Path) -> list[str]:
     try:
         report = load_report(results.read_bytes())
     except (OSError, ValueError) as error:
-        raise UsageError(
-            f"The last run's {str(results)!r} cannot be read: {error}.", "Run once without --failed: ratiba gate"
-        ) from error
+        raise UsageError(f"The last run's {str(results)!r} cannot be read: {error}.", _OTHERS) from error
     if not report.results:
-        raise UsageError(f"The last run in {str(results)!r} measured nothing.", "Remove --failed.")
+        raise UsageError(f"The last run in {str(results)!r} measured nothing.", _OTHERS)
     ids = sorted(
         {outcome.scenario.id for outcome in outcomes_of(report.results) if outcome.standing is not Standing.PASSED}
     )
     if not ids:
-        raise UsageError(f"Every scenario of the last run in {str(results)!r} passed.", "Remove --failed.")
+        raise UsageError(f"Every scenario of the last run in {str(results)!r} passed.", _OTHERS)
     return ids

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ratiba_action.commands.options import parse_option
-from ratiba_action.errors import UsageError
+from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.history.executions import Execution, Wanted, read_executions
 from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.settings import Settings, read_settings
+from ratiba_action.tenancy.connections import parameters
 from ratiba_action.util.text import printable, unreadable_as_command
 
 DESCRIPTION = """Show the last runs of this gate, or one of them, from the ledger's database (ledger-url)."""
@@ -59,10 +60,15 @@ def ledger_of(settings: Settings) -> str:
     """The connection string of the ledger's database.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or it cannot be parsed; its text is not repeated because it may hold a password.
     """
     if not settings.ledger_url:
         raise UsageError("ledger-url is empty, so no run can be looked up.", "Set RATIBA_LEDGER_URL.")
+    try:
+        parameters(settings.ledger_url)
+    except ConfigurationError as error:
+        problem = f"ledger-url: {error.problem}"
+        raise UsageError(problem, "Set RATIBA_LEDGER_URL to postgresql://user:password@host:port/database.") from None
     return settings.ledger_url
 
 

@@ -119,4 +119,4 @@ class LedgerConnection:
         text = " ".join(str(error).split()) or f"it did not answer within {_CONNECT_SECONDS} s"
         for password in passwords_in(self._dsn):
             text = text.replace(password, "***")
-        return text.rstrip(".")
+        return text.rstrip(".?")

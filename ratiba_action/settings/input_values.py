@@ -25,7 +25,7 @@ _OPEN_HEADER = re.compile(
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 LIVE = (Llm.LIVE, Llm.RECORD)
 """Values of ``llm`` that call models."""
-_MOST_USD = Decimal(1_000_000)
+_MOST_USD = Decimal(1_000_000)  # in words in the message: masking takes a number of six digits for a person's
 _ENABLED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -36,7 +36,7 @@ def parse_usd(text: str) -> Usd:
         ValueError: it is not a plain, finite amount of at least zero.
     """
     if not _AMOUNT.fullmatch(text) or Decimal(text) > _MOST_USD:
-        raise ValueError(f"an amount of US dollars from 0 to {_MOST_USD}, digits only, such as 20 or 0.50")
+        raise ValueError("an amount of US dollars from 0 to 1 million, digits only, such as 20 or 0.50")
     return Decimal(text)
 
 

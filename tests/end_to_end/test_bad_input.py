@@ -236,6 +236,16 @@ def test_the_failed_ones_of_the_last_run_can_be_run_alone(small: SmallRepository
     ended = small.gate("--failed")
     assert ended.code == 0, ended.printed
     assert ended.outputs["passed"] == 1
+    ended = small.gate("--failed")
+    assert ended.code == 2
+    assert "passed. Run: ratiba gate. Or name scenarios with --scenario." in ended.printed
+
+
+def test_a_refused_amount_says_the_limit_in_words_that_masking_keeps(small: SmallRepository) -> None:
+    small.scenario("talks", "say hello")
+    ended = small.gate("--budget-usd", "9999999")
+    assert ended.code == 2
+    assert "from 0 to 1 million" in ended.printed
 
 
 def test_a_dry_run_names_mode_and_plan_and_writes_nothing(small: SmallRepository) -> None:

@@ -47,6 +47,8 @@ def test_a_run_is_found_by_its_id_and_by_that_of_its_workflow_run(
         (["status", "last week"], {"RATIBA_LEDGER_URL": "postgresql://h/d"}, "'last week'"),
         (["wait", "-7"], {"RATIBA_LEDGER_URL": "postgresql://h/d"}, "-7"),
         (["wait", "7", "--seconds", "never"], {"RATIBA_LEDGER_URL": "postgresql://h/d"}, "--seconds"),
+        (["status"], {"RATIBA_LEDGER_URL": "mysql://user:PLANTED@h/d"}, "Set RATIBA_LEDGER_URL to postgresql://"),
+        (["wait", "7"], {"RATIBA_LEDGER_URL": "postgresql://user:PLANTED@h:port/d"}, "Set RATIBA_LEDGER_URL to"),
         (["status", "--last", "0"], {"RATIBA_LEDGER_URL": "postgresql://h/d"}, "--last"),
     ],
 )
@@ -58,7 +60,9 @@ def test_a_wrong_start_is_told(
     except SystemExit as ended:  # argparse's own
         code = int(str(ended.code))
     assert code == 2
-    assert told in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert told in printed
+    assert "PLANTED" not in printed
 
 
 def test_a_run_that_never_begins_is_incomplete(ledger_url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ def test_all_wrong_inputs_are_told_at_once_with_their_values_and_what_is_allowed
         "enforce (RATIBA_ENFORCE): 'maybe' is not allowed: give true or false.",
         (
             "budget-usd (RATIBA_EVAL_BUDGET_USD): '20 USD' is not allowed: "
-            "give an amount of US dollars from 0 to 1000000, digits only, such as 20 or 0.50."
+            "give an amount of US dollars from 0 to 1 million, digits only, such as 20 or 0.50."
         ),
     ]
 
