@@ -5,7 +5,7 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -48,7 +48,7 @@ from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, add_events, open_event_log, run_ended, tracer_of
 from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_side, plan_shard, variants_of
-from ratiba_action.run.inputs import RunInputs, RunLog, RunRequest
+from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
 from ratiba_action.run.provider_keys import cache_folder, keys_line, require_key
 from ratiba_action.run.shard_reports import FoundShard, read_shards
 from ratiba_action.settings.input_values import parse_count
@@ -70,24 +70,27 @@ _PATIENCE = 3.0
 """Seconds from a signal until a report without measurements is written; a runner kills the process after 10."""
 
 
-def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tracer: Tracer = tracer_of) -> int:
+def run(
+    arguments: argparse.Namespace,
+    environment: MutableMapping[str, str],
+    tracer: Tracer = tracer_of,
+    kept: Kept | None = None,
+) -> int:
     """Run the gate.
 
     Args:
         arguments: of the command.
         environment: of the process.
         tracer: makes the function that sends the run's traces.
+        kept: what is started already.
 
     Raises:
         UsageError: an option is invalid; nothing is published then.
     """
     interruption = current()
     interruption.watch(_PATIENCE, lambda: _leave_early(interruption))
-    options = {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS}
-    settings, problems = read_settings_leniently(environment, options)
-    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
-    if not repository.is_dir():
-        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
+    settings, problems = _settings(arguments, environment)
+    repository = _repository(arguments, environment)
     stream = sys.stderr if arguments.json else sys.stdout
     publication = full_publication(settings, environment, stream)
     publication.hide_secrets()
@@ -95,13 +98,54 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
     _refuse_with_shards(arguments, settings)
     if arguments.variants and (arguments.variant or arguments.resume):
         raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
+    request = replace(_request(arguments, environment, settings, repository), kept=kept)
+    persisted = persisted_credentials(request.decided.change.git, environment)
+    publication.hide(persisted)
+    log = RunLog(make_progress(stream, environment, publication.redactor))
+    log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
+    log.warnings += [persisted.warning] if persisted.warning else []
+    if arguments.deepeval_cache_clear:
+        JudgeCache(cache_folder(environment), log.note).clear()
+    with interruption.noting():
+        return _conclude(arguments, request, log, publication, problems=problems, tracer=tracer)
+
+
+def inputs_of(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> RunInputs:
+    """What a run would evaluate.
+
+    Args:
+        arguments: of the command.
+        environment: of the process.
+
+    Raises:
+        RatibaError: an option, the configuration or a scenario is invalid.
+    """
+    settings, problems = _settings(arguments, environment)
+    request = _request(arguments, environment, settings, _repository(arguments, environment))
+    refuse_wrong_start(request.decided, problems)
+    return read_inputs(request)
+
+
+def _settings(arguments: argparse.Namespace, environment: Mapping[str, str]) -> tuple[Settings, Sequence[str]]:
+    options = {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS}
+    return read_settings_leniently(environment, options)
+
+
+def _repository(arguments: argparse.Namespace, environment: Mapping[str, str]) -> Path:
+    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    if not repository.is_dir():
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
+    return repository
+
+
+def _request(
+    arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings, repository: Path
+) -> RunRequest:
     decided = decide(decide_request(arguments, environment, settings, repository), environment)
     if arguments.watch:
         # Each run is compared with the one before; a run of the base would take as long again.
         decided = replace(decided, change=decided.change.without_base)
-    persisted = persisted_credentials(decided.change.git, environment)
-    publication.hide(persisted)
-    request = RunRequest(
+    return RunRequest(
         settings=settings,
         decided=decided,
         repository=decided.change.git.root if decided.change.git is not None else repository,
@@ -114,13 +158,6 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], tr
         variant=arguments.variant,
         cache=not arguments.no_deepeval_cache,
     )
-    log = RunLog(make_progress(stream, environment, publication.redactor))
-    log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
-    log.warnings += [persisted.warning] if persisted.warning else []
-    if arguments.deepeval_cache_clear:
-        JudgeCache(cache_folder(environment), log.note).clear()
-    with interruption.noting():
-        return _conclude(arguments, request, log, publication, problems=problems, tracer=tracer)
 
 
 def _refuse_with_shards(arguments: argparse.Namespace, settings: Settings) -> None:

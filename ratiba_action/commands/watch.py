@@ -1,20 +1,28 @@
 """``ratiba gate --watch``: after each save, runs the scenarios again that depend on it, and prints what changed.
 
 Each run is a fork of this process, which has everything loaded, so that it is in all else the run that a person starts.
+What takes long to start, and would be the same again, is kept for all of them: the fork servers with the system's
+libraries, a database server, and DeepEval. Files, templates and tenants are each run's own.
 """
 
 import argparse
+import asyncio
+import contextlib
 import os
 import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn, Self
 
+from ratiba_action.commands.gate_run import inputs_of
+from ratiba_action.commands.gate_run import run as run_gate
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.errors import RatibaError, UsageError
 from ratiba_action.model.answer_origin import Llm
@@ -24,6 +32,8 @@ from ratiba_action.publish.annotations import problems_of
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.reporting.summary import ScenarioRow, summarise
 from ratiba_action.reporting.wording import plural
+from ratiba_action.run.arms import scratch_folder
+from ratiba_action.run.composition import open_kept
 from ratiba_action.run.evaluation_inputs import read_suite, tests_of
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.scenario_selection import touches_any
@@ -31,6 +41,9 @@ from ratiba_action.suite.team_tests import with_tests
 from ratiba_action.util.git import Git
 from ratiba_action.util.interruption import CancelledBySignal, Interruption, current
 from ratiba_action.util.text import clip, printable_lines
+
+if TYPE_CHECKING:
+    from ratiba_action.run.inputs import Kept
 
 _POLL_SECONDS = 0.2
 _MOST_NAMES = 3
@@ -81,32 +94,83 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], se
         raise UsageError("--watch is for a person at a terminal, not for a job in CI.", "Remove --watch.")
     git = Git(Path(arguments.repo or "."), environment)
     try:
-        with current().raising():
-            _Watch(arguments, environment, settings, git).go_on()
+        with current().raising(), scratch_folder() as scratch, _Services(scratch) as services:
+            _Watch(arguments, environment, settings, git, services=services).go_on()
     except CancelledBySignal:
         sys.stdout.write("\n")
         return 0
+
+
+class _Services:
+    """What is kept started between runs, by an event loop of its own that runs only while something starts or ends.
+
+    Args:
+        scratch: a folder outside the workspace.
+    """
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch, self._runner, self._stack = scratch, asyncio.Runner(), AsyncExitStack()
+        self.kept: Kept | None = None
+
+    def start(self, arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> None:
+        """Start them anew; where that is not possible, the run itself will say why."""
+        self.close()
+        with self._threads(), contextlib.suppress(RatibaError, OSError):
+            opened = open_kept(inputs_of(arguments, environment), self._scratch)
+            self.kept = self._runner.run(self._stack.enter_async_context(opened))
+
+    def close(self) -> None:
+        """End them."""
+        self.kept = None
+        with self._threads():
+            self._runner.run(self._stack.aclose())
+
+    @contextmanager
+    def _threads(self) -> Iterator[None]:
+        """Threads for the event loop that end with this: the process is forked afterwards."""
+        with ThreadPoolExecutor() as threads:
+            self._runner.get_loop().set_default_executor(threads)
+            yield
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.close()
+        finally:
+            with self._threads():  # what a signal has interrupted ends too
+                self._runner.close()
 
 
 class _Watch:
     """What is known between two runs."""
 
     def __init__(
-        self, arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings, git: Git
+        self,
+        arguments: argparse.Namespace,
+        environment: MutableMapping[str, str],
+        settings: Settings,
+        git: Git,
+        *,
+        services: _Services,
     ) -> None:
         self._arguments, self._environment, self._settings, self._git = arguments, environment, settings, git
         self._report = Path(settings.report_dir).resolve()
         self._asked = tuple(arguments.scenario)
         self._known: dict[str, Outcome] = {}
         self._left = settings.budget_usd
-        import ratiba_action.commands.gate_run  # noqa: F401, PLC0415 - every fork has it then
+        self._services, self._renew = services, False
 
     def go_on(self) -> NoReturn:
         """Run everything that is asked for, then what each save concerns; never returns."""
         files = self._files()
         _print(f"Watching {plural(len(files), 'file')}; Ctrl-C ends.")
+        self._start()
         self._run(self._asked)
         while True:
+            if self._renew:
+                self._start()
             time.sleep(_POLL_SECONDS)
             if not (edited := _edited(files, now := self._files())):
                 continue
@@ -115,6 +179,10 @@ class _Watch:
                 time.sleep(_POLL_SECONDS)
             files = now
             self._concern(sorted({*edited}))
+
+    def _start(self) -> None:
+        self._services.start(self._given(self._asked), self._environment)
+        self._renew = False
 
     def _files(self) -> Files:
         """What git tracks or would, without the reports of the runs."""
@@ -172,8 +240,10 @@ class _Watch:
             code = self._fork(scenarios, output.fileno())
             output.seek(0)
             printed = output.read().decode("utf-8", "replace")
-        seconds = time.monotonic() - began
+        seconds, kept = time.monotonic() - began, self._services.kept
+        self._renew = kept is None or bool(kept.missed[0])
         if self._written() == before:
+            self._renew |= code != _MISCONFIGURED
             # What a run spent that left no results is not known; one that was misconfigured spent nothing.
             self._left = may_spend if code == _MISCONFIGURED else Decimal(0)
             sys.stdout.write(printable_lines(printed))
@@ -182,6 +252,7 @@ class _Watch:
         report = load_report((self._report / "results.json").read_bytes())
         self._left = may_spend - report.spending.spent
         if not report.results:
+            self._renew = True
             for line in report.verdict.warnings or (f"{report.verdict.reason} {report.verdict.action}".rstrip(),):
                 _print(f"  {line}")
             return
@@ -223,8 +294,13 @@ class _Watch:
             raise
 
     def _gate(self, scenarios: Sequence[str]) -> int:
-        from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - it is loaded by now
+        try:
+            return run_gate(self._given(scenarios), self._environment, kept=self._services.kept)
+        except RatibaError as error:
+            sys.stderr.write(f"ratiba: {error}\n")
+            return error.exit_code
 
+    def _given(self, scenarios: Sequence[str]) -> argparse.Namespace:
         # Without a change the gate would run nothing, and whoever watches has not changed anything yet.
         given = {**vars(self._arguments), "scenario": [*scenarios], "mode": Mode.BLOCKING.value}
         given["budget_usd"] = f"{max(self._left, _LEAST):f}"
@@ -232,11 +308,7 @@ class _Watch:
             given["tag"] = []
         if self._left < _LEAST:
             given["llm"] = Llm.REPLAY.value
-        try:
-            return run_gate(argparse.Namespace(**given), self._environment)
-        except RatibaError as error:
-            sys.stderr.write(f"ratiba: {error}\n")
-            return error.exit_code
+        return argparse.Namespace(**given)
 
 
 _MISCONFIGURED = 2

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,10 @@ from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import TenantProvisioner
-from ratiba_action.run.arms import base_inputs, base_of
+from ratiba_action.run.arms import base_inputs, base_of, head_inputs
 from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.earlier_runs import github_history
-from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
+from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs, RunLog
 from ratiba_action.run.model_calls import ModelCalls, open_model_calls, score_cache
 from ratiba_action.run.paid_run import journal_folder, journal_place, require_reachable_servers
 from ratiba_action.run.provider_keys import mutants_folder
@@ -80,7 +81,7 @@ async def open_services(
     journal = journal_place(inputs, head) if paid else None
     setups = SharedSetups()
     async with AsyncExitStack() as stack:
-        system, custom, tests = await _open_code(stack, inputs, head, scratch, setups=setups)
+        system, custom, tests = await _open_code(stack, inputs, head, scratch, setups=setups, kept=inputs.kept)
         opened = open_model_calls(inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline)
         calls, services = await stack.enter_async_context(opened)
         services.tenants, *_ = await asyncio.gather(
@@ -107,6 +108,47 @@ async def open_services(
                 _start_base, stack, inputs, base, scratch=scratch, setups=setups, calls=calls, services=services
             )
         yield services
+
+
+@asynccontextmanager
+async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
+    """Start what the runs of a watch have in common: fork servers, a database of their own, and DeepEval.
+
+    Args:
+        inputs: of a run of all the scenarios that are watched.
+        scratch: a folder outside the workspace, for as long as it is kept.
+
+    Raises:
+        InfrastructureError: one of them could not be started.
+        ConfigurationError: the configuration cannot be run.
+    """
+    from ratiba_action.systems.setup_command import SharedSetups  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - the same
+    from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the same
+
+    head, block = head_inputs(inputs), inputs.configuration.system
+    async with AsyncExitStack() as stack:
+        server = None
+        if block.has_database and not inputs.settings.database_url:
+            server = choose_server(None)
+            stack.push_async_callback(server.stop)
+        code = await _open_code(stack, inputs, head, scratch, setups=SharedSetups()) if block.setup is None else ()
+        # The server dies with the thread that starts it, which is this one.
+        await asyncio.gather(
+            *([server.start()] if server is not None else []), _start_all(*code), load_judging(inputs, head, scratch)
+        )
+        workers = [worker for worker in code if isinstance(worker, WorkerSystem)]
+        yield Kept(workers, server.dsn if server is not None else "", mmap(-1, 1))
+
+
+def _borrow(*code: "WorkerSystem | ReplaySystem", kept: Kept | None) -> None:
+    """Let what needs a fork server use one that is kept."""
+    from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - not needed to decide
+
+    for worker in code:
+        if kept is not None and isinstance(worker, WorkerSystem):
+            borrowed = any(worker.borrow(other) for other in kept.workers)
+            kept.missed[0] |= not borrowed
 
 
 def _add_arm(calls: ModelCalls, services: RunServices, head: ArmInputs, arm: ArmInputs) -> None:
@@ -207,6 +249,7 @@ async def _open_code(
     *,
     setups: "SharedSetups",
     beside: ArmServices | None = None,
+    kept: Kept | None = None,
 ) -> tuple["WorkerSystem | ReplaySystem", "WorkerSystem | None", "WorkerSystem | None"]:
     """An arm's system, what runs its rules and metrics, and what runs its tests; None where it has none of its own.
 
@@ -219,12 +262,14 @@ async def _open_code(
     first, of_tests = (None, None) if beside is None else (beside.system, beside.tests)
     system = open_system(inputs, arm, scratch, setups, first if isinstance(first, WorkerSystem) else None)
     stack.push_async_callback(system.close)
+    _borrow(system, kept=kept)
     tests = None
     if any(scenario.test is not None for scenario in arm.scenarios):
         tests = choose_tests(
             arm.configuration.system, replace(around, beside=of_tests if isinstance(of_tests, WorkerSystem) else None)
         )
         stack.push_async_callback(tests.close)
+        _borrow(tests, kept=kept)
         await tests.copy()
     if not needs_custom_code(arm.scenarios):
         return system, None, tests
@@ -237,6 +282,7 @@ async def _open_code(
     )
     judges = choose_judges(arm.configuration.system, around, with_judge=with_judge)
     stack.push_async_callback(judges.close)
+    _borrow(judges, kept=kept)
     await judges.copy()
     return system, judges, tests
 
@@ -263,9 +309,10 @@ async def open_tenants(inputs: RunInputs, log: RunLog) -> AsyncIterator[TenantPr
         yield NoDatabase()
         return
     from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner  # noqa: PLC0415 - loads psycopg
-    from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the same
+    from ratiba_action.tenancy.server import DatabaseServer, KeptServer, choose_server  # noqa: PLC0415 - the same
 
-    server = choose_server(inputs.settings.database_url or None)
+    kept = inputs.kept.database if inputs.kept is not None and not inputs.settings.database_url else ""
+    server: DatabaseServer = KeptServer(kept) if kept else choose_server(inputs.settings.database_url or None)
     provisioner = PostgresTenantProvisioner(server, run_id=secrets.token_hex(8))
     try:
         await provisioner.start()

@@ -3,7 +3,9 @@
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from mmap import mmap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.decide.deciding import Decided
@@ -20,6 +22,9 @@ from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.provider_keys import keys_of, source_of_answers
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.quarantine import quarantine_in_force
+
+if TYPE_CHECKING:
+    from ratiba_action.systems.worker_system import WorkerSystem
 
 DEFAULT_CONCURRENCY = 4
 
@@ -46,6 +51,21 @@ class Choice:
         return not self or named or bool(scenario.tags & set(self.tags))
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept started between the runs of one watch, each of which is a fork of the watching process.
+
+    Args:
+        workers: fork servers of the system, of its rules and metrics, and of its tests.
+        database: address of a server that was started for these runs; empty where there is none.
+        missed: a byte of memory that the runs share with the watch; a run sets it that had to start a worker itself.
+    """
+
+    workers: Sequence["WorkerSystem"]
+    database: str
+    missed: mmap
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
     """What is asked of a run, before any of its files is read.
@@ -59,6 +79,7 @@ class RunRequest:
         variant: name of the system's variant that runs instead of it; empty for the system as it is.
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
+        kept: what is started already.
     """
 
     settings: Settings
@@ -73,6 +94,7 @@ class RunRequest:
     trials: int = 1
     variant: str = ""
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    kept: Kept | None = None
 
     @property
     def recordings(self) -> Path:

@@ -1,12 +1,13 @@
 """A Python system under test, run in processes of its own under its own interpreter."""
 
 import asyncio
+import contextlib
 import functools
 import json
 import re
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
-from ratiba_action.systems.launch import GuardedCommand, launch, worker_folder
+from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch, worker_folder
 from ratiba_action.systems.link import JudgeCall, Link, open_link
 from ratiba_action.systems.scratch import Checkout, copy_files
 from ratiba_action.systems.setup_command import Setup, SharedSetups
@@ -118,6 +119,57 @@ class WorkerSystem:
         self._warnings: list[str] = []
         self._files: dict[str, JsonObject] = {}
         self._traced: dict[str, dict[str, frozenset[int]]] | None = None
+        self._stamps: Mapping[str, int] | None = None
+        self._owned: object = None
+        self._borrowed: tuple[GuardedCommand, socket.socket] | None = None
+
+    def borrow(self, kept: "WorkerSystem") -> bool:
+        """Work where another one works, with its fork server, which stays open; call it before ``copy``.
+
+        The files are copied anew, and no process of the repository's code outlives a conversation, so that this one
+        does what it would do with a fork server of its own.
+
+        Args:
+            kept: started, with no conversation open.
+
+        Returns:
+            Whether it could: the fork server lives, was started as this one would be, and would import the same again.
+        """
+        lent = kept.lent_to(self.started_with)
+        if lent is None:
+            return False
+        place, server, warnings = lent
+        try:
+            self._workplace = place.renewed(functools.partial(copy_files, self._root, checkout=self._checkout))
+        except (OSError, WorkerError):
+            return False
+        self._server = self._borrowed = server
+        self._warnings = [*warnings]
+        return True
+
+    def lent_to(self, started_with: object) -> tuple[Workplace, tuple[GuardedCommand, socket.socket], list[str]] | None:
+        """Where it works, its fork server and what that warned of; None if another one has to start its own.
+
+        Args:
+            started_with: what the other one would start its fork server with.
+        """
+        place, server, stamps = self._workplace, self._server, self._stamps
+        if place is None or server is None or stamps is None or self._setup is not None:
+            return None
+        unchanged = started_with == self.started_with and stamps == _stamps(stamps)
+        if not unchanged or _hung_up(server[1]):
+            return None
+        try:
+            return (place, server, self._warnings) if place.owned == self._owned else None
+        except OSError:
+            return None
+
+    @property
+    def started_with(self) -> object:
+        """What the fork server and its sandbox are made of."""
+        inherited = {name: value for name, value in self._inherited.items() if INHERITED.fullmatch(name)}
+        kind = (self._root, self._python, self._setup, self._uid, self._private, self._secrets, self._judging)
+        return kind, self._preload, self._environment, inherited, self._made_of()
 
     def replace_file(self, name: str, text: str, number: int) -> None:
         """Let every conversation from now on find another text in a file of its copy.
@@ -153,7 +205,7 @@ class WorkerSystem:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the reader of a report should know about how this system was run."""
-        return tuple(dict.fromkeys((*(self._workplace.warnings if self._workplace else ()), *self._warnings)))
+        return tuple(dict.fromkeys((*_warnings_of(self._workplace), *self._warnings)))
 
     async def copy(self) -> None:
         """Copy the files; what is changed in the repository afterwards is not run.
@@ -236,6 +288,7 @@ class WorkerSystem:
             workplace = self._require_workplace()
             if self._server is not None and not _hung_up(self._server[1]):
                 return self._server[1]
+            self._server = None if self._server is self._borrowed else self._server
             await self._end_server()
             near, far = socket.socketpair()
             near.settimeout(0)
@@ -287,7 +340,10 @@ class WorkerSystem:
                 f"the worker could not be started with {python!r}. It printed: {printed}",
                 "Check `system.python` and `system.preload`.",
             )
-        warnings = decode_line(line).get("warnings")
+        greeting = decode_line(line)
+        warnings, sources = greeting.get("warnings"), greeting.get("sources")
+        self._stamps = _stamps(map(str, sources)) if isinstance(sources, list) else None
+        self._owned = self._require_workplace().owned
         self._warnings = [printable(str(warning))[:500] for warning in warnings] if isinstance(warnings, list) else []
 
     async def migrate(self, dsn: str) -> None:
@@ -401,10 +457,14 @@ class WorkerSystem:
         """End every process and remove the copy; may be called twice."""
         links, self._links = self._links, set()
         await asyncio.gather(*(link.end() for link in links))
+        borrowed = self._borrowed is not None
+        if self._server is self._borrowed:
+            self._server = None
         await self._end_server()
-        workplace, self._workplace = self._workplace, None
+        workplace, self._workplace, self._borrowed = self._workplace, None, None
         if workplace is not None:
-            self._warnings = [*workplace.warnings, *self._warnings]
+            self._warnings = [*_warnings_of(workplace), *self._warnings]
+        if workplace is not None and not borrowed:
             await asyncio.to_thread(remove_tree, workplace.folder if self._beside is None else workplace.copy)
 
     async def _end_server(self) -> None:
@@ -413,6 +473,19 @@ class WorkerSystem:
             command, control = server
             control.close()
             await command.end()
+
+
+def _warnings_of(workplace: Workplace | None) -> tuple[str, ...]:
+    return () if workplace is None else (*workplace.left_out, *workplace.warnings)
+
+
+def _stamps(paths: Iterable[str]) -> dict[str, int]:
+    """When each file or folder was changed, in nanoseconds; 0 where there is none."""
+    found = dict.fromkeys(paths, 0)
+    for path in found:
+        with contextlib.suppress(OSError):
+            found[path] = Path(path).stat().st_mtime_ns
+    return found
 
 
 def _of_the_gate(root: Path) -> tuple[str, ...]:

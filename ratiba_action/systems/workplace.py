@@ -5,6 +5,7 @@ import ctypes
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +25,7 @@ from ratiba_action.systems.launch import (
     worker_folder,
 )
 from ratiba_action.systems.scratch import give_to, make_read_only
-from ratiba_action.util.folder_tree import remove_tree
+from ratiba_action.util.folder_tree import empty_folder, remove_tree
 from ratiba_action.util.git import Git
 
 _LANDLOCK_CREATE_RULESET, _QUERY_VERSION, _NEEDED_VERSION = 444, 1, 2
@@ -175,7 +176,8 @@ class Workplace:
         copy: the system's files, and the current folder of its code.
         python: absolute path of the interpreter.
         environment: the whole environment, without a scenario's own part.
-        warnings: links that were not copied, and a separation that could not be had.
+        warnings: a separation that could not be had.
+        left_out: warnings of files that were not copied.
         use: rules and metrics work there, the system, or a set-up command whose result is shared.
     """
 
@@ -186,6 +188,31 @@ class Workplace:
     environment: Mapping[str, str]
     warnings: tuple[str, ...]
     use: Use = Use.SYSTEM
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def owned(self) -> tuple[tuple[int, int, int], ...]:
+        """What the folders are that the code may write to: they are others if it has put something in their place."""
+        found = ((self.folder / name).lstat() for name in OWNED)
+        return tuple((each.st_dev, each.st_ino, stat.S_IFMT(each.st_mode)) for each in found)
+
+    def renewed(self, copying: Callable[[Path], tuple[str, ...]]) -> "Workplace":
+        """Empty the folders, and copy the files anew; no process may be working in them.
+
+        Args:
+            copying: as for ``create_workplace``.
+
+        Raises:
+            WorkerError: they cannot be emptied, or the files cannot be copied.
+        """
+        for name in OWNED:
+            if not empty_folder(self.folder / name):
+                raise WorkerError(f"the worker's folder {str(self.folder / name)!r} cannot be emptied.")
+            (self.folder / name).chmod(0o700)
+        left_out = copying(self.copy)
+        if os.geteuid() == 0:
+            _give(self.folder, self.identity or Identity(os.geteuid(), os.getegid()))
+        return replace(self, left_out=left_out)
 
     @property
     def read_only(self) -> tuple[str, ...]:
@@ -204,10 +231,10 @@ class Workplace:
             copying: see ``create_workplace``.
         """
         copy = Path(tempfile.mkdtemp(prefix="copy-", dir=self.folder / BESIDE))
-        warnings = copying(copy)
+        left_out = copying(copy)
         if self.identity is not None:
             give_to(copy, self.identity.uid, self.identity.gid)
-        return replace(self, copy=copy, warnings=(*self.warnings, *warnings))
+        return replace(self, copy=copy, left_out=(*self.left_out, *left_out))
 
     def seal(self) -> None:
         """Let nobody but the gate change the copy, where its code has a user of its own."""
@@ -273,7 +300,8 @@ async def _furnish(
     environment = allowed_environment(inherited, home, temporary, configured)
     await asyncio.to_thread(_make_folders, folder)
     interpreter = _find_python(python, copy, environment["PATH"])
-    warnings = list(await asyncio.to_thread(copying, copy))
+    left_out = await asyncio.to_thread(copying, copy)
+    warnings: list[str] = []
     identity = None
     if os.geteuid() == 0:
         identity = (
@@ -298,7 +326,7 @@ async def _furnish(
             identity = None
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))
     warnings += separation_warnings(same_user=identity is None, landlock=has_landlock(), secrets=secrets)
-    return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings), use)
+    return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings), use, left_out)
 
 
 def _give(folder: Path, identity: Identity) -> None:

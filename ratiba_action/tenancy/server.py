@@ -93,6 +93,30 @@ class ContainerServer:
 READY_SECONDS = 30.0
 
 
+class KeptServer:
+    """A throw-away server that somebody else started, and ends.
+
+    Args:
+        dsn: connection string of its administrator.
+    """
+
+    own = True
+
+    def __init__(self, dsn: str) -> None:
+        self.dsn = dsn
+
+    async def start(self) -> None:
+        """Wait until it answers.
+
+        Raises:
+            DatabaseError: it does not.
+        """
+        await wait_until_ready(self.dsn, _TIMEOUT_SECONDS)
+
+    async def stop(self) -> None:
+        """Leave it running."""
+
+
 class DatabaseServer(Protocol):
     """A running PostgreSQL server."""
 

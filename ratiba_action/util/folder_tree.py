@@ -44,6 +44,20 @@ def remove_tree(folder: Path) -> None:
         folder.rmdir()
 
 
+def empty_folder(folder: Path) -> bool:
+    """Delete all in a folder, which stays; whether nothing is left. No process may be working in it.
+
+    Args:
+        folder: in one of the gate's own.
+    """
+    _open(folder)
+    aside = Path(tempfile.mkdtemp(dir=folder.parent))
+    for number, entry in enumerate(_entries(folder)):
+        _unlink_or_move(entry, aside / str(number))
+    remove_tree(aside)
+    return not _entries(folder)
+
+
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         return list(entries)

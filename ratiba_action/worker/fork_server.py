@@ -2,8 +2,8 @@
 
 It never imports a module of the repository under test. ``main`` is given the number of its control socket and, as
 JSON, the modules to preload and the adapter, whose source is read for libraries to import. On the socket it says that
-it is ready (one JSON line); then each byte that arrives carries three descriptors, of one conversation: its channel,
-its output and its leash.
+it is ready (one JSON line, with the files and folders whose change would have it import something else); then each
+byte that arrives carries three descriptors, of one conversation: its channel, its output and its leash.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 from . import imports, kernel, processes, supervisor
 
 DESCRIPTORS = 3
+MOST_TOLD = 16_384
 
 
 def main(arguments: list[str]) -> None:
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> None:
     imports.import_known(json.loads(arguments[2]), os.getcwd())  # noqa: PTH109 - pathlib costs start-up time
     gc.collect()
     gc.freeze()
-    greeting = {"ready": True, "python": sys.version.split()[0], "warnings": warnings}
+    greeting = {"ready": True, "python": sys.version.split()[0], "warnings": warnings, "sources": sources()}
     control.sendall(json.dumps(greeting).encode("ascii") + b"\n")
     serve(control)
     os._exit(processes.GATE_GONE)
@@ -48,6 +49,17 @@ def preload(modules: list[str]) -> list[str]:
         except BaseException as problem:  # noqa: BLE001 - a framework may raise anything, SystemExit too
             warnings.append(f"cannot preload {module!r}: {type(problem).__name__}: {problem}"[:500])
     return warnings
+
+
+def sources() -> list[str] | None:
+    """Folders that packages are installed in, and modules that lie elsewhere; None where these are too many to tell."""
+    installed = ("site-packages", "dist-packages")
+    folders = {path for path in sys.path if os.path.isdir(path)}  # noqa: PTH112 - pathlib costs start-up time
+    files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())} - {""}
+    own = (os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120 - the same
+    elsewhere = {path for path in files if not any(name in path for name in installed) and not path.startswith(own)}
+    told = sorted(folders | elsewhere)
+    return told if sum(map(len, told)) < MOST_TOLD else None
 
 
 def serve(control: socket.socket) -> None:

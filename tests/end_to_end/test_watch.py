@@ -6,12 +6,13 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from queue import Empty, Queue
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -110,6 +111,41 @@ def test_a_mistake_is_told_and_the_next_save_goes_on(two: SmallRepository) -> No
         watch.until(r"1 scenario in .* 1 of 1 pass\.")
         two.write("prompts/two.md", "Be very brief.\n")
         watch.until("no scenario depends on it")
+
+
+def test_a_run_of_a_watch_ends_as_a_run_of_its_own_would(two: SmallRepository) -> None:
+    adapter = (two.folder / "adapter.py").read_text()
+    configuration = (two.folder / ".github/ratiba.yml").read_text()
+    scenario = (two.folder / "scenarios/one.yaml").read_text()
+    two.write("scenarios/one.yaml", scenario.replace("prompts/one.md", "adapter.py"))
+    with watching(two, "--scenario", "one") as watch:
+        watch.until(r"1 scenario in .* 1 of 1 pass\.")
+        for name, text in (
+            ("adapter.py", adapter.replace('"SAID"', '"SPOKEN"')),
+            ("adapter.py", adapter.replace("NOT NULL)", "NOT NULL); INSERT INTO notes (text) VALUES ('migrated')")),
+            (".github/ratiba.yml", configuration.replace("system:", "system:\n  environment: {TONE: brief}", 1)),
+            ("adapter.py", adapter),
+        ):
+            two.write(name, text)
+            watch.until(r"1 scenario in .* of 1 pass\.")
+            watched = json.loads((two.report / "results.json").read_text())
+            fresh = two.gate("--scenario", "one", "--mode", "blocking", "--baseline", "none").results
+            assert outcome(watched) == outcome(fresh), name
+
+
+def outcome(results: Mapping[str, Any]) -> Any:
+    """How a run ended, and what was said, without what differs between any two runs."""
+    report = results["report"]
+    trials = [
+        (each["trial"]["scenario"]["id"], each.get("phase"), each.get("message"), said(each))
+        for each in report["results"]
+    ]
+    return report["verdict"]["conclusion"], report["verdict"]["reason"], trials
+
+
+def said(result: dict[str, Any]) -> Any:
+    transcript = result["transcript"]
+    return [exchange["reply"] for exchange in transcript["exchanges"]], transcript["rows"]
 
 
 def test_a_scenario_that_is_removed_is_forgotten(two: SmallRepository) -> None:
