@@ -108,8 +108,8 @@ class _Delivery:
                 if known is None:
                     self.unverified = f"it has neither {OBSERVATIONS} nor {TRACES}"
                 self.spans_there |= {key for key in _keys(run) if key in there}
-            dataset = server.dataset(run.dataset) if run.dataset else ""
-            experiment = as_experiment(run, self.project, dataset)
+            datasets = server.suite_datasets(run.dataset) if run.dataset else {}
+            experiment = as_experiment(run, self.project, datasets)
             for spans in _batches(experiment.traces, there):
                 self._send_spans(server, spans)
             scores = [score for trace in experiment.traces for score in trace.scores]

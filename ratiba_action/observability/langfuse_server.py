@@ -17,6 +17,7 @@ from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess
 from ratiba_action.observability.otlp import rejected
 from ratiba_action.observability.traces.attributes import well_formed
 from ratiba_action.observability.traces.conversations import ENVIRONMENT
+from ratiba_action.observability.traces.datasets import case_dataset, cases_apart
 from ratiba_action.observability.traces.model import AttributeValue, Span, TraceScore, nanoseconds
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ _PAGE = 1000
 _TRACES = 100
 """Most traces of a page of the older list."""
 _SCORES = 100
+_APART = 100
+"""Most datasets of files of cases that are looked up."""
 _OK = 300
 _REASONS = 3
 _REFUSED = 400
@@ -179,15 +182,28 @@ class LangfuseServer:
         Raises:
             LangfuseError: no answer.
         """
-        return ask(lambda: self._dataset(name), self.deadline)
+        found = ask(lambda: self._dataset(name), self.deadline)
+        return "" if found is None else str(found.id)
 
-    def _dataset(self, name: str) -> str:
+    def suite_datasets(self, name: str) -> dict[str, str]:
+        """Ids of a suite's dataset, below an empty name, and of those of its files of cases, by the file's id.
+
+        Raises:
+            LangfuseError: no answer.
+        """
+        found = ask(lambda: self._dataset(name), self.deadline)
+        if found is None:
+            return {}
+        apart = {cases: self.dataset(case_dataset(name, cases)) for cases in cases_apart(found.metadata)[:_APART]}
+        return {"": str(found.id)} | {cases: dataset for cases, dataset in apart.items() if dataset}
+
+    def _dataset(self, name: str) -> Any:
         from langfuse.api import NotFoundError  # noqa: PLC0415 - heavy
 
         try:
-            return str(self.api.datasets.get(quote(name, safe=""), request_options=self.options).id)
+            return self.api.datasets.get(quote(name, safe=""), request_options=self.options)
         except NotFoundError:
-            return ""
+            return None
 
     def spans_of(self, run: str) -> frozenset[tuple[str, str]] | None:
         """Trace and span id of everything that is there of a run; None when the server has no way to tell.

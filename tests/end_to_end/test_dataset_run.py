@@ -124,6 +124,77 @@ def test_a_dataset_without_our_template_runs_by_a_mapping_and_from_files_that_we
     assert "router_label_labelmetric: macro_f1 0.7333 is below 0.8" in gated.comment.replace("\\", "")
 
 
+SKILLS = """\
+id: skills
+language: fr
+system_type: classifier
+cases: skills.jsonl
+turns:
+  - user: 'reply {"output": {"labels": ["${given}"]}}'
+    expect: {labels: "${skills}"}
+gates: [{metric: skill_recall, at_least: 0.90}]
+"""
+ANSWERS = """\
+id: answers
+language: fr
+cases: answers.jsonl
+turns:
+  - user: "${message}"
+    expect: {key_phrases: ["${says}"]}
+assertions: [{metric: KeyPhraseMetric, threshold: 0.0}]
+gates: [{metric: KeyPhraseMetric, at_least: 0.70}]
+"""
+
+
+def test_three_files_of_cases_run_together_against_their_own_thresholds_each_on_a_dataset_of_its_own(
+    small: SmallRepository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small.write("scenarios/intents.yaml", INTENTS + "gates: [{metric: macro_f1, at_least: 0.70}]\n")
+    small.write("scenarios/intents.jsonl", rows(("A", "A"), ("A", "A"), ("B", "B"), ("B", "A")))
+    small.write("scenarios/skills.yaml", SKILLS)
+    small.write("scenarios/skills.jsonl", '{"id": "demo", "skills": ["demo"], "given": "price"}\n')
+    small.write("scenarios/answers.yaml", ANSWERS)
+    small.write("scenarios/answers.jsonl", '{"id": "hello", "message": "say hello", "says": "hello"}\n')
+    small.scenario("holds", "say hello")
+    small.commit()
+    state = LangfuseState()
+    push = ["dataset", "push", "--repo", str(small.folder)]
+    with langfuse_server(state) as host:
+        environment = keys(host, state)
+        assert [run([*push, "--each"], dict(environment)) for _ in range(2)] == [0, 0]
+        told = capsys.readouterr().out
+        assert run([*push, "--only", "skills", "--dataset", "skill-selector"], dict(environment)) == 0
+        assert run([*push, "--only", "holds"], dict(environment)) == 2
+        ended = small.gate("--mode", "blocking", **environment, RATIBA_LANGFUSE_SECONDS="60")
+        comment, report = ended.comment.replace("\\", ""), ended.results["report"]
+        passed = run_dataset(small, "ratiba/intents", **environment)
+    assert set(state.datasets) == {"ratiba", "ratiba/intents", "ratiba/skills", "ratiba/answers", "skill-selector"}
+    assert "ratiba/intents: 0 created, 0 updated, 4 unchanged" in told
+    names = {values["id"]: name for name, values in state.datasets.items()}
+    kept = {item["id"]: names[item["datasetId"]] for item in state.items.values()}
+    assert kept[dataset_item_id("ratiba/intents", "intents__c0")] == "ratiba/intents"
+    assert kept[dataset_item_id("ratiba", "holds")] == "ratiba"
+    assert sorted(kept.values()).count("ratiba") == 1
+    assert "skill_recall 0 is below 0.9" in comment
+    assert (ended.code, passed.code) == (1, 0), ended.printed + passed.printed
+    told_gates = {
+        (cases["id"], gate["gate"]["metric"]): gate["status"]
+        for cases in report["data_sets"]
+        for gate in cases["gates"]
+    }
+    assert told_gates == {
+        ("answers", "KeyPhraseMetric"): "passed",
+        ("intents", "macro_f1"): "passed",
+        ("skills", "skill_recall"): "failed",
+    }
+    for span in state.spans:
+        dataset = names[str(span.attributes["langfuse.experiment.dataset.id"])]
+        assert kept[str(span.attributes["langfuse.experiment.item.id"])] == dataset
+    assert {span.attributes["langfuse.experiment.dataset.id"] for span in state.spans} == {
+        state.datasets[name]["id"] for name in ("ratiba", "ratiba/intents", "ratiba/skills", "ratiba/answers")
+    }
+
+
 def test_a_dataset_of_a_server_that_fails_holds_nothing(small: SmallRepository) -> None:
     state = LangfuseState(mode=Mode.FAILING)
     with langfuse_server(state) as host:

@@ -2,6 +2,13 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
+
+OURS = "ratiba"
+"""Key of the gate's own metadata of datasets and items."""
+
+APART = "apart"
+"""Key below it of a suite's dataset: files of cases with a dataset of their own."""
 
 _ITEM_DIGEST = 8
 _EXPERIMENT = 16
@@ -15,6 +22,23 @@ def suite_dataset(repository: str, gate: str) -> str:
         gate: name of the gate; several may live in one repository.
     """
     return f"{repository}/{gate}" if repository else gate
+
+
+def case_dataset(dataset: str, cases: str) -> str:
+    """The dataset of one file of cases, where each has its own.
+
+    Args:
+        dataset: the suite's.
+        cases: id of the scenario with the file of cases.
+    """
+    return f"{dataset}/{cases}"
+
+
+def cases_apart(metadata: object) -> tuple[str, ...]:
+    """Ids of the files of cases that have datasets of their own, by the metadata of the suite's dataset."""
+    own = metadata.get(OURS) if isinstance(metadata, Mapping) else None
+    listed = own.get(APART) if isinstance(own, Mapping) else None
+    return tuple(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else ()
 
 
 def dataset_item_id(dataset: str, scenario: str) -> str:

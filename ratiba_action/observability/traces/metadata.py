@@ -1,6 +1,6 @@
 """Metadata of a whole conversation, carried to every span of its trace: tags, experiment, what is missing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -16,7 +16,12 @@ from ratiba_action.model.note import Note
 from ratiba_action.model.verdict import TraceDelivery
 from ratiba_action.observability.traces import attributes
 from ratiba_action.observability.traces.attributes import shortened
-from ratiba_action.observability.traces.datasets import dataset_item_id, experiment_id, experiment_name
+from ratiba_action.observability.traces.datasets import (
+    case_dataset,
+    dataset_item_id,
+    experiment_id,
+    experiment_name,
+)
 from ratiba_action.observability.traces.model import AttributeValue, Trace, TracedRun
 
 
@@ -47,23 +52,28 @@ def missing_note(delivery: TraceDelivery, events: str) -> str:
 
 
 _HEAD = "head"
+_CASE_MARK = "__"
+"""Between the id of a scenario with a file of cases and that of a case."""
 
 
-def as_experiment(run: TracedRun, project: str, dataset: str) -> TracedRun:
+def as_experiment(run: TracedRun, project: str, datasets: Mapping[str, str]) -> TracedRun:
     """The run with every span told which experiment and which item of it it belongs to.
 
-    Each side of a comparison, and each variant, is an experiment of its own. A suite whose dataset is not on the
-    server is one without a dataset, which Langfuse allows.
+    Each side of a comparison, and each variant, is an experiment of its own, and so is each of them on the dataset of a
+    file of cases that has its own. A suite whose dataset is not on the server is one without a dataset, which Langfuse
+    allows.
 
     Args:
         run: with the name of its suite's dataset.
         project: id of the project on the server.
-        dataset: id of the suite's dataset there; empty where there is none.
+        datasets: ids of the suite's dataset there, below an empty name, and of those of its files of cases, by the
+            file's id; empty where there are none.
     """
+    dataset = datasets.get("", "")
     head = experiment_id(project, dataset, experiment_name(run.run, _HEAD, _variant(run)))
     return replace(
         run,
-        traces=tuple(_as_item(trace, run, project, dataset) for trace in run.traces),
+        traces=tuple(_as_item(trace, run, project, datasets) for trace in run.traces),
         experiment_scores=tuple(replace(score, experiment_id=head) for score in run.experiment_scores),
     )
 
@@ -72,12 +82,15 @@ def _variant(run: TracedRun) -> str:
     return next((trace.variant for trace in run.traces if trace.arm == _HEAD), "")
 
 
-def _as_item(trace: Trace, run: TracedRun, project: str, dataset: str) -> Trace:
+def _as_item(trace: Trace, run: TracedRun, project: str, datasets: Mapping[str, str]) -> Trace:
+    possible = [cases for cases in datasets if cases and trace.scenario.startswith(f"{cases}{_CASE_MARK}")]
+    apart = max(possible, key=len, default="")
+    dataset, named = datasets.get(apart, ""), case_dataset(run.dataset, apart) if apart else run.dataset
     name = experiment_name(run.run, trace.arm, trace.variant)
     values: dict[str, AttributeValue] = {
         attributes.EXPERIMENT_ID: experiment_id(project, dataset, name),
         attributes.EXPERIMENT_NAME: attributes.shortened(name),
-        attributes.EXPERIMENT_ITEM: run.items.get(trace.scenario) or dataset_item_id(run.dataset, trace.scenario),
+        attributes.EXPERIMENT_ITEM: run.items.get(trace.scenario) or dataset_item_id(named, trace.scenario),
         attributes.EXPERIMENT_ROOT: trace.spans[0].span_id,
     }
     if dataset:

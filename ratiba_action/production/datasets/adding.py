@@ -11,13 +11,13 @@ from ratiba_action.model.langfuse_dataset import DatasetItem, StoredDataset
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess
 from ratiba_action.observability.langfuse_datasets import read_dataset, write_item
 from ratiba_action.observability.langfuse_server import connected
-from ratiba_action.observability.traces.datasets import dataset_item_id
+from ratiba_action.observability.traces.datasets import OURS, dataset_item_id
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.candidate import Candidate, Review, make_candidate
 from ratiba_action.production.conversation import READABLE_TURN, ProductionConversation, read_conversation
 from ratiba_action.production.datasets.local_suite import SCHEMA
-from ratiba_action.production.datasets.scenario_items import OURS, split_scenario, stamped
+from ratiba_action.production.datasets.scenario_items import split_scenario, stamped
 from ratiba_action.production.feedback import Feedback, observations_of
 from ratiba_action.production.tenants import TenantFacts, known_names, why_blocked
 

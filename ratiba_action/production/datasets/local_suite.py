@@ -1,7 +1,7 @@
 """The scenario files of a checkout, and their dataset items."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.langfuse_dataset import DatasetItem
-from ratiba_action.observability.traces.datasets import dataset_item_id
+from ratiba_action.observability.traces.datasets import APART, OURS, dataset_item_id
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.production.datasets.file_writing import ALLOWED, safe_path
 from ratiba_action.production.datasets.row_items import (
@@ -21,7 +21,7 @@ from ratiba_action.production.datasets.row_items import (
     split_row,
     template_of,
 )
-from ratiba_action.production.datasets.scenario_items import OURS, inexact_number, split_scenario
+from ratiba_action.production.datasets.scenario_items import inexact_number, split_scenario
 from ratiba_action.suite.case_ids import COLUMN, case_ids
 from ratiba_action.suite.data_file import Row, read_rows
 from ratiba_action.suite.load import YAML_SUFFIXES, load_suite, read_scenario_files
@@ -150,9 +150,17 @@ def _contents(shown: str, content: bytes, data: Any) -> Iterator[FileProblem]:
         )
 
 
-def dataset_metadata(suite: LocalSuite) -> dict[str, Any]:
-    """Metadata of the dataset itself: the scenario files with ``cases``."""
-    return {"schema": SCHEMA, "templates": suite.templates}
+def dataset_metadata(suite: LocalSuite, apart: Sequence[str] = ()) -> dict[str, Any]:
+    """Metadata of the dataset itself: the scenario files with ``cases``, and the ids of those with a dataset apart."""
+    return {"schema": SCHEMA, "templates": suite.templates, **({APART: list(apart)} if apart else {})}
+
+
+def parts_of(suite: LocalSuite) -> dict[str, LocalSuite]:
+    """Each file of cases by the id of its scenario, and below an empty name everything else."""
+    cases = {str(rows.template.data["id"]): {path: rows} for path, rows in suite.data_sets.items()}
+    return {"": replace(suite, data_sets={})} | {
+        name: replace(suite, scenarios={}, data_sets=rows) for name, rows in cases.items()
+    }
 
 
 def suite_items(suite: LocalSuite, dataset: str) -> tuple[DatasetItem, ...]:

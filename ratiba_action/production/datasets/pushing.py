@@ -8,8 +8,9 @@ from ratiba_action.model.langfuse_dataset import DatasetItem
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess, LangfuseError
 from ratiba_action.observability.langfuse_datasets import read_dataset, write_dataset, write_item
 from ratiba_action.observability.langfuse_server import connected
+from ratiba_action.observability.traces.datasets import OURS
 from ratiba_action.production.datasets.local_suite import LocalSuite, adopted_item, dataset_metadata, suite_items
-from ratiba_action.production.datasets.scenario_items import DIGEST, OURS, fingerprint, ours, same_json, stamped
+from ratiba_action.production.datasets.scenario_items import DIGEST, fingerprint, ours, same_json, stamped
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,14 @@ class Pushed:
 
 
 def push(
-    access: LangfuseAccess, dataset: str, suite: LocalSuite, *, overwrite: bool, archive: bool, dry_run: bool
+    access: LangfuseAccess,
+    dataset: str,
+    suite: LocalSuite,
+    *,
+    overwrite: bool,
+    archive: bool,
+    dry_run: bool,
+    apart: Sequence[str] = (),
 ) -> Pushed:
     """Write a suite to a dataset.
 
@@ -106,6 +114,7 @@ def push(
         overwrite: replace items that were edited on the server.
         archive: archive items that are no longer in the suite.
         dry_run: write nothing.
+        apart: ids of files of cases that have datasets of their own.
     """
     pushed = Pushed()
     try:
@@ -119,7 +128,7 @@ def push(
             if dry_run:
                 return pushed
             metadata = dict(stored.metadata) if stored is not None else {}
-            own = dataset_metadata(suite)
+            own = dataset_metadata(suite, apart)
             if stored is None or not same_json(ours(metadata), own):
                 write_dataset(server, dataset, {**metadata, OURS: own})
             for item in (*plan.created, *plan.updated):

@@ -6,9 +6,7 @@ from typing import Any
 
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.langfuse_dataset import DatasetItem
-
-OURS = "ratiba"
-"""Key of the gate's own data in the metadata of items and datasets."""
+from ratiba_action.observability.traces.datasets import OURS
 
 DIGEST = "sha256"
 """Key in it for the fingerprint of the last push."""

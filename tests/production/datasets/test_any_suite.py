@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.model.langfuse_dataset import DatasetItem, StoredDataset
+from ratiba_action.observability.traces.datasets import OURS
 from ratiba_action.production.datasets.local_suite import (
     LocalSuite,
     adopted_item,
@@ -18,7 +19,7 @@ from ratiba_action.production.datasets.local_suite import (
 from ratiba_action.production.datasets.pull_plan import plan_pull, render_json_rows, render_scenario
 from ratiba_action.production.datasets.pulled import read_pulled
 from ratiba_action.production.datasets.pushing import PushPlan, plan_push
-from ratiba_action.production.datasets.scenario_items import OURS, plain_numbers
+from ratiba_action.production.datasets.scenario_items import plain_numbers
 
 NAME = "team/ratiba"
 FIXED = {

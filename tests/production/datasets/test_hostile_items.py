@@ -9,6 +9,7 @@ import pytest
 
 from ratiba_action.errors import SuiteError, UsageError
 from ratiba_action.model.langfuse_dataset import DatasetItem, StoredDataset
+from ratiba_action.observability.traces.datasets import OURS
 from ratiba_action.production.datasets.file_writing import replace_files, safe_path
 from ratiba_action.production.datasets.local_suite import (
     LocalSuite,
@@ -19,7 +20,6 @@ from ratiba_action.production.datasets.local_suite import (
 )
 from ratiba_action.production.datasets.pull_plan import PullPlan, plan_pull
 from ratiba_action.production.datasets.pulled import read_pulled
-from ratiba_action.production.datasets.scenario_items import OURS
 from ratiba_action.production.datasets.scratch_suite import scratch_suite
 from ratiba_action.util.strict_yaml import read_yaml
 

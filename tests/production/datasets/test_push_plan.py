@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from ratiba_action.model.langfuse_dataset import DatasetItem
+from ratiba_action.observability.traces.datasets import OURS
 from ratiba_action.production.datasets.pushing import PushPlan, plan_push
-from ratiba_action.production.datasets.scenario_items import OURS, fingerprint, inexact_number, plain_numbers, stamped
+from ratiba_action.production.datasets.scenario_items import fingerprint, inexact_number, plain_numbers, stamped
 
 ITEM = DatasetItem("one", {"turns": [{"user": "Hi"}]}, {"at": 1}, {OURS: {"schema": 1, "path": "one.yaml"}})
 KEPT = stamped(ITEM, {})
