@@ -1,6 +1,7 @@
 """Events become traces: what a span shows, what is carried to all of them, and ids that stay the same."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -23,7 +24,13 @@ from ratiba_action.model.event import (
 )
 from ratiba_action.observability.traces import attributes
 from ratiba_action.observability.traces.conversations import traced_runs
-from ratiba_action.observability.traces.datasets import dataset_item_id, experiment_id, suite_dataset
+from ratiba_action.observability.traces.datasets import (
+    case_dataset,
+    cases_apart,
+    dataset_item_id,
+    experiment_id,
+    suite_dataset,
+)
 from ratiba_action.observability.traces.metadata import as_experiment
 from ratiba_action.observability.traces.model import Trace
 from ratiba_action.observability.traces.scores import PASSED
@@ -200,7 +207,7 @@ def test_every_id_is_unique_and_the_same_when_made_again(conversations: int, ext
 def test_an_experiment_names_its_dataset_and_item_on_every_span() -> None:
     (run,) = traced_runs(logged_run(1))
     assert run.dataset == suite_dataset("ratiba/assistant", "ratiba") == "ratiba/assistant/ratiba"
-    (trace,) = as_experiment(run, "project", "dataset-1").traces
+    (trace,) = as_experiment(run, "project", {"": "dataset-1", "spa": "dataset-2"}).traces
     for span in trace.spans:
         assert span.attributes[attributes.EXPERIMENT_DATASET] == "dataset-1"
         assert span.attributes[attributes.EXPERIMENT_ID] == experiment_id("project", "dataset-1", f"{RUN} head")
@@ -208,9 +215,33 @@ def test_an_experiment_names_its_dataset_and_item_on_every_span() -> None:
         assert span.attributes[attributes.EXPERIMENT_ROOT] == trace.spans[0].span_id
 
 
+def test_a_case_is_an_item_of_the_dataset_of_its_own_file_and_another_scenario_of_the_suites() -> None:
+    (run,) = traced_runs(logged_run(1))
+    case = replace(run, traces=tuple(replace(trace, scenario="spa__hours__late") for trace in run.traces))
+    datasets = {"": "dataset-1", "spa": "dataset-2", "spa__hours": "dataset-3"}
+    (trace,) = as_experiment(case, "project", datasets).traces
+    assert trace.spans[0].attributes[attributes.EXPERIMENT_DATASET] == "dataset-3"
+    wanted = dataset_item_id(case_dataset(run.dataset, "spa__hours"), "spa__hours__late")
+    assert trace.spans[0].attributes[attributes.EXPERIMENT_ITEM] == wanted
+
+
+@pytest.mark.parametrize(
+    ("metadata", "apart"),
+    [
+        (None, ()),
+        ([], ()),
+        ({"ratiba": 3}, ()),
+        ({"ratiba": {"apart": "intents"}}, ()),
+        ({"ratiba": {"apart": ["intents", 7, None, "skills"]}}, ("intents", "skills")),
+    ],
+)
+def test_only_texts_in_a_servers_metadata_name_files_of_cases(metadata: object, apart: tuple[str, ...]) -> None:
+    assert cases_apart(metadata) == apart
+
+
 def test_an_experiment_without_a_dataset_names_none() -> None:
     (run,) = traced_runs(logged_run(1))
-    (trace,) = as_experiment(run, "project", "").traces
+    (trace,) = as_experiment(run, "project", {}).traces
     assert attributes.EXPERIMENT_DATASET not in trace.spans[0].attributes
     assert attributes.EXPERIMENT_ID in trace.spans[0].attributes
 
