@@ -25,7 +25,6 @@ MOST_FOLDERS = 2_000
 """Reports that are merged at most: several attempts of 256 shards."""
 _NAMED = 5
 _LONGEST = 100
-_AGAIN = "Run {} again (on GitHub: Re-run failed jobs), then merge again."
 _ALL_AGAIN = "Run all shards again, with the same commit, inputs and version as the merge, then merge again."
 
 
@@ -135,10 +134,17 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with the shards, and what ends it."""
+    """What is wrong with the shards, and what ends it.
+
+    Args:
+        problem: in one sentence.
+        remedy: what ends it, besides running the shards again.
+        again: shards that are to be run again.
+    """
 
     problem: str
-    remedy: str
+    remedy: str = ""
+    again: tuple[Shard, ...] = ()
 
 
 def merge_shards(found: Sequence[FoundShard], plan: Plan, identity: Mapping[str, str]) -> Merged:
@@ -193,9 +199,7 @@ def _usable(
 ) -> tuple[tuple[FoundShard, ...], tuple[Fault, ...]]:
     """The shards whose results count, by number, and everything that is wrong."""
     faults = [
-        Fault(f"The report in {shard.place!r} is not used: {shard.problem}", _AGAIN.format("its shard"))
-        for shard in found
-        if shard.report is None
+        Fault(f"The report in {shard.place!r} is not used: {shard.problem}") for shard in found if shard.report is None
     ]
     readable = [shard for shard in found if shard.report is not None]
     counts = Counter(shard.of.shard.count for shard in readable)
@@ -207,19 +211,22 @@ def _usable(
     ]
     faults += [] if readable else [Fault("There is no report of any shard.", _ALL_AGAIN)]
     used: list[FoundShard] = []
+    missing: list[Shard] = []
     for number in range(1, count + 1):
         shard = Shard(number, count)
         same = [each for each in readable if each.of.shard == shard]
         last = max((each.of.attempt for each in same), default=0)
         same = [each for each in same if each.of.attempt == last]
-        refusal = _refusal(shard, same, plan, identity)
-        if refusal is None:
-            used += same
-            interruption = same[0].of.interruption
-            refusal = Fault(f"Shard {shard} did not run to its end: {interruption}.", _AGAIN.format(f"shard {shard}"))
-            faults += [] if interruption is None else [refusal]
-        else:
-            faults.append(refusal)
+        refusal = _refusal(shard, same, plan, identity) if same else None
+        missing += [] if same else [shard]
+        used += same if refusal is None else []
+        interrupted = same[0].of.interruption if same and refusal is None else None
+        if interrupted is not None:
+            refusal = Fault(f"Shard {shard} did not run to its end: {interrupted}.", again=(shard,))
+        faults += [refusal] if refusal is not None else []
+    if missing:
+        listed = _listed(missing)
+        faults.insert(0, Fault(f"{listed[0].upper()}{listed[1:]} left no report.", again=tuple(missing)))
     twice = _overlapping(used)
     if twice:
         names = " and ".join(each.name for each in twice)
@@ -229,17 +236,12 @@ def _usable(
 
 def _refusal(shard: Shard, same: Sequence[FoundShard], plan: Plan, identity: Mapping[str, str]) -> Fault | None:
     """Why no result of a shard counts; None where its report can be used."""
-    again = _AGAIN.format(f"shard {shard}")
-    if not same:
-        return Fault(f"Shard {shard} left no report.", again)
     if len(same) > 1:
         places = " and ".join(repr(each.place) for each in same)
-        return Fault(
-            f"Shard {shard} is there {len(same)} times: {places}.", f"Remove all but the right one. Or: {again}"
-        )
+        return Fault(f"Shard {shard} is there {len(same)} times: {places}.", "Remove all but the right one.", (shard,))
     only = same[0]
     if only.of.problem:
-        return Fault(f"Shard {shard} measured nothing: {only.of.problem}", again)
+        return Fault(f"Shard {shard} measured nothing: {only.of.problem}", again=(shard,))
     differing = _differences(only, identity)
     if differing:
         return Fault(f"Shard {shard} is of another run: {'; '.join(differing)}.", _ALL_AGAIN)
@@ -324,10 +326,25 @@ def _reason(faults: Sequence[Fault]) -> str:
     return f"{problem[0].lower()}{problem[1:]}{more}"
 
 
+def _listed(shards: Sequence[Shard]) -> str:
+    *others, last = map(str, shards)
+    return f"shards {', '.join(others)} and {last}" if others else f"shard {last}"
+
+
+def _remedies(faults: Sequence[Fault]) -> Iterator[str]:
+    """What ends all of them: the shards that are to be run again once, together."""
+    yield from dict.fromkeys(fault.remedy for fault in faults if fault.remedy)
+    again = dict.fromkeys(shard for fault in faults for shard in fault.again)
+    if again and not any(fault.remedy == _ALL_AGAIN for fault in faults):
+        yield f"Run {_listed(list(again))} again (on GitHub: Re-run failed jobs), then merge again."
+    elif not any(fault.remedy for fault in faults):
+        yield "Remove what is no report of this run, then merge again."
+
+
 def _way_out(faults: Sequence[Fault], used: Sequence[FoundShard]) -> str | None:
-    remedies = [fault.remedy for fault in faults]
+    remedies = list(_remedies(faults)) if faults else []
     remedies += [f"For {shard.name}: {shard.of.way_out}" for shard in used if shard.of.way_out]
-    return " ".join(list(dict.fromkeys(remedies))[:_NAMED]) or None
+    return " ".join(remedies[:_NAMED]) or None
 
 
 def _cross_checking(used: Sequence[FoundShard]) -> CrossChecking | None:
@@ -387,7 +404,7 @@ def _shared_spending(used: Sequence[FoundShard]) -> tuple[SharedSpending, ...]:
 def _notes(used: Sequence[FoundShard], attempts: Sequence[FoundShard], faults: Sequence[Fault]) -> Iterator[str]:
     """What each shard noted, what is wrong with them, and how their budget and their attempts add up."""
     if len(faults) > 1:  # A single one is the reason of the verdict.
-        yield from (Note(fault.problem, fault.remedy) for fault in faults)
+        yield from (Note(fault.problem, " ".join(_remedies([fault]))) for fault in faults)
     for shard in used:
         yield from shard.whole.notes
     if any(not call.replayed for shard in attempts for call in shard.of.calls):

@@ -196,6 +196,19 @@ def test_a_fault_of_a_shard_is_named_with_what_ends_it_and_never_passes(fault: s
     assert len(merged.measured.results) == 4
 
 
+def test_several_missing_shards_are_one_problem_with_one_remedy() -> None:
+    verdict = verdict_of(merge(found(*four()[:1], *four()[3:]), FOUR))
+    assert "shards 2/4 and 3/4 left no report" in verdict.reason
+    assert verdict.action == "Run shards 2/4 and 3/4 again (on GitHub: Re-run failed jobs), then merge again."
+
+
+def test_a_folder_that_is_no_report_is_to_be_removed_where_every_shard_is_there(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    verdict = verdict_of(merge([*found(*four()), *read_shards([str(tmp_path / "notes")])], FOUR))
+    assert verdict.conclusion is Conclusion.INCOMPLETE
+    assert verdict.action == "Remove what is no report of this run, then merge again."
+
+
 def test_without_any_report_nothing_was_measured() -> None:
     assert verdict_of(merge([], FOUR)).reason.endswith("the run cannot pass: there is no report of any shard.")
 
