@@ -15,7 +15,7 @@ from tests.support.github_server import GithubState, github_server
 from tests.support.workflow_for_act import Adjustments
 
 pytestmark = pytest.mark.docker
-PROMPT, FLOW, REPORT = "prompts/order_taker.md", "bakery/order_fsm.py", "ratiba-report/"
+PROMPT, REPORT = "prompts/order_taker.md", "ratiba-report/"
 
 
 class Ran(NamedTuple):
@@ -47,10 +47,11 @@ def tone(act: Act, repositories: Repositories) -> Ran:
 
 
 @pytest.fixture(scope="module")
-def lost_tool(act: Act, repositories: Repositories) -> Ran:
-    """A confirmed order is no longer placed."""
-    repository = repositories.consumer()
-    return proposed(act, repository, {FLOW: repository.text(FLOW).replace('"place_order"', "None")})
+def lost_state(act: Act, repositories: Repositories) -> Ran:
+    """The small system ends in another state: no packages are installed for each part of the change that is tried."""
+    repository = repositories.small()
+    adapter = repository.text("adapter.py").replace('"state": "SAID"', '"state": "LOST"')
+    return proposed(act, repository, {"adapter.py": adapter, "prompts/greeting.md": "Say Bonjour, warmly.\n"})
 
 
 def test_a_prompt_edit_passes_and_its_outputs_say_so(tone: Ran) -> None:
@@ -75,7 +76,7 @@ def test_the_summary_and_the_report_directory_hold_the_same(tone: Ran) -> None:
     assert json.loads(files[f"{REPORT}results.json"])["outputs"]["conclusion"] == "passed"
 
 
-@pytest.mark.parametrize("name", ["tone", "lost_tool"])
+@pytest.mark.parametrize("name", ["tone", "lost_state"])
 def test_the_workspace_is_as_it_was_but_for_the_report(name: str, request: pytest.FixtureRequest) -> None:
     ran: Ran = request.getfixturevalue(name)
     kept = {path: content for path, content in ran.run.files().items() if not path.startswith(REPORT)}
@@ -83,22 +84,22 @@ def test_the_workspace_is_as_it_was_but_for_the_report(name: str, request: pytes
     assert ran.run.owners() == {(0, 0)}  # act checks out as root
 
 
-def test_a_regression_fails_the_step_with_the_exit_code_of_the_gate(lost_tool: Ran) -> None:
-    assert lost_tool.run.code == 1
-    assert lost_tool.run.exit_codes["conclude"] == 1, lost_tool.run.printed
-    outputs = lost_tool.run.outputs
-    assert (outputs["conclusion"], outputs["regression-detected"], outputs["failed"]) == ("failed", "true", "2")
-    assert "## Failed" in lost_tool.comment
-    assert "order_bread_english" in lost_tool.comment.replace("\\_", "_")
+def test_a_regression_fails_the_step_with_the_exit_code_of_the_gate(lost_state: Ran) -> None:
+    assert lost_state.run.code == 1
+    assert lost_state.run.exit_codes["conclude"] == 1, lost_state.run.printed
+    outputs = lost_state.run.outputs
+    assert (outputs["conclusion"], outputs["regression-detected"], outputs["failed"]) == ("failed", "true", "1")
+    assert "## Failed" in lost_state.comment
+    assert "greeting" in lost_state.comment
 
 
-def test_a_regression_is_annotated_at_the_line_of_the_scenario(lost_tool: Ran) -> None:
-    scenario = "scenarios/order_bread_english.yaml"
-    errors = [note for note in lost_tool.run.annotations if note.level == "error"]
+def test_a_regression_is_annotated_at_the_line_of_the_scenario(lost_state: Ran) -> None:
+    scenario = "scenarios/greeting.yaml"
+    errors = [note for note in lost_state.run.annotations if note.level == "error"]
     (at_scenario,) = [note for note in errors if note.properties.get("file") == scenario]
-    line = lost_tool.repository.text(scenario).splitlines()[int(at_scenario.properties["line"]) - 1]
-    assert "Yes, that is right" in line
-    assert "place_order(item=white bread, quantity=3)" in at_scenario.message
+    line = lost_state.repository.text(scenario).splitlines()[int(at_scenario.properties["line"]) - 1]
+    assert "say Bonjour" in line
+    assert "LOST" in at_scenario.message
 
 
 def test_the_token_is_nowhere_in_what_a_run_leaves(tone: Ran) -> None:
