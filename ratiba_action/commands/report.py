@@ -14,6 +14,7 @@ DESCRIPTION = """Show the report of the last run, or publish one for a run that 
 EXAMPLE = """example:
   ratiba report
   ratiba report --results ratiba-report/results.json --json
+  ratiba report --open
   ratiba report --diff main/results.json
   ratiba report --trends --branch main
   ratiba report --resend-langfuse ratiba-report/events.jsonl
@@ -34,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
     add_rules(parser)
     task = parser.add_mutually_exclusive_group()
+    task.add_argument(
+        "--open", action="store_true", help="open report.html in the browser; without one, print its path"
+    )
     task.add_argument(
         "--diff", metavar="BASE", help="compare the results with those of a base: a results.json, or its folder"
     )
@@ -88,6 +92,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         (arguments.trends, _trends),
         (arguments.to_history, _to_history),
         (arguments.compress, _compress),
+        (arguments.open, _open),
     )
     task = next((task for wanted, task in tasks if wanted), _show)
     return task(arguments, environment)
@@ -165,6 +170,24 @@ def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
     else:
         full_publication(settings, environment, sys.stdout).show(report)
+    return 0
+
+
+def _open(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    import webbrowser  # noqa: PLC0415 - for this task only
+
+    results = _results(arguments, read_settings(environment, {}))
+    page = results.with_name("report.html").resolve()
+    if not page.is_file():
+        raise UsageError(f"There is no report at {str(page)!r}.", "Write one with: ratiba gate")
+    try:
+        opened = webbrowser.open(page.as_uri())
+    except webbrowser.Error:
+        opened = False
+    if arguments.json:
+        sys.stdout.write(json.dumps({"file": str(page), "opened": opened}) + "\n")
+    else:
+        sys.stdout.write(f"{'Opened' if opened else 'No browser was found. Open'}: {page}\n")
     return 0
 
 

@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.case_file import CaseFileScores
+from ratiba_action.model.conversation import ToolCall
 from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,13 +376,33 @@ class MetricComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedTurn:
+    """What happened in a turn of a conversation that changed, besides the words of the reply.
+
+    Args:
+        user: the customer's message, or None.
+        event: what was delivered instead of a message, or None.
+        output: a structured answer, any JSON.
+    """
+
+    user: str | None = None
+    event: JsonObject | None = None
+    state: str | None = None
+    payment: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    output: Any = None
+
+
+@dataclass(frozen=True, slots=True)
 class OutcomeChange:
-    """A scenario that passed on one arm and failed on the other.
+    """A scenario whose outcome or conversation is another one than on the base.
 
     Args:
         passes: on the head.
         base_replies: what the system said on the base, one a turn; untrusted text.
         head_replies: what it says now.
+        base_turns: what else happened in each turn on the base; empty where that was too much to keep.
+        head_turns: what else happens now.
     """
 
     scenario_id: str
@@ -387,6 +410,8 @@ class OutcomeChange:
     base_replies: tuple[str, ...]
     head_replies: tuple[str, ...]
     critical: bool = False
+    base_turns: tuple[ComparedTurn, ...] = ()
+    head_turns: tuple[ComparedTurn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +432,8 @@ class Comparison:
         detectable: smallest drop that so many scenarios show with 80 % power; None where it cannot be told.
         reason: why the tier is what it is, in one sentence.
         metrics: each metric by itself; shown, and nothing is decided by it.
-        flips: in order of scenario.
+        flips: scenarios that passed on one arm and failed on the other: newly failing before newly passing.
+        changed: other scenarios in which the conversation changed: see ``verdict.runs.find_changed_conversations``.
     """
 
     tier: Tier
@@ -425,3 +451,4 @@ class Comparison:
     detectable: float | None = None
     metrics: tuple[MetricComparison, ...] = ()
     flips: tuple[OutcomeChange, ...] = ()
+    changed: tuple[OutcomeChange, ...] = ()

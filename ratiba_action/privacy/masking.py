@@ -219,9 +219,12 @@ class Redactor:
         verdict: Verdict = sentences.apply(replace(report.verdict, comparison=None))
         if compared is None:
             return verdict
-        shown = sentences.apply(replace(compared, flips=()))
-        changes = tuple(people.get(change.scenario_id, self)._spoken.apply(change) for change in compared.flips)  # noqa: SLF001 - of the same class
-        return replace(verdict, comparison=replace(shown, flips=changes))
+        shown = sentences.apply(replace(compared, flips=(), changed=()))
+        flips, changed = (
+            tuple(people.get(change.scenario_id, self)._spoken.apply(change) for change in changes)  # noqa: SLF001 - of the same class
+            for changes in (compared.flips, compared.changed)
+        )
+        return replace(verdict, comparison=replace(shown, flips=flips, changed=changed))
 
     def _about(self, results: Iterable[ScenarioResult]) -> "Redactor":
         """The redactor that knows the customers of these results besides the names that this one knows."""

@@ -9,6 +9,7 @@ from ratiba_action.checks.system_exceptions import KIND
 from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.model.scenario import Scenario
+from ratiba_action.reporting.conversation_changes import first_difference
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow
 from ratiba_action.reporting.wording import RaisedError, explanation, frames, listed, number, plural, raised_errors
@@ -34,7 +35,7 @@ def failing(summary: ReportSummary, most: int | None = None) -> str:
     failed = _by_exception(sorted((row for row in decide if row.failing), key=lambda row: not row.scenario.critical))
     parts = ["### Failing scenarios"] if failed else []
     for first, *others in failed[:most]:
-        parts += [_failed(first, summary.report.limits.pass_rate), *_failed_alike(others)]
+        parts += [_failed(first, summary), *_failed_alike(others)]
     parts += _more(sum(map(len, failed)), sum(map(len, failed[:most])))
     gaps = [(row, gap) for row in decide if (gap := _gap(row)) is not None]
     if len(gaps) == 1 and gaps[0][1].why in verdict.reason:
@@ -153,8 +154,8 @@ def _failed_alike(others: Sequence[ScenarioRow]) -> list[str]:
     return [f"The same exception failed {listed(names)}."] if names else []
 
 
-def _failed(row: ScenarioRow, rate: float) -> str:
-    result, scenario = row.deciding.result, row.scenario
+def _failed(row: ScenarioRow, summary: ReportSummary) -> str:
+    result, scenario, rate = row.deciding.result, row.scenario, summary.report.limits.pass_rate
     if isinstance(result, NotRun):
         return ""
     about = [code(row.name)]
@@ -166,7 +167,17 @@ def _failed(row: ScenarioRow, rate: float) -> str:
     rows = [_check_row(check, scenario) for check in result.checks if not check.passed]
     rows += [cells for score in result.deciding_scores if not score.passed for cells in _score_rows(score)]
     heading = f"**{about[0]}**" + "".join(f" · {part}" for part in about[1:])
-    return "\n\n".join([heading, _assertions(rows), *_stood_in(result)])
+    return "\n\n".join([heading, _assertions(rows), *_first_difference(row.name, summary), *_stood_in(result)])
+
+
+def _first_difference(name: str, summary: ReportSummary) -> list[str]:
+    """Where the conversation first differs from the base's, in one line."""
+    change = summary.comparison.changes.get(name) if summary.comparison else None
+    found = first_difference(change) if change else None
+    if found is None:
+        return []
+    what = "" if found.what == "assistant" else f", {found.what}"
+    return [f"First difference, turn {found.turn}{what}: “{inline(found.base)}” → “{inline(found.head)}”"]
 
 
 def _stood_in(result: Scored | Errored) -> list[str]:

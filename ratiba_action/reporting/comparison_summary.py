@@ -17,6 +17,7 @@ from ratiba_action.model.comparison import (
 from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.cases_summary import describe_threshold
+from ratiba_action.reporting.conversation_changes import ConversationChange, describe_changes
 from ratiba_action.reporting.wording import number, plural
 from ratiba_action.verdict.runs import metric_tier
 from ratiba_action.verdict.tally import MetricSummary
@@ -95,6 +96,7 @@ class ComparisonSummary:
         rows: the composite's row, then one for each metric.
         scenarios: the largest drop first.
         flips: newly failing and newly passing scenarios, each with its direction.
+        changes: what changed in words, by scenario.
         obstacles: why something cannot be compared, the most frequent reason first.
     """
 
@@ -107,6 +109,7 @@ class ComparisonSummary:
     rows: tuple[Row, ...]
     scenarios: tuple[ComparedScenario, ...]
     flips: tuple[tuple[OutcomeChange, str], ...]
+    changes: Mapping[str, ConversationChange]
     obstacles: tuple[Obstacle, ...]
 
 
@@ -132,6 +135,7 @@ def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> Compa
             _scenario(item, found) for item in sorted(found.scenarios, key=lambda item: item.head - item.base)
         ),
         flips=tuple((item, _direction(item)) for item in found.flips),
+        changes={change.scenario_id: change for change in describe_changes(found)},
         obstacles=obstacles(found),
     )
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from itertools import groupby, zip_longest
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ratiba_action.model.comparison import OutcomeChange, Tier
+from ratiba_action.model.comparison import Tier
 from ratiba_action.model.measurement import CriterionThreshold, Scored, Thresholds
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting import wording
@@ -207,7 +207,6 @@ def page_template(name: str) -> "Template":
         plural=wording.plural,
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
         share=lambda value: "none" if value is None else f"{value:.0%}",
-        turns=_turns,
     )
     return environment.get_template(name)
 
@@ -270,11 +269,6 @@ def _links(report: Report) -> list[tuple[str, str, str]]:
     if subject.run_id:
         links.append(("workflow run", str(subject.run_id), subject.run_url if found else ""))
     return [link for link in links if link[1]]
-
-
-def _turns(flip: OutcomeChange) -> list[tuple[str, str]]:
-    """Both answers of each turn."""
-    return list(zip_longest(flip.base_replies, flip.head_replies, fillvalue="(no answer)"))
 
 
 def _raised_before(rows: Sequence[ScenarioRow]) -> dict[str, str]:

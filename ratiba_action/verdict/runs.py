@@ -5,7 +5,18 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from ratiba_action.model.answer_origin import AnswerOrigin
-from ratiba_action.model.comparison import Comparison, MeasuredRun, MetricComparison, OutcomeChange, Pair, Rules, Tier
+from ratiba_action.model.comparison import (
+    ComparedTurn,
+    Comparison,
+    MeasuredRun,
+    MetricComparison,
+    OutcomeChange,
+    Pair,
+    Rules,
+    ScenarioComparison,
+    Tier,
+)
+from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
 from ratiba_action.model.values import mean
 from ratiba_action.verdict.comparison import Wanted, examine
@@ -71,17 +82,66 @@ def find_outcome_changes(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun
         head: runs of the change; the last one counts.
         base: runs of the base; the last one counts.
     """
+    pairs = _same_scenarios(head, base)
+    changes = [_change(ours, theirs) for ours, theirs in pairs if _passes(ours) != _passes(theirs)]
+    return _within_size(sorted(changes, key=lambda change: (change.passes, not change.critical)))
+
+
+def find_changed_conversations(
+    head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], compared: Sequence[ScenarioComparison]
+) -> tuple[OutcomeChange, ...]:
+    """Scenarios with the same outcome in which something else was said or done, failing ones first.
+
+    Live answers vary by chance, so one that passes counts only if its score moved. Recorded ones do not: each
+    difference counts, if this run measured both sides. A base that was stored is masked, and differs by that alone.
+
+    Args:
+        head: runs of the change; the last one counts.
+        base: runs of the base; the last one counts.
+        compared: scores of the scenarios.
+    """
+    moved = {row.scenario_id for row in compared if row.tier is not Tier.WITHIN_NOISE}
+    exact = all(run.answers == AnswerOrigin.REPLAY and run.this_run for run in base)
+    changes = [
+        _change(ours, theirs)
+        for ours, theirs in _same_scenarios(head, base)
+        if _passes(ours) == _passes(theirs)
+        and (exact or not _passes(ours) or ours.trial.scenario.id in moved)
+        and (_replies(ours), _turns(ours)) != (_replies(theirs), _turns(theirs))
+    ]
+    return _within_size(sorted(changes, key=lambda change: (change.passes, not change.critical)))[:MOST_CHANGED]
+
+
+MOST_CHANGED = 100
+"""Conversations with the same outcome that a report keeps of the base."""
+
+MOST_CHARACTERS = 500_000
+"""Of tool calls, states and messages that a report keeps for such a list; beyond it only the replies are kept."""
+
+
+def _same_scenarios(
+    head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]
+) -> list[tuple[ScenarioResult, ScenarioResult]]:
+    """The first trials of scenarios with the same content, of head and base, in order of id."""
     ours, theirs = _decided(head), _decided(base)
-    same = [name for name in sorted(ours.keys() & theirs.keys()) if ours[name][0] == theirs[name][0]]
-    changes = (_outcome_change(ours[name][1], theirs[name][1]) for name in same)
-    return tuple(sorted(filter(None, changes), key=lambda change: (change.passes, not change.critical)))
+    names = [name for name in sorted(ours.keys() & theirs.keys()) if ours[name][0] == theirs[name][0]]
+    return [(ours[name][1], theirs[name][1]) for name in names]
 
 
-def _outcome_change(head: ScenarioResult, base: ScenarioResult) -> OutcomeChange | None:
-    if _passes(head) == _passes(base):
-        return None
+def _change(head: ScenarioResult, base: ScenarioResult) -> OutcomeChange:
     scenario = head.trial.scenario
-    return OutcomeChange(scenario.id, _passes(head), _replies(base), _replies(head), critical=scenario.critical)
+    replies, turns = (_replies(base), _replies(head)), (_turns(base), _turns(head))
+    return OutcomeChange(scenario.id, _passes(head), *replies, scenario.critical, *turns)
+
+
+def _within_size(changes: Sequence[OutcomeChange]) -> tuple[OutcomeChange, ...]:
+    """The changes, without the turns of those that no longer fit; nothing is cut before it is masked."""
+    left, kept = MOST_CHARACTERS, list[OutcomeChange]()
+    for change in changes:
+        size = sum(len(str(turn)) for turn in (*change.base_turns, *change.head_turns))
+        kept.append(change if size <= left else replace(change, base_turns=(), head_turns=()))
+        left -= size if size <= left else 0
+    return tuple(kept)
 
 
 def _decided(runs: Sequence[MeasuredRun]) -> Mapping[str, tuple[str, ScenarioResult]]:
@@ -98,8 +158,19 @@ def _passes(result: ScenarioResult) -> bool:
 
 
 def _replies(result: ScenarioResult) -> tuple[str, ...]:
+    return tuple(exchange.reply.text for exchange in _exchanges(result))
+
+
+def _turns(result: ScenarioResult) -> tuple[ComparedTurn, ...]:
+    return tuple(
+        ComparedTurn(turn.user, turn.event, reply.state, reply.payment, reply.tool_calls, reply.output)
+        for turn, reply in ((exchange.turn, exchange.reply) for exchange in _exchanges(result))
+    )
+
+
+def _exchanges(result: ScenarioResult) -> tuple[Exchange, ...]:
     transcript = result.transcript if isinstance(result, Scored | Errored) else None
-    return tuple(exchange.reply.text for exchange in transcript.exchanges) if transcript else ()
+    return transcript.exchanges if transcript else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +201,14 @@ def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules
     looked_at = _looks_of_recordings(rules, pairs) if replayed else rules
     found = examine(pairs, left, looked_at, exact=exact, replayed=replayed)
     rows = compare_metrics(pairs)
-    changes = find_outcome_changes(head, base)
+    flips = find_outcome_changes(head, base)
     if isinstance(found, Wanted):
-        return replace(found, so_far=replace(found.so_far, metrics=rows, flips=changes))
+        changed = find_changed_conversations(head, base, found.so_far.scenarios)
+        return replace(found, so_far=replace(found.so_far, metrics=rows, flips=flips, changed=changed))
+    changed = find_changed_conversations(head, base, found.scenarios)
     if not pairs and not left and (passes := count_passed(head, base)).total:
-        return replace(found, reason=_by_checks(passes), flips=changes)
-    return replace(found, metrics=rows, flips=changes)
+        return replace(found, reason=_by_checks(passes), flips=flips, changed=changed)
+    return replace(found, metrics=rows, flips=flips, changed=changed)
 
 
 def _by_checks(passes: PassedOnBoth) -> str:

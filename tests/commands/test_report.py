@@ -212,3 +212,33 @@ def test_an_unfinished_run_is_reported_with_nothing_installed(step: dict[str, st
 def test_outside_a_workflow_no_run_can_be_unfinished(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "--unfinished"], {}) == 2
     assert "GITHUB_RUN_ID is not set" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("browser", [True, False])
+def test_the_report_is_opened_in_the_browser_where_there_is_one(
+    *, browser: bool, results: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "report.html"
+    page.write_text("<!doctype html>")
+    fake, opened = tmp_path / "browser", tmp_path / "opened"
+    if browser:
+        fake.write_text(f'#!/bin/sh\nprintf %s "$1" > "{opened}"\n')
+        fake.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-m", "ratiba_action", "report", "--open", "--results", str(results)],
+        env={"PATH": "/bin" if browser else "/nowhere", "BROWSER": str(fake)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert str(page) in done.stdout
+    assert ("No browser was found" in done.stdout) is not browser
+    assert (opened.read_text() if browser else opened.exists()) == (page.as_uri() if browser else False)
+
+
+def test_a_report_that_is_not_there_cannot_be_opened(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "--open", "--results", str(results)], {}) == 2
+    message = capsys.readouterr().err
+    assert str(results.with_name("report.html")) in message
+    assert "ratiba gate" in message

@@ -128,7 +128,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded
     """What each line that asks no model came to, one after the other in one new repository."""
     folder = tmp_path_factory.mktemp("repository")
     home = tmp_path_factory.mktemp("home")
-    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "NO_COLOR": "1"}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "NO_COLOR": "1", "BROWSER": "true"}
     environment["RATIBA_LEDGER_URL"] = embedded_server_dsn
     langfuse = LangfuseState()
     create_dataset(langfuse, {"name": "intent-classifier"})
