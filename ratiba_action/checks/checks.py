@@ -22,7 +22,7 @@ from ratiba_action.model.measurement import Check, NotRun, ScenarioResult
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.pricing import show_usd
 from ratiba_action.util.patterns import SearchTime
-from ratiba_action.util.text import clip
+from ratiba_action.util.text import clip, cut_near
 
 
 def check_limits(scenario: Scenario, transcript: Transcript) -> Iterator[Check]:
@@ -76,14 +76,15 @@ def check_replies(scenario: Scenario, transcript: Transcript) -> Iterator[Check]
         reached = number <= len(transcript.exchanges)
         got = transcript.exchanges[number - 1].reply.text if reached else ""
         first, second = plain_text(captured), plain_text(got)
-        start = max(0, _first_difference(first, second) - _SHOWN_BEFORE)
+        differs = _first_difference(first, second)
+        starts = [cut_near(text, max(0, differs - _SHOWN_BEFORE), differs) for text in (first, second)]
         line = scenario.turns[number - 1].line if number <= len(scenario.turns) else 0
         yield Check(
             "reply",
             number,
             "the captured reply",
-            clip(first[start:]),
-            clip(second[start:]) if reached else "(turn not reached)",
+            clip(first[starts[0] :]),
+            clip(second[starts[1] :]) if reached else "(turn not reached)",
             passed=reached and first == second,
             line=line,
         )

@@ -22,7 +22,7 @@ from ratiba_action.model.scenario import (
 from ratiba_action.util.instants import same_value
 from ratiba_action.util.json_expression import Expression, ExpressionError, Step, parse_path, spell_path, without
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern
-from ratiba_action.util.text import clip, stream_safe
+from ratiba_action.util.text import clip, cut_near, stream_safe
 
 
 def first_difference(expected: ExpectedOutput, got: Any) -> str | None:
@@ -217,7 +217,8 @@ def plain_text(text: str) -> str:
 def around(text: str, value: str) -> str:
     """The part of a long reply that holds the value, so that clipping does not hide it."""
     at = text.casefold().find(value.casefold())
-    return text if at < 0 else text[max(0, at - 80) : at + len(value) + 80]
+    # Not clipped at the end: whoever shows it does.
+    return text if at < 0 else text[cut_near(text, max(0, at - 80), at) :]
 
 
 def pattern_finder(pattern: str, time: SearchTime) -> Callable[[str], bool]:

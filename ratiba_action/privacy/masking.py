@@ -85,6 +85,7 @@ _NAMES = frozenset({"arm", "data_set", "id", "path", "scenario_id", "metric", "v
 """Fields that name what was run: a commit may well be all digits, and a scenario be called after its customer."""
 _AS_THEY_ARE = frozenset({int, float, bool, type(None)})
 """Types of fields outside JSON in which there is nothing to mask."""
+_CUT = re.compile("[^…]*…", re.DOTALL)
 _TOKEN = re.compile(r"\w[\w./:@-]*")
 _SHORT_COMMIT = 7
 
@@ -240,6 +241,16 @@ class Redactor:
     def _hide(self, text: str) -> str:
         for spelling in self._spellings:
             text = text.replace(spelling, MASK)
+        return _CUT.sub(self._without_half, text) if "…" in text else text
+
+    def _without_half(self, cut: re.Match[str]) -> str:
+        """What stands before an ellipsis, without the beginning of a secret that was cut there."""
+        text = cut[0]
+        for spelling in self._spellings:
+            most = min(len(spelling) - 1, len(text) - 1)
+            for size in range(most, _SHORTEST - 1, -1):
+                if text[-size - 1 : -1] == spelling[:size]:
+                    return f"{text[: -size - 1]}{MASK}…"
         return text
 
 

@@ -97,9 +97,60 @@ _CLIP = 200
 
 
 def clip(text: str, limit: int = _CLIP) -> str:
-    """The text on one line, at most ``limit`` characters, with an ellipsis where it was cut."""
+    """The text on one line, at most ``limit`` characters, with an ellipsis where it was cut.
+
+    What is clipped is often masked later: it is cut between words, and never inside a number that is written in
+    groups, since the half of a key or of a phone number is not recognised as one. A word longer than that is left out.
+    """
     flat = " ".join(text.split())
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+    return flat if len(flat) <= limit else flat[: cut_before(flat, limit - 1)].rstrip() + "…"
+
+
+def cut_before(text: str, at: int) -> int:
+    """The last place at or before ``at`` where the text can be cut without a part of a word or number on either side.
+
+    Args:
+        text: on one line.
+        at: position in it.
+    """
+    while 0 < at < len(text) and _is_inside(text, at):
+        at -= 1
+    return at
+
+
+def cut_near(text: str, at: int, until: int) -> int:
+    """Where to begin to show a text from about ``at``: the next such place, or the last one if that is after ``until``.
+
+    Args:
+        text: to be shown from there.
+        at: position in it.
+        until: position that must be shown.
+    """
+    after = at
+    while 0 < after < len(text) and _is_inside(text, after):
+        after += 1
+    return after if after <= until else cut_before(text, at)
+
+
+_ENDS = frozenset("\"'`,;<>(){}[]|")
+_BETWEEN_DIGITS = " ,.-/()\n"
+_WIDEST = 3
+"""Characters between two groups of a number: ``(0)20 7946-0958``."""
+_FIRST_OF_CJK = "\u2e80"
+
+
+def _is_inside(text: str, at: int) -> bool:
+    if _is_of_word(text[at - 1]) and _is_of_word(text[at]):
+        return True
+    before, after = text[max(0, at - _WIDEST - 1) : at], text[at : at + _WIDEST + 1]
+    left, right = before.rstrip(_BETWEEN_DIGITS), after.lstrip(_BETWEEN_DIGITS)
+    wide = len(before) - len(left) + len(after) - len(right)
+    return wide <= _WIDEST and left[-1:].isdigit() and right[:1].isdigit()
+
+
+def _is_of_word(character: str) -> bool:
+    """Whether a character may be part of a word, an address or a key; those of scripts without spaces are words."""
+    return not character.isspace() and character not in _ENDS and character < _FIRST_OF_CJK
 
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

@@ -87,7 +87,7 @@ def test_a_captured_reply_is_the_same_but_for_white_space(captured: str, got: st
 def test_the_place_where_a_long_reply_differs_is_shown() -> None:
     one = case(exchange("a", "x" * 500 + " leo"))
     (check,) = check_transcript(replace(one.scenario, replies=("x" * 500 + " kesho",)), one.transcript)
-    assert (check.expected[-6:], check.got[-4:]) == (" kesho", " leo")
+    assert (check.expected, check.got) == ("kesho", "leo")
 
 
 def test_a_turn_that_was_not_reached_has_not_its_captured_reply() -> None:
