@@ -89,6 +89,10 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
     asked = "Habari, naomba kuhifadhi massage kesho saa nane mchana"
     row = f"| 1 | tool calls of the turn after “{asked}” | {expected} | {got} |"
     assert row in comment.replace("\\_", "_")
+    assert "First difference, turn 1: “…26 Aprili saa nane mchana (14:00) iko wazi,…” → “…26 Aprili saa" in comment
+    page = (tmp_path / "report/report.html").read_text()
+    assert "Ijumaa 12 Juni saa <del>nane mchana</del> (<del>14:00</del>)" in page
+    assert "start=<ins>&#34;2026-06-12T08:00&#34;</ins>" in page
     found = comparison(tmp_path / "report")
     assert (found["exact"], measured["regression_detected"]) == (True, True)
     exact = "The mean score fell by 0.4 points, exactly: each side ran once, and the gateway saw no new model call."
