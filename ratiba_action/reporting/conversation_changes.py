@@ -273,9 +273,12 @@ _Turn = tuple[str | None, ComparedTurn | None] | None
 
 def _lines(base: _Turn, head: _Turn) -> Iterator[Line]:
     (our_reply, ours), (their_reply, theirs) = base or (None, None), head or (None, None)
+    # Where one side ended before this turn, the customer's words are no difference.
+    asked = [turn for turn in (ours, theirs) if turn is not None]
     ours, theirs = ours or ComparedTurn(), theirs or ComparedTurn()
-    yield from _line("customer", ours.user, theirs.user)
-    yield from _line("event", _json_or_none(ours.event), _json_or_none(theirs.event))
+    if asked:
+        yield from _line("customer", asked[0].user, asked[-1].user)
+        yield from _line("event", _json_or_none(asked[0].event), _json_or_none(asked[-1].event))
     calls = [line for pair in aligned_calls(ours.tool_calls, theirs.tool_calls) for line in _call_lines(*pair)]
     yield from calls[:_MOST_LINES]
     if len(calls) > _MOST_LINES:
@@ -369,9 +372,14 @@ class FirstDifference:
 
 
 def first_difference(change: ConversationChange) -> FirstDifference | None:
-    """The first turn that differs; what was said in it counts before what was done. None if no turn differs."""
+    """The first turn that differs; what was said in it counts before what was done.
+
+    None if no turn differs, or one side ended before it, which the error or the assertions say.
+    """
     for turn in change.turns:
         lines = [line for line in turn.lines if not line.same]
+        if any(line.what == "assistant" and None in (line.base, line.head) for line in lines):
+            return None
         if lines:
             line = min(lines, key=lambda line: _ORDER.index(line.what))
             return FirstDifference(turn.first, line.what, *_excerpts(_text(line.base), _text(line.head)))

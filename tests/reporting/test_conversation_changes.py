@@ -137,8 +137,10 @@ def test_only_changed_turns_are_expanded() -> None:
 def test_a_turn_that_one_side_did_not_reach_is_a_difference() -> None:
     found = describe_change(change(head_replies=BASE_REPLIES[:1], head_turns=(TURN,)), flipped=True)
     assert [len(turn.lines) > 0 for turn in found.turns] == [False, True, True, True]
-    line = next(line for line in found.turns[1].lines if line.what == "assistant")
-    assert line.head is None
+    lines = {line.what: line for line in found.turns[1].lines}
+    assert (lines["customer"].same, lines["assistant"].head) == (True, None)
+    # The error or the assertion says that it was not reached.
+    assert first_difference(found) is None
 
 
 def test_what_is_long_is_shortened_and_says_so() -> None:
@@ -264,4 +266,4 @@ def test_a_key_or_a_number_at_the_edge_is_masked_before_the_line_is_cut(before: 
 
 def test_a_conversation_of_one_side_only_is_described() -> None:
     found: ConversationChange = describe_change(change(base_replies=(), base_turns=()), flipped=True)
-    assert all(line.base is None for turn in found.turns for line in turn.lines)
+    assert all(line.base is None for turn in found.turns for line in turn.lines if line.what != "customer")
