@@ -100,7 +100,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     files, ledger = read_files(inputs, arguments.file), Ledger(settings.budget_usd)
     log = RunLog(SilentProgress())
     found = measure(inputs, files, log, ledger, most=most, progress=progress, fresh=arguments.fresh)
-    shown = redactor.value(_as_json(found, inputs, ledger.spent))
+    known = _as_json(found, inputs, ledger.spent)
+    shown = redactor.value({"headline": headline(known), **known})
     page = _write_page(shown, redactor.value(dict(files.texts)), settings)
     if arguments.json:
         sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
