@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 from collections.abc import Collection, Iterator, MutableMapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,7 @@ from ratiba_action.util.text import clip, printable
 
 if TYPE_CHECKING:
     from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation
-    from ratiba_action.model.measurement import ScenarioResult
-    from ratiba_action.model.verdict import Report
-    from ratiba_action.run.inputs import RunInputs, RunRequest
+    from ratiba_action.run.inputs import RunRequest
 
 DESCRIPTION = """Find the lines of a change that make scenarios fail. The failing scenarios of the last run, or those
 that you name, are run on the base with parts of the change: first all, then none, then ever smaller parts, until one
@@ -33,7 +30,6 @@ _INPUTS = (
     *("anthropic-base-url", "openai-base-url", "report-dir"),
 )
 _RUNS, _MOST_RUNS = 30, 500
-_MOST_SCENARIOS = 20
 _INCOMPLETE = 3
 _LINE = 100
 
@@ -74,12 +70,11 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         UsageError: an option is invalid, or there is no last run.
         RatibaError: configuration or scenarios are invalid, or the base cannot be read.
     """
-    from ratiba_action.model.attribution import Explanation, Finding  # noqa: PLC0415 - for this task only
+    from ratiba_action.model.attribution import Finding  # noqa: PLC0415 - for this task only
     from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - the same
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
-    from ratiba_action.run.attribution import explain, varying_of  # noqa: PLC0415 - the same
+    from ratiba_action.run.attribution import explain  # noqa: PLC0415 - the same
     from ratiba_action.run.evaluation_inputs import read_inputs  # noqa: PLC0415 - the same
-    from ratiba_action.run.inputs import RunLog, SilentProgress  # noqa: PLC0415 - the same
     from ratiba_action.run.provider_keys import keys_line, require_key  # noqa: PLC0415 - the same
     from ratiba_action.util.persisted_credentials import persisted_credentials  # noqa: PLC0415 - the same
 
@@ -96,26 +91,19 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     require_key(settings, inputs.configuration, environment)
     if inputs.llm != Llm.REPLAY and (line := keys_line(settings, inputs.configuration, environment)):
         progress(line)
-    log, ledger = RunLog(SilentProgress()), Ledger(settings.budget_usd)
-    report = _whole(inputs, log, ledger)
-    failed = _failed(report)
-    found = Explanation()
-    if failed:
-        varying = varying_of(inputs, report.results, ledger.calls)
-        chosen = failed[:_MOST_SCENARIOS]
-        found = explain(inputs, chosen, ledger, most_runs=most, varying=varying, progress=progress)
-    found = redactor.explanation(replace(found, spent=ledger.spent))
+    ledger = Ledger(settings.budget_usd)
+    found = redactor.explanation(explain(inputs, ledger, most_runs=most, progress=progress))
     if arguments.json:
         shown = redactor.value(_as_json(found))
         sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
-    elif not failed:
+    elif not found.scenarios:
         sys.stdout.write("Every selected scenario passes with this change.\n")
     else:
         for text in (*_lines(found), f"{found.runs} runs, USD {ledger.spent:.4f} of {settings.budget_usd:.2f}."):
             sys.stdout.write(printable(redactor.text(text)) + "\n")
     certain = (Finding.FOUND, Finding.SEVERAL)
     complete = all(cause.finding in certain and not cause.why for cause in found.scenarios.values())
-    return 0 if complete and len(failed) <= _MOST_SCENARIOS else _INCOMPLETE
+    return 0 if complete and not found.left_out else _INCOMPLETE
 
 
 def _runs(text: str) -> int:
@@ -159,26 +147,6 @@ def change_request(
         concurrency=None if concurrency is None else parse_option("--concurrency", concurrency, parse_count),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
     )
-
-
-def _whole(inputs: "RunInputs", log: Any, ledger: Any) -> "Report":
-    """What the selected scenarios come to with the whole change."""
-    from ratiba_action.run.earlier_runs import NONE  # noqa: PLC0415 - for this task only
-    from ratiba_action.run.gate import evaluate  # noqa: PLC0415 - the same
-
-    alone = replace(inputs, settings=replace(inputs.settings, baseline=NONE))
-    return evaluate(alone, log, ledger).report
-
-
-def _failed(report: "Report") -> "list[ScenarioResult]":
-    """The deciding results of the scenarios that fail."""
-    from ratiba_action.verdict.trials import Standing, outcomes_of  # noqa: PLC0415 - for this task only
-
-    return [
-        outcome.deciding
-        for outcome in outcomes_of(report.results)
-        if outcome.standing in (Standing.FAILED, Standing.BELOW_THRESHOLD)
-    ]
 
 
 def _lines(found: "Explanation") -> Iterator[str]:

@@ -2,21 +2,15 @@
 
 import asyncio
 import contextlib
-import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
-from pathlib import Path, PurePosixPath
 
 from ratiba_action.checks.system_exceptions import exception_of
 from ratiba_action.errors import InfrastructureError, RatibaError
-from ratiba_action.llm.recordings.folder import recording_path
-from ratiba_action.llm.recordings.lines import ModelRecording, Recording
-from ratiba_action.llm.recordings.reader import read_recordings
-from ratiba_action.llm.recordings.writer import write_recordings
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.attribution import Attribution, Explanation
 from ratiba_action.model.canonical import digest
@@ -26,8 +20,9 @@ from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import Arm
 from ratiba_action.model.verdict import Conclusion, Report, Spending
 from ratiba_action.money.budget import Ledger
-from ratiba_action.run.arms import alone, edited_prompts, first_plan, head_inputs, scratch_folder
-from ratiba_action.run.base_commit import BaseInputs, fetch_base
+from ratiba_action.run.arms import first_plan, head_inputs, scratch_folder
+from ratiba_action.run.base_commit import fetch_base
+from ratiba_action.run.changed_parts import PartialTrees, count_of_code, parts_of
 from ratiba_action.run.composition import open_services
 from ratiba_action.run.earlier_runs import NONE
 from ratiba_action.run.inputs import RunInputs, RunLog, SilentProgress, needs_judge
@@ -41,22 +36,21 @@ from ratiba_action.verdict.attribution import (
     PASSES_AGAIN,
     NoFurtherStepError,
     Outcome,
-    Part,
     Subset,
-    apply_parts,
     attribute,
-    split,
 )
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import Standing, outcomes_of, standing
 
 _MESSAGE = 200
+_MOST_SCENARIOS = 20
+_FAILURES = frozenset({Standing.FAILED, Standing.BELOW_THRESHOLD})
 
 
 def explain(
     inputs: RunInputs,
-    failed: Sequence[ScenarioResult],
     ledger: Ledger,
+    failed: Sequence[ScenarioResult] | None = None,
     *,
     most_runs: int,
     varying: Collection[str] = (),
@@ -71,17 +65,18 @@ def explain(
     paid from the ledger where the run has a key, and ``unresolved`` where it has none.
 
     Args:
-        inputs: of a run that failed.
-        failed: the results that decided; one for each scenario.
+        inputs: of a run.
         ledger: of the run, with its budget.
+        failed: the results that decided; one for each scenario. None to run the selected scenarios first, and explain
+            at most twenty of those that fail.
         most_runs: with parts of the change.
-        varying: ids of scenarios whose failure varies by chance; see ``varying_of``.
+        varying: ids of scenarios whose failure varies by chance; see ``varying_of``. Ignored where ``failed`` is None.
         progress: receives a line after each of them.
         most_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.
         reported: receives what is known at the end of all runs.
 
     Raises:
-        InfrastructureError: the base cannot be read, or nothing of the system differs from it.
+        InfrastructureError: the base cannot be read, nothing of the system differs from it, or nothing was measured.
     """
     base = inputs.base
     if isinstance(base, str):
@@ -89,25 +84,21 @@ def explain(
     with scratch_folder() as scratch:
         folder = fetch_base(inputs.decided.change, base.commit, scratch)
         parts = parts_of(inputs, folder)
-        if most_code is not None and (not parts or _count_of_code(inputs, parts) > most_code):
+        if most_code is not None and (not parts or count_of_code(inputs, parts) > most_code):
             return Explanation()
         if not parts:
             raise InfrastructureError(
                 "No file of the system under test differs from the base, so no line of it can be the cause.",
                 "Compare the scenarios: git diff on the scenarios folder.",
             )
-        signatures = {result.trial.scenario.id: signature(result) for result in failed}
-        runs = _PartialRuns(
-            trees=_Trees(inputs, base, parts, folder, scratch, frozenset(signatures)),
-            ledger=ledger,
-            signatures=signatures,
-            most_runs=most_runs,
-            progress=progress,
-        )
+        selected = [result.trial.scenario for result in failed or ()] or inputs.selection.scenarios
+        trees = PartialTrees(inputs, base, parts, folder, scratch, frozenset(scenario.id for scenario in selected))
+        runs = _PartialRuns(trees=trees, ledger=ledger, most_runs=most_runs, progress=progress, varying=varying)
         before = ledger.spent
         with current().noting():
-            scenarios = asyncio.run(runs.causes(varying, reported))
-        return Explanation(tuple(part.shown for part in parts), scenarios, runs.count, ledger.spent - before)
+            scenarios = asyncio.run(runs.causes(failed, reported))
+        shown = tuple(part.shown for part in parts)
+        return Explanation(shown, scenarios, runs.count, ledger.spent - before, runs.left_out)
 
 
 def varying_of(inputs: RunInputs, results: Sequence[ScenarioResult], calls: Sequence[ModelCall]) -> frozenset[str]:
@@ -166,8 +157,8 @@ def with_explanation(report: Report, inputs: RunInputs, log: RunLog, ledger: Led
         with ledger.limited_to(most):
             explanation = explain(
                 replace(inputs, seconds=seconds),
-                failed[:_FEW_SCENARIOS],
                 ledger,
+                failed[:_FEW_SCENARIOS],
                 most_runs=block.max_steps,
                 varying=varying_of(inputs, report.results, ledger.calls),
                 most_code=FEW_PARTS,
@@ -204,41 +195,12 @@ def _failures(report: Report, inputs: RunInputs) -> list[ScenarioResult]:
     failed = [
         outcome
         for outcome in outcomes_of(report.results)
-        if outcome.standing in (Standing.FAILED, Standing.BELOW_THRESHOLD)
+        if outcome.standing in _FAILURES
         and outcome.scenario.id in inputs.base.scenarios
         and quarantine_in_force(outcome.scenario, day) is None
     ]
     failed.sort(key=lambda outcome: (not outcome.scenario.critical, -outcome.standing))
     return [outcome.deciding for outcome in failed]
-
-
-def _count_of_code(inputs: RunInputs, parts: Sequence[Part]) -> int:
-    system = inputs.configuration.system
-    prompts = edited_prompts(inputs.repository, system.root, system.prompt_patterns, [part.path for part in parts])
-    return sum(part.path not in prompts for part in parts)
-
-
-def parts_of(inputs: RunInputs, base: Path) -> tuple[Part, ...]:
-    """The parts of the change to the system's files, in order of path and line.
-
-    Args:
-        inputs: of the run.
-        base: folder with the base's files.
-    """
-    return tuple(_parts(inputs, base))
-
-
-def _parts(inputs: RunInputs, base: Path) -> Iterator[Part]:
-    root = PurePosixPath(inputs.configuration.system.root)
-    apart = (PurePosixPath(inputs.settings.scenarios), PurePosixPath(inputs.settings.config))
-    for name in sorted(inputs.decided.change.files.paths):
-        path = PurePosixPath(name)
-        if path.is_relative_to(root) and not any(path.is_relative_to(other) for other in apart):
-            yield from split(name, _content(base / name), _content(inputs.repository / name))
-
-
-def _content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() and not path.is_symlink() else None
 
 
 def signature(result: ScenarioResult) -> frozenset[str]:
@@ -251,90 +213,23 @@ def signature(result: ScenarioResult) -> frozenset[str]:
     return frozenset({*failed, *({raised.rpartition(" ")[2]} if raised else set())})
 
 
-@dataclass(frozen=True, slots=True)
-class _Trees:
-    """Writes the base's files with parts of the change, and the scenarios of the run.
-
-    Args:
-        inputs: of the run.
-        folder: with the base's files.
-        scratch: where the combinations are written.
-        scenarios: ids of those that are explained.
-    """
-
-    inputs: RunInputs
-    base: BaseInputs
-    parts: Sequence[Part]
-    folder: Path
-    scratch: Path
-    scenarios: frozenset[str]
-
-    @contextlib.contextmanager
-    def written(self, name: str, subset: Subset) -> Iterator[RunInputs | None]:
-        """The run on a combination, within; None where its parts do not fit together."""
-        tree = self.scratch / name
-        try:
-            yield self._partial(tree) if self._build(tree, subset) else None
-        finally:
-            shutil.rmtree(tree, ignore_errors=True)
-
-    def _build(self, tree: Path, subset: Subset) -> bool:
-        try:
-            self._write(tree, subset)
-        except (NotADirectoryError, IsADirectoryError, FileExistsError):  # one part makes a folder of another's file
-            return False
-        return True
-
-    def _write(self, tree: Path, subset: Subset) -> None:
-        # Copies, not links: what a system writes into its own files must not reach the next combination.
-        shutil.copytree(self.folder, tree, symlinks=True)
-        chosen: dict[str, list[Part]] = {}
-        for number in sorted(subset):
-            chosen.setdefault(self.parts[number].path, []).append(self.parts[number])
-        for name, parts in chosen.items():
-            path = tree / name
-            content = apply_parts(_content(self.folder / name), parts)
-            path.unlink(missing_ok=True)
-            if content is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-                source = self.inputs.repository / name
-                path.chmod((source if source.exists() else self.folder / name).stat().st_mode & 0o777)
-        scenarios = tree / self.inputs.settings.scenarios
-        shutil.rmtree(scenarios, ignore_errors=True)
-        shutil.copytree(self.inputs.repository / self.inputs.settings.scenarios, scenarios, symlinks=True)
-        for name in self.scenarios:
-            own = read_recordings(recording_path(self.inputs.recordings, name))
-            if lines := _joined(own, self.base.recordings.get(name, ())):
-                write_recordings(recording_path(scenarios / "recordings", name), lines)
-
-    def _partial(self, tree: Path) -> RunInputs:
-        """This run on other files, without a base of its own; no score of an earlier run is used."""
-        decided = self.inputs.decided
-        scenarios = [scenario for scenario in self.inputs.suite.scenarios if scenario.id in self.scenarios]
-        return replace(
-            alone(self.inputs, scenarios),
-            repository=tree,
-            decided=replace(decided, change=decided.change.without_base),
-            settings=replace(self.inputs.settings, baseline=NONE, llm=self.inputs.llm),
-            resume=False,
-            cache=False,
-        )
-
-
 @dataclass(slots=True, kw_only=True)
 class _PartialRuns:
     """Runs scenarios on the base with parts of the change; database, worker and libraries are started once.
 
     Args:
+        varying: ids of scenarios whose failure varies by chance.
         signatures: what failed in each scenario.
+        left_out: ids of failing scenarios that are not explained.
     """
 
-    trees: _Trees
+    trees: PartialTrees
     ledger: Ledger
     most_runs: int
     progress: Callable[[str], None]
-    signatures: Mapping[str, frozenset[str]]
+    varying: Collection[str]
+    signatures: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
     known: dict[Subset, list[Mapping[str, Outcome]]] = field(default_factory=dict)
     schemas: dict[Subset, Arm] = field(default_factory=dict)
     services: RunServices | None = None
@@ -344,35 +239,65 @@ class _PartialRuns:
         """How often a combination was run."""
         return sum(map(len, self.known.values()))
 
-    async def causes(self, varying: Collection[str], reported: Callable[[Measured], None]) -> dict[str, Attribution]:
+    async def causes(
+        self, failed: Sequence[ScenarioResult] | None, reported: Callable[[Measured], None]
+    ) -> dict[str, Attribution]:
         """The cause of each scenario's failure.
 
         The search waits for one run after the other, so it has a thread of its own.
 
         Args:
-            varying: see ``explain``.
+            failed: see ``explain``.
             reported: see ``explain``.
         """
         loop, inputs = asyncio.get_running_loop(), self.trees.inputs
         deadline = None if inputs.seconds_allowed is None else time.monotonic() + inputs.seconds_allowed
-        whole = frozenset(range(len(self.trees.parts)))
         async with contextlib.AsyncExitStack() as stack:
-            partial = stack.enter_context(self.trees.written("change", whole))
+            partial = stack.enter_context(self.trees.written("change", self._whole))
             if partial is not None:
                 stack.callback(journal_path(partial.repository, inputs.environment).unlink, missing_ok=True)
-                head, log = head_inputs(partial), RunLog(SilentProgress())
-                scratch = self.trees.scratch
-                opened = open_services(partial, head, ledger=self.ledger, log=log, scratch=scratch, deadline=deadline)
                 with cancelled_by_signals(_ignored), contextlib.suppress(asyncio.CancelledError):
-                    self.services = await stack.enter_async_context(opened)
-                    self.schemas[whole] = head.arm
-            found = await asyncio.to_thread(self._causes, varying, loop)
+                    self.services = await stack.enter_async_context(self._opened(partial, deadline))
+                    if failed is None:
+                        failed = await self._first_failures(partial, self.services)
+            if failed is None:
+                raise InfrastructureError("The run was cancelled before the scenarios had run with the whole change.")
+            self.signatures = {result.trial.scenario.id: signature(result) for result in failed}
+            self.trees = replace(self.trees, scenarios=frozenset(self.signatures))
+            found = await asyncio.to_thread(self._causes, loop)
             if self.services is not None:
                 reported(await self.services.finish(Measured(), cancelled=current().name is not None))
         return found
 
-    def _causes(self, varying: Collection[str], loop: asyncio.AbstractEventLoop) -> dict[str, Attribution]:
-        return {name: self._cause(name, loop, by_chance=name in varying) for name in self.signatures}
+    @property
+    def _whole(self) -> Subset:
+        return frozenset(range(len(self.trees.parts)))
+
+    @contextlib.asynccontextmanager
+    async def _opened(self, partial: RunInputs, deadline: float | None) -> AsyncIterator[RunServices]:
+        """What runs every combination; the whole change is its first arm."""
+        head, scratch, log = head_inputs(partial), self.trees.scratch, RunLog(SilentProgress())
+        opened = open_services(partial, head, ledger=self.ledger, log=log, scratch=scratch, deadline=deadline)
+        async with opened as services:
+            self.schemas[self._whole] = head.arm
+            yield services
+
+    async def _first_failures(self, partial: RunInputs, services: RunServices) -> Sequence[ScenarioResult]:
+        """Run the selected scenarios with the whole change; the results that decide of those that fail."""
+        results = await run_plan(first_plan(partial, head_inputs(partial), measured=False), services)
+        outcomes = outcomes_of(results)
+        failed = [each.deciding for each in outcomes if each.standing in _FAILURES]
+        unmeasured = [each.deciding for each in outcomes if each.standing is Standing.UNMEASURED]
+        if unmeasured and not failed:
+            ended = unmeasured[0]
+            why = ended.reason if isinstance(ended, NotRun) else getattr(ended, "message", "it was not measured")
+            raise InfrastructureError(f"{ended.trial.scenario.id}: {clip(why, _MESSAGE)}", "Run it first: ratiba gate")
+        self.varying = varying_of(self.trees.inputs, results, self.ledger.calls)
+        self.left_out = tuple(result.trial.scenario.id for result in failed[_MOST_SCENARIOS:])
+        return failed[:_MOST_SCENARIOS]
+
+    def _causes(self, loop: asyncio.AbstractEventLoop) -> dict[str, Attribution]:
+        return {name: self._cause(name, loop, by_chance=name in self.varying) for name in self.signatures}
 
     def _cause(self, name: str, loop: asyncio.AbstractEventLoop, *, by_chance: bool) -> Attribution:
         """The cause of one scenario's failure; it is repeated where it varies, or turns out to."""
@@ -441,17 +366,6 @@ def _step(number: int, subset: Subset, total: int, outcomes: Mapping[str, Outcom
     what = "the base" if not subset else f"{len(subset)} of {total} parts of the change"
     ended = ", ".join(f"{name} {outcome.value}" for name, outcome in sorted(outcomes.items()))
     return f"run {number}: {what}: {ended or 'could not be run'}"
-
-
-def _joined(head: Sequence[Recording], base: Sequence[Recording]) -> tuple[Recording, ...]:
-    """The recordings of both sides; where both recorded a request, the head's."""
-    known = {_identity(line) for line in head}
-    return (*head, *(line for line in base if _identity(line) not in known))
-
-
-def _identity(line: Recording) -> tuple[str, str, int, int]:
-    kind, trial = ("model", line.trial) if isinstance(line, ModelRecording) else ("judge", 0)
-    return kind, line.key, line.ordinal, trial
 
 
 def _outcome(result: ScenarioResult, wanted: frozenset[str]) -> Outcome:

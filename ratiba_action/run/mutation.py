@@ -25,8 +25,8 @@ from ratiba_action.model.plan import Arm
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arms import alone, head_inputs, scratch_folder
-from ratiba_action.run.attribution import parts_of
 from ratiba_action.run.base_commit import fetch_base
+from ratiba_action.run.changed_parts import parts_of
 from ratiba_action.run.composition import checkout_of, open_services
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.paid_run import journal_place

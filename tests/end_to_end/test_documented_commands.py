@@ -46,6 +46,7 @@ WITHOUT_AN_END = "ratiba gate --watch"
 NOTHING_TO_DO = {
     "ratiba gate --failed": (2, "Every scenario of the last run"),
     "ratiba explain": (2, "Every scenario of the last run"),
+    "ratiba explain --scenario spa_booking_swahili_happy --json": (3, "The change cannot be compared with its base"),
     "ratiba mutate prompts/booking.md app/payments.py": (2, "does not exist"),
     "ratiba report --trends": (2, "names a branch to show trends of"),
     **{

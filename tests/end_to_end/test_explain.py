@@ -174,11 +174,20 @@ def test_a_scenario_that_passes_has_no_cause(changed: SmallRepository) -> None:
     assert (code, found["scenarios"], found["runs"]) == (0, {}, 0)
 
 
-def test_nothing_is_left_in_the_working_tree(changed: SmallRepository) -> None:
-    changed.write("rules.py", edited(third=GUILTY))
+def test_what_a_system_writes_reaches_neither_the_working_tree_nor_another_combination(
+    changed: SmallRepository,
+) -> None:
+    spoilt = 'import pathlib\n\nif pathlib.Path("spoilt.txt").exists():\n    raise RuntimeError("spoilt")\n\n\n'
+    changed.write("rules.py", spoilt + RULES)
+    changed.commit()
+    guilty = f'    pathlib.Path("spoilt.txt").write_text(text)\n{GUILTY}'
+    changed.write("rules.py", spoilt + edited(first="    # harmless\n    return text", third=guilty))
     before = contents(changed.folder)
-    explain(changed, "--scenario", "greeting")
+    code, found, printed = explain(changed, "--scenario", "greeting")
     assert contents(changed.folder) == before
+    cause = found["scenarios"]["greeting"]
+    assert (code, cause["finding"], len(cause["parts"])) == (0, "found", 1), printed
+    assert "write_text" in cause["parts"][0]["added"][0]
 
 
 @pytest.mark.parametrize("runs", ["0", "501", "many", "-1"])

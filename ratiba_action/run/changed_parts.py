@@ -1,0 +1,134 @@
+"""The parts of a change to the system's files, and the base's files with some of them."""
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from ratiba_action.llm.recordings.folder import recording_path
+from ratiba_action.llm.recordings.lines import ModelRecording, Recording
+from ratiba_action.llm.recordings.reader import read_recordings
+from ratiba_action.llm.recordings.writer import write_recordings
+from ratiba_action.run.arms import alone, edited_prompts
+from ratiba_action.run.base_commit import BaseInputs
+from ratiba_action.run.earlier_runs import NONE
+from ratiba_action.run.inputs import RunInputs
+from ratiba_action.verdict.attribution import Part, Subset, apply_parts, split
+
+
+def parts_of(inputs: RunInputs, base: Path) -> tuple[Part, ...]:
+    """The parts of the change to the system's files, in order of path and line.
+
+    Args:
+        inputs: of the run.
+        base: folder with the base's files.
+    """
+    return tuple(_parts(inputs, base))
+
+
+def _parts(inputs: RunInputs, base: Path) -> Iterator[Part]:
+    root = PurePosixPath(inputs.configuration.system.root)
+    apart = (PurePosixPath(inputs.settings.scenarios), PurePosixPath(inputs.settings.config))
+    for name in sorted(inputs.decided.change.files.paths):
+        path = PurePosixPath(name)
+        if path.is_relative_to(root) and not any(path.is_relative_to(other) for other in apart):
+            yield from split(name, _content(base / name), _content(inputs.repository / name))
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() and not path.is_symlink() else None
+
+
+def count_of_code(inputs: RunInputs, parts: Sequence[Part]) -> int:
+    """How many parts are of files that are no prompts.
+
+    Args:
+        inputs: of the run.
+        parts: of its change.
+    """
+    system = inputs.configuration.system
+    prompts = edited_prompts(inputs.repository, system.root, system.prompt_patterns, [part.path for part in parts])
+    return sum(part.path not in prompts for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class PartialTrees:
+    """Writes the base's files with parts of the change, and the scenarios of the run.
+
+    Args:
+        inputs: of the run.
+        folder: with the base's files.
+        scratch: where the combinations are written.
+        scenarios: ids of those that are explained.
+    """
+
+    inputs: RunInputs
+    base: BaseInputs
+    parts: Sequence[Part]
+    folder: Path
+    scratch: Path
+    scenarios: frozenset[str]
+
+    @contextlib.contextmanager
+    def written(self, name: str, subset: Subset) -> Iterator[RunInputs | None]:
+        """The run on a combination, within; None where its parts do not fit together."""
+        tree = self.scratch / name
+        try:
+            yield self._partial(tree) if self._build(tree, subset) else None
+        finally:
+            shutil.rmtree(tree, ignore_errors=True)
+
+    def _build(self, tree: Path, subset: Subset) -> bool:
+        try:
+            self._write(tree, subset)
+        except (NotADirectoryError, IsADirectoryError, FileExistsError):  # one part makes a folder of another's file
+            return False
+        return True
+
+    def _write(self, tree: Path, subset: Subset) -> None:
+        # Copies, not links: what a system writes into its own files must not reach the next combination.
+        shutil.copytree(self.folder, tree, symlinks=True)
+        chosen: dict[str, list[Part]] = {}
+        for number in sorted(subset):
+            chosen.setdefault(self.parts[number].path, []).append(self.parts[number])
+        for name, parts in chosen.items():
+            path = tree / name
+            content = apply_parts(_content(self.folder / name), parts)
+            path.unlink(missing_ok=True)
+            if content is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+                source = self.inputs.repository / name
+                path.chmod((source if source.exists() else self.folder / name).stat().st_mode & 0o777)
+        scenarios = tree / self.inputs.settings.scenarios
+        shutil.rmtree(scenarios, ignore_errors=True)
+        shutil.copytree(self.inputs.repository / self.inputs.settings.scenarios, scenarios, symlinks=True)
+        for name in self.scenarios:
+            own = read_recordings(recording_path(self.inputs.recordings, name))
+            if lines := _joined(own, self.base.recordings.get(name, ())):
+                write_recordings(recording_path(scenarios / "recordings", name), lines)
+
+    def _partial(self, tree: Path) -> RunInputs:
+        """This run on other files, without a base of its own; no score of an earlier run is used."""
+        decided = self.inputs.decided
+        scenarios = [scenario for scenario in self.inputs.suite.scenarios if scenario.id in self.scenarios]
+        return replace(
+            alone(self.inputs, scenarios),
+            repository=tree,
+            decided=replace(decided, change=decided.change.without_base),
+            settings=replace(self.inputs.settings, baseline=NONE, llm=self.inputs.llm),
+            resume=False,
+            cache=False,
+        )
+
+
+def _joined(head: Sequence[Recording], base: Sequence[Recording]) -> tuple[Recording, ...]:
+    """The recordings of both sides; where both recorded a request, the head's."""
+    known = {_identity(line) for line in head}
+    return (*head, *(line for line in base if _identity(line) not in known))
+
+
+def _identity(line: Recording) -> tuple[str, str, int, int]:
+    kind, trial = ("model", line.trial) if isinstance(line, ModelRecording) else ("judge", 0)
+    return kind, line.key, line.ordinal, trial
