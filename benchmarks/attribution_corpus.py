@@ -417,6 +417,7 @@ def serving(judge: NoisyJudge) -> Iterator[str]:
         asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        loop.close()
 
 
 def measure(pull_request: PullRequest, judge: NoisyJudge, progress: Callable[[str], None]) -> Found:
