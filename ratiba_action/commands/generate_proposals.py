@@ -22,8 +22,7 @@ from ratiba_action.util.locked_folder import is_file
 from ratiba_action.util.text import printable_lines
 
 if TYPE_CHECKING:
-    from ratiba_action.authoring.proposals.asked_model import Question
-    from ratiba_action.authoring.proposals.asking import PromptLine
+    from ratiba_action.authoring.proposals.asking import PromptLine, Question
     from ratiba_action.authoring.proposals.written import Origin, Proposals
     from ratiba_action.config.configuration import Configuration
     from ratiba_action.money.budget import Ledger
@@ -90,7 +89,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: an option is invalid.
         RatibaError: configuration, scenarios or keys are invalid.
     """
-    from ratiba_action.authoring.proposals.asked_model import require_another_model  # noqa: PLC0415 - for this task only
+    from ratiba_action.authoring.proposals.asking import require_another_model  # noqa: PLC0415 - for this task only
     from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - the same
     from ratiba_action.run.provider_keys import keys_line, require_key  # noqa: PLC0415 - the same
 
@@ -133,7 +132,7 @@ class _ModelCalls:
         """Call the model for each question; returns whether all calls succeeded. Earlier answers are kept."""
         import asyncio  # noqa: PLC0415 - for this task only
 
-        from ratiba_action.authoring.proposals.asked_model import request_proposals  # noqa: PLC0415 - the same
+        from ratiba_action.authoring.proposals.asking import request_proposals  # noqa: PLC0415 - the same
 
         asking = request_proposals(
             questions,

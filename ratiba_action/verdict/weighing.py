@@ -13,10 +13,9 @@ from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.verdict.comparison import Wanted, points
 from ratiba_action.verdict.conversation_cost import conversation_cost
 from ratiba_action.verdict.decline import find_decline, note_of_decline
-from ratiba_action.verdict.deterministic_assertions import passed_on
 from ratiba_action.verdict.pairing import content_digest, results_of
 from ratiba_action.verdict.quarantine import quarantine_in_force
-from ratiba_action.verdict.runs import compare_runs
+from ratiba_action.verdict.runs import compare_runs, passed_on
 
 _UNTIMED = datetime.min.replace(tzinfo=UTC)
 

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun, Rules, Tier
 from ratiba_action.model.measurement import Check, Scored
-from ratiba_action.verdict.deterministic_assertions import PassedOnBoth, count_passed, passed_on
 from ratiba_action.verdict.pairing import content_digest
-from ratiba_action.verdict.runs import compare_as_measured
+from ratiba_action.verdict.runs import PassedOnBoth, compare_as_measured, count_passed, passed_on
 from tests.support.sample_report import sample_scored
 
 
