@@ -30,12 +30,14 @@ class DatasetTask:
 
     Args:
         dataset: its name on the server.
+        suite_dataset: name of the dataset that holds the whole suite.
         repository: the checkout.
     """
 
     settings: Settings
     access: "LangfuseAccess"
     dataset: str
+    suite_dataset: str
     repository: Path
 
 
@@ -59,16 +61,17 @@ def add_mapping_options(parser: argparse.ArgumentParser) -> None:
         help="maps items that ratiba did not make: FIELD as in `ratiba import --map`, PATH a JMESPath into "
         "{id, input, expectedOutput, metadata}, such as label=expectedOutput.intent",
     )
-    parser.add_argument("--metric", metavar="NAME=THRESHOLD", help="with --map: compares with `answer`")
+    description = "with --map: metric and threshold that compare a reply with `answer`"
+    parser.add_argument("--metric", metavar="NAME=THRESHOLD", help=description)
     parser.add_argument("--prefix", metavar="NAME", help="with --map: begins the ids (default: the dataset's name)")
-    parser.add_argument("--language", metavar="CODE", help="with --map: of the items (default: en)")
+    parser.add_argument("--language", metavar="CODE", help="with --map: language of the items (default: en)")
     parser.add_argument(
         "--system-type",
         choices=[each.value for each in SystemType],
-        help="with --map (default: classifier if label or labels is mapped, else chatbot)",
+        help="with --map: type of the system (default: classifier if label or labels is mapped, else chatbot)",
     )
     description = "threshold over all cases, such as macro_f1=0.85; may be repeated"
-    parser.add_argument("--gate", action="append", default=[], metavar="NAME=LEAST", help=description)
+    parser.add_argument("--threshold", action="append", default=[], metavar="NAME=LEAST", help=description)
 
 
 def read_content(
@@ -98,7 +101,7 @@ def read_content(
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.pulled import read_pulled  # noqa: PLC0415 - the same
 
-    gates = parse_gates(arguments)
+    thresholds = parse_thresholds(arguments)
     if not arguments.map:
         names = ("metric", "prefix", "language", "system_type", *needing_map)
         unused = [name.replace("_", "-") for name in names if getattr(arguments, name)]
@@ -119,18 +122,18 @@ def read_content(
         as_cases=True,
     )
     metric = parse_option("--metric", arguments.metric, parse_metric) if arguments.metric else DEFAULT_METRIC
-    return map_items(stored, ItemMapping(columns, target, Redactor(task.settings.secrets), metric, gates), local)
+    return map_items(stored, ItemMapping(columns, target, Redactor(task.settings.secrets), metric, thresholds), local)
 
 
-def parse_gates(arguments: argparse.Namespace) -> dict[str, float]:
-    """Thresholds of ``--gate`` by name.
+def parse_thresholds(arguments: argparse.Namespace) -> dict[str, float]:
+    """Thresholds of ``--threshold`` by name.
 
     Raises:
         UsageError: one is invalid.
     """
     from ratiba_action.production.datasets.scratch_suite import parse_threshold  # noqa: PLC0415 - not for --help
 
-    return dict(parse_option("--gate", text, parse_threshold) for text in arguments.gate)
+    return dict(parse_option("--threshold", text, parse_threshold) for text in arguments.threshold)
 
 
 def _parse_path(fields: list[str]) -> Callable[[str], tuple[str, str]]:
@@ -178,7 +181,7 @@ def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], pur
     if len(set(given)) > 1:
         raise UsageError(f"NAME is {given[0]!r} and --dataset is {given[1]!r}.", "Give one of them.")
     name = parse_option("--dataset", given[0], _parse_name) if given else default
-    return DatasetTask(settings, access, name, repository)
+    return DatasetTask(settings, access, name, default, repository)
 
 
 def _parse_name(text: str) -> str:

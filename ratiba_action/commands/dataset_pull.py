@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         raise server_failed(error) from error
     if stored is None:
         raise dataset_missing(task.dataset)
-    pulled, found = read_content(arguments, task, stored, local, ("gate",))
+    pulled, found = read_content(arguments, task, stored, local, ("threshold",))
     plan = plan_pull(local, pulled, task.dataset)
     if arguments.accept:
         replace_files(task.repository / folder, plan.files)

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_suite_options(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--each", action="store_true", help="give every file of cases a dataset of its own, DATASET/ID")
-    which.add_argument("--only", metavar="ID", help="push only the file of cases of this scenario")
+    which.add_argument("--only", metavar="ID", help="push only the file of cases of this scenario; needs --dataset")
     parser.add_argument("--overwrite", action="store_true", help="replace items that were edited in Langfuse")
     parser.add_argument("--archive", action="store_true", help="archive items that are no longer in the suite")
     parser.add_argument("--dry-run", action="store_true", help="show what would be written, and write nothing")
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         The exit code: 1 if items were edited in Langfuse and not overwritten.
 
     Raises:
-        UsageError: an option is invalid, keys are missing, or there is no such file of cases.
+        UsageError: an option is invalid, keys are missing, or there is no such file of cases or no dataset for it.
         SuiteError: the scenarios are invalid; nothing was sent.
         InfrastructureError: the server failed.
     """
@@ -59,6 +59,11 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.production.datasets.pushing import Pushed, push  # noqa: PLC0415 - the same
 
     task = read_task(arguments, environment, "nothing can be pushed")
+    if arguments.only is not None and task.dataset == task.suite_dataset:
+        raise UsageError(
+            "--only pushes one file of cases, and the suite's dataset holds all of them.",
+            "Name its dataset: --dataset NAME",
+        )
     suite = read_local_suite(task.repository, task.settings.scenarios)
     parts = _parts(arguments, task, suite)
     apart = [name for name in parts_of(suite) if name] if arguments.each else []
@@ -92,7 +97,7 @@ def _parts(arguments: argparse.Namespace, task: DatasetTask, suite: "LocalSuite"
     """What is pushed, by the dataset that gets it: the suite's last, so that it names only datasets that are there."""
     from ratiba_action.production.datasets.local_suite import parts_of  # noqa: PLC0415 - not for --help
 
-    if not (arguments.each or arguments.only):
+    if not arguments.each and arguments.only is None:
         return {task.dataset: suite}
     parts = parts_of(suite)
     rest = parts.pop("")

@@ -10,7 +10,7 @@ from ratiba_action.commands.dataset_options import (
     add_mapping_options,
     add_server_options,
     dataset_missing,
-    parse_gates,
+    parse_thresholds,
     read_content,
     read_task,
     server_failed,
@@ -23,11 +23,11 @@ from ratiba_action.util.text import printable
 SUMMARY = "run the items of a Langfuse dataset against the system of this checkout, and log the run with its scores"
 DESCRIPTION = """Run every active item of a Langfuse dataset against the configured system, as the gate runs scenarios:
 each in its own tenant, within the budget, scored by the same judges. Default thresholds apply (macro F1 0.80,
-minimum F1 of a class 0.60, skill recall 0.90, answer accuracy 0.70); change them with --gate. The run is logged in
+minimum F1 of a class 0.60, skill recall 0.90, answer accuracy 0.70); change them with --threshold. The run is logged in
 Langfuse as an experiment on the dataset, with scores for each item and for the whole run. No comment is posted."""
 EXAMPLE = """example:
   ratiba dataset run
-  ratiba dataset run --dataset intent-classifier --gate macro_f1=0.85 --llm live
+  ratiba dataset run --dataset intent-classifier --threshold macro_f1=0.85 --llm live
   ratiba dataset run intent-classifier --map input=input.message --map label=expectedOutput.intent"""
 
 _LEFT_OUT = (
@@ -55,6 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the task's options: the dataset, and the gate's inputs for a manual run."""
     add_server_options(parser)
     add_mapping_options(parser)
+    parser.add_argument(
+        "--gate", dest="threshold", action="append", metavar="NAME=LEAST", help="the same as --threshold"
+    )
     for entry in INPUTS:
         if not entry.secret and entry.name not in _LEFT_OUT:
             description = f"{entry.help} ({entry.environment_variable})"
@@ -90,7 +93,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.production.datasets.pulled import stored_dataset  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.scratch_suite import scratch_folder, scratch_suite  # noqa: PLC0415 - the same
 
-    gates = parse_gates(arguments)
+    thresholds = parse_thresholds(arguments)
     task = read_task(arguments, environment, "no dataset can be run")
     try:
         stored = stored_dataset(task.access, task.dataset)
@@ -100,7 +103,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         raise dataset_missing(task.dataset)
     pulled, found = read_content(arguments, task, stored, LocalSuite(task.settings.scenarios))
     sys.stderr.write("".join(f"{printable(line)}\n" for line in (finding_lines(found) if found is not None else ())))
-    suite = scratch_suite(pulled, task.dataset, gates)
+    suite = scratch_suite(pulled, task.dataset, thresholds)
     for name in suite.left_out:
         sys.stderr.write(
             f"warning: left out the item {printable(name)}: not a scenario or case, or no expected answer yet\n"

@@ -67,7 +67,7 @@ def test_a_dataset_is_held_its_gates_decide_and_the_run_is_an_experiment_with_sc
         small.write("scenarios/intents.jsonl", rows(("A", "B")))
         small.commit()
         failed = run_dataset(small, **environment)
-        passed = run_dataset(small, "--gate", "macro_f1=0.7", "--gate", "answer_accuracy=0", **environment)
+        passed = run_dataset(small, "--gate", "macro_f1=0.7", "--threshold", "answer_accuracy=0", **environment)
     assert failed.code == 1, failed.printed
     assert "macro_f1 0.7619 is below 0.8" in failed.printed
     assert passed.code == 0, passed.printed
@@ -107,7 +107,7 @@ def test_a_dataset_without_our_template_runs_by_a_mapping_and_from_files_that_we
                     expected_output={"route": expected},
                 )
             api.dataset_items.create(dataset_name="router", id="cm-odd", input={"text": "?"}, expected_output={})
-        ran = run_dataset(small, *mapping, "--gate", "macro_f1=0.7", **environment)
+        ran = run_dataset(small, *mapping, "--threshold", "macro_f1=0.7", **environment)
         pull = ["dataset", "pull", *mapping, "--repo", str(small.folder)]
         pulled = [run([*pull, *more], dict(environment)) for more in ([], ["--accept"], ["--accept"])]
     assert ran.code == 0, ran.printed
@@ -164,7 +164,7 @@ def test_three_files_of_cases_run_together_against_their_own_thresholds_each_on_
         assert [run([*push, "--each"], dict(environment)) for _ in range(2)] == [0, 0]
         told = capsys.readouterr().out
         assert run([*push, "--only", "skills", "--dataset", "skill-selector"], dict(environment)) == 0
-        assert run([*push, "--only", "holds"], dict(environment)) == 2
+        assert run([*push, "--only", "holds", "--dataset", "holds"], dict(environment)) == 2
         ended = small.gate("--mode", "blocking", **environment, RATIBA_LANGFUSE_SECONDS="60")
         comment, report = ended.comment.replace("\\", ""), ended.results["report"]
         passed = run_dataset(small, "ratiba/intents", **environment)

@@ -237,6 +237,20 @@ def test_a_dry_run_writes_nothing(checkout: Checkout) -> None:
     assert "3 would be created" in printed
 
 
+@pytest.mark.parametrize("dataset", [(), ("--dataset", "ratiba"), ("--name", "mine", "--dataset", "mine")])
+def test_one_file_of_cases_never_replaces_the_suites_dataset(checkout: Checkout, dataset: tuple[str, ...]) -> None:
+    checkout.do("push", *dataset)
+    written = checkout.writes
+    code, printed = checkout.do("push", "--only", "intents", "--archive", *dataset)
+    assert (code, checkout.writes) == (2, written), "nothing was sent"
+    assert "--only pushes one file of cases, and the suite's dataset holds all of them." in printed
+    assert "Name its dataset: --dataset NAME" in printed
+    assert checkout.item("books_a_massage")["status"] == "ACTIVE"
+    code, printed = checkout.do("push", "--only", "intents", "--archive", "--dataset", "intent-classifier")
+    assert code == 0
+    assert printed.endswith("intent-classifier: 2 created, 0 updated, 0 unchanged\n")
+
+
 def test_a_dataset_that_is_not_there_is_told(checkout: Checkout) -> None:
     code, printed = checkout.do("pull", "--dataset", "nowhere")
     assert (code, "Langfuse has no dataset 'nowhere'" in printed) == (2, True)
