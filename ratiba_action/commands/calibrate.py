@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import asdict, replace
@@ -19,7 +20,7 @@ from ratiba_action.util.text import printable
 if TYPE_CHECKING:
     from ratiba_action.authoring.captured_session import CapturedSession
     from ratiba_action.config.configuration import Configuration
-    from ratiba_action.model.measurement import Thresholds
+    from ratiba_action.model.measurement import JudgeThresholds
     from ratiba_action.model.verdict import Report
     from ratiba_action.privacy.masking import Redactor
     from ratiba_action.production.calibration import CalibrationSet, ConversationBlock, Found, Schedule
@@ -41,6 +42,13 @@ EXAMPLE = """example:
   ratiba calibrate due --json"""
 
 _TASKS = ("add", "label", "run", "thresholds", "due")
+_OWN_OPTIONS = {
+    "add": ("owner", "name", "most", "langfuse", "days", "tenants"),
+    "label": ("by", "form", "from"),
+    "run": ("budget-usd", "recorded"),
+    "thresholds": ("results", "write", "html"),
+}
+"""Options that only one task uses."""
 _OVERDUE, _INCOMPLETE = 1, 3
 _FIRST_YEAR, _LAST_YEAR = 2000, 2999
 _LONGEST_NAME = 100
@@ -52,13 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="add: a session (.json) or sessions (.jsonl)")
     parser.add_argument("--owner", metavar="NAME", help="add: who labels the set, when it is new")
     parser.add_argument("--name", metavar="NAME", action="append", default=[], help="add: a name to mask; repeatable")
-    parser.add_argument("--most", metavar="N", default="10", help="add: maximum number of conversations (default: 10)")
+    parser.add_argument("--most", metavar="N", help="add: maximum number of conversations (default: 10)")
     parser.add_argument("--langfuse", action="store_true", help="add: read production conversations from Langfuse")
-    parser.add_argument("--days", metavar="N", default="30", help="add: length of Langfuse's period (default: 30)")
+    parser.add_argument("--days", metavar="N", help="add: length of Langfuse's period (default: 30)")
     parser.add_argument("--tenants", metavar="FILE", help="add: YAML with vertical and names of each tenant")
     parser.add_argument("--by", metavar="NAME", help="label: who labels (default: the owner)")
     parser.add_argument("--form", metavar="FILE", help="label: write an HTML form instead of asking")
-    parser.add_argument("--from", dest="labels", metavar="FILE", help="label: add the labels that a form gave back")
+    parser.add_argument("--from", metavar="FILE", help="label: add the labels that a form gave back")
     parser.add_argument(
         "--budget-usd", metavar="VALUE", help="run: maximum cost of all judges (RATIBA_EVAL_BUDGET_USD)"
     )
@@ -82,12 +90,13 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         0; ``run``: 1 if a judge agrees too little with people, 3 if scores are missing; ``due``: 1 if it is overdue.
 
     Raises:
-        UsageError: an option is wrong, or a file cannot be read or written.
+        UsageError: an option is wrong or of another task, or a file cannot be read or written.
         SuiteError: the calibration set or another file is wrong.
         RatibaError: a judge or Langfuse cannot be called.
     """
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this command only
 
+    _refuse_options_of_other_tasks(arguments)
     inputs = {name: getattr(arguments, name.replace("-", "_")) for name in ("scenarios", "config", "budget-usd")}
     settings = read_settings(environment, inputs)
     repository = Path(arguments.repo or ".").resolve()
@@ -101,6 +110,16 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     shown = json.dumps(result, indent=2, ensure_ascii=False) if arguments.json else "\n".join(map(printable, lines))
     sys.stdout.write(Redactor(settings.secrets).secretless(shown) + "\n")
     return code
+
+
+def _refuse_options_of_other_tasks(arguments: argparse.Namespace) -> None:
+    for task, names in _OWN_OPTIONS.items():
+        for name in names if task != arguments.task else ():
+            given = getattr(arguments, name.replace("-", "_"))
+            if given not in (None, False, []):
+                values = [] if given is True else [given] if isinstance(given, str) else given[:1]
+                command = shlex.join(["ratiba", "calibrate", task, f"--{name}", *values])
+                raise UsageError(f"ratiba calibrate {arguments.task} does not use --{name}.", f"Run: {command}")
 
 
 class _Task:
@@ -154,7 +173,7 @@ def _add(task: _Task) -> _Ended:
         if not arguments.owner:
             raise UsageError("The calibration set is new and has no owner.", "Give --owner NAME: who labels it.")
         calibration = CalibrationSet(owner=parse_option("--owner", arguments.owner, _person))
-    most = parse_option("--most", arguments.most, _count)
+    most = parse_option("--most", "10" if arguments.most is None else arguments.most, _count)
     blocked: Mapping[str, str] = {}
     if arguments.langfuse:
         found, blocked = _of_langfuse(task)
@@ -185,7 +204,8 @@ def _of_langfuse(task: _Task) -> "tuple[list[Found], Mapping[str, str]]":
     from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
 
     access = required_access(task.settings, task.environment, "production cannot be read")
-    now, days = datetime.now(UTC), parse_option("--days", task.arguments.days, _count)
+    given = task.arguments.days
+    now, days = datetime.now(UTC), parse_option("--days", "30" if given is None else given, _count)
     tenants = tenants_outside(task.arguments.tenants, task.repository)
     rules = SampleRules(now - timedelta(days=days), now, share=1.0, tenants=tenants)
     sampled = find(access, rules)
@@ -224,8 +244,8 @@ def _label(task: _Task) -> _Ended:
         write_whole(Path(arguments.form), page.replace("DATA", data, 1))
         lines = [f"Wrote {arguments.form} with {plural(before, 'conversation')}. Open it in a browser."]
         return 0, {"form": arguments.form, "unlabelled": before}, lines
-    if arguments.labels:
-        changed = read_labels(Path(arguments.labels), calibration, task.today)
+    if labels := getattr(arguments, "from"):
+        changed = read_labels(Path(labels), calibration, task.today)
         write_calibration(task.folder, changed)
     else:
         by = parse_option("--by", arguments.by, _person) if arguments.by else calibration.owner
@@ -367,9 +387,9 @@ def _golden_scores(report: "Report | None") -> dict[str, list[float]]:
     return found
 
 
-def _page(report: "Report | None", found: "Sequence[Thresholds]", mask: "Redactor") -> str:
+def _page(report: "Report | None", found: "Sequence[JudgeThresholds]", mask: "Redactor") -> str:
     """The run's ``report.html`` with a plot of each judge's thresholds."""
-    from ratiba_action.model.measurement import Thresholds  # noqa: PLC0415 - on demand
+    from ratiba_action.model.measurement import JudgeThresholds  # noqa: PLC0415 - on demand
     from ratiba_action.reporting.html import render_html  # noqa: PLC0415 - the same
     from ratiba_action.reporting.summary import summarise  # noqa: PLC0415 - the same
     from ratiba_action.verdict.agreement import five_numbers  # noqa: PLC0415 - the same
@@ -380,7 +400,9 @@ def _page(report: "Report | None", found: "Sequence[Thresholds]", mask: "Redacto
             "Run: ratiba gate, or give --results FILE.",
         )
     labelled, scores = {each.metric for each in found}, _golden_scores(report)
-    others = [Thresholds("", "", name, 0, 0, (), None, five_numbers(scores[name])) for name in scores.keys() - labelled]
+    others = [
+        JudgeThresholds("", "", name, 0, 0, (), None, five_numbers(scores[name])) for name in scores.keys() - labelled
+    ]
     shown = [
         replace(each, judge=mask.text(each.judge), criterion=mask.text(each.criterion), metric=mask.text(each.metric))
         for each in (*found, *sorted(others, key=lambda each: each.metric))
@@ -388,7 +410,7 @@ def _page(report: "Report | None", found: "Sequence[Thresholds]", mask: "Redacto
     return render_html(summarise(mask.report(report)), shown)
 
 
-def _threshold_lines(each: "Thresholds") -> Iterator[str]:
+def _threshold_lines(each: "JudgeThresholds") -> Iterator[str]:
     yield f"{each.judge}, {each.criterion} ({each.metric or 'not scored'}): n = {each.n}, {each.good} good"
     if each.golden:
         yield f"  golden set: minimum, quartiles, maximum {', '.join(map(_number, each.golden))}"

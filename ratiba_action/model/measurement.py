@@ -311,7 +311,7 @@ class CriterionThreshold:
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class JudgeThresholds:
     """Thresholds of one judge and criterion.
 
     Args:

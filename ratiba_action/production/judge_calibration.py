@@ -13,7 +13,7 @@ from ratiba_action.errors import ConfigurationError, FileProblem, RatibaError, S
 from ratiba_action.metrics.registry import is_judged, metric_problems
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Exchange, Reply, Transcript
-from ratiba_action.model.measurement import Case, Thresholds
+from ratiba_action.model.measurement import Case, JudgeThresholds
 from ratiba_action.model.note import Note
 from ratiba_action.model.scenario import Assertion, Customer, Scenario, Turn, assertion_label
 from ratiba_action.model.values import Usd
@@ -150,7 +150,7 @@ def _rated(
 
 def thresholds(
     calibration: CalibrationSet, marks: Sequence[JudgeMark], golden: Mapping[str, Sequence[float]]
-) -> tuple[Thresholds, ...]:
+) -> tuple[JudgeThresholds, ...]:
     """Thresholds from 0.05 to 1 by judge and criterion.
 
     Args:
@@ -158,7 +158,7 @@ def thresholds(
         marks: of the judges.
         golden: scores of each metric on the golden set.
     """
-    found: list[Thresholds] = []
+    found: list[JudgeThresholds] = []
     for judge, criterion, pairs in _rated(calibration, marks):
         # A criterion by steps is on the golden set where a scenario's assertion has its name.
         name = criterion if calibration.criteria[criterion].metric is None else ""

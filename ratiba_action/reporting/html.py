@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ratiba_action.model.comparison import Tier
-from ratiba_action.model.measurement import CriterionThreshold, Scored, Thresholds
+from ratiba_action.model.measurement import CriterionThreshold, JudgeThresholds, Scored
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting import wording
 from ratiba_action.reporting.comment_failures import transcript_text
@@ -139,7 +139,7 @@ CURVES = ("precision", "recall", "false_failures")
 _LEFT, _ACROSS, _TOP, _DOWN = 40, 285, 12, 150
 
 
-def threshold_chart(found: Thresholds) -> ThresholdChart:
+def threshold_chart(found: JudgeThresholds) -> ThresholdChart:
     """The chart of one judge and criterion, or of a metric that has scores on the golden set only."""
     lines: list[tuple[str, str]] = []
     for name in CURVES:
@@ -211,7 +211,7 @@ def page_template(name: str) -> "Template":
     return environment.get_template(name)
 
 
-def render_html(summary: ReportSummary, thresholds: Sequence[Thresholds] = ()) -> str:
+def render_html(summary: ReportSummary, thresholds: Sequence[JudgeThresholds] = ()) -> str:
     """The document: every text is escaped by the template, and the file loads nothing.
 
     Its content security policy names the digest of its one script, which filters scenarios; no other one can run.

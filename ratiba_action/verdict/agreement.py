@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import NormalDist, quantiles
 
 from ratiba_action.model.comparison import Agreement, ScorePair
-from ratiba_action.model.measurement import CriterionThreshold, Thresholds
+from ratiba_action.model.measurement import CriterionThreshold, JudgeThresholds
 from ratiba_action.model.values import mean
 
 _BEST = 10
@@ -267,7 +267,7 @@ def _jackknife(pairs: Sequence[tuple[int, int]]) -> float | None:
 
 def thresholds_of(
     judge: str, criterion: str, metric: str, rated: Sequence[tuple[float, int]], *, golden: Sequence[float]
-) -> Thresholds:
+) -> JudgeThresholds:
     """Thresholds from 0.05 to 1.
 
     Args:
@@ -282,7 +282,7 @@ def thresholds_of(
     good = sum(is_good for _, is_good in found)
     allowed = [r.threshold for r in rows if r.false_failures is not None and r.false_failures <= FALSE_FAILURES]
     suggested = max(allowed, default=None) if good >= 1 / FALSE_FAILURES else None
-    return Thresholds(judge, criterion, metric, len(rated), good, rows, suggested, five_numbers(golden))
+    return JudgeThresholds(judge, criterion, metric, len(rated), good, rows, suggested, five_numbers(golden))
 
 
 def _at(threshold: float, rated: Sequence[tuple[float, bool]]) -> CriterionThreshold:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.model.change import Mode, ModeDecision, Reason, Subject
 from ratiba_action.model.comparison import CrossCheckStatus
-from ratiba_action.model.measurement import Errored, Phase, Thresholds
+from ratiba_action.model.measurement import Errored, JudgeThresholds, Phase
 from ratiba_action.model.verdict import Report, SharedSpending, Verdict
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.summary import summarise
@@ -206,14 +206,14 @@ def test_a_crash_of_the_system_is_told_in_one_line_and_its_traceback_is_folded()
     assert "<summary>Where it was raised</summary><pre>Traceback (most recent call last):\n  File" in html
 
 
-def _thresholds(text: str = "tone") -> list[Thresholds]:
+def _thresholds(text: str = "tone") -> list[JudgeThresholds]:
     """Two judges with labels, a criterion that nothing has scored, and a metric that no label is about."""
     rated = [(number / 80, 1 + number // 18) for number in range(80)]
     return [
         thresholds_of(f"j{text}", text, f"m{text}", rated, golden=[0.5, 0.6, 0.7, 0.8, 0.9]),
         thresholds_of(f"k{text}", text, f"m{text}", rated[:12], golden=[]),
         thresholds_of("opus", f"n{text}", "", [], golden=[]),
-        Thresholds("", "", f"o{text}", 0, 0, (), None, five_numbers([0.25, 0.75])),
+        JudgeThresholds("", "", f"o{text}", 0, 0, (), None, five_numbers([0.25, 0.75])),
     ]
 
 
