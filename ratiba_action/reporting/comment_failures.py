@@ -177,7 +177,8 @@ def _first_difference(name: str, summary: ReportSummary) -> list[str]:
     if found is None:
         return []
     what = "" if found.what == "assistant" else f", {found.what}"
-    return [f"First difference, turn {found.turn}{what}: “{inline(found.base)}” → “{inline(found.head)}”"]
+    base, head = (f"“{inline(text)}”" if text else "nothing" for text in (found.base, found.head))
+    return [f"First difference, turn {found.turn}{what}: {base} → {head}"]
 
 
 def _stood_in(result: Scored | Errored) -> list[str]:

@@ -28,7 +28,7 @@ class Line:
     """One thing that was said or done in a turn, on both sides.
 
     Args:
-        what: ``customer``, ``assistant``, ``tool``, ``result``, ``state``, ``payment`` or ``answer``.
+        what: ``customer``, ``event``, ``assistant``, ``tool``, ``result``, ``state``, ``payment`` or ``answer``.
         base: as the base has it; None if it has nothing of the kind.
         head: as the change has it.
     """
@@ -361,7 +361,7 @@ class FirstDifference:
     Args:
         turn: its number, from 1.
         what: as in ``Line``.
-        base: the words that differ with a few around them; ``nothing`` where there are none.
+        base: the words that differ with a few around them; empty where there are none.
         head: the same with the change.
     """
 
@@ -403,4 +403,4 @@ def _excerpt(tokens: Sequence[str], start: int, end: int) -> str:
     text = " ".join("".join(tokens[low:high]).split())
     cut = len(text) > _LONGEST
     text = text[:_LONGEST].rstrip() if cut else text
-    return f"{'…' if low else ''}{text}{'…' if cut or high < len(tokens) else ''}" if text else "nothing"
+    return f"{'…' if low else ''}{text}{'…' if cut or high < len(tokens) else ''}" if text else ""
