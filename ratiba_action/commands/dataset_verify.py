@@ -13,7 +13,8 @@ from ratiba_action.util.text import printable
 
 SUMMARY = "check a Langfuse server: create a dataset, a trace and a score, and read them back"
 DESCRIPTION = """Create a dataset 'ratiba-verify' with one item, a trace and its scores, read them back, and send
-them again: there must be one copy of each. The dataset and one trace per call stay on the server."""
+them again: there must be one copy of each. On a server without GET /api/public/v2/observations or v3/scores the second
+sending is left out. The dataset and one trace per call stay on the server."""
 EXAMPLE = """example:
   ratiba dataset verify --seconds 180"""
 

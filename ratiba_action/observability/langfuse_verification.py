@@ -38,7 +38,7 @@ READ_SCORES = "GET /api/public/v3/scores"
 WITHOUT = {
     OBSERVATIONS: f"spans are verified with {TRACES}; ratiba sample, promote and dataset add-trace cannot read traces",
     SCORE_LISTS: "scores are sent with POST /api/public/ingestion",
-    READ_SCORES: "scores are not verified; ratiba drift and promote cannot read scores",
+    READ_SCORES: "scores are not verified; ratiba drift, canary and promote cannot read scores",
     EXPERIMENTS: "a run is a session of traces with scores, and no experiment on its dataset",
 }
 """What the gate does where a server lacks something."""
