@@ -1,4 +1,7 @@
-"""The lines of ``events.jsonl``: one JSON object each, its schema, and how a line is read again."""
+"""The lines of ``events.jsonl``: one JSON object each, its schema, and how a line is read again.
+
+Also whether the file is still what the run has written, and how its place is restored where it is not.
+"""
 
 import hashlib
 import json
@@ -18,6 +21,12 @@ from ratiba_action.settings.report_folder import remove_entry
 
 EventKey = tuple[str, Place, str]
 """What a resumed run would say again: its type, where, and of which metric."""
+
+_FIRST_YEAR, _LAST_YEAR = 1971, 2200
+"""Spans count nanoseconds since 1970 in 64 bits."""
+
+_CHUNK = 1_048_576
+"""Bytes that are copied at once."""
 
 
 def unfinished_run(logged: Iterable[LoggedEvent], begun: RunStarted) -> tuple[LoggedEvent, ...]:
@@ -60,10 +69,6 @@ def event_key(event: Event) -> EventKey | None:
     if isinstance(event.data, BudgetMoved):
         return None
     return event.type, event.place, getattr(event.data, "metric", "")
-
-
-_FIRST_YEAR, _LAST_YEAR = 1971, 2200
-"""Spans count nanoseconds since 1970 in 64 bits."""
 
 
 def event_line(logged: LoggedEvent) -> str:
@@ -179,9 +184,6 @@ def read_events(path: Path) -> ReadEvents:
             f"The events {str(path)!r} cannot be read: {error.strerror or error}.", "Name an events.jsonl."
         ) from error
     return ReadEvents(tuple(events), tuple(unreadable))
-
-
-_CHUNK = 1_048_576
 
 
 def ensure_plain_file(descriptor: int) -> None:
