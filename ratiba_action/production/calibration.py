@@ -210,11 +210,13 @@ def added_to(
     new: list[ConversationBlock] = []
     for candidate in candidates:
         mask = redactor.knowing(candidate.names).text
+        source = " ".join(mask(candidate.source).split())
         turns = [TurnBlock(user=mask(user), reply=mask(reply)) for user, reply in candidate.turns]
         made = ConversationBlock(
             id="unnamed",
             added=today,
-            source=clip(mask(candidate.source), _NAME) or "transcript",
+            # Masked already, so an id without spaces may be cut anywhere.
+            source=(source if len(source) <= _NAME else f"{source[: _NAME - 1]}…") or "transcript",
             language=clip(candidate.language or "und", _NAME),
             models=[clip(model, _NAME) for model in candidate.models],
             turns=turns,
