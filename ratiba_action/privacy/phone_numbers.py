@@ -52,6 +52,7 @@ _BETWEEN = re.compile(
     r"[\s,;:.\-/_()]{1,6}(?:(?:halafu|alafu|kisha|then|malizia(?:\sna)?|followed\sby|na|and)[\s,]{1,3})?",
     re.IGNORECASE,
 )
+_CUT = re.compile(r"[\s,;:.\-/_()]{0,6}(?:…|\.\.\.)")
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
 _UNITS = frozenset({*_DIGITS, *_TENS, *_TEENS, *_REPEATED})
 _CONNECTORS = frozenset({"halafu", "alafu", "kisha", "then", "malizia", "followed", "by", "na", "and"})
@@ -127,7 +128,7 @@ def spoken_numbers(text: str) -> Iterator[SpokenNumber]:
         units = _run(text, token.start())
         if units:
             end = units[-1].end
-            yield from _numbers(units)
+            yield from _numbers(units, cut=_CUT.match(text, end) is not None)
 
 
 def _run(text: str, place: int) -> Sequence[_Unit]:
@@ -152,7 +153,7 @@ def _digits(match: re.Match[str]) -> str:
     return groups["digits"] if "digits" in groups else _DIGITS[groups["word"]]
 
 
-def _numbers(units: Sequence[_Unit]) -> Iterator[SpokenNumber]:
+def _numbers(units: Sequence[_Unit], *, cut: bool) -> Iterator[SpokenNumber]:
     index, rest = 0, 0
     while index < len(units):
         count = _phone_at(units, index)
@@ -162,7 +163,7 @@ def _numbers(units: Sequence[_Unit]) -> Iterator[SpokenNumber]:
             yield SpokenNumber(phone[0].start, phone[-1].end, "".join(unit.digits for unit in phone), phone=True)
             rest = index + count
         index += count or 1
-    yield from _long_number(units[rest:])
+    yield from _long_number(units[rest:], cut=cut)
 
 
 def _phone_at(units: Sequence[_Unit], index: int) -> int:
@@ -177,14 +178,17 @@ def _phone_at(units: Sequence[_Unit], index: int) -> int:
     return 0
 
 
-def _long_number(units: Sequence[_Unit]) -> Iterator[SpokenNumber]:
+def _long_number(units: Sequence[_Unit], *, cut: bool = False) -> Iterator[SpokenNumber]:
+    """Each number of enough words; of a text that is cut there, the last one may be the beginning of a longer one."""
     spoken: list[_Unit] = []
-    for unit in (*units, _Unit(0, 0, "", in_words=False)):
+    end = _Unit(0, 0, "", in_words=False)
+    for unit in (*units, end):
         if unit.in_words:
             spoken.append(unit)
             continue
         digits = "".join(number.digits for number in spoken)
-        if len(spoken) >= _FEWEST_WORDS and len(digits) >= _FEWEST_DIGITS:
+        whole = len(spoken) >= _FEWEST_WORDS and len(digits) >= _FEWEST_DIGITS
+        if whole or (cut and unit is end and len(spoken) >= _FEWEST_IN_A_ROW):
             yield SpokenNumber(spoken[0].start, spoken[-1].end, digits, phone=False)
         spoken = []
 

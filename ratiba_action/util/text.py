@@ -133,9 +133,8 @@ def cut_near(text: str, at: int, until: int) -> int:
 
 
 _ENDS = frozenset("\"'`,;<>(){}[]|")
-_BETWEEN_DIGITS = " ,.-/()\n"
-_WIDEST = 3
-"""Characters between two groups of a number: ``(0)20 7946-0958``."""
+_WIDEST = 6
+"""Characters between two groups of a number, such as ``(0)20 7946-0958`` and ``0712  -  345``; as masking reads it."""
 _FIRST_OF_CJK = "\u2e80"
 
 
@@ -143,9 +142,14 @@ def _is_inside(text: str, at: int) -> bool:
     if _is_of_word(text[at - 1]) and _is_of_word(text[at]):
         return True
     before, after = text[max(0, at - _WIDEST - 1) : at], text[at : at + _WIDEST + 1]
-    left, right = before.rstrip(_BETWEEN_DIGITS), after.lstrip(_BETWEEN_DIGITS)
-    wide = len(before) - len(left) + len(after) - len(right)
-    return wide <= _WIDEST and left[-1:].isdigit() and right[:1].isdigit()
+    left, right = before[::-1], after
+    wide = sum(_leading_separators(part) for part in (left, right))
+    left, right = left[_leading_separators(left) :], right[_leading_separators(right) :]
+    return wide <= _WIDEST and left[:1].isdigit() and right[:1].isdigit()
+
+
+def _leading_separators(text: str) -> int:
+    return next((at for at, character in enumerate(text) if character.isalnum()), len(text))
 
 
 def _is_of_word(character: str) -> bool:

@@ -1,5 +1,7 @@
 """Assertions show at most 200 characters of a reply, and are masked later: no half of a key or number may stay."""
 
+import re
+
 import pytest
 
 from ratiba_action.checks.checks import check_transcript
@@ -9,6 +11,7 @@ from ratiba_action.model.conversation import Exchange, Reply, ToolCall, Transcri
 from ratiba_action.model.measurement import Check, Scored
 from ratiba_action.model.scenario import Expectation, ExpectedReply, FailureRule, Turn
 from ratiba_action.privacy.masking import Redactor
+from ratiba_action.util.text import clip
 from tests.support.sample_report import sample_scored
 
 KEY, PHONE, MAIL = "sk-live-0123456789abcdef", "+254 712 345 678", "wanjiku.kamau@example.co.ke"
@@ -58,3 +61,21 @@ def test_a_captured_reply_that_differs_near_a_number_shows_no_half_of_it() -> No
         checks = check_transcript(scored.trial.scenario, scored.transcript)
         assert any(check.what == "the captured reply" and not check.passed for check in checks)
         assert halves(masked(*checks)) == []
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "0712;345;678",
+        "0712 – 345 – 678",
+        "0712 - 345 - 678",
+        "(0712)345678",
+        "zero seven one two three four five six seven eight",
+        "sifuri saba moja mbili tatu nne tano sita saba nane",
+    ],
+)
+def test_of_a_number_in_any_spelling_that_is_masked_whole_no_three_parts_stay_at_an_edge(number: str) -> None:
+    parts = re.findall(r"[a-z]+|\d{3,4}", number)
+    for limit in range(4, len(number) + 12):
+        shown = Redactor().text(clip(f"namba yangu: {number} basi", limit))
+        assert sum(part in shown.split("namba yangu", 1)[-1] for part in set(parts)) <= (2 if parts[0].isalpha() else 0)
