@@ -86,6 +86,8 @@ _NAMES = frozenset({"arm", "data_set", "id", "path", "scenario_id", "metric", "v
 _AS_THEY_ARE = frozenset({int, float, bool, type(None)})
 """Types of fields outside JSON in which there is nothing to mask."""
 _CUT = re.compile("[^…]*…", re.DOTALL)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:\\?/){2}|[A-Za-z][A-Za-z0-9+.-]*%3A%2F%2F", re.IGNORECASE)
+"""The beginning of an address, which is no secret."""
 _TOKEN = re.compile(r"\w[\w./:@-]*")
 _SHORT_COMMIT = 7
 
@@ -247,8 +249,10 @@ class Redactor:
         """What stands before an ellipsis, without the beginning of a secret that was cut there."""
         text = cut[0]
         for spelling in self._spellings:
+            scheme = _SCHEME.match(spelling)
+            least = _SHORTEST if scheme is None else scheme.end() + 1
             most = min(len(spelling) - 1, len(text) - 1)
-            for size in range(most, _SHORTEST - 1, -1):
+            for size in range(most, least - 1, -1):
                 if text[-size - 1 : -1] == spelling[:size]:
                     return f"{text[: -size - 1]}{MASK}…"
         return text

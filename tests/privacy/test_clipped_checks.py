@@ -79,3 +79,9 @@ def test_of_a_number_in_any_spelling_that_is_masked_whole_no_three_parts_stay_at
     for limit in range(4, len(number) + 12):
         shown = Redactor().text(clip(f"namba yangu: {number} basi", limit))
         assert sum(part in shown.split("namba yangu", 1)[-1] for part in set(parts)) <= (2 if parts[0].isalpha() else 0)
+
+
+def test_the_scheme_of_a_secret_address_is_no_secret() -> None:
+    redactor = Redactor(["postgresql://gate:s3cret-word@db:5432/app"])
+    assert redactor.text("use postgresql://…@postgres:5432/…") == "use postgresql://…@postgres:5432/…"
+    assert redactor.text("use postgresql://gate:s3cret…") == "use ***…"
