@@ -11,6 +11,7 @@ from ratiba_action.model.change import Mode
 from ratiba_action.model.measurement import Errored, NotRun, Scored
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.summary import ReportSummary
+from ratiba_action.util.text import printable
 
 
 def annotations_of(summary: ReportSummary) -> tuple[Annotation, ...]:
@@ -82,7 +83,7 @@ def render_sarif(summary: ReportSummary) -> bytes:
     """
     notifications, results = list[dict[str, Any]](), list[dict[str, Any]]()
     for rule, annotation in _found(summary):
-        text = {"text": f"{annotation.title}: {annotation.message}"}
+        text = {"text": _plain(f"{annotation.title}: {annotation.message}")}
         if not annotation.path:
             notifications.append({"level": annotation.level, "message": text})
             continue
@@ -106,3 +107,8 @@ def render_sarif(summary: ReportSummary) -> bytes:
         "results": results,
     }
     return json.dumps({"version": "2.1.0", "runs": [run]}, indent=1).encode("ascii") + b"\n"
+
+
+def _plain(text: str) -> str:
+    """The text as a message of SARIF: braces would be placeholders (§3.11.5), ``[words](address)`` a link (§3.11.6)."""
+    return printable(" ".join(text.split())).replace("](", "] (").replace("{", "{{").replace("}", "}}")

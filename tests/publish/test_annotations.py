@@ -6,6 +6,7 @@ from typing import Any
 
 from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation, Finding
 from ratiba_action.model.change import Mode, ModeDecision
+from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.publish.annotations import annotations_of, render_sarif
@@ -104,3 +105,12 @@ def test_sarif_of_a_run_that_measured_nothing_notifies_and_has_no_result() -> No
     assert run["results"] == []
     assert not invocation["executionSuccessful"]
     assert "The run was cancelled." in invocation["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_what_a_model_said_is_no_link_and_no_placeholder_in_sarif() -> None:
+    got = "[Approve](https://example.com/x) {0} \x1b[31m"
+    check = Check("reply", 1, "the reply", "Karibu", got, passed=False)
+    (result,) = sarif(sample_report(results=(sample_scored(checks=(check,), scores=()),)))["results"]
+    text = result["message"]["text"]
+    assert "[Approve] (https://example.com/x) {{0}}" in text
+    assert "\x1b" not in text
