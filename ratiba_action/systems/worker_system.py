@@ -408,8 +408,12 @@ class WorkerSystem:
         }
 
     def _where(self) -> JsonObject:
-        """The folder that a process works in, where it is not the fork server's."""
-        return {} if self._beside is None else {"folder": str(self._require_workplace().copy)}
+        """The folders that a process works in, where they are not the fork server's."""
+        if self._beside is None:
+            return {}
+        workplace = self._require_workplace()
+        own = {name: value for name, value in workplace.private_variables.items() if name not in self._environment}
+        return {"folder": str(workplace.copy), "folders": own}
 
     async def run(self, address: str, evidence: JsonObject, judge: JudgeCall | None = None) -> Any:
         """Call the repository's own rule or metric, in a process of its own that holds no tenant and no token.
@@ -465,7 +469,7 @@ class WorkerSystem:
         if workplace is not None:
             self._warnings = [*_warnings_of(workplace), *self._warnings]
         if workplace is not None and not borrowed:
-            await asyncio.to_thread(remove_tree, workplace.folder if self._beside is None else workplace.copy)
+            await asyncio.to_thread(remove_tree, workplace.folder if self._beside is None else workplace.copy.parent)
 
     async def _end_server(self) -> None:
         server, self._server = self._server, None

@@ -225,16 +225,22 @@ class Workplace:
         return (str(self.folder.with_name(f"{Use.JUDGING.value}*")),)
 
     def with_copy(self, copying: Callable[[Path], tuple[str, ...]]) -> "Workplace":
-        """The same with another copy of files beside this one; no code of theirs has run yet.
+        """The same with another copy of files, home and folder for temporary files; no code of theirs has run yet.
 
         Args:
             copying: see ``create_workplace``.
         """
-        copy = Path(tempfile.mkdtemp(prefix="copy-", dir=self.folder / BESIDE))
-        left_out = copying(copy)
+        folder = _make_folder(self.folder / BESIDE, "arm-")
+        _make_owned(folder)
+        left_out = copying(folder / "copy")
         if self.identity is not None:
-            give_to(copy, self.identity.uid, self.identity.gid)
-        return replace(self, copy=copy, left_out=(*self.left_out, *left_out))
+            _give(folder, self.identity)
+        return replace(self, copy=folder / "copy", left_out=(*self.left_out, *left_out))
+
+    @property
+    def private_variables(self) -> Mapping[str, str]:
+        """The environment variables that name folders of this copy's own."""
+        return {"HOME": str(self.copy.with_name("home")), "TMPDIR": str(self.copy.with_name("tmp"))}
 
     def seal(self) -> None:
         """Let nobody but the gate change the copy, where its code has a user of its own."""
@@ -338,10 +344,14 @@ def _make_folder(scratch: Path | None, prefix: str) -> Path:
     return Path(tempfile.mkdtemp(prefix=prefix, dir=scratch and scratch.absolute())).resolve()
 
 
-def _make_folders(folder: Path) -> None:
+def _make_owned(folder: Path) -> None:
     folder.chmod(0o711)
     for name in OWNED:
         (folder / name).mkdir(mode=0o700)
+
+
+def _make_folders(folder: Path) -> None:
+    _make_owned(folder)
     (folder / BESIDE).mkdir()
     (folder / BESIDE).chmod(0o711)
     for source in worker_folder().rglob("*.py"):

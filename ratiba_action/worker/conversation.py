@@ -13,6 +13,7 @@ import json
 import math
 import os
 import sys
+import tempfile
 import threading
 import traceback
 from datetime import datetime
@@ -177,6 +178,8 @@ def serve(connection: socket.socket) -> None:
         return
     if "folder" in first:
         os.chdir(first["folder"])
+        os.environ.update(first["folders"])
+        tempfile.tempdir = None  # chosen anew: the fork server may have looked its own up
     owner, root = os.getpid(), os.getcwd()  # noqa: PTH109 - compared as text
     os.environ.update(first["environment"])
     if first["op"] in ("measure", "describe", "test"):

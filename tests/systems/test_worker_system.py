@@ -305,6 +305,28 @@ async def test_a_system_beside_another_runs_its_own_files_and_the_first_one_stay
         await (await open_session(first)).send(Turn(user="?"))
 
 
+async def test_a_system_beside_another_has_a_home_and_temporary_files_of_its_own(
+    start_worker: StartWorker, open_session: OpenSession, tmp_path: Path, scratch: Path
+) -> None:
+    shows = "' '.join([os.path.expanduser('~'), tempfile.gettempdir(), str(len(os.listdir(tempfile.gettempdir())))])"
+    noting = f"({shows}, open(os.path.join(tempfile.gettempdir(), 'note'), 'w').close())[0]"
+    source = "import os, tempfile\n" + textwrap.dedent(ECHO.replace("message[::-1]", noting))
+    first = await start_worker(source, scratch=scratch)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "assistant.py").write_text(source)
+    beside = WorkerSystem(other, "assistant:Adapter", inherited=os.environ, beside=first)
+    await beside.start()
+    try:
+        answers = [(await (await open_session(each)).send(Turn(user="?"))).text.split() for each in (first, beside)]
+        (home, temporary, found), (other_home, other_temporary, other_found) = answers
+        assert (found, other_found) == ("0", "0")
+        assert len({home, temporary, other_home, other_temporary}) == 4
+        assert all(Path(folder).is_relative_to(scratch) for folder in (home, other_home, other_temporary))
+    finally:
+        await beside.close()
+
+
 async def test_a_system_beside_another_with_a_set_up_command_has_a_fork_server_of_its_own(
     start_worker: StartWorker, open_session: OpenSession, tmp_path: Path
 ) -> None:
