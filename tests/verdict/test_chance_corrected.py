@@ -11,6 +11,23 @@ WIKIPEDIA = [
     [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
 ]  # fmt: skip
 
+BY_IRRCAC = [
+    (((0, 8, 1), (0, 4, 4), (2, 2, 5)), 0.03651226, 0.30020704),
+    (((4, 4, 3, 4, 3), (1, 3, 5, 7, 6), (5, 3, 8, 3, 6), (6, 7, 6, 5, 3), (5, 3, 4, 6, 4)), 0.01392376, 0.00488865),
+    (((1, 0, 5, 4, 2), (1, 8, 6, 0, 4), (8, 1, 0, 5, 2), (4, 0, 6, 5, 1), (7, 3, 7, 4, 8)), 0.05023504, -0.04504452),
+    (((7, 1, 6, 1, 4), (5, 7, 8, 2, 7), (0, 5, 2, 2, 3), (5, 2, 6, 2, 5), (5, 2, 7, 4, 3)), 0.01086458, 0.03357477),
+    (((15, 2, 1, 2), (0, 13, 2, 2), (1, 1, 19, 1), (1, 1, 2, 14)), 0.72336365, 0.71762902),
+]
+"""Random tables of two raters with AC1 and AC2 as the package irrCAC 0.4.4 gives them."""
+
+
+@pytest.mark.parametrize(("table", "ac1", "ac2"), BY_IRRCAC)
+def test_gwets_coefficients_agree_with_another_implementation(
+    table: tuple[tuple[int, ...], ...], ac1: float, ac2: float
+) -> None:
+    assert gwet_coefficient(table) == pytest.approx(ac1, abs=1e-8)
+    assert gwet_coefficient(table, quadratic) == pytest.approx(ac2, abs=1e-8)
+
 
 def test_where_one_category_prevails_kappa_collapses_and_ac1_does_not() -> None:
     table = [[130, 56], [9, 5]]
