@@ -51,6 +51,7 @@ from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_si
 from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
 from ratiba_action.run.provider_keys import cache_folder, keys_line, require_key
 from ratiba_action.run.shard_reports import FoundShard, read_shards
+from ratiba_action.run.shards import with_readable_answers
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import (
@@ -221,7 +222,7 @@ def _conclude(
     interruption.conclude()
     trace = tracer(request.settings, request.environment, log.events)
     complaint = "" if failure is None else str(failure)
-    report = _cut_short(report, interruption)
+    report = with_readable_answers(_cut_short(report, interruption), publication.redactor.result)
     if report.shard is None:
         report = _with_calibration(_with_trends(report, publication), request)
     published = publication.publish(report, trace, complaint=complaint)

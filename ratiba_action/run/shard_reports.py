@@ -13,7 +13,7 @@ from ratiba_action.model.conversation import ModelCall
 from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.model.note import Note
 from ratiba_action.model.plan import BASE, Plan, Shard, Trial
-from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.scenario import Expectation, Scenario
 from ratiba_action.model.verdict import CrossChecking, Report, ShardReport, SharedSpending
 from ratiba_action.money.pricing import is_exact_usd, show_usd
 from ratiba_action.reporting.results_json import RESULTS, read_results, results_in_folder
@@ -165,10 +165,8 @@ def merge_shards(found: Sequence[FoundShard], plan: Plan, identity: Mapping[str,
         more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
         faults = (Fault(f"No shard ran {', '.join(lost[:_NAMED])}{more}.", _ALL_AGAIN),)
     why = _reason(faults)
-    results = [
-        replace(own[_place(trial)], trial=trial) if _place(trial) in own else NotRun(trial, why) for trial in mine
-    ]
-    results += [replace(of_base[_place(trial)], trial=trial) for trial in theirs if _place(trial) in of_base]
+    results = [_owned(own[_place(trial)], trial) if _place(trial) in own else NotRun(trial, why) for trial in mine]
+    results += [_owned(of_base[_place(trial)], trial) for trial in theirs if _place(trial) in of_base]
     no_base = next((shard.of.no_base for shard in used if shard.of.no_base), None)
     open_base = [] if no_base else [trial for trial in theirs if _place(trial) in own and _place(trial) not in of_base]
     attempts = _attempts(found, identity)
@@ -192,6 +190,19 @@ def merge_shards(found: Sequence[FoundShard], plan: Plan, identity: Mapping[str,
         notes=tuple(dict.fromkeys(_notes(used, attempts, faults))),
         seconds=max((shard.whole.seconds for shard in used), default=0.0),
     )
+
+
+def _owned(result: ScenarioResult, trial: Trial) -> ScenarioResult:
+    """What a shard measured, of the merge's own trial: what is expected of a turn is never read from a report."""
+    if isinstance(result, NotRun) or result.transcript is None:
+        return replace(result, trial=trial)
+    turns, exchanges = trial.scenario.turns, result.transcript.exchanges
+    written = [replace(exchange, turn=turn) for exchange, turn in zip(exchanges, turns, strict=False)]
+    improvised = [
+        replace(exchange, turn=replace(exchange.turn, expect=Expectation())) for exchange in exchanges[len(turns) :]
+    ]
+    transcript = replace(result.transcript, exchanges=(*written, *improvised))
+    return replace(result, trial=trial, transcript=transcript)
 
 
 def _usable(
@@ -241,6 +252,8 @@ def _refusal(shard: Shard, same: Sequence[FoundShard], plan: Plan, identity: Map
         return Fault(f"Shard {shard} is there {len(same)} times: {places}.", "Remove all but the right one.", (shard,))
     only = same[0]
     if only.of.problem:
+        if only.whole.results and only.of.way_out:
+            return Fault(f"Shard {shard} cannot be merged: {only.of.problem}", only.of.way_out)
         return Fault(f"Shard {shard} measured nothing: {only.of.problem}", again=(shard,))
     differing = _differences(only, identity)
     if differing:
@@ -274,9 +287,19 @@ def _impossible(shard: FoundShard, plan: Plan) -> str:
             # The base is only run beside the change where no earlier run of it was found.
             if scenario is None and (planned is own or place[0] not in names):
                 return f"it has {shown}, which this run does not plan"
-            wrong = _wrong_scores(result, scenario) if scenario is not None else ""
+            wrong = (_wrong_turns(result, scenario) or _wrong_scores(result, scenario)) if scenario is not None else ""
             if wrong:
                 return f"{shown} {wrong}"
+    return ""
+
+
+def _wrong_turns(result: ScenarioResult, scenario: Scenario) -> str:
+    if isinstance(result, NotRun) or result.transcript is None:
+        return ""
+    count, turns = len(result.transcript.exchanges), len(scenario.turns)
+    unended = count < turns and isinstance(result, Scored)
+    if unended or (count > turns and scenario.simulated_user is None):
+        return f"has {count} turns, and its scenario has {turns}"
     return ""
 
 

@@ -1,6 +1,6 @@
 """Runs that share a suite: which scenarios each shard runs, with how much of the time and the money."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -9,13 +9,15 @@ from math import isfinite
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.codec import encode
 from ratiba_action.model.comparison import MeasuredRun
-from ratiba_action.model.measurement import Scored
+from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.plan import Shard
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import mean
+from ratiba_action.model.verdict import Report
 from ratiba_action.money.budget import share_of_cap
 from ratiba_action.run.earlier_runs import measured_commit
 from ratiba_action.run.inputs import RunInputs
+from ratiba_action.verdict.case_file_scores import reads_alike
 
 NO_LEDGER = "none"
 _SHOWN = 12
@@ -77,6 +79,31 @@ def share_inputs(inputs: RunInputs, shard: Shard, history: Sequence[MeasuredRun]
         selection=replace(inputs.selection, scenarios=scenarios),
         concurrency=max(1, each + (shard.number <= rest)),
     )
+
+
+def with_readable_answers(report: Report, masked: Callable[[ScenarioResult], ScenarioResult]) -> Report:
+    """The report of a shard; with a problem where masking would change an answer that a case file is scored by.
+
+    The merge has nothing but the masked report, in which all six-digit labels look alike.
+
+    Args:
+        report: before it is masked.
+        masked: masks a result, as the report will be.
+    """
+    if report.shard is None or report.shard.problem:
+        return report
+    altered = [result for result in report.results if not reads_alike(result, masked(result))]
+    if not altered:
+        return report
+    scenario = altered[0].trial.scenario
+    more = f" and {len(altered) - 1} more" if len(altered) > 1 else ""
+    problem = (
+        f"Masking would change labels or documents of {scenario.id}{more}, so the case file {scenario.data_set!r} "
+        "cannot be scored from reports of shards."
+    )
+    way_out = "Run this suite without shards."
+    verdict = replace(report.verdict, reason=problem, action=way_out)
+    return replace(report, verdict=verdict, shard=replace(report.shard, problem=problem, way_out=way_out))
 
 
 def shares_ledger(inputs: RunInputs) -> bool:

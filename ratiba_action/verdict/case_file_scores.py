@@ -1,6 +1,7 @@
 """What the cases of a case file came to together, and whether that passes its gates."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 from ratiba_action.metrics.aggregates import (
@@ -157,6 +158,20 @@ def _sample(result: Scored) -> Sample:
         scores={score.metric: score.value for score in result.scores},
         passed=_passed(result),
     )
+
+
+def reads_alike(one: ScenarioResult, other: ScenarioResult) -> bool:
+    """Whether the scores of a case file are the same of two forms of one result, such as before and after masking.
+
+    Args:
+        one: of a trial.
+        other: of the same trial; what it expects is read from ``one``.
+    """
+    if not (one.trial.scenario.data_set and isinstance(one, Scored) and isinstance(other, Scored)):
+        return True
+    pairs = zip(other.transcript.exchanges, one.transcript.exchanges, strict=True)
+    exchanges = tuple(replace(exchange, turn=plain.turn) for exchange, plain in pairs)
+    return _sample(one) == _sample(replace(other, transcript=replace(other.transcript, exchanges=exchanges)))
 
 
 def _passed(result: Scored) -> bool | None:

@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.change import Mode
-from ratiba_action.model.conversation import ModelCall, Party, Usage
+from ratiba_action.model.conversation import Document, Exchange, ModelCall, Party, Reply, Usage
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.plan import Arm, Plan, Shard, Trial
-from ratiba_action.model.scenario import Assertion
+from ratiba_action.model.scenario import Assertion, Expectation, SimulatedUser, Turn
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.results_json import load_report, render_results
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.run.shard_reports import FoundShard, Merged, merge_shards, read_shards
-from ratiba_action.run.shards import shares
+from ratiba_action.run.shards import shares, with_readable_answers
+from ratiba_action.verdict.case_file_scores import score_case_files
 from ratiba_action.verdict.decision import next_step
 from ratiba_action.verdict.tally import tally
 from tests.support.sample_report import sample_check, sample_report, sample_score, sample_scored
@@ -348,3 +351,114 @@ def test_a_report_of_a_shard_leaves_masked() -> None:
     assert "planted-secret-1" not in text
     assert "712 345 432 said" not in shard
     assert "ring Wanjiku" not in shard
+
+
+def case(name: str, expect: Expectation, reply: Reply) -> Scored:
+    turn, plain = Turn(user="Classify this.", expect=expect), result(name)
+    scenario = replace(plain.trial.scenario, data_set="codes", turns=(turn,))
+    transcript = replace(plain.transcript, exchanges=(Exchange(turn, reply),))
+    return replace(plain, trial=replace(plain.trial, scenario=scenario), transcript=transcript)
+
+
+def labelled(name: str, expected: str, given: str) -> Scored:
+    return case(name, Expectation(label=expected), Reply("ok", output={"label": given, "confidence": 0.9}))
+
+
+def decided(whole: Sequence[Scored], metric: str, merged: Merged | None = None) -> Verdict:
+    """What a run and its threshold come to; of shards, whose reports are written and read as they are."""
+    case_file = CaseFile("codes", "codes.yaml", "d1", len(whole), gates=(CaseThreshold(metric, 0.9, 1),))
+    results = whole if merged is None else merged.measured.results
+    scores = score_case_files((case_file,), results, date(2026, 11, 26))
+    interruption = None if merged is None else merged.interruption
+    evidence = Evidence(
+        Mode.BLOCKING,
+        tuple(results),
+        Limits(),
+        interruption,
+        way_out=None if merged is None else merged.measured.way_out,
+        data_sets=scores,
+        no_further="none",
+    )
+    verdict = next_step(evidence)
+    assert isinstance(verdict, Verdict)
+    return verdict
+
+
+def merged_as_written(whole: Sequence[Scored], redactor: Redactor | None = None) -> Merged:
+    redactor, reports = redactor or Redactor(), []
+    for number, part in ((1, whole[:2]), (2, whole[2:])):
+        report = redactor.report(with_readable_answers(shard_report(number, 2, part), redactor.result))
+        reports.append(load_report(render_results(summarise(report)), exact=True))
+    return merge(found(*reports), whole)
+
+
+def test_wrong_labels_that_look_alike_once_they_are_masked_never_pass() -> None:
+    whole = [labelled(f"case_{n}", f"85171{n}", f"90281{n}") for n in range(3)]
+    merged = merged_as_written(whole)
+    assert decided(whole, "accuracy").conclusion is Conclusion.FAILED
+    verdict = decided(whole, "accuracy", merged)
+    assert verdict.conclusion is Conclusion.INCOMPLETE
+    assert "Masking would change labels or documents of case_0 and 1 more" in verdict.reason
+    assert verdict.action == "Run this suite without shards."
+    assert "851712" not in verdict.reason
+    assert sum(each.cost for each in merged.calls) == Decimal("0.3"), "what it cost is counted all the same"
+
+
+def test_right_labels_that_are_masked_are_no_measured_failure() -> None:
+    whole = [labelled(f"case_{n}", f"85171{n}", f"85171{n}") for n in range(3)]
+    assert decided(whole, "accuracy", merged_as_written(whole)).conclusion is Conclusion.INCOMPLETE
+
+
+@pytest.mark.parametrize("given", ["phone", "card"])
+def test_labels_that_nothing_masks_are_scored_as_in_one_run(given: str) -> None:
+    whole = [labelled(f"case_{n}", "phone", given) for n in range(3)]
+    verdict = decided(whole, "accuracy", merged_as_written(whole))
+    assert verdict == decided(whole, "accuracy")
+    assert verdict.conclusion is (Conclusion.PASSED if given == "phone" else Conclusion.FAILED)
+
+
+def test_documents_with_long_numbers_are_scored_as_in_one_run() -> None:
+    graded = Expectation(documents={"851712": 1.0, "900001": 0.0})
+    for ranked, conclusion in (("851712", Conclusion.PASSED), ("900001", Conclusion.FAILED)):
+        whole = [case(f"case_{n}", graded, Reply("ok", documents=(Document(ranked, "t"),))) for n in range(3)]
+        verdict = decided(whole, "mrr", merged_as_written(whole))
+        assert verdict == decided(whole, "mrr")
+        assert verdict.conclusion is conclusion
+
+
+def test_documents_whose_ids_are_masked_are_no_measured_failure() -> None:
+    graded = Expectation(documents={"wanjiku.kamau@example.com": 1.0})
+    reply = Reply("ok", documents=(Document("wanjiku.kamau@example.com", "t"),))
+    whole = [case(f"case_{n}", graded, reply) for n in range(3)]
+    assert decided(whole, "mrr").conclusion is Conclusion.PASSED
+    assert decided(whole, "mrr", merged_as_written(whole)).conclusion is Conclusion.INCOMPLETE
+
+
+def test_what_is_expected_of_a_turn_is_never_read_from_a_report() -> None:
+    whole = [labelled(f"case_{n}", "phone", "card") for n in range(3)]
+    forged = [labelled(f"case_{n}", "card", "card") for n in range(3)]
+    merged = merge(found(shard_report(1, 2, forged[:2]), shard_report(2, 2, forged[2:])), whole)
+    assert list(merged.measured.results) == whole
+    assert decided(whole, "accuracy", merged).conclusion is Conclusion.FAILED
+
+
+@pytest.mark.parametrize("times", [0, 2])
+def test_a_result_with_another_number_of_turns_is_refused(times: int) -> None:
+    transcript = replace(FOUR[2].transcript, exchanges=FOUR[2].transcript.exchanges * times)
+    verdict = verdict_of(merge(found(*forged(transcript=transcript)), FOUR))
+    assert verdict.conclusion is Conclusion.INCOMPLETE
+    assert f"trial 1 of 's3' has {times} turns, and its scenario has 1" in verdict.reason
+
+
+def test_what_a_simulated_customer_wrote_is_kept_and_nothing_is_expected_of_it() -> None:
+    scenario = replace(FOUR[2].trial.scenario, simulated_user=SimulatedUser("A hurried guest.", "Book a massage."))
+    (exchange,) = FOUR[2].transcript.exchanges
+    more = replace(exchange, turn=Turn(user="And tomorrow?", expect=Expectation(label="forged")))
+    own = replace(FOUR[2], trial=replace(FOUR[2].trial, scenario=scenario))
+    sent = replace(own, transcript=replace(own.transcript, exchanges=(exchange, more)))
+    whole = [*FOUR[:2], own, FOUR[3]]
+    merged = merge(found(*without_third(shard_report(3, 4, [sent]))), whole)
+    kept = merged.measured.results[2]
+    assert isinstance(kept, Scored)
+    assert merged.interruption is None
+    assert kept.transcript.exchanges[1].turn == Turn(user="And tomorrow?")
