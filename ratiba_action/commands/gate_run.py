@@ -448,7 +448,10 @@ def _explained(
 ) -> Report:
     """The report of the run and, of one that failed, which lines of the change did it."""
     began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
-    report = evaluate(inputs, log, ledger, expected, shards).report
+    outcome = evaluate(inputs, log, ledger, expected, shards)
+    report = outcome.report
+    if outcome.interrupted:
+        return report  # Nothing more is paid for, least of all with what a lost shard may have spent.
     # Whatever happens from here on, what was measured is published.
     current().replace_stand_in(lambda: leave(publication.publish(_cut_short(report, current())).exit_code))
     allowed, took = inputs.seconds_allowed, time.monotonic() - began

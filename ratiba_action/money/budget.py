@@ -167,7 +167,7 @@ class Ledger:
 
     @property
     def allowed(self) -> Usd:
-        """The most that may be spent now: the cap, or less within ``limited_to``."""
+        """The most that may be spent now: the cap, or less within ``limited_to`` and after ``set_aside``."""
         return self._allowed
 
     @contextmanager
@@ -183,6 +183,17 @@ class Ledger:
             yield
         finally:
             self._allowed = before
+
+    def set_aside(self, amount: Usd) -> None:
+        """Lower what may be spent from now on, by what others may have spent of the same cap.
+
+        Args:
+            amount: in US dollars; what is above the cap leaves nothing.
+
+        Raises:
+            BudgetError: it is not an exact amount of at least 0.
+        """
+        self._allowed = max(self._allowed - _exact(amount, "what is set aside"), _NOTHING)
 
     @property
     def spent(self) -> Usd:

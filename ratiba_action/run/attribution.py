@@ -149,7 +149,7 @@ def with_explanation(report: Report, inputs: RunInputs, log: RunLog, ledger: Led
     if not failed or (seconds is not None and seconds <= 0):
         return report
     seconds = min(_MOST_SECONDS, _MOST_SECONDS if seconds is None else seconds)
-    left = ledger.cap - ledger.spent
+    left = max(ledger.allowed - ledger.spent, Decimal(0))
     most = (left * _SHARE).quantize(_EXACT, ROUND_FLOOR) if block.budget_usd is None else min(block.budget_usd, left)
     seen: list[Measured] = []
     explanation: Explanation | None = None

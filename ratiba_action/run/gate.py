@@ -62,10 +62,12 @@ class RunOutcome:
     Args:
         report: results, verdict, notes and money, as they are rendered and published.
         recorded: new lines of each scenario, by its id; empty unless the run records.
+        interrupted: whether it was cancelled, or shards of it are missing or wrong.
     """
 
     report: Report
     recorded: Mapping[str, tuple[Recording, ...]]
+    interrupted: bool = False
 
 
 def evaluate(
@@ -112,7 +114,7 @@ def evaluate(
         journal.unlink(missing_ok=True)
     seconds = time.monotonic() - clock + gate.seconds_of_shards
     report = replace(gate.report(measured, evidence, verdict), seconds=seconds, commit=commit)
-    return RunOutcome(report, measured.recorded)
+    return RunOutcome(report, measured.recorded, gate.interrupted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,11 @@ class _Gate:
         self._no_base: str | None = None
         self.seconds_of_shards = 0.0
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was cancelled, or shards of it are missing or wrong."""
+        return bool(self._interruptions)
+
     def measure(self, head: ArmInputs, expected: Forecast | None, *, first_only: bool = False) -> Measured:
         """Run every plan that the evidence asks for; nothing where the caps hold none of the first one's trials.
 
@@ -222,8 +229,11 @@ class _Gate:
             shards: their reports, in any order.
         """
         inputs = self._inputs
-        merged = merge_shards(shards, self._first_plan(head), identity_of(inputs))
+        subject = inputs.decided.change.subject
+        attempt = subject.run_attempt if subject.run_id else None
+        merged = merge_shards(shards, self._first_plan(head), identity_of(inputs), attempt)
         self._ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches)
+        self._ledger.set_aside(merged.unknown_usd)
         self.seconds_of_shards = merged.seconds
         for note in merged.notes:
             self._log.note(note)

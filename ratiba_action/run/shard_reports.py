@@ -15,15 +15,18 @@ from ratiba_action.model.note import Note
 from ratiba_action.model.plan import BASE, Plan, Shard, Trial
 from ratiba_action.model.scenario import Expectation, Scenario
 from ratiba_action.model.verdict import CrossChecking, Report, ShardReport, SharedSpending
+from ratiba_action.money.budget import share_of_cap
 from ratiba_action.money.pricing import is_exact_usd, show_usd
 from ratiba_action.reporting.results_json import RESULTS, read_results, results_in_folder
 from ratiba_action.run.services import Measured
 from ratiba_action.run.shards import NO_LEDGER
+from ratiba_action.settings.input_values import MOST_SHARDS
 from ratiba_action.verdict.agreement import judges_agreement
 
 MOST_FOLDERS = 2_000
 """Reports that are merged at most: several attempts of 256 shards."""
 _NAMED = 5
+_SHOWN = 8
 _LONGEST = 100
 _ALL_AGAIN = "Run all shards again, with the same commit, inputs and version as the merge, then merge again."
 
@@ -100,11 +103,21 @@ def _read(folder: Path) -> FoundShard:
         return FoundShard(place, None, error.problem if folder.is_dir() else "there is no such folder.")
     except Exception as error:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no run
         return FoundShard(place, None, f"{RESULTS} could not be read: {type(error).__name__}.")
-    if report.shard is None:
-        return FoundShard(place, None, f"{RESULTS} is of a whole run, not of a shard.")
-    if not all(is_exact_usd(amount) for call in report.shard.calls for amount in (call.cost, call.list_price)):
-        return FoundShard(place, None, f"{RESULTS} has an amount with more than 12 digits after the point.")
-    return FoundShard(place, report)
+    problem = (
+        f"{RESULTS} is of a whole run, not of a shard." if report.shard is None else _impossible_shard(report.shard)
+    )
+    return FoundShard(place, None if problem else report, problem)
+
+
+def _impossible_shard(shard: ShardReport) -> str:
+    """What no shard of any run says of itself; empty where there is nothing of that kind."""
+    if shard.shard.count > MOST_SHARDS:
+        return f"it is of {shard.shard.count:,} shards, more than {MOST_SHARDS}."
+    if shard.attempt < 1:
+        return f"it is of attempt {shard.attempt}."
+    if not all(is_exact_usd(amount) for call in shard.calls for amount in (call.cost, call.list_price)):
+        return f"{RESULTS} has an amount with more than 12 digits after the point."
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +133,7 @@ class Merged:
         interruption: why the shards are no whole run; None where they are. With one the run never passes.
         notes: of the shards, and about them.
         seconds: of the shard that took longest.
+        unknown_usd: the most that attempts of shards without a usable report have spent besides ``calls``.
     """
 
     measured: Measured
@@ -130,6 +144,7 @@ class Merged:
     interruption: str | None
     notes: tuple[str, ...]
     seconds: float
+    unknown_usd: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +162,18 @@ class Fault:
     again: tuple[Shard, ...] = ()
 
 
-def merge_shards(found: Sequence[FoundShard], plan: Plan, identity: Mapping[str, str]) -> Merged:
+def merge_shards(
+    found: Sequence[FoundShard], plan: Plan, identity: Mapping[str, str], run_attempt: int | None = None
+) -> Merged:
     """Put the reports of shards together; every trial of the change has a result, if only that it was not run.
 
     Args:
         found: in any order.
         plan: what the whole run asks for, of the change and of the base.
         identity: of the run that merges.
+        run_attempt: of it, from 1; None where the platform counts none.
     """
+    found = [_not_later(shard, run_attempt) for shard in found]
     used, faults = _usable(found, plan, identity)
     own = _by_place(result for shard in used for result in shard.whole.results)
     of_base = _by_place(result for shard in used for result in shard.of.base_results)
@@ -189,6 +208,7 @@ def merge_shards(found: Sequence[FoundShard], plan: Plan, identity: Mapping[str,
         interruption=why or None,
         notes=tuple(dict.fromkeys(_notes(used, attempts, faults))),
         seconds=max((shard.whole.seconds for shard in used), default=0.0),
+        unknown_usd=_unknown_usd(found, used, attempts, identity, run_attempt or 1),
     )
 
 
@@ -213,8 +233,7 @@ def _usable(
         Fault(f"The report in {shard.place!r} is not used: {shard.problem}") for shard in found if shard.report is None
     ]
     readable = [shard for shard in found if shard.report is not None]
-    counts = Counter(shard.of.shard.count for shard in readable)
-    count = max(counts, key=lambda each: (counts[each], each), default=0)
+    count = _count(readable)
     faults += [
         Fault(f"The report in {shard.place!r} is of {shard.name}, and others are of {count} shards.", _ALL_AGAIN)
         for shard in readable
@@ -243,6 +262,64 @@ def _usable(
         names = " and ".join(each.name for each in twice)
         faults.append(Fault(f"Scenarios were run by several of {names}, so their histories differed.", _ALL_AGAIN))
     return tuple(each for each in used if each not in twice), tuple(faults)
+
+
+def _count(readable: Sequence[FoundShard]) -> int:
+    """Of the shards, as most reports have it; 0 without a report."""
+    counts = Counter(shard.of.shard.count for shard in readable)
+    return max(counts, key=lambda each: (counts[each], each), default=0)
+
+
+def _not_later(shard: FoundShard, run_attempt: int | None) -> FoundShard:
+    """The shard, without its report where that is of an attempt that was never made."""
+    if shard.report is None or run_attempt is None or shard.of.attempt <= max(1, run_attempt):
+        return shard
+    return FoundShard(shard.place, None, f"it is of attempt {shard.of.attempt}, and this is attempt {run_attempt}.")
+
+
+def _unknown_usd(
+    found: Sequence[FoundShard],
+    used: Sequence[FoundShard],
+    attempts: Sequence[FoundShard],
+    identity: Mapping[str, str],
+    run_attempt: int,
+) -> Decimal:
+    """The most that attempts have spent whose calls are not known: a share of the budget for each of them.
+
+    Args:
+        found: all shards.
+        used: those whose results count.
+        attempts: those whose calls count.
+        identity: of the run that merges.
+        run_attempt: of it.
+    """
+    if identity.get("ledger") != NO_LEDGER:
+        return Decimal(0)  # The ledger knows what every shard has reserved.
+    cap, readable = Decimal(identity["budget"]), [shard for shard in found if shard.report is not None]
+    count = _count(readable)
+    if not count:
+        return cap
+    unknown, lost = Decimal(0), 0
+    for number in range(1, count + 1):
+        shard = Shard(number, count)
+        share, same = share_of_cap(cap, shard), [each for each in readable if each.of.shard == shard]
+        # A shard that ran its share is not run again; any other one may have been, up to this attempt.
+        ended = any(each in used and each.of.measured for each in same)
+        last = max((each.of.attempt for each in same), default=0)
+        made = last if ended else max(last, run_attempt)
+        absent = made - len({each.of.attempt for each in same})
+        for each in same:
+            known = each in attempts
+            if not (known and (each in used or each.of.problem or each.of.attempt < last)):
+                unknown += max(share - (_cost(each) if known else 0), Decimal(0))
+        unknown += share * absent
+        lost += absent
+    stray = sum(shard.report is None or shard.of.shard.count != count for shard in found)
+    return unknown + share_of_cap(cap, Shard(1, count)) * max(0, stray - lost)
+
+
+def _cost(shard: FoundShard) -> Decimal:
+    return sum((call.cost for call in shard.of.calls), Decimal(0))
 
 
 def _refusal(shard: Shard, same: Sequence[FoundShard], plan: Plan, identity: Mapping[str, str]) -> Fault | None:
@@ -350,6 +427,8 @@ def _reason(faults: Sequence[Fault]) -> str:
 
 
 def _listed(shards: Sequence[Shard]) -> str:
+    if len(shards) > _SHOWN:
+        return f"shards {', '.join(map(str, shards[:_NAMED]))} and {len(shards) - _NAMED} more"
     *others, last = map(str, shards)
     return f"shards {', '.join(others)} and {last}" if others else f"shard {last}"
 
@@ -437,6 +516,6 @@ def _notes(used: Sequence[FoundShard], attempts: Sequence[FoundShard], faults: S
             yield f"Each of {count} shards had its share of the budget of {budget}: without ledger-url they share none."
     for shard in attempts:
         if shard not in used or shard.of.attempt > 1:
-            cost = show_usd(sum((call.cost for call in shard.of.calls), Decimal(0)))
+            cost = show_usd(_cost(shard))
             state = "its results count" if shard in used else "its results do not count"
             yield f"Attempt {shard.of.attempt} of {shard.name} cost {cost}; {state}."

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratiba_action.errors import BudgetError
 from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.change import Mode
 from ratiba_action.model.conversation import Document, Exchange, ModelCall, Party, Reply, Usage
@@ -462,3 +463,100 @@ def test_what_a_simulated_customer_wrote_is_kept_and_nothing_is_expected_of_it()
     assert isinstance(kept, Scored)
     assert merged.interruption is None
     assert kept.transcript.exchanges[1].turn == Turn(user="And tomorrow?")
+
+
+def two(*reports: Report, run_attempt: int | None = None) -> Merged:
+    return merge_shards(found(*reports), plan_of(FOUR[:2]), IDENTITY, run_attempt)
+
+
+FIRST = shard_report(1, 2, FOUR[:1], calls=(call("s1", "9"),))
+SECOND = shard_report(2, 2, FOUR[1:2], calls=(call("s2", "3"),))
+
+
+def test_what_a_merge_runs_itself_never_spends_what_a_lost_shard_may_have_spent() -> None:
+    merged = two(FIRST)
+    ledger = Ledger(Decimal(20))
+    ledger.carry_on(merged.calls, 0)
+    ledger.set_aside(merged.unknown_usd)
+    assert (ledger.spent, merged.unknown_usd) == (Decimal(9), Decimal(10))
+    assert ledger.could_fit(Decimal(1))
+    assert not ledger.could_fit(Decimal("1.000001"))
+    with pytest.raises(BudgetError):
+        ledger.reserve(Party.SYSTEM, "s2", "gpt-5", Decimal("1.000001"))
+
+
+UNKNOWN: Mapping[str, tuple[Callable[[], Merged], str]] = {
+    "none": (lambda: two(FIRST, SECOND), "0"),
+    "a ledger knows": (lambda: merge_shards(found(FIRST), plan_of(FOUR), IDENTITY | {"ledger": "shared"}), "0"),
+    "no report at all": (two, "20"),
+    "an earlier attempt that is not at hand": (
+        lambda: two(FIRST, replace(SECOND, shard=replace(shard_of(SECOND), attempt=2))),
+        "10",
+    ),
+    "an earlier attempt that is at hand": (
+        lambda: two(FIRST, SECOND, replace(SECOND, shard=replace(shard_of(SECOND), attempt=2))),
+        "0",
+    ),
+    "every attempt of a lost shard": (lambda: two(FIRST, run_attempt=2), "20"),
+    "of another run": (
+        lambda: two(FIRST, replace(SECOND, shard=replace(shard_of(SECOND), identity={"commit": "other"}))),
+        "10",
+    ),
+    "two of one attempt: of one the calls are known": (lambda: two(FIRST, SECOND, SECOND), "17"),
+    "one that cannot be what it says": (
+        lambda: two(FIRST, shard_report(2, 2, [result("s9")], calls=(call("s9", "0"),))),
+        "10",
+    ),
+    "damaged": (
+        lambda: merge_shards([*found(FIRST), FoundShard("shard-2", None, "torn.")], plan_of(FOUR[:2]), IDENTITY),
+        "10",
+    ),
+    "damaged besides all others": (
+        lambda: merge_shards([*found(FIRST, SECOND), FoundShard("x", None, "torn.")], plan_of(FOUR[:2]), IDENTITY),
+        "10",
+    ),
+    "cancelled, with its calls": (
+        lambda: two(FIRST, replace(SECOND, shard=replace(shard_of(SECOND), interruption="the run was cancelled"))),
+        "0",
+    ),
+}
+
+
+def shard_of(report: Report) -> ShardReport:
+    assert report.shard is not None
+    return report.shard
+
+
+@pytest.mark.parametrize("what", UNKNOWN)
+def test_a_share_is_set_aside_for_each_attempt_whose_calls_are_not_known(what: str) -> None:
+    make, expected = UNKNOWN[what]
+    assert make().unknown_usd == Decimal(expected)
+
+
+def test_a_report_of_a_later_attempt_than_the_merges_is_not_used() -> None:
+    later = replace(SECOND, shard=replace(shard_of(SECOND), attempt=10**9))
+    merged = two(FIRST, SECOND, later, run_attempt=1)
+    verdict = verdict_of(merged)
+    assert verdict.conclusion is Conclusion.INCOMPLETE
+    assert "it is of attempt 1000000000, and this is attempt 1" in verdict.reason
+    assert sum(each.cost for each in merged.calls) == Decimal(12)
+
+
+@pytest.mark.parametrize("field", ["number", "count", "attempt"])
+@pytest.mark.parametrize("value", [-1, 0, 257, 3_000_000, 10**30])
+def test_a_report_with_impossible_numbers_is_refused_at_once(tmp_path: Path, field: str, value: int) -> None:
+    folder = written(tmp_path / "shard", FIRST)
+    content = json.loads((folder / "results.json").read_text())
+    place = content["report"]["shard"] if field == "attempt" else content["report"]["shard"]["shard"]
+    place[field] = value
+    (folder / "results.json").write_text(json.dumps(content))
+    (read,) = read_shards([str(folder)])
+    merged = merge_shards([read], plan_of(FOUR[:2]), IDENTITY, 1)
+    assert verdict_of(merged).conclusion is Conclusion.INCOMPLETE
+    assert any(isinstance(each, Scored) for each in merged.measured.results) is False
+
+
+def test_of_many_missing_shards_a_few_are_named() -> None:
+    verdict = verdict_of(merge(found(shard_report(1, 256, FOUR[:1])), FOUR))
+    assert "shards 2/256, 3/256, 4/256, 5/256, 6/256 and 250 more left no report" in verdict.reason
+    assert len(verdict.action or "") < 200
