@@ -17,6 +17,8 @@ from ratiba_action.model.verdict import Report
 from ratiba_action.money.budget import share_of_cap
 from ratiba_action.run.earlier_runs import measured_commit
 from ratiba_action.run.inputs import RunInputs
+from ratiba_action.util.git import Git
+from ratiba_action.util.work_tree import changes_digest
 from ratiba_action.verdict.case_file_scores import reads_alike
 
 NO_LEDGER = "none"
@@ -125,7 +127,7 @@ def identity_of(inputs: RunInputs) -> dict[str, str]:
     return {
         "gate": settings.name,
         "version": _own_version(),
-        "commit": measured_commit(git) or f"{inputs.decided.change.files.head or ''} with uncommitted changes".strip(),
+        "commit": measured_commit(git) or _changed_tree(git, inputs.decided.change.files.head or ""),
         "base": inputs.decided.change.files.base or "",
         "mode": inputs.decided.decision.mode.value,
         "configuration": digest(configuration)[:_SHOWN],
@@ -136,6 +138,14 @@ def identity_of(inputs: RunInputs) -> dict[str, str]:
         "budget": str(settings.budget_usd),
         "ledger": "shared" if shares_ledger(inputs) else NO_LEDGER,
     }
+
+
+def _changed_tree(git: Git | None, head: str) -> str:
+    """Names a work tree with changes of its own by their content: another edit is another run."""
+    commit = git.commit("HEAD") if git is not None else None
+    if git is None or commit is None:
+        return f"{head} with uncommitted changes".strip()
+    return f"{commit} with uncommitted changes {changes_digest(git, commit)[:_SHOWN]}"
 
 
 @cache

@@ -36,6 +36,19 @@ def changed_since(git: Git, commit: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*sorted({*files.differing(tree, index), *added}), *git.untracked())))
 
 
+def changes_digest(git: Git, commit: str) -> str:
+    """SHA-256 of what ``changed_since`` names: each path, its kind and its content; the same for the same work tree.
+
+    Raises:
+        InfrastructureError: see ``changed_since``; or a file changed while it was read.
+    """
+    files, digest = _WorkTree(git), hashlib.sha256()
+    for path in sorted(set(changed_since(git, commit))):
+        name = path.encode("utf-8", "surrogateescape")
+        digest.update(b"%d %b %b\0" % (len(name), name, files.content_digest(path).encode("ascii")))
+    return digest.hexdigest()
+
+
 def differing(git: Git, tree: Mapping[str, TreeEntry]) -> tuple[str, ...]:
     """Paths of a tree that the work tree holds in another form, or not at all.
 
@@ -83,6 +96,25 @@ class _WorkTree:
             return None
         except OSError as error:
             raise _unreadable(path, error) from error
+
+    def content_digest(self, path: str) -> str:
+        """Of a file or link with its mode; of a submodule its commit; empty where nothing stands.
+
+        Raises:
+            InfrastructureError: it cannot be read, or changed meanwhile.
+        """
+        status = self.status(path)
+        if status is None:
+            return ""
+        kind = f"{stat.S_IFMT(status.st_mode):o}"
+        if stat.S_ISDIR(status.st_mode):
+            return f"{kind} {self._submodule_commit(path, None) or ''}"
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+            return kind
+        digest = hashlib.sha256()
+        if not self._feed(path, status, digest):
+            raise InfrastructureError(f"The file {path[:300]!r} of the work tree changed while it was read.")
+        return f"{kind} {bool(status.st_mode & stat.S_IXUSR)} {digest.hexdigest()}"
 
     def _is_folder(self, path: str) -> bool:
         if path not in self._folders:

@@ -95,6 +95,24 @@ def test_the_gate_names_the_line_in_the_comment_the_results_the_page_and_an_anno
     assert "<img" not in page
 
 
+def test_a_merge_looks_for_the_line_with_all_of_its_shards_only(changed: SmallRepository, tmp_path: Path) -> None:
+    changed.scenario("other", "say Hello")
+    changed.commit()
+    changed.write("rules.py", edited(third=GUILTY))
+    folders = [str(tmp_path / f"shard-{number}") for number in (1, 2)]
+    for number, folder in enumerate(folders, 1):
+        ended = changed.ended("gate", "--mode", "blocking", "--shard", f"{number}/2", "--report-dir", folder)
+        assert ended.code == 0, ended.printed
+    for given, explained in ((folders, True), (folders[:1], False)):
+        ended = changed.ended("merge", "--mode", "blocking", *given)
+        assert (ended.code, ended.outputs["conclusion"]) == (1, "failed"), ended.printed
+        assert ("Which line did it" in ended.comment) is explained
+    changed.write("rules.py", edited(third=GUILTY, first="    # another edit\n    return text"))
+    ended = changed.ended("merge", "--mode", "blocking", *folders)
+    assert (ended.code, ended.outputs["conclusion"]) == (3, "incomplete"), ended.printed
+    assert "its commit is" in ended.printed
+
+
 def test_the_bases_configuration_decides_whether_the_gate_looks_for_the_line(changed: SmallRepository) -> None:
     configuration = (changed.folder / ".github/ratiba.yml").read_text()
     changed.write(".github/ratiba.yml", f"{configuration}attribution: {{enabled: false}}\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.util.git import Git
-from ratiba_action.util.work_tree import changed_since, differing
+from ratiba_action.util.work_tree import changed_since, changes_digest, differing
 from tests.support.git_repository import GitRepository
 
 PATH = os.environ["PATH"]
@@ -220,3 +220,31 @@ def test_modes_count_only_where_the_file_system_has_them(repository: GitReposito
     (repository.folder / "a").chmod(0o755)
     repository.git("config", "core.fileMode", "false")
     assert changed(repository) == ()
+
+
+def test_the_digest_of_changes_is_that_of_their_paths_kinds_and_contents(repository: GitRepository) -> None:
+    folder, git = repository.folder, opened(repository)
+    repository.commit({"a": "1"})
+    head = git.commit("HEAD")
+    assert head is not None
+    seen = [changes_digest(git, head)]
+
+    def differs() -> None:
+        assert changes_digest(git, head) == changes_digest(git, head)
+        seen.append(changes_digest(git, head))
+        assert len(set(seen)) == len(seen)
+
+    new = folder / "new.txt"
+    new.write_text("one")
+    differs()
+    new.write_text("two")
+    differs()
+    new.chmod(0o755)
+    differs()
+    new.rename(folder / "renamed.txt")
+    differs()
+    (folder / "renamed.txt").unlink()
+    (folder / "renamed.txt").symlink_to("two")
+    differs()
+    (folder / "renamed.txt").unlink()
+    assert changes_digest(git, head) == seen[0]
