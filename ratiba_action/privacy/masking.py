@@ -180,7 +180,7 @@ class Redactor:
         masked: Report = replace(
             self._secretless.apply(replace(report, results=(), shard=None)),
             results=results,
-            shard=None if report.shard is None else self._shard(report.shard),
+            shard=None if report.shard is None else self._shard(report.shard, report.results),
         )
         sentences = _Mask(_Sentences(self._about(report.results).text, masked).masked, mask_number, self._secretless)
         return replace(
@@ -191,17 +191,18 @@ class Redactor:
             explanation=None if masked.explanation is None else self.explanation(masked.explanation),
         )
 
-    def _shard(self, shard: ShardReport) -> ShardReport:
+    def _shard(self, shard: ShardReport, own: Iterable[ScenarioResult]) -> ShardReport:
         """The shard's part of a report: its sentences may quote what its scenarios said."""
+        text = self._about((*own, *shard.base_results)).text
         hidden: ShardReport = self._secretless.apply(replace(shard, base_results=()))
         return replace(
             hidden,
             base_results=tuple(self.result(result) for result in shard.base_results),
-            breaches=tuple(map(self.text, hidden.breaches)),
-            interruption=None if hidden.interruption is None else self.text(hidden.interruption),
-            no_base=None if hidden.no_base is None else self.text(hidden.no_base),
-            way_out=None if hidden.way_out is None else self.text(hidden.way_out),
-            problem=self.text(hidden.problem),
+            breaches=tuple(map(text, hidden.breaches)),
+            interruption=None if hidden.interruption is None else text(hidden.interruption),
+            no_base=None if hidden.no_base is None else text(hidden.no_base),
+            way_out=None if hidden.way_out is None else text(hidden.way_out),
+            problem=text(hidden.problem),
         )
 
     def explanation(self, found: Explanation) -> Explanation:

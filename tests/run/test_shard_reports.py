@@ -560,3 +560,18 @@ def test_of_many_missing_shards_a_few_are_named() -> None:
     verdict = verdict_of(merge(found(shard_report(1, 256, FOUR[:1])), FOUR))
     assert "shards 2/256, 3/256, 4/256, 5/256, 6/256 and 250 more left no report" in verdict.reason
     assert len(verdict.action or "") < 200
+
+
+@pytest.mark.parametrize("whose", ["results", "base_results"])
+def test_sentences_of_a_shard_do_not_name_the_customers_of_its_scenarios(whose: str) -> None:
+    said = "the base raised KeyError: 'Zawadi Achieng'"
+    scenario = replace(FOUR[0].trial.scenario, customer=replace(FOUR[0].trial.scenario.customer, name="Zawadi Achieng"))
+    named = (replace(FOUR[0], trial=replace(FOUR[0].trial, scenario=scenario)),)
+    sentences = {"breaches": (said,), **dict.fromkeys(("interruption", "no_base", "way_out", "problem"), said)}
+    report = shard_report(1, 4, FOUR[1:2], base_results=named if whose == "base_results" else (), **sentences)
+    report = replace(report, results=named) if whose == "results" else report
+    shard = shard_of(Redactor().report(report))
+    for text in (*shard.breaches, shard.interruption, shard.no_base, shard.way_out, shard.problem):
+        assert text is not None
+        assert "KeyError" in text
+        assert "Zawadi" not in text
