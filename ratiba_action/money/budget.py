@@ -155,6 +155,7 @@ class Ledger:
         self._open: dict[int, Reservation] = {}
         self._count = 0
         self._calls: list[ModelCall] = []
+        self._discarded: list[ModelCall] = []
         self._cache_hits = 0
         self._breaches: list[str] = []
         self._refused: dict[str, Usd] = {}
@@ -212,7 +213,7 @@ class Ledger:
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """Every call that was booked, in order."""
+        """Every call that was booked, in order, without those whose results do not count."""
         return tuple(self._calls)
 
     @property
@@ -244,7 +245,12 @@ class Ledger:
         return is_exact_usd(upper) and self._spent + upper <= self._allowed
 
     def carry_on(
-        self, calls: Iterable[ModelCall], last_number: int, cache_hits: int = 0, breaches: Iterable[str] = ()
+        self,
+        calls: Iterable[ModelCall],
+        last_number: int,
+        cache_hits: int = 0,
+        breaches: Iterable[str] = (),
+        discarded: Iterable[ModelCall] = (),
     ) -> None:
         """Begin where an earlier process of the same run, or its shards, ended.
 
@@ -253,18 +259,22 @@ class Ledger:
             last_number: of its reservations; new ones go on from there.
             cache_hits: scores that were taken from the judge cache.
             breaches: as in ``breaches``.
+            discarded: calls of attempts whose results do not count: their money does, and they answer nothing.
 
         Raises:
             ValueError: this ledger was used before.
             BudgetError: a cost is not an exact amount.
         """
-        if self._count or self._calls:
+        if self._count or self._calls or self._discarded:
             raise ValueError("A ledger that was used cannot carry on another one.")
-        carried = tuple(calls)
-        for call in carried:
+        carried, discarded = tuple(calls), tuple(discarded)
+        for call in (*carried, *discarded):
             _exact(call.cost, f"the cost of a call to {call.model!r}")
         for call in carried:
             self._add(call)
+        for call in discarded:
+            self._pay(call)
+            self._discarded.append(call)
         self._count = last_number
         self._cache_hits += cache_hits
         self._breaches += breaches
@@ -337,17 +347,20 @@ class Ledger:
         self._cache_hits += 1
 
     def snapshot(self) -> Spending:
-        """The money so far; what is reserved for calls in flight is left out."""
-        replayed = sum(call.replayed for call in self._calls)
+        """The money so far; what is reserved for calls in flight is left out.
+
+        Calls whose results do not count are part of the money, and not of the numbers of calls.
+        """
+        replayed, paid = sum(call.replayed for call in self._calls), (*self._calls, *self._discarded)
         return Spending(
             cap=self._cap,
             spent=self._spent,
-            list_price=sum((call.list_price for call in self._calls), _NOTHING),
+            list_price=sum((call.list_price for call in paid), _NOTHING),
             live_calls=len(self._calls) - replayed,
             replayed_calls=replayed,
             cache_hits=self._cache_hits,
-            by_party=_sums((call.party.value, call.cost) for call in self._calls),
-            by_model=_sums((call.model, call.cost) for call in self._calls),
+            by_party=_sums((call.party.value, call.cost) for call in paid),
+            by_model=_sums((call.model, call.cost) for call in paid),
         )
 
     def _close(self, reservation: Reservation) -> None:
@@ -362,9 +375,12 @@ class Ledger:
         )
 
     def _add(self, call: ModelCall) -> None:
+        self._pay(call)
+        self._calls.append(call)
+
+    def _pay(self, call: ModelCall) -> None:
         self._spent += call.cost
         self._by_scenario[call.scenario_id][call.party] += call.cost
-        self._calls.append(call)
 
 
 def share_of_cap(cap: Usd, shard: Shard) -> Usd:

@@ -232,7 +232,7 @@ class _Gate:
         subject = inputs.decided.change.subject
         attempt = subject.run_attempt if subject.run_id else None
         merged = merge_shards(shards, self._first_plan(head), identity_of(inputs), attempt)
-        self._ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches)
+        self._ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches, merged.discarded)
         self._ledger.set_aside(merged.unknown_usd)
         self.seconds_of_shards = merged.seconds
         for note in merged.notes:

@@ -127,18 +127,20 @@ class Merged:
     Args:
         measured: of the change and of the base, as if one run had measured it.
         open_base: trials of the base that no shard was asked to run.
-        calls: every model call of every attempt.
+        calls: every model call of the shards whose results count.
+        discarded: those of all other attempts, which cost what they cost.
         cache_hits: scores that were taken from the judge cache.
         breaches: each call that cost more than its reservation, in words.
         interruption: why the shards are no whole run; None where they are. With one the run never passes.
         notes: of the shards, and about them.
         seconds: of the shard that took longest.
-        unknown_usd: the most that attempts of shards without a usable report have spent besides ``calls``.
+        unknown_usd: the most that attempts of shards without a usable report have spent besides these calls.
     """
 
     measured: Measured
     open_base: Plan
     calls: tuple[ModelCall, ...]
+    discarded: tuple[ModelCall, ...]
     cache_hits: int
     breaches: tuple[str, ...]
     interruption: str | None
@@ -202,7 +204,8 @@ def merge_shards(
     return Merged(
         measured,
         Plan(tuple(open_base)),
-        calls=tuple(call for shard in attempts for call in shard.of.calls),
+        calls=tuple(call for shard in attempts if shard in used for call in shard.of.calls),
+        discarded=tuple(call for shard in attempts if shard not in used for call in shard.of.calls),
         cache_hits=sum(shard.of.cache_hits for shard in attempts),
         breaches=tuple(breach for shard in attempts for breach in shard.of.breaches),
         interruption=why or None,

@@ -65,6 +65,10 @@ def merge(shards: Sequence[FoundShard], results: Sequence[ScenarioResult]) -> Me
     return merge_shards(shards, plan_of(results), IDENTITY)
 
 
+def cost_of(merged: Merged) -> Decimal:
+    return sum((each.cost for each in (*merged.calls, *merged.discarded)), Decimal(0))
+
+
 def decide(results: Sequence[ScenarioResult], interruption: str | None = None, way_out: str | None = None) -> Verdict:
     evidence = Evidence(Mode.BLOCKING, tuple(results), Limits(), interruption, way_out=way_out, no_further="none")
     verdict = next_step(evidence)
@@ -99,7 +103,7 @@ def test_merged_shards_are_what_one_run_would_have_been(names: list[str], count:
     of_merged, of_whole = (tally(sample_report(results=tuple(each))) for each in (merged.measured.results, whole))
     assert of_merged == of_whole
     ledger = Ledger(Decimal(20))
-    ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches)
+    ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches, merged.discarded)
     assert (ledger.spent, ledger.snapshot().live_calls) == (Decimal("0.1") * len(whole), len(whole))
 
 
@@ -241,9 +245,22 @@ def test_the_last_attempt_of_a_shard_counts_and_every_attempt_costs() -> None:
     first = shard_report(3, 4, [NotRun(FOUR[2].trial, "cancelled")], interruption="the run was cancelled by SIGTERM")
     merged = merge(found(*four(attempt=2), first), FOUR)
     assert verdict_of(merged).conclusion is Conclusion.PASSED
-    assert sum(each.cost for each in merged.calls) == Decimal("0.5")
+    assert cost_of(merged) == Decimal("0.5")
     assert "Attempt 1 of shard 3/4 cost $0.10; its results do not count." in merged.notes
     assert "Attempt 2 of shard 3/4 cost $0.10; its results count." in merged.notes
+
+
+def test_calls_of_an_attempt_that_does_not_count_are_money_and_no_answer() -> None:
+    first = shard_report(3, 4, [NotRun(FOUR[2].trial, "cancelled")], interruption="the run was cancelled by SIGTERM")
+    merged = merge(found(*four(attempt=2, calls=()), first), FOUR)
+    ledger = Ledger(Decimal(20))
+    ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches, merged.discarded)
+    assert "s3" not in {each.scenario_id for each in ledger.calls}, "the attempt that counts called no model"
+    spending = ledger.snapshot()
+    assert (spending.spent, spending.list_price, spending.live_calls) == (Decimal("0.4"), Decimal("0.4"), 3)
+    assert sum(spending.by_party.values()) == sum(spending.by_model.values()) == Decimal("0.4")
+    with pytest.raises(ValueError, match="cannot carry on"):
+        ledger.carry_on((), 0)
 
 
 def test_the_notes_say_that_shards_without_a_ledger_divide_the_budget() -> None:
@@ -282,7 +299,7 @@ def test_a_written_report_is_read_again_and_merged(tmp_path: Path) -> None:
     for named in ([str(folder) for folder in folders], [str(tmp_path)]):
         merged = merge(read_shards(named), FOUR)
         assert verdict_of(merged).conclusion is Conclusion.PASSED
-        assert sum(each.cost for each in merged.calls) == Decimal("0.4")
+        assert cost_of(merged) == Decimal("0.4")
 
 
 def spoil(folder: Path, how: str) -> None:
@@ -402,7 +419,7 @@ def test_wrong_labels_that_look_alike_once_they_are_masked_never_pass() -> None:
     assert "Masking would change labels or documents of case_0 and 1 more" in verdict.reason
     assert verdict.action == "Run this suite without shards."
     assert "851712" not in verdict.reason
-    assert sum(each.cost for each in merged.calls) == Decimal("0.3"), "what it cost is counted all the same"
+    assert cost_of(merged) == Decimal("0.3"), "what it cost is counted all the same"
 
 
 def test_right_labels_that_are_masked_are_no_measured_failure() -> None:
@@ -476,7 +493,7 @@ SECOND = shard_report(2, 2, FOUR[1:2], calls=(call("s2", "3"),))
 def test_what_a_merge_runs_itself_never_spends_what_a_lost_shard_may_have_spent() -> None:
     merged = two(FIRST)
     ledger = Ledger(Decimal(20))
-    ledger.carry_on(merged.calls, 0)
+    ledger.carry_on(merged.calls, 0, discarded=merged.discarded)
     ledger.set_aside(merged.unknown_usd)
     assert (ledger.spent, merged.unknown_usd) == (Decimal(9), Decimal(10))
     assert ledger.could_fit(Decimal(1))
@@ -539,7 +556,7 @@ def test_a_report_of_a_later_attempt_than_the_merges_is_not_used() -> None:
     verdict = verdict_of(merged)
     assert verdict.conclusion is Conclusion.INCOMPLETE
     assert "it is of attempt 1000000000, and this is attempt 1" in verdict.reason
-    assert sum(each.cost for each in merged.calls) == Decimal(12)
+    assert cost_of(merged) == Decimal(12)
 
 
 @pytest.mark.parametrize("field", ["number", "count", "attempt"])
