@@ -103,3 +103,16 @@ def test_the_forms_of_other_engines_give_each_job_its_share() -> None:
     merges = re.findall(r"ratiba merge [^`\n]+", page)
     assert "ratiba merge shard-*/" in merges
     assert "ratiba merge /reports/shard-*/" in merges
+
+
+def test_the_folder_of_reports_that_a_workflow_gives_is_never_empty() -> None:
+    given = [
+        step["with"]["shards"]
+        for path in workflow_files(PROJECT)
+        for job in yaml.safe_load(path.read_text("utf-8"))["jobs"].values()
+        for step in job["steps"]
+        if "shards" in step.get("with", {})
+    ]
+    assert given, "no workflow merges shards"
+    for folder in given:
+        assert re.sub(r"\$\{\{.*?\}\}", "", folder).strip("/"), f"{folder} may be empty: the merge would be a whole run"
