@@ -1,6 +1,7 @@
 """A suite in four shards and their merge: the verdict, the counts, the money and the comment of one run."""
 
 import asyncio
+import json
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 from ratiba_action.model.verdict import Conclusion
 from tests.end_to_end.test_confirming import NAMES, changed, comparison_of, measured
 from tests.support.live_repository import LiveRepository, outcomes, report_of
-from tests.support.small_repository import Ended
+from tests.support.small_repository import Ended, SmallRepository
 from tests.support.sql import fetch
 
 SHARES = "> **Note:** Each of 4 shards had its share of the budget of \\$20.00: without ledger-url they share none.\n"
@@ -112,3 +113,27 @@ async def test_shards_of_a_pull_request_with_a_ledger_share_one_budget_and_never
     assert ledger_url not in "".join(ended.printed + ended.comment for ended in (*parts, merged))
     kept = await fetch(ledger_url, "SELECT sum(spent_usd), count(*) FROM ratiba_history.run")
     assert [(Fraction(spent), runs) for spent, runs in kept] == [(bill, 1)], "shards are no runs of the history"
+
+
+def test_labels_that_masking_would_change_are_never_scored_by_a_merge(small: SmallRepository, tmp_path: Path) -> None:
+    small.write(
+        "scenarios/codes.yaml",
+        "id: codes\nlanguage: en\nsystem_type: classifier\ncases: codes.jsonl\n"
+        'turns:\n  - user: ${message}\n    expect: {label: "${code}"}\n'
+        "gates:\n  - {metric: accuracy, at_least: 0.9}\n",
+    )
+    rows = [
+        {"id": name, "code": code, "message": f"reply {json.dumps({'output': {'label': '902814'}})}"}
+        for name, code in (("one", "851712"), ("two", "851713"))
+    ]
+    small.write("scenarios/codes.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    small.commit()
+    shard, mode = str(tmp_path / "shard"), ("--mode", "blocking", "--baseline", "none")
+    whole = small.gate(*mode)
+    assert (whole.code, whole.outputs["conclusion"]) == (1, "failed"), whole.printed
+    ended = small.ended("gate", *mode, "--shard", "1/1", "--report-dir", shard)
+    assert ended.code == 3, ended.printed
+    assert "Masking would change labels or documents of " in ended.printed, ended.printed
+    merged = small.ended("merge", *mode, shard)
+    assert (merged.code, merged.outputs["conclusion"]) == (3, "incomplete"), merged.printed
+    assert "Run this suite without shards." in merged.comment
