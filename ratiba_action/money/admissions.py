@@ -177,7 +177,8 @@ class Admissions:
             Limit(shared.name, shared.cap, shared.spent + promised + others[shared.scope], own, shared.setting)
             for shared in accounts
         )
-        return (Limit(THIS_RUN, self._ledger.allowed, self._ledger.spent + promised, own), *shared)
+        allowed, aside = self._ledger.allowed, self._ledger.aside
+        return (Limit(THIS_RUN, allowed + aside, self._ledger.spent + aside + promised, own), *shared)
 
 
 def trial_name(trial: Trial) -> str:

@@ -150,7 +150,7 @@ class Ledger:
 
     def __init__(self, cap: Usd) -> None:
         self._cap = self._allowed = _exact(cap, "the cap")
-        self._spent = _NOTHING
+        self._spent = self._aside = _NOTHING
         self._reserved = _NOTHING
         self._open: dict[int, Reservation] = {}
         self._count = 0
@@ -194,7 +194,14 @@ class Ledger:
         Raises:
             BudgetError: it is not an exact amount of at least 0.
         """
-        self._allowed = max(self._allowed - _exact(amount, "what is set aside"), _NOTHING)
+        amount = min(_exact(amount, "what is set aside"), self._allowed)
+        self._aside += amount
+        self._allowed -= amount
+
+    @property
+    def aside(self) -> Usd:
+        """What others may have spent of the cap."""
+        return self._aside
 
     @property
     def spent(self) -> Usd:

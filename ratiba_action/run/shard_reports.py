@@ -8,6 +8,7 @@ from math import isfinite
 from pathlib import Path
 
 from ratiba_action.errors import ConfigurationError, UsageError
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.comparison import CrossCheckStatus, ScorePair
 from ratiba_action.model.conversation import ModelCall
 from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
@@ -191,6 +192,9 @@ def merge_shards(
     no_base = next((shard.of.no_base for shard in used if shard.of.no_base), None)
     open_base = [] if no_base else [trial for trial in theirs if _place(trial) in own and _place(trial) not in of_base]
     attempts = _attempts(found, identity)
+    unknown = _unknown_usd(found, used, attempts, identity, run_attempt or 1)
+    aside = f"{show_usd(unknown)} is set aside of what the merge may spend: attempts without a usable report may have."
+    asides = (aside,) if unknown and _paid(identity) else ()
     measured = Measured(
         tuple(results),
         no_base=no_base,
@@ -209,9 +213,9 @@ def merge_shards(
         cache_hits=sum(shard.of.cache_hits for shard in attempts),
         breaches=tuple(breach for shard in attempts for breach in shard.of.breaches),
         interruption=why or None,
-        notes=tuple(dict.fromkeys(_notes(used, attempts, faults))),
+        notes=tuple(dict.fromkeys((*_notes(used, attempts, faults), *asides))),
         seconds=max((shard.whole.seconds for shard in used), default=0.0),
-        unknown_usd=_unknown_usd(found, used, attempts, identity, run_attempt or 1),
+        unknown_usd=unknown,
     )
 
 
@@ -319,6 +323,10 @@ def _unknown_usd(
         lost += absent
     stray = sum(shard.report is None or shard.of.shard.count != count for shard in found)
     return unknown + share_of_cap(cap, Shard(1, count)) * max(0, stray - lost)
+
+
+def _paid(identity: Mapping[str, str]) -> bool:
+    return identity.get("answers") != Llm.REPLAY.value
 
 
 def _cost(shard: FoundShard) -> Decimal:

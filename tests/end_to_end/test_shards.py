@@ -86,6 +86,17 @@ async def test_an_alarm_of_shards_is_confirmed_by_their_merge_on_both_sides(
     assert Fraction(merged.outputs["spent_usd"]) == live.models.bill.total - before
     assert report.spending.by_party["baseline"] > 0
 
+    paid, results = live.models.bill.total, parts[1].report / "results.json"
+    content = json.loads(results.read_text())
+    content["report"]["shard"]["attempt"] = 3  # each attempt before it may have spent half of the budget
+    results.write_text(json.dumps(content))
+    lost = await asyncio.to_thread(merge, live.elsewhere(tmp_path / "lost"), *(part.report for part in parts), *options)
+    assert live.models.bill.total == paid, "nothing is left for a confirmation"
+    assert lost.outputs["conclusion"] != "passed", lost.printed
+    assert measured(lost) == [(name, 0) for name in NAMES]
+    assert "\\$20.00 is set aside of what the merge may spend" in lost.comment
+    assert "from \\$20.00 to" in lost.comment
+
 
 async def test_shards_of_a_pull_request_with_a_ledger_share_one_budget_and_never_pass_it(
     live: LiveRepository, tmp_path: Path, ledger_url: str

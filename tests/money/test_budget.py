@@ -309,3 +309,15 @@ def test_the_runs_of_an_attribution_never_pass_their_limit_or_the_cap(
     assert ledger.spent + ledger.reserved <= min(before + limit, ledger.cap)
     assert ledger.allowed == ledger.cap
     assert ledger.could_fit(ledger.cap - ledger.spent)
+
+
+@pytest.mark.parametrize(("amount", "aside"), [("0", "0"), ("4", "4"), ("10", "10"), ("25", "10")])
+def test_what_is_set_aside_is_not_spent_and_leaves_at_least_nothing(amount: str, aside: str) -> None:
+    ledger = Ledger(Decimal(10))
+    ledger.set_aside(Decimal(amount))
+    assert (ledger.cap, ledger.spent, ledger.aside) == (Decimal(10), Decimal(0), Decimal(aside))
+    left = Decimal(10) - Decimal(aside)
+    assert ledger.allowed == left
+    ledger.release(ledger.reserve(Party.SYSTEM, "s1", "gpt-5", left))
+    with pytest.raises(BudgetError):
+        ledger.reserve(Party.SYSTEM, "s1", "gpt-5", left + Decimal("0.01"))
