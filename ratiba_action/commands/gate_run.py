@@ -176,7 +176,9 @@ def _refuse_with_shards(arguments: argparse.Namespace, settings: Settings) -> No
     given = ("failed", "variants", "watch", *(("baseline_out",) if settings.shard is not None else ("resume",)))
     named = [f"--{name.replace('_', '-')}" for name in given if getattr(arguments, name)]
     if named:
-        raise UsageError(f"{' and '.join(named)} cannot be used with shards.", "Remove it.")
+        raise UsageError(
+            f"{' and '.join(named)} cannot be used with shards.", f"Remove {'it' if len(named) == 1 else 'them'}."
+        )
 
 
 def _folders(arguments: argparse.Namespace, settings: Settings) -> Sequence[str] | None:

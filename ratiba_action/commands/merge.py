@@ -6,13 +6,13 @@ from collections.abc import MutableMapping
 from ratiba_action.commands.gate import add_run_options
 
 DESCRIPTION = """Put the reports of all shards of a run together, decide, and publish one report. Run it on the same
-commit, with the same inputs as the shards: what needs a second look, such as an alarm, is run again here.
-A shard that is missing, damaged, twice there or of another run makes the verdict incomplete, never passed."""
+commit, with the same inputs as the shards: if a regression has to be confirmed, the further trials run here.
+A shard that is missing, damaged, duplicated or from another run makes the verdict incomplete, never passed."""
 EXAMPLE = """example:
   ratiba merge shard-1 shard-2
   ratiba merge shard-*/ --report-dir merged"""
 
-_NOT_OFFERED = {"failed": False, "variants": False, "resume": False, "watch": False, "dry_run": False}
+_NOT_OFFERED = dict.fromkeys(("failed", "variants", "resume", "watch", "dry_run", "deepeval_cache_clear"), False)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folders", nargs="+", metavar="DIR", help="report folder of a shard, or a folder with the report folders"
     )
     add_run_options(parser, without=("shard", "shards"))
-    parser.set_defaults(deepeval_cache_clear=False, **_NOT_OFFERED)
+    parser.set_defaults(**_NOT_OFFERED)
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:

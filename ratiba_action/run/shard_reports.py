@@ -267,7 +267,9 @@ def _usable(
     twice = _overlapping(used)
     if twice:
         names = " and ".join(each.name for each in twice)
-        faults.append(Fault(f"Scenarios were run by several of {names}, so their histories differed.", _ALL_AGAIN))
+        faults.append(
+            Fault(f"{names} ran the same scenarios: they were planned from different results of the base.", _ALL_AGAIN)
+        )
     return tuple(each for each in used if each not in twice), tuple(faults)
 
 
@@ -337,7 +339,9 @@ def _refusal(shard: Shard, same: Sequence[FoundShard], plan: Plan, identity: Map
     """Why no result of a shard counts; None where its report can be used."""
     if len(same) > 1:
         places = " and ".join(repr(each.place) for each in same)
-        return Fault(f"Shard {shard} is there {len(same)} times: {places}.", "Remove all but the right one.", (shard,))
+        return Fault(
+            f"There are {len(same)} reports of shard {shard}: {places}.", "Remove all but the right one.", (shard,)
+        )
     only = same[0]
     if only.of.problem:
         if only.whole.results and only.of.way_out:
@@ -451,7 +455,7 @@ def _remedies(faults: Sequence[Fault]) -> Iterator[str]:
     if again and not any(fault.remedy == _ALL_AGAIN for fault in faults):
         yield f"Run {_listed(list(again))} again (on GitHub: Re-run failed jobs), then merge again."
     elif not any(fault.remedy for fault in faults):
-        yield "Remove what is no report of this run, then merge again."
+        yield "Give only report folders of this run, then merge again."
 
 
 def _way_out(faults: Sequence[Fault], used: Sequence[FoundShard]) -> str | None:
@@ -461,11 +465,11 @@ def _way_out(faults: Sequence[Fault], used: Sequence[FoundShard]) -> str | None:
 
 
 def _cross_checking(used: Sequence[FoundShard]) -> CrossChecking | None:
-    each = [shard.whole.cross_checking for shard in used if shard.whole.cross_checking is not None]
-    return combined([part for part in each if part is not None], [pair for shard in used for pair in shard.of.pairs])
+    parts = [part for shard in used if (part := shard.whole.cross_checking) is not None]
+    return combined_cross_checking(parts, [pair for shard in used for pair in shard.of.pairs])
 
 
-def combined(parts: Sequence[CrossChecking], pairs: Sequence[ScorePair]) -> CrossChecking | None:
+def combined_cross_checking(parts: Sequence[CrossChecking], pairs: Sequence[ScorePair]) -> CrossChecking | None:
     """The cross-checks of the parts of a run as one; None where there is none.
 
     Args:
@@ -496,7 +500,7 @@ def with_shards(measured: Measured, of_shards: Measured) -> Measured:
     parts = [part for part in (of_shards.cross_checking, measured.cross_checking) if part is not None]
     return replace(
         measured,
-        cross_checking=combined(parts, pairs),
+        cross_checking=combined_cross_checking(parts, pairs),
         pairs=pairs,
         reported_calls=of_shards.reported_calls + measured.reported_calls,
         altered=of_shards.altered or measured.altered,
@@ -524,7 +528,8 @@ def _notes(used: Sequence[FoundShard], attempts: Sequence[FoundShard], faults: S
         named = attempts[0].of.identity
         if named.get("ledger") == NO_LEDGER:
             count, budget = attempts[0].of.shard.count, show_usd(Decimal(named["budget"]))
-            yield f"Each of {count} shards had its share of the budget of {budget}: without ledger-url they share none."
+            share = f"Each of {count} shards had its share of the budget of {budget}"
+            yield f"{share}: they share one only in a pull request with ledger-url."
     for shard in attempts:
         if shard not in used or shard.of.attempt > 1:
             cost = show_usd(_cost(shard))

@@ -309,7 +309,7 @@ def read_settings_leniently(
     )
     problems += _problems_of_pairs(settings, tuple(problems))
     if settings.shard is not None and settings.shards:
-        problems.append("shard and shards are given: a run is one of several, or merges them.")
+        problems.append("shard and shards are both given: give shard to run a share, or shards to merge the shares.")
     problems += _problems_of_proxy(settings, environment)
     return settings, tuple(problems)
 

@@ -12,7 +12,10 @@ from tests.support.live_repository import LiveRepository, outcomes, report_of
 from tests.support.small_repository import Ended, SmallRepository
 from tests.support.sql import fetch
 
-SHARES = "> **Note:** Each of 4 shards had its share of the budget of \\$20.00: without ledger-url they share none.\n"
+SHARES = (
+    "> **Note:** Each of 4 shards had its share of the budget of \\$20.00: they share one only in a pull request with"
+    " ledger-url.\n"
+)
 
 
 def merge(machine: LiveRepository, *words: Path | str) -> Ended:
@@ -55,8 +58,11 @@ async def test_four_shards_and_their_merge_are_one_run(live: LiveRepository, tmp
     )
 
     without = await asyncio.to_thread(merge, live.elsewhere(tmp_path / "without"), *folders[1:])
-    assert without.code in {1, 3}
+    assert (without.code, without.outputs["conclusion"]) == (1, "failed"), "the third shard has the scenario that fails"
     assert "left no report" in without.comment
+    unknown = live.elsewhere(tmp_path / "unknown")
+    unmeasured = await asyncio.to_thread(merge, unknown, folders[0], *folders[2:])
+    assert (unmeasured.code, unmeasured.outputs["conclusion"]) == (3, "incomplete")
     other = live.elsewhere(tmp_path / "other")
     live.scenario("greets_5", "Hello, I am somebody else")
     after = await asyncio.to_thread(merge, other, *folders)

@@ -149,7 +149,7 @@ FAULTS: Mapping[str, tuple[Callable[[], list[Report]], str, str]] = {
     "another judge": (lambda: four(identity=IDENTITY | {"judge": "cheap"}), "its judge is 'cheap'", "Run all shards"),
     "twice": (
         lambda: [*four(), four()[2]],
-        "Shard 3/4 is there 2 times: 'shard-3' and 'shard-5'",
+        "There are 2 reports of shard 3/4: 'shard-3' and 'shard-5'",
         "Remove all but the right one",
     ),
     "another count": (
@@ -159,7 +159,7 @@ FAULTS: Mapping[str, tuple[Callable[[], list[Report]], str, str]] = {
     ),
     "twice the same scenario": (
         lambda: without_third(shard_report(3, 4, [FOUR[2], FOUR[0]])),
-        "Scenarios were run by several of shard 1/4 and shard 3/4",
+        "shard 1/4 and shard 3/4 ran the same scenarios",
         "Run all shards again",
     ),
     "a scenario that nobody ran": (lambda: without_third(shard_report(3, 4, [])), "No shard ran s3", "Run all shards"),
@@ -214,7 +214,7 @@ def test_a_folder_that_is_no_report_is_to_be_removed_where_every_shard_is_there(
     (tmp_path / "notes").mkdir()
     verdict = verdict_of(merge([*found(*four()), *read_shards([str(tmp_path / "notes")])], FOUR))
     assert verdict.conclusion is Conclusion.INCOMPLETE
-    assert verdict.action == "Remove what is no report of this run, then merge again."
+    assert verdict.action == "Give only report folders of this run, then merge again."
 
 
 def test_without_any_report_nothing_was_measured() -> None:
@@ -264,7 +264,9 @@ def test_calls_of_an_attempt_that_does_not_count_are_money_and_no_answer() -> No
 
 
 def test_the_notes_say_that_shards_without_a_ledger_divide_the_budget() -> None:
-    said = "Each of 4 shards had its share of the budget of $20.00: without ledger-url they share none."
+    said = (
+        "Each of 4 shards had its share of the budget of $20.00: they share one only in a pull request with ledger-url."
+    )
     assert said in merge(found(*four()), FOUR).notes
     assert not any("share of the budget" in note for note in merge(found(*four(calls=())[2:3]), FOUR).notes)
 

@@ -93,7 +93,7 @@ def test_what_is_no_share_is_refused(text: str) -> None:
 
 
 def test_a_run_is_a_shard_or_merges_shards() -> None:
-    with pytest.raises(ConfigurationError, match="shard and shards are given"):
+    with pytest.raises(ConfigurationError, match="shard and shards are both given"):
         read_settings({"RATIBA_SHARD": "2/8", "RATIBA_SHARDS": "reports"}, {})
 
 

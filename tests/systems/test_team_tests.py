@@ -80,7 +80,7 @@ EXPECTED = {
     "test_is_skipped": "skipped: Skipped: not today",
     "test_is_expected_to_fail": "failed: AssertionError: as expected",
     "test_is_deselected": "not run: it was deselected",
-    "test_prints": "It printed: ",
+    "test_prints": "It printed:",
     "test_with_a_teardown": "failed: ValueError: teardown",
     "TestGroup::test_method": "passed",
     "Billing::test_case": "passed",
