@@ -101,8 +101,7 @@ def word_diff(base: str, head: str) -> tuple[Piece, ...]:
     Between what both texts begin and end with, texts that are too long for words are compared by sentences.
     """
     ours, theirs = _TOKEN.findall(base), _TOKEN.findall(head)
-    start = _shared(zip(ours, theirs, strict=False))
-    end = _shared(zip(reversed(ours[start:]), reversed(theirs[start:]), strict=False))
+    start, end = _ends(ours, theirs)
     before, after = ours[:start], ours[len(ours) - end :]
     middle = _middle(ours[start : len(ours) - end], theirs[start : len(theirs) - end])
     found = [("same", "".join(before)), *middle, ("same", "".join(after))]
@@ -112,6 +111,12 @@ def word_diff(base: str, head: str) -> tuple[Piece, ...]:
 
 
 _Found = list[tuple[Kind, str]]
+
+
+def _ends(base: Sequence[str], head: Sequence[str]) -> tuple[int, int]:
+    """How many tokens both begin with, and how many of the others both end with."""
+    start = _shared(zip(base, head, strict=False))
+    return start, _shared(zip(reversed(base[start:]), reversed(head[start:]), strict=False))
 
 
 def _shared(pairs: Iterable[tuple[str, str]]) -> int:
@@ -392,8 +397,7 @@ def _text(pieces: Sequence[Piece] | None) -> str:
 
 def _excerpts(base: str, head: str) -> tuple[str, str]:
     ours, theirs = _TOKEN.findall(base), _TOKEN.findall(head)
-    start = _shared(zip(ours, theirs, strict=False))
-    end = _shared(zip(reversed(ours[start:]), reversed(theirs[start:]), strict=False))
+    start, end = _ends(ours, theirs)
     return _excerpt(ours, start, end), _excerpt(theirs, start, end)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 
@@ -148,7 +147,6 @@ def _changed_tree(git: Git | None, head: str) -> str:
     return f"{commit} with uncommitted changes {changes_digest(git, commit)[:_SHOWN]}"
 
 
-@cache
 def _own_version() -> str:
     try:
         return version("ratiba-eval-gate")

@@ -141,14 +141,13 @@ _FIRST_OF_CJK = "\u2e80"
 def _is_inside(text: str, at: int) -> bool:
     if _is_of_word(text[at - 1]) and _is_of_word(text[at]):
         return True
-    before, after = text[max(0, at - _WIDEST - 1) : at], text[at : at + _WIDEST + 1]
-    left, right = before[::-1], after
-    wide = sum(_leading_separators(part) for part in (left, right))
-    left, right = left[_leading_separators(left) :], right[_leading_separators(right) :]
-    return wide <= _WIDEST and left[:1].isdigit() and right[:1].isdigit()
+    before, after = text[max(0, at - _WIDEST - 1) : at][::-1], text[at : at + _WIDEST + 1]
+    left, right = _separators(before), _separators(after)
+    return left + right <= _WIDEST and before[left : left + 1].isdigit() and after[right : right + 1].isdigit()
 
 
-def _leading_separators(text: str) -> int:
+def _separators(text: str) -> int:
+    """How many characters stand before the first letter or digit."""
     return next((at for at, character in enumerate(text) if character.isalnum()), len(text))
 
 
