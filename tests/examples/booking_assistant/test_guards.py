@@ -15,7 +15,7 @@ must fail with exit code 1 and name the assertion. What is not in the list, and 
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +34,7 @@ FLOW, TURN, GRAPH = f"{CODE}/fsm.py", f"{CODE}/turn.py", f"{CODE}/graph.py"
 CLASSIFYING, REPLYING = f"{CODE}/understanding.py", f"{CODE}/responding.py"
 
 Replay = Callable[..., Ended]
-"""Replays the scenarios of these ids."""
+"""Runs the gate in replay."""
 
 
 @dataclass(frozen=True)
@@ -541,35 +541,38 @@ def copy(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def of_the_base(
-    base: Path, tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded_server_dsn: str
-) -> Ended:
-    """Every scenario of the list with every guard, to compare with: running the base each time would take as long."""
-    report = tmp_path_factory.mktemp("base") / "report"
-    scenarios = sorted({guard.scenario for guard in GUARDS})
-    options = ["--mode", "blocking", "--baseline", "none"]
-    return gate(scenarios, options, base, report, forks, embedded_server_dsn)
+def gate(forks: GateForks, embedded_server_dsn: str) -> Replay:
+    """Replays scenarios in a repository, into a report folder, in blocking mode."""
 
-
-@pytest.fixture
-def replay(base: Path, tmp_path: Path, forks: GateForks, embedded_server_dsn: str) -> Replay:
-    """Replays scenarios on the work tree, compared with its last commit, in blocking mode."""
-
-    def run(*scenarios: str, mode: str = "blocking", repository: Path = base, options: Sequence[str] = ()) -> Ended:
-        return gate(scenarios, ["--mode", mode, *options], repository, tmp_path / "report", forks, embedded_server_dsn)
+    def run(
+        repository: Path, report: Path, scenarios: Collection[str], mode: str = "blocking", **options: str
+    ) -> Ended:
+        environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        environment |= {"RATIBA_DATABASE_URL": embedded_server_dsn, "NO_COLOR": "1"}
+        command = ["gate", "--mode", mode, "--llm", "replay", "--report-dir", str(report)]
+        command += [word for scenario in scenarios for word in ("--scenario", scenario)]
+        command += [word for name, value in options.items() for word in (f"--{name}", value)]
+        done = forks.run(command, repository, environment)
+        return Ended(done.returncode, done.stdout + done.stderr, report)
 
     return run
 
 
-def gate(
-    scenarios: Collection[str], options: Sequence[str], repository: Path, report: Path, forks: GateForks, database: str
-) -> Ended:
-    chosen = [word for scenario in scenarios for word in ("--scenario", scenario)]
-    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    environment |= {"RATIBA_DATABASE_URL": database, "NO_COLOR": "1"}
-    command = ["gate", "--llm", "replay", "--report-dir", str(report), *options, *chosen]
-    done = forks.run(command, repository, environment)
-    return Ended(done.returncode, done.stdout + done.stderr, report)
+@pytest.fixture(scope="module")
+def of_the_base(base: Path, tmp_path_factory: pytest.TempPathFactory, gate: Replay) -> Ended:
+    """Each scenario of the list with every guard, to compare with: running the base each time would take as long."""
+    scenarios = sorted({guard.scenario for guard in GUARDS})
+    return gate(base, tmp_path_factory.mktemp("base") / "report", scenarios, baseline="none")
+
+
+@pytest.fixture
+def replay(base: Path, tmp_path: Path, gate: Replay) -> Replay:
+    """Replays scenarios on the work tree, compared with its last commit, in blocking mode."""
+
+    def run(*scenarios: str, repository: Path = base, **options: str) -> Ended:
+        return gate(repository, tmp_path / "report", scenarios, **options)
+
+    return run
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
@@ -577,7 +580,7 @@ def test_without_a_guard_the_gate_fails_and_names_the_assertion(
     guard: Guard, base: Path, of_the_base: Ended, replay: Replay
 ) -> None:
     with removed(guard, base):
-        ended = replay(guard.scenario, options=["--baseline", str(of_the_base.report / "results.json")])
+        ended = replay(guard.scenario, baseline=str(of_the_base.report / "results.json"))
     assert ended.code == 1, ended.printed
     assert f"**`{guard.scenario}`**" in ended.comment
     assert guard.assertion in failing_part(ended.comment), ended.comment
