@@ -6,7 +6,7 @@ from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.judged_identity import judged_identity
 from ratiba_action.metrics.judging.own_question import call_judge, closed_object, worded
 from ratiba_action.metrics.whole_conversation import Part, ShownTurn, shown_digest, shown_turns
-from ratiba_action.model.measurement import Case, Question, Score
+from ratiba_action.model.measurement import Case, Score
 from ratiba_action.ports import Judge
 from ratiba_action.util.text import clip
 from ratiba_action.util.validation import StrictModel
@@ -75,7 +75,7 @@ class RefusalByJudgeMetric:
             )
         (turn,) = found
         version, evidence = self._identity.asks, shown_digest(found)
-        question = Question(case.scenario.id, version, evidence, 0, "", case.trial, case.arm, schema=SCHEMA)
+        question = case.question(version, evidence, SCHEMA)
         shown = {"asked": turn.shown.asked, "reply": turn.shown.reply}
         answer = await call_judge(self._judge, worded(question, STEPS, shown))
         reason = clip(f"turn {turn.number}: {answer['verdict']}, {answer['reason']}")

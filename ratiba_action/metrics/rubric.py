@@ -100,6 +100,6 @@ class RubricMetric:
             RecordingError: replaying, and no recording fits.
             BudgetError: the call was refused.
         """
-        question = Question(case.scenario.id, self._asks, self.evidence(case), 0, "", case.trial, case.arm)
+        question = case.question(self._asks, self.evidence(case))
         judged = await score_conversation(case, question, self._judge, name=self.name, steps=self._steps)
         return Score(self.name, self.version, judged.score, threshold, judged=True, reason=judged.reason)

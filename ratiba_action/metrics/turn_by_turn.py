@@ -66,11 +66,8 @@ class OwnTurnsMetric(ABC):
             RecordingError: replaying, and no recording fits.
             BudgetError: the call was refused.
         """
-        question = Question(case.scenario.id, self._identity.asks, self.evidence(case), 0, "", case.trial, case.arm)
-        # Each turn has a range of ordinals of its own, whoever is answered first.
-        calls = (
-            self.value(turn, replace(question, ordinal=(turn.number - 1) * self.most)) for turn in self.shown(case)
-        )
+        question = case.question(self._identity.asks, self.evidence(case))
+        calls = (self.value(turn, _of_turn(turn, question, self.most)) for turn in self.shown(case))
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
@@ -132,7 +129,7 @@ class TurnByTurnMetric:
             BudgetError: the call was refused.
         """
         turns = self.shown(case)
-        question = Question(case.scenario.id, self._identity.asks, self.evidence(case), 0, "", case.trial, case.arm)
+        question = case.question(self._identity.asks, self.evidence(case))
         found = await asyncio.gather(*(self._turn(turn, question) for turn in turns), return_exceptions=True)
         values = [
             TurnValue(turn.number, measured.value, measured.reason)
@@ -141,9 +138,12 @@ class TurnByTurnMetric:
         return replace(mean_of_turns(self.name, self.version, threshold, values, self.remedy), judged=True)
 
     async def _turn(self, turn: ShownTurn, question: Question) -> Measured:
-        """Each turn has a range of ordinals of its own, whoever is answered first."""
-        first = replace(question, ordinal=(turn.number - 1) * self._asked.most)
-        return await measure(self._asked, turn.shown, self._judge, first)
+        return await measure(self._asked, turn.shown, self._judge, _of_turn(turn, question, self._asked.most))
+
+
+def _of_turn(turn: ShownTurn, first: Question, most: int) -> Question:
+    """A turn's first question: each turn has a range of ordinals of its own, whoever is answered first."""
+    return replace(first, ordinal=first.ordinal + (turn.number - 1) * most)
 
 
 def _all(outcomes: Sequence[Measured | BaseException]) -> list[Measured]:

@@ -11,7 +11,7 @@ from ratiba_action.metrics.judged_identity import judged_identity
 from ratiba_action.metrics.judging.deepeval_metric import Conversation, DeepEvalSpec, Message, SingleTurn, measure
 from ratiba_action.model.canonical import canonical_json, digest, transcript_digest
 from ratiba_action.model.conversation import Exchange
-from ratiba_action.model.measurement import Case, Question, Score
+from ratiba_action.model.measurement import Case, Score
 from ratiba_action.ports import Judge
 from ratiba_action.util.validation import StrictModel
 
@@ -152,7 +152,7 @@ class WholeConversationMetric:
             )
         most = self.most + self.most_a_turn * len(case.transcript.exchanges)
         spec = DeepEvalSpec(self.deepeval, most, self.options())
-        question = Question(case.scenario.id, self._identity.asks, self.evidence(case), 0, "", case.trial, case.arm)
+        question = case.question(self._identity.asks, self.evidence(case))
         shown = Conversation(messages, self.chatbot_role())
         measured = await measure(spec, shown, self._judge, question)
         return Score(self.name, self.version, measured.value, threshold, judged=True, reason=measured.reason)

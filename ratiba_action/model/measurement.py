@@ -19,12 +19,24 @@ class Case:
     Args:
         trial: number of the repeat of this scenario, from 0; a repeat is never answered from a cache.
         arm: the side of a comparison that ran the conversation.
+        first_ordinal: of the first question about it. A vote measures the same case with questions of its own.
     """
 
     scenario: Scenario
     transcript: Transcript
     trial: int = 0
     arm: str = "head"
+    first_ordinal: int = 0
+
+    def question(self, metric: str, shown: str, schema: JsonObject | None = None) -> "Question":
+        """A metric's first question about the case, not worded yet.
+
+        Args:
+            metric: ``name:version`` of it.
+            shown: SHA-256 of exactly what it shows.
+            schema: of the answer; None asks for a score.
+        """
+        return Question(self.scenario.id, metric, shown, self.first_ordinal, "", self.trial, self.arm, schema)
 
 
 @dataclass(frozen=True, slots=True)

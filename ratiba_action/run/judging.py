@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.checks.conversation_events import place_of
 from ratiba_action.checks.custom_code import is_address
-from ratiba_action.llm.chain import AnswerChain, keep_nothing
+from ratiba_action.llm.chain import keep_nothing
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.metrics.registry import is_judged, load_judged_metric, load_metric, question_stride
@@ -25,6 +25,7 @@ from ratiba_action.run.paid_run import PaidRun
 
 if TYPE_CHECKING:
     from ratiba_action.metrics.judging.cache import JudgeCache
+    from ratiba_action.metrics.judging.run_metric import JudgeChain
     from ratiba_action.metrics.judging.structured_calls import LiveJudge
 
 OF_TESTS = "pytest:1"
@@ -114,11 +115,9 @@ class Judging:
     def of_test(self, trial: Trial) -> Callable[[Any], Awaitable[JsonObject]]:
         """What answers the judge calls of a trial's test, each known by its own wording."""
         from ratiba_action.metrics.judging.repository_metric import JudgeChannel  # noqa: PLC0415 - on demand
-        from ratiba_action.metrics.judging.run_metric import CaseJudge  # noqa: PLC0415 - the same
 
-        judge = CaseJudge(self._answers.answer, self._model)
         first = Question(trial.scenario.id, OF_TESTS, "", 0, "", trial.number, trial.arm.name)
-        return JudgeChannel(judge, first, MOST_CALLS_OF_A_TEST, by_wording=True).answer
+        return JudgeChannel(self._answers, first, MOST_CALLS_OF_A_TEST, by_wording=True).answer
 
     def _judged(self, questions: int, load: Callable[[Judge], JudgedMetric]) -> JudgedMetric:
         """A judged metric as the run measures it.
@@ -127,33 +126,32 @@ class Judging:
             questions: by how much the ordinals of a repeated measurement lie behind those of the one before it.
             load: makes the metric with a judge.
         """
-        from ratiba_action.metrics.judging.run_metric import CaseJudge, RunMetric  # noqa: PLC0415 - on demand
+        from ratiba_action.metrics.judging.run_metric import RunMetric  # noqa: PLC0415 - on demand
 
-        judge = CaseJudge(self._answers.answer, self._model)
-
-        second = CaseJudge(self._second_votes.answer, self.second_model) if self._second is not None else None
         last = self._rule.votes - 1
 
-        def measurement(number: int) -> JudgedMetric:
-            voter = second if second is not None and number == last > 0 else judge
-            return load(voter.repeat(number, questions))
+        def voter(number: int) -> "JudgeChain":
+            return self._second_votes if self._second is not None and number == last > 0 else self._answers
 
-        def voter_of(number: int) -> str:
-            voter = second if second is not None and number == last > 0 else judge
-            return voter.model if voter.fresh else ""
+        def measurement(number: int) -> JudgedMetric:
+            return load(voter(number))
+
+        def voter_of(number: int, metric: str, case: Case) -> str:
+            return voter(number).model if voter(number).is_fresh(metric, case) else ""
 
         def offer(score: Score, case: Case, shown: str) -> None:
             self.cross_check.offer(score, case, shown, partial(self._second_opinion, load))
 
         if self._paid is None:
-            return RunMetric(measurement, self._rule, replayed=True)
+            return RunMetric(measurement, self._rule, questions=questions, replayed=True)
         return RunMetric(
             measurement,
             self._rule,
+            questions=questions,
             cache=self._judge_cache(),
             judge_model=self._model,
             voter=voter_of,
-            fresh=lambda: judge.fresh,
+            fresh=self._answers.is_fresh,
             on_hit=partial(self._note_hit, self._model),
             offer=offer if self._second is not None else None,
             turn=self._turn,
@@ -161,10 +159,9 @@ class Judging:
 
     def _second_opinion(self, load: Callable[[Judge], JudgedMetric]) -> Metric:
         """A metric of the second judge, asked once and kept as its own."""
-        from ratiba_action.metrics.judging.run_metric import CaseJudge, RunMetric  # noqa: PLC0415 - on demand
+        from ratiba_action.metrics.judging.run_metric import RunMetric  # noqa: PLC0415 - on demand
 
-        judge = CaseJudge(self._second_answers.answer, self.second_model)
-        metric = load(judge)
+        metric = load(self._second_answers)
         on_hit = partial(self._note_hit, self.second_model)
         return RunMetric(lambda _: metric, cache=self._judge_cache(), judge_model=self.second_model, on_hit=on_hit)
 
@@ -192,11 +189,12 @@ class Judging:
         judge: tuple[str, str],
         party: Party,
         keep: Callable[[Question, Answer], None] = keep_nothing,
-    ) -> AnswerChain[Question, Answer]:
-        from ratiba_action.observability.logged_ports import judge_logger  # noqa: PLC0415 - not needed to decide
+    ) -> "JudgeChain":
+        from ratiba_action.metrics.judging.run_metric import JudgeChain  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.observability.logged_ports import judge_logger  # noqa: PLC0415 - the same
 
         log = judge_logger(*judge, party, prices=self._prices, events=self._log.events)
-        return AnswerChain(log, keep=keep)
+        return JudgeChain(judge[0], log, keep)
 
 
 def _replay_judge(arm: ArmInputs, ledger: Ledger, prices: Prices) -> Judge:

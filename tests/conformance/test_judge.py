@@ -8,7 +8,7 @@ import pytest
 from ratiba_action.errors import JudgeError
 from ratiba_action.metrics.judging.answer import JudgeModel, judge_score
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge, judge_recording_key
-from ratiba_action.metrics.judging.run_metric import CaseJudge
+from ratiba_action.metrics.judging.run_metric import JudgeChain
 from ratiba_action.metrics.judging.structured_calls import LiveJudge
 from ratiba_action.model.measurement import JudgeScore, Question
 from ratiba_action.ports import Judge
@@ -32,10 +32,16 @@ def _live(provider: str, score: float, reason: str) -> Judge:
     return LiveJudge(ScriptedPaidCalls([answer] * 2), JudgeModel(provider, "judge-1"))
 
 
+def _of_a_run(score: float, reason: str) -> Judge:
+    chain = JudgeChain("judge-1", lambda *_: None)
+    chain.add(QUESTION.arm, live=_scripted(score, reason).answer)
+    return chain
+
+
 JUDGES: Mapping[str, Callable[[float, str], Judge]] = {
     "replaying": _replaying,
     "scripted": _scripted,
-    "repeated": lambda score, reason: CaseJudge(_scripted(score, reason).answer, "judge-1").repeat(2),
+    "of a run": _of_a_run,
     "live, Anthropic": partial(_live, "anthropic"),
     "live, OpenAI": partial(_live, "openai"),
 }

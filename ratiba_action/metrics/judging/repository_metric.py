@@ -142,7 +142,7 @@ class _MeasuredByRepository:
             RecordingError: replaying, and no recording fits.
             BudgetError: a call was refused.
         """
-        question = Question(case.scenario.id, self._asks, self.evidence(case), 0, "", case.trial, case.arm)
+        question = case.question(self._asks, self.evidence(case))
         most = declared_judge_calls(self.name, self._assertion.parameters)
         channel = JudgeChannel(self._judge, question, most)
         try:

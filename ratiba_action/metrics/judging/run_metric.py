@@ -1,13 +1,15 @@
 """A judged metric as a run measures it: at its turn, from the cache where it can be, voted on, and cross-checked.
 
-``RunMetric`` measures; ``CaseJudge`` is the judge that its measurements call.
+``RunMetric`` measures; ``JudgeChain`` is the judge that its measurements call.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 
 from ratiba_action.errors import RecordingError
+from ratiba_action.llm.chain import AnswerChain, keep_nothing
+from ratiba_action.metrics.judged_identity import BY_DEEPEVAL
 from ratiba_action.metrics.judging.cache import CachedScore, JudgeCache
 from ratiba_action.metrics.judging.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
 from ratiba_action.metrics.judging.voting_rule import VotingRule
@@ -17,50 +19,49 @@ from ratiba_action.ports import JudgedMetric, Metric
 _SINGLE = VotingRule(votes=1)
 
 
-class CaseJudge:
-    """Implements ``Judge`` for the measurements of one case.
+class JudgeChain(AnswerChain[Question, Answer]):
+    """Implements ``Judge`` for all cases of a run, each arm from its own recordings or live.
 
-    A recorded answer is neither cross-checked, which would cost money where nothing needs a model, nor kept in the
-    judge cache, where a later live run would take it for a model's.
+    A score of recorded answers is neither cross-checked, which would cost money where nothing needs a model, nor kept
+    in the judge cache, where a later live run would take it for a model's.
 
     Args:
-        source: answers the questions.
-        model: identifier of the model behind it.
+        model: identifier of the judge's model.
+        log: called with each question and its answer.
+        keep: called before that with each live answer, for recordings.
     """
 
-    def __init__(self, source: Callable[[Question], Awaitable[Answer]], model: str) -> None:
+    def __init__(
+        self,
+        model: str,
+        log: Callable[[Question, Answer], None],
+        keep: Callable[[Question, Answer], None] = keep_nothing,
+    ) -> None:
+        super().__init__(log, keep=keep)
         self.model = model
-        self._source = source
-        self._offset = 0
-        self._replayed: list[Question] = []
-
-    def repeat(self, number: int, questions: int = 1) -> "CaseJudge":
-        """The same judge, whose questions get ordinals that no other measurement has.
-
-        Args:
-            number: of the measurement, from 0 for the first.
-            questions: how many questions the metric asks a case.
-        """
-        again = CaseJudge(self._source, self.model)
-        again._offset, again._replayed = number * questions, self._replayed
-        return again
-
-    @property
-    def fresh(self) -> bool:
-        """Whether no answer so far came from a recording, in any measurement of the case."""
-        return not self._replayed
+        self._replayed: set[tuple[str, str, int, str]] = set()
 
     async def answer(self, question: Question) -> Answer:
-        """The answer to the question under its own ordinal.
+        """The answer; see ``AnswerChain.answer``.
 
         Raises:
             JudgeError: the answer is outside the contract.
             RecordingError: replaying, and no recording fits.
             BudgetError: the call was refused.
         """
-        answer = await self._source(replace(question, ordinal=question.ordinal + self._offset))
-        self._replayed += [question] if answer.replayed else []
+        answer = await super().answer(question)
+        if answer.replayed:
+            self._replayed.add((question.metric, question.scenario_id, question.trial, question.arm))
         return answer
+
+    def is_fresh(self, metric: str, case: Case) -> bool:
+        """Whether no answer about a case, as far as it is measured, came from a recording.
+
+        Args:
+            metric: ``name:version`` that its questions have.
+            case: whose trial was measured, however often.
+        """
+        return (metric, case.scenario.id, case.trial, case.arm) not in self._replayed
 
 
 class RunMetric:
@@ -70,14 +71,17 @@ class RunMetric:
     independent measurement.
 
     Args:
-        measurement: a fresh metric for the measurement of a number, from 0; each calls a judge of its own repeat.
+        measurement: a fresh metric for the measurement of a number, from 0.
+        questions: by how much the ordinals of a measurement's questions lie behind those of the one before it.
         rule: which scores are voted on; a kept score that needs votes at today's threshold and has none is not used.
         replayed: answers come from recordings. Where these hold the first measurement only, because they were made
             without votes, it counts alone and the reason says so.
         cache: where scores are kept; None to measure everything.
         judge_model: identifier of the judge's model, a part of the cache's key.
-        voter: model that gave the measurement of a number, asked when it was given; None for the judge's.
-        fresh: whether the score that was just measured came from a model; a recorded one is neither kept nor checked.
+        voter: model that gave the measurement of a number, by the ``name:version`` of the metric's questions and the
+            case, asked when it was given; None for the judge's.
+        fresh: whether the score that was just measured came from a model, by the same two; a recorded one is neither
+            kept nor checked.
         on_hit: told each kept score that is used, and its case.
         offer: told each score of a model, its case and the digest of what was shown, for the cross-check.
         turn: one lock for the whole run, so that one measurement begins per pass of the event loop, and each has sent
@@ -91,11 +95,12 @@ class RunMetric:
         measurement: Callable[[int], JudgedMetric],
         rule: VotingRule = _SINGLE,
         *,
+        questions: int = 1,
         replayed: bool = False,
         cache: JudgeCache | None = None,
         judge_model: str = "",
-        voter: Callable[[int], str] | None = None,
-        fresh: Callable[[], bool] = lambda: True,
+        voter: Callable[[int, str, Case], str] | None = None,
+        fresh: Callable[[str, Case], bool] = lambda *_: True,
         on_hit: Callable[[Score, Case], None] = lambda *_: None,
         offer: Callable[[Score, Case, str], None] | None = None,
         turn: asyncio.Lock | None = None,
@@ -104,9 +109,10 @@ class RunMetric:
         self.name = self._first.name
         self.version = self._first.version
         self.judged: bool = self._first.judged
-        self._measurement, self._replayed = measurement, replayed
+        self._asks = metric_version(self.name, self.version.partition(BY_DEEPEVAL)[0])
+        self._measurement, self._questions, self._replayed = measurement, questions, replayed
         self._rule = rule.of(self.name, self.version)
-        self._voter = voter or (lambda _: judge_model)
+        self._voter = voter or (lambda *_: judge_model)
         self._cache, self._judge_model, self._fresh, self._on_hit = cache, judge_model, fresh, on_hit
         self._offer, self._turn = offer, turn
 
@@ -128,7 +134,7 @@ class RunMetric:
                 await asyncio.sleep(0)
         cache = self._cache if not case.trial else None
         score = await (self._voted(case, threshold) if cache is None else self._kept(cache, case, threshold))
-        if self._offer is not None and score.judged and self._fresh():
+        if self._offer is not None and score.judged and self._fresh(self._asks, case):
             self._offer(score, case, self.evidence(case))
         return self._explained(score)
 
@@ -147,7 +153,7 @@ class RunMetric:
             self._on_hit(score, case)
             return score
         score = await self._voted(case, threshold)
-        if self._fresh():
+        if self._fresh(self._asks, case):
             cache.put(key, shown, CachedScore(score.value, score.reason, score.votes, score.voters))
         return score
 
@@ -160,19 +166,22 @@ class RunMetric:
         first = await self._first.measure(case, threshold)
         if not self._rule.calls_for_a_vote(first.value, threshold):
             return first
-        numbers = range(1, self._rule.votes)
-        tasks = (self._measurement(number).measure(case, threshold) for number in numbers)
-        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        votes = (self._vote(number, case, threshold) for number in range(1, self._rule.votes))
+        outcomes = await asyncio.gather(*votes, return_exceptions=True)
         if self._replayed and all(isinstance(outcome, RecordingError) for outcome in outcomes):
             return replace(first, reason=f"Measured once, no vote was recorded: {first.reason}")
         scores = [first, *(_score(outcome) for outcome in outcomes)]
-        voters = tuple(map(self._voter, range(len(scores))))
+        voters = tuple(self._voter(number, self._asks, case) for number in range(len(scores)))
         decided = replace(first, votes=tuple(score.value for score in scores), voters=voters)
         # The words of a vote that is on the side of the majority.
         spokesman = next(score for score in scores if score.passed == decided.passed)
         shown = ", ".join(f"{score.value:.2f}" for score in scores)
         outcome = "passed" if decided.passed else "failed"
         return replace(decided, reason=f"Votes {shown}: {outcome} by majority. {spokesman.reason}")
+
+    async def _vote(self, number: int, case: Case, threshold: float) -> Score:
+        again = replace(case, first_ordinal=case.first_ordinal + number * self._questions)
+        return await self._measurement(number).measure(again, threshold)
 
     def _explained(self, score: Score) -> Score:
         """The score; one that failed outside the band says why it was not measured again."""

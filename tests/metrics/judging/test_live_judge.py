@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, ProviderError
-from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.metrics.judging.answer import JudgeModel, judge_score
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge, ScoreCollector
-from ratiba_action.metrics.judging.run_metric import CaseJudge
+from ratiba_action.metrics.judging.run_metric import JudgeChain
 from ratiba_action.metrics.judging.structured_calls import INSTRUCTIONS, LiveJudge
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.measurement import Answer, JudgeScore, Question
@@ -212,11 +211,11 @@ async def test_an_unknown_provider_is_refused_before_anything_is_sent() -> None:
     assert calls.sent == []
 
 
-def collecting(judge: LiveJudge, collector: ScoreCollector) -> CaseJudge:
+def collecting(judge: LiveJudge, collector: ScoreCollector) -> JudgeChain:
     """The judge at the end of a chain, as a run has it."""
-    chain: AnswerChain[Question, Answer] = AnswerChain(lambda *_: None, keep=collector.keep)
+    chain = JudgeChain(judge.model, lambda *_: None, collector.keep)
     chain.add(HEAD, live=judge.answer)
-    return CaseJudge(chain.answer, judge.model)
+    return chain
 
 
 async def test_live_grades_are_collected_as_recordings_that_replay() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from ratiba_action.errors import BudgetError, JudgeError, RecordingError
 from ratiba_action.metrics.judging.answer import judge_score
-from ratiba_action.metrics.judging.run_metric import CaseJudge, RunMetric
+from ratiba_action.metrics.judging.run_metric import RunMetric
 from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.model.canonical import transcript_digest
@@ -32,24 +32,14 @@ class TwoQuestionMetric:
         return transcript_digest(one.transcript)
 
     async def measure(self, one: Case, threshold: float) -> Score:
-        grades = [
-            await judge_score(self._judge, Question(one.scenario.id, "tone:1.0.0", "t", number, "", one.trial, one.arm))
-            for number in range(2)
-        ]
+        first = one.question("tone:1.0.0", "t")
+        grades = [await judge_score(self._judge, replace(first, ordinal=first.ordinal + number)) for number in range(2)]
         mean = sum(judge_score.score for judge_score in grades) / 2
         return Score(self.name, self.version, mean, threshold, judged=True, reason=grades[0].reason)
 
 
-def repeated(judge: Judge, number: int, questions: int = 1) -> CaseJudge:
-    return CaseJudge(judge.answer, judge.model).repeat(number, questions)
-
-
 def voting(judge: ScriptedJudge, rule: VotingRule = VotingRule(), *, replayed: bool = False) -> RunMetric:  # noqa: B008 — frozen
-    return RunMetric(
-        lambda number: TwoQuestionMetric(repeated(judge, number, 2)),
-        rule,
-        replayed=replayed,
-    )
+    return RunMetric(lambda _: TwoQuestionMetric(judge), rule, questions=2, replayed=replayed)
 
 
 def answers(*measurements: float | Exception) -> ScriptedJudge:
@@ -74,14 +64,14 @@ async def test_a_score_far_from_its_threshold_is_measured_once() -> None:
 )
 async def test_a_majority_decides_and_the_value_stays_the_first(votes: Sequence[float], passed: bool) -> None:  # noqa: FBT001 - a case
     judge = PerMeasurement(dict(enumerate(votes)))
-    metric = RunMetric(lambda n: TwoQuestionMetric(repeated(judge, n, 2)), VotingRule())
+    metric = RunMetric(lambda _: TwoQuestionMetric(judge), VotingRule(), questions=2)
     score = await metric.measure(ONE, 0.8)
     assert (score.value, score.votes, score.passed) == (votes[0], tuple(votes), passed)
 
 
 async def test_what_was_measured_is_in_the_score_and_its_reason() -> None:
     judge = PerMeasurement({0: 0.8, 1: 0.7, 2: 0.9})
-    score = await RunMetric(lambda n: TwoQuestionMetric(repeated(judge, n, 2)), VotingRule()).measure(ONE, 0.8)
+    score = await RunMetric(lambda _: TwoQuestionMetric(judge), VotingRule(), questions=2).measure(ONE, 0.8)
     assert (score.value, score.votes, score.threshold, score.judged) == (0.8, (0.8, 0.7, 0.9), 0.8, True)
     assert score.reason == "Votes 0.80, 0.70, 0.90: passed by majority. measurement 0"
 
@@ -98,14 +88,14 @@ async def test_a_failed_score_outside_the_band_says_that_it_is_no_chance() -> No
 async def test_each_vote_says_which_model_gave_it() -> None:
     judge = PerMeasurement({0: 0.8, 1: 0.7, 2: 0.9})
     metric = RunMetric(
-        lambda n: TwoQuestionMetric(repeated(judge, n, 2)), VotingRule(), voter=lambda n: ("a", "a", "b")[n]
+        lambda _: TwoQuestionMetric(judge), VotingRule(), questions=2, voter=lambda n, *_: ("a", "a", "b")[n]
     )
     assert (await metric.measure(ONE, 0.8)).voters == ("a", "a", "b")
 
 
 async def test_each_measurement_asks_questions_of_its_own() -> None:
     judge = PerMeasurement({0: 0.8, 1: 0.8, 2: 0.8})
-    metric = RunMetric(lambda n: TwoQuestionMetric(repeated(judge, n, 2)), VotingRule())
+    metric = RunMetric(lambda _: TwoQuestionMetric(judge), VotingRule(), questions=2)
     await metric.measure(replace(ONE, trial=2, arm="base"), 0.8)
     assert sorted(question.ordinal for question in judge.asked) == [0, 1, 2, 3, 4, 5]
     assert {(question.trial, question.arm) for question in judge.asked} == {(2, "base")}
@@ -114,7 +104,7 @@ async def test_each_measurement_asks_questions_of_its_own() -> None:
 async def test_a_fluency_metric_can_be_voted_on() -> None:
     judge = PerMeasurement({0: 0.8, 1: 0.7, 2: 0.7}, questions=1)
     metric = RunMetric(
-        lambda n: load_judged_metric("SwahiliFluencyMetric", repeated(judge, n)),
+        lambda _: load_judged_metric("SwahiliFluencyMetric", judge),
         VotingRule(),
     )
     score = await metric.measure(ONE, 0.8)
@@ -138,8 +128,9 @@ async def test_recordings_without_votes_count_alone_and_say_so() -> None:
 async def test_recordings_with_some_of_the_votes_are_an_error() -> None:
     judge = PerMeasurement({0: 0.8, 1: 0.7})
     metric = RunMetric(
-        lambda n: TwoQuestionMetric(repeated(judge, n, 2)),
+        lambda _: TwoQuestionMetric(judge),
         VotingRule(),
+        questions=2,
         replayed=True,
     )
     with pytest.raises(RecordingError):
