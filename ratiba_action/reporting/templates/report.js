@@ -1,24 +1,60 @@
 "use strict";
 (() => {
-  const controls = document.getElementById("controls");
-  const search = document.getElementById("search");
-  const outcome = document.getElementById("outcome");
-  const count = document.getElementById("count");
+  const PAGE = 100;
+  const element = (id) => document.getElementById(id);
+  const [search, outcome, count, more, next, all] = ["search", "outcome", "count", "more", "next", "all"].map(element);
   const scenarios = Array.from(document.querySelectorAll("details[data-outcome]"));
-  const texts = scenarios.map((scenario) => scenario.textContent.toLowerCase());
+  const number = (value) => value.toLocaleString("en");
+  let texts = null;
+  let limit = PAGE;
+  let linked = null;
   const show = () => {
     const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    if (wanted.length > 0 && texts === null) {
+      texts = scenarios.map((scenario) => scenario.textContent.toLowerCase());
+    }
+    let fitting = 0;
     let shown = 0;
+    let paged = 0;
     scenarios.forEach((scenario, place) => {
       const fits = (outcome.value === "all" || scenario.dataset.outcome === outcome.value) &&
         wanted.every((word) => texts[place].includes(word));
-      scenario.hidden = !fits;
-      shown += fits ? 1 : 0;
+      // Scenarios in quarantine stand below a heading of their own and are few.
+      const onPage = fits && (scenario.dataset.outcome === "quarantined" || paged < limit);
+      paged += fits && scenario.dataset.outcome !== "quarantined" ? 1 : 0;
+      scenario.hidden = !onPage && scenario !== linked;
+      fitting += fits ? 1 : 0;
+      shown += onPage ? 1 : 0;
     });
-    count.textContent = `${shown} of ${scenarios.length} shown`;
+    const total = number(scenarios.length);
+    const filtered = wanted.length > 0 || outcome.value !== "all";
+    count.textContent = !filtered ? `${number(shown)} of ${total} shown` :
+      `${number(fitting)} of ${total} found${shown < fitting ? `, ${number(shown)} shown` : ""}`;
+    more.hidden = paged <= limit;
+    next.textContent = `Show ${number(Math.min(PAGE, paged - limit))} more`;
+    all.textContent = `Show all ${number(paged)}`;
   };
-  controls.hidden = scenarios.length < 2;
-  search.addEventListener("input", show);
-  outcome.addEventListener("change", show);
+  const showUpTo = (wanted) => {
+    limit = wanted;
+    show();
+  };
+  // A link to a scenario leads to it, whatever is filtered and paged.
+  const follow = () => {
+    const target = element(location.hash.slice(1));
+    if (!scenarios.includes(target)) {
+      return;
+    }
+    linked = target;
+    target.open = true;
+    show();
+    target.scrollIntoView();
+  };
+  element("controls").hidden = scenarios.length < 2;
+  search.addEventListener("input", () => showUpTo(PAGE));
+  outcome.addEventListener("change", () => showUpTo(PAGE));
+  next.addEventListener("click", () => showUpTo(limit + PAGE));
+  all.addEventListener("click", () => showUpTo(Infinity));
+  window.addEventListener("hashchange", follow);
   show();
+  follow();
 })();

@@ -1,0 +1,93 @@
+"""Chromium with one page open, spoken to over its own pipe: no port, no driver."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+
+
+class Page:
+    """One tab of the browser."""
+
+    def __init__(self, sending: IO[bytes], receiving: IO[bytes]) -> None:
+        self._sending, self._receiving = sending, receiving
+        self._number = 0
+        self._session = ""
+        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+
+    def open(self, url: str, *, script: bool = True) -> None:
+        """Load a page to its end.
+
+        Args:
+            url: of it.
+            script: whether its scripts run.
+        """
+        self._call("Page.enable")
+        self._call("Emulation.setScriptExecutionDisabled", value=not script)
+        self._call("Page.navigate", url=url)
+        while self._receive().get("method") != "Page.loadEventFired":
+            pass
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of an expression in the page; the page's own policy does not concern it."""
+        answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        self._number += 1
+        message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        self._sending.write(json.dumps(message).encode() + b"\0")
+        self._sending.flush()
+        while (answer := self._receive()).get("id") != self._number:
+            pass
+        assert "error" not in answer, answer
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def _receive(self) -> dict[str, Any]:
+        found = bytearray()
+        while (byte := self._receiving.read(1)) != b"\0":
+            assert byte, "the browser ended"
+            found += byte
+        message: dict[str, Any] = json.loads(found)
+        return message
+
+
+@contextmanager
+def browser_page(profile: Path) -> Iterator[Page]:
+    """A page of a new browser.
+
+    Args:
+        profile: folder for what the browser keeps.
+    """
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    # The browser reads from descriptor 3 and writes to descriptor 4.
+    shell = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe"]
+    command = ["bash", "-c", shell, "bash", "chromium", *options, f"--user-data-dir={profile}"]
+    with (
+        os.fdopen(ours_out, "wb") as sending,
+        os.fdopen(ours_in, "rb") as receiving,
+        subprocess.Popen(
+            command, pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process,
+    ):
+        os.close(theirs_in)
+        os.close(theirs_out)
+        try:
+            yield Page(sending, receiving)
+        finally:
+            process.kill()
