@@ -18,6 +18,7 @@ from ratiba_action.history.results import load_baseline, measured_run
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.verdict import Report
 from ratiba_action.ports import GithubRepository
+from ratiba_action.reporting.results_json import COMPRESSED, MOST_BYTES, RESULTS
 
 TRUSTED_EVENTS = ("push", "schedule", "workflow_dispatch")
 """What starts a run of the base branch's own code. A pull request's run measures the pull request."""
@@ -181,10 +182,6 @@ def mapping_of(value: Any) -> Mapping[str, Any]:
     """An object of an answer; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
-
-RESULTS, COMPRESSED = "results.json", "results.json.gz"
-MOST_BYTES = 20_000_000
-"""As much as is read of a ``results.json`` that is named."""
 
 _MOST_ENTRIES = 100
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})

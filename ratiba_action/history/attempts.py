@@ -16,10 +16,10 @@ from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.values import JsonObject
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.ports import GithubRepository
+from ratiba_action.reporting.results_json import MOST_BYTES
 from ratiba_action.util.locked_folder import read_plain_file
 
 _MOST_ATTEMPTS = 10
-_MOST_BYTES = 20_000_000
 _RESULTS = "results.json"
 _KEPT = "attempts"
 _ASKED_ANEW = frozenset({AnswerOrigin.LIVE, AnswerOrigin.MIXED})
@@ -125,7 +125,7 @@ def _is_resumed(content: bytes, attempt: Attempt) -> bool:
 def _read(folder: Path, name: str) -> bytes:
     """A file's bytes; none of what is missing or no plain file."""
     try:
-        return read_plain_file(folder, name, _MOST_BYTES)
+        return read_plain_file(folder, name, MOST_BYTES)
     except OSError:
         return b""
 

@@ -88,7 +88,7 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
         ConfigurationError: the text is not JSON, of another version, or lacks a field; says which.
     """
     remedy = "Write the file again with this version: ratiba gate"
-    text = _unpacked(text) if isinstance(text, bytes) and text.startswith(_GZIP) else text
+    text = _unpacked(text, _most(exact=exact)) if isinstance(text, bytes) and text.startswith(_GZIP) else text
     try:
         content = _STRICT.decode(_text(text)) if exact else json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -107,15 +107,15 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
     return report
 
 
-def _unpacked(content: bytes) -> bytes:
-    """What one gzip stream holds, at most ``MOST_BYTES``: a small file can name gigabytes."""
+def _unpacked(content: bytes, most: int) -> bytes:
+    """What one gzip stream holds, at most so many bytes: a small file can name gigabytes."""
     stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        text = stream.decompress(content, MOST_BYTES + 1)
+        text = stream.decompress(content, most + 1)
     except zlib.error as error:
         raise _not_unpacked(f"it is damaged ({error})") from error
-    if len(text) > MOST_BYTES:
-        raise _not_unpacked(f"it has more than {MOST_BYTES:,} bytes when it is unpacked")
+    if len(text) > most:
+        raise _not_unpacked(f"it has more than {most:,} bytes when it is unpacked")
     if not stream.eof:
         raise _not_unpacked("its end is missing")
     if stream.unused_data:
@@ -208,8 +208,15 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-MOST_BYTES = 20_000_000
-"""Of a file, and of what it holds when it is unpacked."""
+MOST_BYTES = 250_000_000
+"""Of a file, and of what it holds when it is unpacked: about 25,000 conversations of four turns."""
+
+MOST_EXACT_BYTES = 20_000_000
+"""The same of a file from an untrusted source."""
+
+
+def _most(*, exact: bool) -> int:
+    return MOST_EXACT_BYTES if exact else MOST_BYTES
 
 
 def results_in_folder(folder: Path) -> Path:
@@ -226,12 +233,12 @@ def read_results(path: Path, *, exact: bool = False) -> Report:
         exact: as in ``load_report``.
 
     Raises:
-        ConfigurationError: it is missing, not a plain file, larger than 20 MB, or has no report; says which.
+        ConfigurationError: it is missing, not a plain file, too large, or has no report; says which.
     """
     inside = not path.is_absolute() and ".." not in path.parts
     root, name = (Path.cwd(), str(path)) if inside else (path.parent, path.name)
     try:
-        content = read_plain_file(root, name, MOST_BYTES)
+        content = read_plain_file(root, name, _most(exact=exact))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(

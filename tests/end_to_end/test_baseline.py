@@ -1,10 +1,13 @@
 """A baseline that was named, in replay: what is the same is compared exactly, and what is not gives no number."""
 
 import copy
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from ratiba_action.model.comparison import Comparison, Tier
 from ratiba_action.model.verdict import Conclusion
@@ -61,6 +64,29 @@ async def test_the_same_answers_are_unchanged_exactly_and_a_broken_file_is_a_not
     assert (report.verdict.conclusion, report.verdict.comparison, report.baseline) == (Conclusion.PASSED, None, None)
     assert [note for note in report.notes if note.startswith("No baseline: ") and "earlier.json" in note]
     assert "Traceback" not in broken.printed
+
+
+@pytest.mark.parametrize("name", ["merged.json", "merged.json.gz"])
+async def test_the_merged_results_of_a_large_run_are_a_baseline(
+    live: LiveRepository, tmp_path: Path, name: str
+) -> None:
+    content = await earlier_run(live, tmp_path / "earlier.json")
+    results = content["report"]["results"]
+    copies = 24_000_000 // len(json.dumps(results))
+    for number in range(copies):
+        for result in copy.deepcopy(results[: len(NAMES)]):
+            scenario = result["trial"]["scenario"]
+            scenario["id"] = result["transcript"]["scenario_id"] = f"{scenario['id']}_{number}"
+            results.append(result)
+    text = json.dumps(content).encode()
+    assert len(text) > 20_000_000
+    file = tmp_path / name
+    file.write_bytes(gzip.compress(text, 1) if name.endswith(".gz") else text)
+    ended = await live.gate("--baseline", str(file), RATIBA_LLM="replay")
+    found = comparison_of(ended)
+    assert ended.code == 0, ended.printed
+    assert (found.exact, found.difference, found.tier) == (True, 0.0, Tier.WITHIN_NOISE)
+    assert [one.scenario_id for one in found.scenarios] == list(NAMES)
 
 
 def judged_by_another(report: dict[str, Any]) -> None:

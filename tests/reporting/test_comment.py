@@ -183,6 +183,24 @@ def test_detail_is_dropped_before_what_must_stay(limit: int) -> None:
         assert kept in text
 
 
+def test_the_comment_of_thousands_of_failures_has_the_critical_one_the_counts_and_what_to_do() -> None:
+    def result(number: int) -> ScenarioResult:
+        name, critical = f"case_{number:05}", number == 9_999
+        if number % 30 == 1:
+            return Errored(sample_trial(name), Phase.PROVIDER, f"The provider answered 500 to {name}.")
+        checks = tuple(sample_check(passed=number % 3 > 0, what=f"state {turn} " + "x" * 200) for turn in range(5))
+        return sample_scored(name, checks, (sample_score(),), reply="Asante 🙂 " * 200, critical=critical)
+
+    text = render_comment(summarise(sample_report(results=tuple(map(result, range(10_000))))))
+    assert length(text) <= 60_000
+    first, critical = text.index("**`case_00000`**"), text.index("**`case_09999`**")
+    assert critical < first, "critical scenarios stand before all others"
+    for part in ("## Failed: ratiba", "**What to do:**", "6332 of 10000 scenarios passed", "3324 more scenarios"):
+        assert part in text
+    assert text.index("3324 more scenarios") < text.index("### Could not be measured") < text.index("### Metrics")
+    assert "Left out to fit a comment: transcripts, all scenarios" in text
+
+
 def test_what_still_fits_beside_the_names_of_the_failing_comes_back() -> None:
     text = render_comment(summarise(huge()), 6_000)
     assert "Left out to fit a comment: transcripts, all scenarios, tables of failing scenarios." in text

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from ratiba_action.model.change import ChangedFiles
 from ratiba_action.reporting.directory import write_report_directory
 from ratiba_action.reporting.results_json import (
     MOST_BYTES,
+    MOST_EXACT_BYTES,
     load_report,
     packed,
     read_results,
@@ -96,15 +98,17 @@ def test_the_report_command_compresses_the_last_run_and_a_new_run_removes_what_i
     assert not (tmp_path / told["file"]).exists()
 
 
-def bomb() -> bytes:
-    """A hundred megabytes of spaces in a hundred kilobytes."""
-    return gzip.compress(b" " * (5 * MOST_BYTES), 9)
+def bomb(size: int) -> bytes:
+    """So many spaces in a thousandth of their bytes."""
+    packer = zlib.compressobj(1, wbits=zlib.MAX_WBITS | 16)
+    parts = [packer.compress(b" " * min(1_000_000, size - at)) for at in range(0, size, 1_000_000)]
+    return b"".join([*parts, packer.flush()])
 
 
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (bomb(), "more than 20,000,000 bytes when it is unpacked"),
+        (bomb(MOST_BYTES + 1), "more than 250,000,000 bytes when it is unpacked"),
         (packed(TEXT)[:-20], "its end is missing"),
         (packed(TEXT) + b"x", "something follows its end"),
         (packed(TEXT) + packed(TEXT), "something follows its end"),
@@ -118,6 +122,15 @@ def bomb() -> bytes:
 def test_a_bomb_and_a_damaged_file_are_refused(content: bytes, why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
         load_report(content)
+
+
+def test_what_is_not_trusted_may_have_twenty_megabytes(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="more than 20,000,000 bytes when it is unpacked"):
+        load_report(bomb(MOST_EXACT_BYTES + 1), exact=True)
+    (tmp_path / "results.json").write_bytes(TEXT + b" " * MOST_EXACT_BYTES)
+    assert read_results(tmp_path / "results.json") == load_report(TEXT)
+    with pytest.raises(ConfigurationError, match="at most 20,000,000 are read"):
+        read_results(tmp_path / "results.json", exact=True)
 
 
 @given(st.binary(max_size=60), st.integers(0, 200))
