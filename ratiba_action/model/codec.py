@@ -3,7 +3,7 @@
 import math
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -103,17 +103,11 @@ def decode(hint: Any, value: Any, path: str = "$", demands: Demands | None = Non
 
 
 @cache
-def _parts_of(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The origin of a generic hint and its arguments; None and nothing for any other."""
-    return get_origin(hint), get_args(hint)
-
-
-@cache
-def _fields_of(kind: type) -> tuple[tuple[str, Any, bool], ...]:
-    """Each field of a dataclass: its name, its hint, and whether it is required."""
+def _fields_of(kind: type) -> tuple[tuple[str, "_Reader", bool], ...]:
+    """Each field of a dataclass: its name, what reads it, and whether it is required."""
     hints = get_type_hints(kind)
     return tuple(
-        (field.name, hints[field.name], field.default is MISSING and field.default_factory is MISSING)
+        (field.name, _reader_of(hints[field.name]), field.default is MISSING and field.default_factory is MISSING)
         for field in fields(kind)
     )
 
@@ -123,43 +117,32 @@ class _Decoder:
         self._demands = demands
 
     def decode(self, hint: Any, value: Any, path: str) -> Any:
-        origin, arguments = _parts_of(hint)
-        if hint is Any:
-            if self._demands is not None:
-                self._demands.anything(value, path)
-            return value
-        if origin in (Union, types.UnionType):
-            return self._union(arguments, value, path)
-        if origin is tuple or origin is frozenset:
-            items = self._expect(list, value, path)
-            return origin(self.decode(arguments[0], item, f"{path}[{index}]") for index, item in enumerate(items))
-        if origin is not None and issubclass(origin, Mapping):
-            items = self._expect(dict, value, path)
-            return {key: self.decode(arguments[1], item, f"{path}.{key}") for key, item in items.items()}
-        if field_names(hint):
-            return self._record(hint, value, path)
+        return _reader_of(hint)(self, value, path)
+
+    def anything(self, value: Any, path: str) -> Any:
+        if self._demands is not None:
+            self._demands.anything(value, path)
+        return value
+
+    def plain(self, hint: Any, value: Any, path: str) -> Any:
         plain = _decode_plain(hint, value, path)
         if self._demands is not None:
             self._demands.value(plain, path)
         return plain
 
-    def _union(self, hints: tuple[Any, ...], value: Any, path: str) -> Any:
-        if value is None and type(None) in hints:
-            return None
-        if not any(hint in OUTCOMES for hint in hints):
-            return self.decode(next(hint for hint in hints if hint is not type(None)), value, path)
-        outcome = self._expect(dict, value, path).get("outcome")
+    def outcome(self, hints: tuple[Any, ...], value: Any, path: str) -> Any:
+        outcome = self.expect(dict, value, path).get("outcome")
         for hint in hints:
             if OUTCOMES[hint] == outcome:
                 return self.decode(hint, value, path)
         raise CodecError(f"{path}.outcome is {outcome!r:.80}, and must be one of {', '.join(OUTCOMES.values())}.")
 
-    def _record(self, hint: Any, value: Any, path: str) -> Any:
-        found = self._expect(dict, value, path)
+    def record(self, hint: Any, value: Any, path: str) -> Any:
+        found = self.expect(dict, value, path)
         values: dict[str, Any] = {}
-        for name, of_field, required in _fields_of(hint):
+        for name, read, required in _fields_of(hint):
             if name in found:
-                values[name] = self.decode(of_field, found[name], f"{path}.{name}")
+                values[name] = read(self, found[name], f"{path}.{name}")
             elif required:
                 raise CodecError(f"{path}.{name} is missing.")
         try:
@@ -170,7 +153,7 @@ class _Decoder:
             self._demands.record(found, made, path)
         return made
 
-    def _expect(self, kind: type, value: Any, path: str) -> Any:
+    def expect(self, kind: type, value: Any, path: str) -> Any:
         if not isinstance(value, kind):
             raise CodecError(f"{path} is {value!r:.80}, and must be a {'list' if kind is list else 'JSON object'}.")
         if self._demands is not None:
@@ -178,13 +161,51 @@ class _Decoder:
         return value
 
 
+_Reader = Callable[[_Decoder, Any, str], Any]
+
+
+@cache
+def _reader_of(hint: Any) -> _Reader:
+    """What reads a value of a type. A report has hundreds of values per scenario, and their types are looked at once.
+
+    The fields of a dataclass are looked at when one is read, so that a type may hold itself.
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return _Decoder.anything
+    if origin in (Union, types.UnionType):
+        return _union_reader(arguments)
+    if origin is tuple or origin is frozenset:
+        item = _reader_of(arguments[0])
+        return lambda decoder, value, path: origin(
+            [item(decoder, each, f"{path}[{index}]") for index, each in enumerate(decoder.expect(list, value, path))]
+        )
+    if origin is not None and issubclass(origin, Mapping):
+        entry = _reader_of(arguments[1])
+        return lambda decoder, value, path: {
+            key: entry(decoder, each, f"{path}.{key}") for key, each in decoder.expect(dict, value, path).items()
+        }
+    if field_names(hint):
+        return lambda decoder, value, path: decoder.record(hint, value, path)
+    return lambda decoder, value, path: decoder.plain(hint, value, path)
+
+
+def _union_reader(hints: tuple[Any, ...]) -> _Reader:
+    optional = type(None) in hints
+    if any(hint in OUTCOMES for hint in hints):
+        inner: _Reader = lambda decoder, value, path: decoder.outcome(hints, value, path)  # noqa: E731
+    else:
+        inner = _reader_of(next(hint for hint in hints if hint is not type(None)))
+    return lambda decoder, value, path: None if value is None and optional else inner(decoder, value, path)
+
+
 def _decode_plain(hint: Any, value: Any, path: str) -> Any:
+    if type(value) is hint and hint in _AS_THEY_ARE:
+        return value
     if hint is float and value is None:
         return math.nan
     if hint is float and type(value) in (int, float) and abs(value) < _LARGEST:
         return float(value)
-    if hint in (str, int, bool) and type(value) is hint:
-        return value
     if hint is Decimal and not _AMOUNT.fullmatch(str(value)):
         raise CodecError(f"{path} is {value!r:.80}, and must be an amount such as '1.25'.")
     if isinstance(value, str) and (hint in (Decimal, date, datetime) or issubclass(hint, Enum)):

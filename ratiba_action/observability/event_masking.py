@@ -13,7 +13,9 @@ from ratiba_action.privacy.masking import Redactor
 
 _DIGEST = re.compile(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})(?:-dirty)?")
 """Ids, commits and checksums: some have ten digits in a row, and none is anybody's number."""
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _RECEIPT = "receipt "
+_AS_THEY_ARE = frozenset({int, float, bool, type(None)})
 _REMEMBERED = 1_024
 
 
@@ -43,6 +45,8 @@ class EventMask:
         return Event(self._masked(event.data, redactor), Place(arm, scenario, place.trial, variant, place.turn))
 
     def _masked(self, value: Any, redactor: Redactor, field: str = "") -> Any:
+        if type(value) in _AS_THEY_ARE:
+            return value
         if isinstance(value, str) and not isinstance(value, Enum):
             return self._text(value, redactor, field)
         if isinstance(value, tuple):
@@ -59,7 +63,7 @@ class EventMask:
 
 def _text(text: str, redactor: Redactor, name: str) -> str:
     without_secrets = redactor.secretless(text)
-    if _DIGEST.fullmatch(without_secrets):
+    if _DIGEST.fullmatch(without_secrets) or (name == "tenant_id" and _UUID.fullmatch(without_secrets)):
         return without_secrets
     if name == "receipt":
         # A receipt of digits alone is known as one only where it is called so; a phone number stays none.

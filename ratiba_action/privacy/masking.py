@@ -370,8 +370,9 @@ class _Mask:
             return value if isinstance(value, Enum) else self.text(value)
         return value if name is None else self.number(name, value)
 
-    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> Mapping[Any, Any]:
         masked: dict[Any, Any] = {}
+        same = True
         for key, item in value.items():
             shown = plain = self.apply(key)
             number = 2
@@ -379,7 +380,8 @@ class _Mask:
                 # Two numbers may look alike once they are masked; neither's value may be lost.
                 shown, number = f"{plain} ({number})", number + 1
             masked[shown] = self.apply(item, str(key), depth)
-        return masked
+            same = same and shown is key and masked[shown] is item
+        return value if same else masked
 
 
 def _text_of(value: Any) -> str:

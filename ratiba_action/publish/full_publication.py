@@ -6,7 +6,7 @@ from typing import TextIO
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.publish.annotations import render_sarif
 from ratiba_action.publish.publishing import Publication
-from ratiba_action.reporting.directory import plain_files
+from ratiba_action.reporting.directory import FileParts, plain_files
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import render_csv
@@ -15,13 +15,13 @@ from ratiba_action.reporting.terminal import RichPrinter
 from ratiba_action.settings.settings import Settings
 
 
-def every_file(summary: ReportSummary) -> dict[str, bytes]:
-    """The content of each file, by its name."""
+def every_file(summary: ReportSummary) -> dict[str, FileParts]:
+    """What renders each file, by its name."""
     return plain_files(summary) | {
-        "junit.xml": render_junit(summary),
-        "results.csv": render_csv(summary).encode("utf-8", "replace"),
-        "ratiba.sarif": render_sarif(summary),
-        "report.html": render_html(summary).encode("utf-8", "replace"),
+        "junit.xml": lambda: [render_junit(summary)],
+        "results.csv": lambda: [render_csv(summary).encode("utf-8", "replace")],
+        "ratiba.sarif": lambda: [render_sarif(summary)],
+        "report.html": lambda: [render_html(summary).encode("utf-8", "replace")],
     }
 
 

@@ -30,11 +30,11 @@ from ratiba_action.publish.annotations import annotations_of
 from ratiba_action.publish.seal import SEAL, SEAL_KEY, Sealed, seal
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.decision_json import reasons_output
-from ratiba_action.reporting.directory import entries_of, plain_files, write_report_directory
+from ratiba_action.reporting.directory import FileParts, entries_of, plain_files, write_report_directory
 from ratiba_action.reporting.markdown import inline
 from ratiba_action.reporting.money_facts import forecast_lines
 from ratiba_action.reporting.plain_printer import PlainPrinter
-from ratiba_action.reporting.results_json import render_results
+from ratiba_action.reporting.results_json import results_parts
 from ratiba_action.reporting.summary import ReportSummary, summarise
 from ratiba_action.reporting.wording import plural, selection_line
 from ratiba_action.settings.environment import FROM_STDIN
@@ -97,7 +97,7 @@ class Publication:
         environment: the process's own; names the runner's files and GitHub's address.
         stream: what a person or the log reads.
         make_printer: makes what prints to the stream.
-        files: contents of the report directory by name.
+        files: renders the files of the report directory, by name.
         connect: which client writes the comment and the status.
         redactor: the run's own, for whatever else is printed.
     """
@@ -106,7 +106,7 @@ class Publication:
     environment: Mapping[str, str]
     stream: TextIO
     make_printer: Callable[[TextIO, Mapping[str, str]], Printer] = PlainPrinter
-    files: Callable[[ReportSummary], Mapping[str, bytes]] = plain_files
+    files: Callable[[ReportSummary], Mapping[str, FileParts]] = plain_files
     connect: Callable[[GithubApi], GithubRepository] = UrllibRepository
     redactor: Redactor = field(init=False, repr=False)
     _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
@@ -349,8 +349,10 @@ class Publication:
         file, key = self._step_files.get(SEAL), self.environment.get(SEAL_KEY)
         if file is None or not key:
             return
-        digest = hashlib.sha256(render_results(summary).encode("ascii")).hexdigest()
-        file.publish(seal(Sealed(summary.exit_code, digest, self._outputs(summary, url)), key), "seal")
+        digest = hashlib.sha256()
+        for part in results_parts(summary):
+            digest.update(part)
+        file.publish(seal(Sealed(summary.exit_code, digest.hexdigest(), self._outputs(summary, url)), key), "seal")
 
     def _outputs(self, summary: ReportSummary, url: str | None) -> dict[str, str]:
         known = {name.replace("_", "-"): value for name, value in summary.outputs.items()}

@@ -5,12 +5,12 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ratiba_action.errors import PublishError
 from ratiba_action.reporting.comment import render_comment
-from ratiba_action.reporting.results_json import COMPRESSED, render_results
+from ratiba_action.reporting.results_json import COMPRESSED, results_parts
 from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.settings.report_folder import refuse_links, remove_entry
 
@@ -66,11 +66,15 @@ _NEEDED = ("comment.md", "results.json")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def plain_files(summary: ReportSummary) -> dict[str, bytes]:
+FileParts = Callable[[], Iterable[bytes]]
+"""Renders a file when it is written, so that no more than one is held in memory, part by part where it is large."""
+
+
+def plain_files(summary: ReportSummary) -> dict[str, FileParts]:
     """The files that need no third-party package; enough for a run that measured nothing."""
     return {
-        "comment.md": render_comment(summary).encode("utf-8", "replace"),
-        "results.json": render_results(summary).encode("ascii"),
+        "comment.md": lambda: [render_comment(summary).encode("utf-8", "replace")],
+        "results.json": lambda: results_parts(summary),
     }
 
 
@@ -78,7 +82,7 @@ def write_report_directory(
     summary: ReportSummary,
     directory: Path,
     known: frozenset[str] | None = None,
-    render: Callable[[ReportSummary], Mapping[str, bytes]] = plain_files,
+    render: Callable[[ReportSummary], Mapping[str, FileParts]] = plain_files,
 ) -> Mapping[str, Path]:
     """Write the files of a report.
 
@@ -89,7 +93,7 @@ def write_report_directory(
         summary: with its secrets masked already.
         directory: created if missing.
         known: result of ``entries_of`` before the run; all other entries are removed. None: all stay.
-        render: gives the files' contents by name.
+        render: gives what renders each file, by name.
 
     Returns:
         The path of each file by its name.
@@ -107,7 +111,7 @@ def write_report_directory(
     refuse_links(directory)
     if not directory.exists():
         # The gate's reports must not show up as changes in the repository.
-        contents[".gitignore"] = b"*\n"
+        contents[".gitignore"] = lambda: [b"*\n"]
     try:
         _write(contents, directory)
     except OSError as error:
@@ -117,19 +121,20 @@ def write_report_directory(
     return {name: directory / name for name in reversed(FILES) if name in contents}
 
 
-def _write(contents: Mapping[str, bytes], directory: Path) -> None:
+def _write(contents: Mapping[str, FileParts], directory: Path) -> None:
     directory.parent.mkdir(parents=True, exist_ok=True)
     # On the same file system, so that each move is a rename.
     staging = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
     try:
-        for name, content in contents.items():
-            (staging / name).write_bytes(content)
+        for name, parts in contents.items():
+            with (staging / name).open("wb") as file:
+                file.writelines(parts())
         _move(staging, directory, tuple(contents))
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _full(contents: Mapping[str, bytes], directory: Path, error: OSError) -> PublishError:
+def _full(contents: Mapping[str, FileParts], directory: Path, error: OSError) -> PublishError:
     """Write at least the files that a comment needs; returns the error that names what was written."""
     try:
         _write({name: content for name, content in contents.items() if name in (*_NEEDED, ".gitignore")}, directory)

@@ -151,17 +151,20 @@ class ExactFormats:
             CodecError: says what it may be.
         """
         if isinstance(value, str):
-            _require(len(value) <= MOST_CHARACTERS, where, f"a text of at most {MOST_CHARACTERS:,} characters")
-        elif isinstance(value, Mapping):
-            _require(len(value) <= MOST_ITEMS, where, f"at most {MOST_ITEMS:,} entries")
-            longest = max(map(len, value), default=0)
-            _require(longest <= _LONGEST_KEY, where, f"entries of names of at most {_LONGEST_KEY:,} characters")
+            if len(value) > MOST_CHARACTERS:
+                raise _not_allowed(where, f"a text of at most {MOST_CHARACTERS:,} characters")
         elif isinstance(value, list):
-            _require(len(value) <= MOST_ITEMS, where, f"at most {MOST_ITEMS:,} items")
-        elif isinstance(value, Decimal):
-            _require(0 <= value <= _MOST_USD, where, "an amount from 0 to 10^12")
-        elif type(value) is int:
-            _require(0 <= value <= _LARGEST, where, f"a whole number from 0 to {_LARGEST}")
+            if len(value) > MOST_ITEMS:
+                raise _not_allowed(where, f"at most {MOST_ITEMS:,} items")
+        elif isinstance(value, dict):
+            if len(value) > MOST_ITEMS:
+                raise _not_allowed(where, f"at most {MOST_ITEMS:,} entries")
+            if max(map(len, value), default=0) > _LONGEST_KEY:
+                raise _not_allowed(where, f"entries of names of at most {_LONGEST_KEY:,} characters")
+        elif type(value) is int and not 0 <= value <= _LARGEST:
+            raise _not_allowed(where, f"a whole number from 0 to {_LARGEST}")
+        elif isinstance(value, Decimal) and not 0 <= value <= _MOST_USD:
+            raise _not_allowed(where, "an amount from 0 to 10^12")
 
     def anything(self, value: Any, where: str, depth: int = 0) -> None:
         """Refuse JSON of any shape that is too deep or too large.
@@ -169,9 +172,11 @@ class ExactFormats:
         Raises:
             CodecError: says what it may be.
         """
-        _require(depth <= DEEPEST, where, f"nested at most {DEEPEST} deep")
+        if depth > DEEPEST:
+            raise _not_allowed(where, f"nested at most {DEEPEST} deep")
         if isinstance(value, float) or type(value) is int:
-            _require(math.isfinite(value) and abs(value) <= 10**300, where, "a number")
+            if not (math.isfinite(value) and abs(value) <= 10**300):
+                raise _not_allowed(where, "a number")
             return
         self.value(value, where)
         items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
@@ -194,11 +199,12 @@ class ExactFormats:
             if not hasattr(made, name) and name not in tag:
                 raise CodecError(f"{where} has the unknown field {name!r:.80}.")
         for name, value in tag.items():
-            _require(found.get(name) == value, f"{where}.{name}", repr(value))
+            if found.get(name) != value:
+                raise _not_allowed(f"{where}.{name}", repr(value))
         for name, (what, fits) in FORMATS.get(type(made), {}).items():
-            _require(fits(getattr(made, name)), f"{where}.{name}", what)
+            if not fits(getattr(made, name)):
+                raise _not_allowed(f"{where}.{name}", what)
 
 
-def _require(condition: bool, where: str, what: str) -> None:  # noqa: FBT001 - what is asked for
-    if not condition:
-        raise CodecError(f"{where} must be {what}.")
+def _not_allowed(where: str, what: str) -> CodecError:
+    return CodecError(f"{where} must be {what}.")

@@ -5,7 +5,7 @@ import json
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -65,15 +65,24 @@ _MOST_DIGITS = 300
 
 def render_results(summary: ReportSummary) -> str:
     """The text of ``results.json``; ASCII, so that no byte of a reply can break it."""
+    return b"".join(results_parts(summary)).decode("ascii")
+
+
+def results_parts(summary: ReportSummary) -> Iterator[bytes]:
+    """The same, part by part: the text of a large suite takes more memory than its results."""
     report = encode(replace(summary.report, results=()))
     content = {"schema": SCHEMA, "outputs": summary.outputs, "report": report}
     text = json.dumps(content, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
     if not summary.report.results:
-        return text
+        yield text.encode("ascii")
+        return
+    before, _, after = text.partition(_NO_RESULTS)
+    yield f'{before}\n  "results": ['.encode("ascii")
     # A result is one line: Python indents ten times more slowly than it writes. No string has a line's end in it.
-    lines = (json.dumps(encode(result), ensure_ascii=True, allow_nan=False) for result in summary.report.results)
-    results = ",\n   ".join(lines)
-    return text.replace(_NO_RESULTS, f'\n  "results": [\n   {results}\n  ]', 1)
+    for number, result in enumerate(summary.report.results):
+        line = json.dumps(encode(result), ensure_ascii=True, allow_nan=False)
+        yield f"{',' if number else ''}\n   {line}".encode("ascii")
+    yield f"\n  ]{after}".encode("ascii")
 
 
 def load_report(text: str | bytes, *, exact: bool = False) -> Report:
@@ -175,7 +184,7 @@ def write_baseline(summary: ReportSummary, path: Path) -> None:
     """
     if not any(isinstance(result, Scored) for result in summary.report.results):
         raise PublishError(f"No baseline was written to {str(path)!r}: nothing was measured.")
-    content = render_results(summary).encode("ascii")
+    content = b"".join(results_parts(summary))
     try:
         write_atomically(path, packed(content) if path.name.endswith(".gz") else content)
     except (OSError, ValueError) as error:

@@ -5,7 +5,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -487,11 +487,11 @@ class _Mutants:
             free=frozenset(ids) if mutant.of_code else frozenset(),
         )
 
-    def _stop(self, mutant: Mutant) -> Callable[[Sequence[ScenarioResult]], str]:
+    def _stop(self, mutant: Mutant) -> Callable[[Collection[ScenarioResult]], str]:
         """No further scenario is run once one has killed it, or once it is known that a prompt needs a model."""
         enough = {Notice.FAILED, *(() if mutant.of_code or self._inputs.llm is Llm.AUTO else (Notice.NEEDS_MODEL,))}
 
-        def stop(results: Sequence[ScenarioResult]) -> str:
+        def stop(results: Collection[ScenarioResult]) -> str:
             known = {self._notice(outcome) for outcome in outcomes_of(results)}
             return "enough is known" if known & enough else ""
 

@@ -139,7 +139,7 @@ async def run_plan(plan: Plan, services: RunServices) -> tuple[ScenarioResult, .
 
     async def work() -> None:
         for index, trial in waiting:
-            refusal = services.stop(tuple(results.values()))
+            refusal = services.stop(results.values())
             results[index] = NotRun(trial, refusal) if refusal else await _retried(trial, services)
             _tell(results[index], services)
             services.log.progress.advanced(results[index])

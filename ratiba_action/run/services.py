@@ -1,6 +1,6 @@
 """What a run works with while its trials run, and what came of them."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -69,7 +69,7 @@ async def afford_all(_: Sequence[Trial]) -> None:
     """Lets every further trial run."""
 
 
-def never_stop(_: Sequence[ScenarioResult]) -> str:
+def never_stop(_: Collection[ScenarioResult]) -> str:
     """Lets a run go on whatever has failed."""
     return ""
 
@@ -189,7 +189,7 @@ class RunServices:
     detect_language: DetectLanguage | None = None
     judge: Callable[[Trial], Callable[[Any], Awaitable[JsonObject]]] | None = None
     simulator: CustomerSimulator | None = None
-    stop: Callable[[Sequence[ScenarioResult]], str] = never_stop
+    stop: Callable[[Collection[ScenarioResult]], str] = never_stop
     retries: bool = True
     afford: Callable[[Sequence[Trial]], Awaitable[str | None]] = afford_all
     start_base: Callable[[], Awaitable[ArmServices]] | None = None

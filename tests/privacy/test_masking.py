@@ -192,6 +192,14 @@ def test_a_result_that_comes_again_is_masked_as_it_was_the_first_time(words: lis
     assert "hunter2" not in str(first)
 
 
+def test_what_holds_nothing_to_mask_is_not_held_twice() -> None:
+    scored = sample_scored("spa", customer=NAMED)
+    masked = Redactor().result(scored)
+    assert isinstance(masked, Scored)
+    assert masked.transcript is scored.transcript
+    assert masked.trial.scenario.customer != NAMED
+
+
 def test_a_text_is_masked_once_and_what_is_remembered_has_a_bound() -> None:
     asked: list[str] = []
 

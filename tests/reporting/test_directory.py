@@ -1,5 +1,6 @@
 """The report directory is whole or not there."""
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from ratiba_action.publish.full_publication import every_file
 from ratiba_action.reporting.directory import entries_of, write_report_directory
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.reporting.summary import summarise
-from tests.support.sample_report import sample_report
+from tests.support.sample_report import sample_report, sample_scored
 
 PLAIN = {"results.json", "comment.md"}
 NAMES = PLAIN | {"junit.xml", "ratiba.sarif", "results.csv", "report.html"}
@@ -80,3 +81,18 @@ def test_a_parent_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PublishError, match="could not be written"):
         write_report_directory(summarise(sample_report()), tmp_path / "file" / "report")
+
+
+def test_the_results_of_a_large_suite_are_written_without_their_whole_text_in_memory(tmp_path: Path) -> None:
+    results = tuple(sample_scored(f"s{number}", reply=f"{number} " * 10_000) for number in range(100))
+    summary = summarise(sample_report(results=results))
+    tracemalloc.start()
+    try:
+        paths = write_report_directory(summary, tmp_path / "report")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    size = paths["results.json"].stat().st_size
+    assert size > 2_000_000
+    assert most < size
+    assert load_report(paths["results.json"].read_bytes()).results == results
