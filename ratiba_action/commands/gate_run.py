@@ -231,6 +231,8 @@ def _conclude(
     # A signal may arrive while GitHub is slow: a cancelled run is never shown as passed.
     if (short := _cut_short(published.report, interruption)) != published.report:
         published = publication.publish(short)
+    if log.ended_journal is not None and failure is None:
+        log.ended_journal.unlink(missing_ok=True)
     if arguments.baseline_out:
         _leave_baseline(published, Path(arguments.baseline_out), publication)
     if arguments.json:

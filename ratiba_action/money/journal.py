@@ -34,7 +34,7 @@ class Journal:
     """A run's journal, open and locked for as long as this process lives.
 
     It holds model answers as they came, because a resumed run needs them: only its owner may read it, and the
-    gate deletes it once the run has its verdict. Make one with ``begin_journal`` or ``resume_journal``.
+    gate deletes it once the report of its verdict is written. Make one with ``begin_journal`` or ``resume_journal``.
 
     Args:
         path: the file.

@@ -111,7 +111,7 @@ def evaluate(
         raise TypeError("next_step asks for trials that were run or refused already")
     if journal is not None and verdict.conclusion is not Conclusion.INCOMPLETE:
         # A run that has its verdict is not resumed, and its journal holds what models and customers said.
-        journal.unlink(missing_ok=True)
+        log.ended_journal = journal
     seconds = time.monotonic() - clock + gate.seconds_of_shards
     report = replace(gate.report(measured, evidence, verdict), seconds=seconds, commit=commit)
     return RunOutcome(report, measured.recorded, gate.interrupted)
@@ -169,7 +169,7 @@ def evaluate_shard(run: ShardRun, log: RunLog, expected: Forecast | None) -> Rep
         measured = gate.measure(head, expected, first_only=True)
     report = gate.shard_report(run, measured)
     if journal is not None and report.shard is not None and report.shard.measured:
-        journal.unlink(missing_ok=True)
+        log.ended_journal = journal
     return replace(report, seconds=time.monotonic() - clock, commit=measured_commit(inputs.decided.change.git))
 
 

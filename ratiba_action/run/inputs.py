@@ -214,6 +214,7 @@ class RunLog:
         warnings: what a reader should know and what does not change the verdict; notes of the report.
         alerts: which of them are sent; all until the configuration has been read.
         execution: id of the run in the ledger's database; empty where it is not written there.
+        ended_journal: write-ahead journal to remove once the report is written: until then, a killed run needs it.
     """
 
     progress: Progress
@@ -221,6 +222,7 @@ class RunLog:
     warnings: list[str] = field(default_factory=list)
     alerts: tuple[AlertKind, ...] = tuple(AlertKind)
     execution: str = ""
+    ended_journal: Path | None = None
 
     def note(self, warning: str) -> None:
         """Add a warning."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 from ratiba_action.model.conversation import Party, Usage
@@ -16,6 +17,7 @@ from ratiba_action.money.journal_lines import parse_journal
 from ratiba_action.observability.event_lines import read_events
 from tests.support.eventually import eventually_async
 from tests.support.live_repository import CONFIGURATION, LiveRepository, judged, report_of
+from tests.support.model_servers import Received
 from tests.support.small_repository import Ended
 
 if TYPE_CHECKING:
@@ -252,3 +254,33 @@ async def test_a_run_of_something_else_is_not_gone_on_with(live: LiveRepository,
     assert "Traceback" not in refused.printed
     assert live.talk.asked == asked, "nothing was paid for"
     assert len(live.journals) == 1
+
+
+async def test_a_run_that_is_killed_before_its_report_is_written_is_not_paid_for_again(
+    live: LiveRepository, ledger_url: str
+) -> None:
+    live.small.scenario("asks", "Hello from asks")
+    base = live.git.commit({})
+    head = live.git.commit({"prompts/asks.md": "Be friendly."})
+    live.small.environment.update(live.pull_request(base, head), RATIBA_LEDGER_URL=ledger_url)
+    waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'ratiba_history.run'::regclass"
+    with psycopg.connect(ledger_url) as locking:
+
+        def lock(_: Received) -> None:
+            locking.execute("LOCK TABLE ratiba_history.run")  # which a run reads when everything is measured
+
+        def is_measured() -> bool:
+            return live.talk.asked > 0 and locking.execute(waiting).fetchone() is not None
+
+        live.talk.instead = lock
+        process = live.small.start("--baseline", "none")
+        try:
+            await eventually_async(lambda: asyncio.to_thread(is_measured))
+        finally:
+            await kill(process)
+    assert not (live.small.report / "results.json").exists()
+    live.talk.instead = lambda _: None
+    resumed = await live.gate("--resume", "--baseline", "none")
+    assert resumed.code == 0, resumed.printed
+    assert live.talk.asked == 1, "what was settled is not asked again"
+    assert live.journals == []

@@ -11,6 +11,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ def next_command_line(listening: socket.socket) -> list[str]:
         with connection:
             request = json.loads(connection.makefile().readline())
             gate = os.fork()
+            with suppress(ProcessLookupError):
+                os.setpgid(gate, 0)  # by both, so that neither has to wait before its group can be killed
             if not gate:
                 break
             connection.sendall(f"{gate}\n".encode())

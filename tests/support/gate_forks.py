@@ -11,12 +11,51 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 _PROJECT = Path(__file__).parents[2]
+
+
+class StartedGate:
+    """A command line that runs in a process of its own.
+
+    Args:
+        arguments: of the command line.
+        connection: to the fork server, which answers on it.
+        place: folder with what it prints.
+    """
+
+    def __init__(self, arguments: Sequence[str], connection: socket.socket, place: "TemporaryDirectory[str]") -> None:
+        self._arguments, self._connection, self._place = [*arguments], connection, place
+        self._answers = connection.makefile()
+        self._process = int(self._answers.readline())
+
+    def kill(self) -> None:
+        """Kill it with SIGKILL, together with the processes of its group."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process, signal.SIGKILL)
+
+    def wait(self, timeout: float = 120) -> "subprocess.CompletedProcess[str]":
+        """Wait once for its end; the code of one that was killed is negative.
+
+        Args:
+            timeout: seconds, after which it is killed.
+
+        Raises:
+            subprocess.TimeoutExpired: it did not end.
+        """
+        with self._place as place, self._connection, self._answers:
+            self._connection.settimeout(timeout)
+            try:
+                code = int(self._answers.readline())
+            except TimeoutError as error:
+                self.kill()
+                raise subprocess.TimeoutExpired(self._arguments, timeout) from error
+            printed = {name: (Path(place) / name).read_text(errors="replace") for name in ("stdout", "stderr")}
+        return subprocess.CompletedProcess(self._arguments, code, printed["stdout"], printed["stderr"])
 
 
 @dataclass(frozen=True)
@@ -29,36 +68,27 @@ class GateForks:
 
     folder: Path
 
-    def run(
-        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], timeout: float = 120
-    ) -> "subprocess.CompletedProcess[str]":
-        """Run a command line to its end.
+    def start(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> StartedGate:
+        """Start a command line and leave it running.
 
         Args:
             arguments: without the program's name.
             folder: current folder of the process.
             environment: all of its variables.
-            timeout: seconds, after which it is killed.
-
-        Raises:
-            subprocess.TimeoutExpired: it did not end.
         """
-        with TemporaryDirectory(dir=self.folder) as place, socket.socket(socket.AF_UNIX) as connection:
-            files = {name: Path(place) / name for name in ("stdout", "stderr")}
-            request = {"arguments": [*arguments], "folder": str(folder), "environment": {**environment}}
-            request |= {name: str(path) for name, path in files.items()}
-            connection.settimeout(timeout)
-            connection.connect(str(self.folder / "socket"))
-            connection.sendall(json.dumps(request).encode() + b"\n")
-            answers = connection.makefile()
-            process = int(answers.readline())
-            try:
-                code = int(answers.readline())
-            except TimeoutError as error:
-                os.kill(process, signal.SIGKILL)
-                raise subprocess.TimeoutExpired([*arguments], timeout) from error
-            printed = {name: path.read_text(errors="replace") for name, path in files.items()}
-        return subprocess.CompletedProcess([*arguments], code, printed["stdout"], printed["stderr"])
+        place = TemporaryDirectory(dir=self.folder)
+        request = {"arguments": [*arguments], "folder": str(folder), "environment": {**environment}}
+        request |= {name: str(Path(place.name) / name) for name in ("stdout", "stderr")}
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(str(self.folder / "socket"))
+        connection.sendall(json.dumps(request).encode() + b"\n")
+        return StartedGate(arguments, connection, place)
+
+    def run(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], timeout: float = 120
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a command line to its end; the arguments are those of ``start`` and ``StartedGate.wait``."""
+        return self.start(arguments, folder, environment).wait(timeout)
 
 
 @contextmanager
