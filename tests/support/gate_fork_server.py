@@ -4,6 +4,7 @@ Started as a process with the path of a socket. Each connection sends one line o
 "environment", "stdout", "stderr"}``, and is answered with two lines: the process id and, when it ended, its code.
 """
 
+import importlib
 import json
 import os
 import signal
@@ -15,24 +16,42 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+_LATER = (
+    "aiohttp.web",
+    "numpy",
+    "psycopg",
+    "scipy.stats",
+    "ratiba_action.cli",
+    "ratiba_action.commands.gate",
+    "ratiba_action.commands.gate_run",
+    "ratiba_action.commands.merge",
+    "ratiba_action.commands.record",
+    "ratiba_action.llm.providers.client",
+    "ratiba_action.llm.providers.metered",
+    "ratiba_action.llm.server",
+    "ratiba_action.metrics.judging.cross_check",
+    "ratiba_action.metrics.judging.replay_judge",
+    "ratiba_action.money.prices",
+    "ratiba_action.production.judge_calibration",
+    "ratiba_action.systems.choose",
+    "ratiba_action.systems.worker_system",
+    "ratiba_action.tenancy.reachability",
+)
+"""Modules that a gate imports on its way."""
+
 
 def load_everything() -> None:
     """Import and compile what a gate does on its way, DeepEval too, with its side effects kept in a scratch folder."""
-    import aiohttp.web  # noqa: F401, PLC0415 - only this process
-    import numpy as np  # noqa: F401, PLC0415 - the same
-    import scipy.stats  # noqa: F401, PLC0415 - the same
-
-    import ratiba_action.commands.gate  # noqa: PLC0415 - the same
-    import ratiba_action.commands.gate_run  # noqa: PLC0415 - the same
-    import ratiba_action.commands.record  # noqa: F401, PLC0415 - the same
-    from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval  # noqa: PLC0415 - the same
+    for name in _LATER:
+        importlib.import_module(name)
+    from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval  # noqa: PLC0415 - only here
     from ratiba_action.reporting.html import report_template  # noqa: PLC0415 - the same
 
     configure_deepeval(os.environ, Path(tempfile.gettempdir()) / "deepeval")
     load_deepeval()
-    report_template()
-    for name in ("comparison.html.j2", "trends.html.j2"):
-        report_template().environment.get_template(name)
+    pages = report_template().environment
+    for name in pages.list_templates(["j2"]):
+        pages.get_template(name)
     tempfile.tempdir = None
 
 
