@@ -83,7 +83,8 @@ def _top(summary: ReportSummary, attempts: tuple[Attempt, ...]) -> list[str]:
     notes = [f"> **Warning:** {inline(warning, 600)}" for warning in verdict.warnings[:_NOTES]]
     notes += [f"> **Note:** {inline(note, 600)}" for note in report.notes[:_NOTES]]
     omitted = max(len(report.notes) - _NOTES, 0) + max(len(verdict.warnings) - _NOTES, 0)
-    notes += [f"> **Note:** {omitted} more notes are in the report."] if omitted else []
+    more = "1 more note is" if omitted == 1 else f"{omitted} more notes are"
+    notes += [f"> **Note:** {more} in the report."] if omitted else []
     parts += ["\n>\n".join(notes)] if notes else []
     parts += [inline(summary.cost.line)] if summary.cost is not None and summary.cost.line else []
     return [*parts, inline(summary.line)]

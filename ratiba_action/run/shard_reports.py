@@ -194,7 +194,7 @@ def merge_shards(
     attempts = _attempts(found, identity)
     unknown = _unknown_usd(found, used, attempts, identity, run_attempt or 1)
     aside = f"{show_usd(unknown)} is set aside of what the merge may spend: attempts without a usable report may have."
-    asides = (aside,) if unknown and _paid(identity) else ()
+    aside = aside if unknown and _paid(identity) else ""
     measured = Measured(
         tuple(results),
         no_base=no_base,
@@ -213,7 +213,7 @@ def merge_shards(
         cache_hits=sum(shard.of.cache_hits for shard in attempts),
         breaches=tuple(breach for shard in attempts for breach in shard.of.breaches),
         interruption=why or None,
-        notes=tuple(dict.fromkeys((*_notes(used, attempts, faults), *asides))),
+        notes=tuple(dict.fromkeys(_notes(used, attempts, faults, aside))),
         seconds=max((shard.whole.seconds for shard in used), default=0.0),
         unknown_usd=unknown,
     )
@@ -518,8 +518,10 @@ def _shared_spending(used: Sequence[FoundShard]) -> tuple[SharedSpending, ...]:
     return tuple(accounts.values())
 
 
-def _notes(used: Sequence[FoundShard], attempts: Sequence[FoundShard], faults: Sequence[Fault]) -> Iterator[str]:
-    """What each shard noted, what is wrong with them, and how their budget and their attempts add up."""
+def _notes(
+    used: Sequence[FoundShard], attempts: Sequence[FoundShard], faults: Sequence[Fault], aside: str
+) -> Iterator[str]:
+    """What each shard noted, what is wrong with them, and how their budget, what is set aside and attempts add up."""
     if len(faults) > 1:  # A single one is the reason of the verdict.
         yield from (Note(fault.problem, " ".join(_remedies([fault]))) for fault in faults)
     for shard in used:
@@ -530,6 +532,7 @@ def _notes(used: Sequence[FoundShard], attempts: Sequence[FoundShard], faults: S
             count, budget = attempts[0].of.shard.count, show_usd(Decimal(named["budget"]))
             share = f"Each of {count} shards had its share of the budget of {budget}"
             yield f"{share}: they share one only in a pull request with ledger-url."
+    yield from (aside,) if aside else ()
     for shard in attempts:
         if shard not in used or shard.of.attempt > 1:
             cost = show_usd(_cost(shard))
