@@ -3,13 +3,6 @@
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from tests.support.act import ACTION, Act
-from tests.support.consumer_repository import Repositories
-from tests.support.github_server import GithubState, github_server
-from tests.support.small_repository import SCENARIO
-
 SCRIPT = Path(__file__).parents[2] / "action" / "container.sh"
 CREATE = """
 . "$1"
@@ -56,44 +49,3 @@ def test_a_merge_without_any_artifact_is_a_merge_all_the_same(tmp_path: Path) ->
 def test_every_other_run_merges_nothing(tmp_path: Path) -> None:
     words, _ = created(tmp_path, "")
     assert not [word for word in words if word.startswith("RATIBA_SHARDS")]
-
-
-WORKFLOW = f"""
-name: shards
-on: pull_request
-permissions: {{}}
-jobs:
-  shards:
-    name: shards
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1  # v7.0.1
-      - uses: {ACTION}
-        with: {{shard: 1/2, report-dir: shards/first}}
-      - uses: {ACTION}
-        with: {{shard: 2/2, report-dir: shards/second}}
-      - id: gate
-        uses: {ACTION}
-        with: {{shards: shards}}
-"""
-
-
-@pytest.mark.docker
-def test_the_action_runs_shards_and_merges_them_into_one_comment(act: Act, repositories: Repositories) -> None:
-    turn = "  - user: say Bonjour\n    expect: {state: ELSEWHERE}"
-    files = {
-        "scenarios/other.yaml": SCENARIO.format(name="other", turns=turn),
-        ".github/workflows/shards.yml": WORKFLOW,
-    }
-    repository = repositories.small(more=files)
-    repository.propose({"prompts/greeting.md": "Say Bonjour to everybody.\n"})
-    github = GithubState(heads={7: repository.head})
-    with github_server(github) as api:
-        event = repository.pull_request_event()
-        run = act.run(repository, "pull_request", event, api, workflow=".github/workflows/shards.yml")
-    assert run.code != 0, run.printed
-    assert set(run.exit_codes.values()) == {1}, "no shard fails, the merge does"
-    outputs = run.outputs
-    assert (outputs["conclusion"], outputs["passed"], outputs["failed"]) == ("failed", "1", "1"), run.printed
-    (comment,) = github.comments
-    assert "1 of 2 scenarios failed a deterministic assertion: other" in str(comment["body"])

@@ -18,7 +18,7 @@ from tests.support.workflow_for_act import SEEN, Adjustments, workflow_for_act
 
 ACTION = "OWNER/ratiba-eval-gate@v1"
 TOKEN = "token-of-this-run"
-_SECONDS = 300
+_SECONDS = 600
 
 
 def runner_image() -> str:

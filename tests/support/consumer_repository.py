@@ -48,9 +48,16 @@ class ConsumerRepository:
         """Write a file of the work tree."""
         self._repository.write({name: content})
 
-    def propose(self, files: Mapping[str, str | bytes | None]) -> None:
-        """Commit files to a branch and merge it, as GitHub does for a pull request's run."""
+    def propose(self, files: Mapping[str, str | bytes | None], patch: Path | None = None) -> None:
+        """Commit files to a branch and merge it, as GitHub does for a pull request's run.
+
+        Args:
+            files: written over those of the work tree; None removes one.
+            patch: applied before.
+        """
         self._repository.git("switch", "--quiet", "--create", "change")
+        if patch is not None:
+            self._repository.git("apply", str(patch))
         self.head = self._repository.commit(files)
         self._repository.git("switch", "--quiet", "main")
         self.merged = self._repository.merge("change")
@@ -95,7 +102,7 @@ class Repositories:
         Args:
             more: files to write over it before the first commit.
         """
-        return self._make(self.project / "examples" / "consumer", more or {})
+        return self.made_of(self.project / "examples" / "consumer", more or {})
 
     def small(
         self, message: str = "say Bonjour", expect: str = "SAID", more: Mapping[str, str | bytes | None] | None = None
@@ -115,7 +122,13 @@ class Repositories:
             "scenarios/greeting.yaml": SCENARIO.format(name="greeting", turns=turn),
             **(more or {}),
         }
-        return self._make(self.project / "tests" / "end_to_end" / "small_system", files)
+        return self.made_of(self.project / "tests" / "end_to_end" / "small_system", files)
 
-    def _make(self, source: Path, more: Mapping[str, str | bytes | None]) -> ConsumerRepository:
+    def made_of(self, source: Path, more: Mapping[str, str | bytes | None]) -> ConsumerRepository:
+        """A repository with a copy of a folder.
+
+        Args:
+            source: the folder.
+            more: files to write over it before the first commit.
+        """
         return ConsumerRepository(source, self.folder / uuid.uuid4().hex[:8], os.environ["PATH"], more)

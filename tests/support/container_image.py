@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ratiba_action.tenancy.server import docker_is_there
 
@@ -31,19 +32,52 @@ def why_not() -> str:
     return "" if found.returncode == 0 else f"needs the base image: docker pull {BASE}"
 
 
+_EXAMPLE = """\
+ARG BASE GATE
+FROM ${BASE} AS packages
+COPY requirements.txt /
+RUN --mount=type=secret,id=ca \\
+    if [ -s /run/secrets/ca ]; then export PIP_CERT=/run/secrets/ca; fi; \\
+    python3 -m venv /opt/example && \\
+    /opt/example/bin/pip install --quiet --no-cache-dir --require-hashes -r /requirements.txt
+FROM ${GATE}
+COPY --from=packages /opt/example /opt/example
+"""
+
+
 def build(project: Path, tag: str) -> None:
     """Build the image by the project's Dockerfile; certificates of this machine go in as a secret.
 
     Raises:
         RuntimeError: it was not built; ends with the builder's own words.
     """
+    # The label makes an image of its own of what the cache holds, so that its containers can be told from others.
+    _build(project, "--tag", tag, "--label", f"ratiba.tag={tag}")
+
+
+def build_with_packages(gate: str, requirements: Path, tag: str) -> None:
+    """Build an image that also has the packages of a system, in the environment ``/opt/example``.
+
+    Args:
+        gate: tag of the gate's image.
+        requirements: ``requirements.txt`` of the system, with hashes.
+        tag: of the new image.
+
+    Raises:
+        RuntimeError: it was not built; ends with the builder's own words.
+    """
+    with TemporaryDirectory() as folder:
+        shutil.copyfile(requirements, Path(folder) / "requirements.txt")
+        (Path(folder) / "Dockerfile").write_text(_EXAMPLE)
+        _build(Path(folder), "--tag", tag, "--build-arg", f"GATE={gate}")
+
+
+def _build(folder: Path, *options: str) -> None:
     bundle = os.environ.get("SSL_CERT_FILE")
     secret = ["--secret", f"id=ca,src={bundle}"] if bundle else []
-    # The label makes an image of its own of what the cache holds, so that its containers can be told from others.
-    names = ("--tag", tag, "--label", f"ratiba.tag={tag}")
-    command = ["docker", "build", "--progress", "plain", "--build-arg", f"BASE={BASE}", *names, *secret, "."]
+    command = ["docker", "build", "--progress", "plain", "--build-arg", f"BASE={BASE}", *options, *secret, "."]
     environment = os.environ | {"DOCKER_BUILDKIT": "1"}
-    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"the image was not built:\n{done.stderr[-3000:]}")
 

@@ -10,6 +10,7 @@ from itertools import chain, zip_longest
 LONG = (
     "tests/end_to_end/test_bundled_pull_requests.py",
     "tests/examples/booking_assistant/test_guards.py",
+    "tests/action/test_matrix.py",
     "tests/end_to_end/",
     "tests/conformance/test_model_clients.py",
     "tests/examples/",
@@ -32,7 +33,7 @@ def ordered(files: Iterable[str], with_containers: frozenset[str]) -> list[str]:
         with_containers: those of them whose tests start containers.
     """
     known = list(dict.fromkeys(files))
-    waiting = [path for path in known if path in with_containers]
+    waiting = sorted((path for path in known if path in with_containers), key=_rank)
     others = sorted((path for path in known if path not in with_containers), key=_rank)
     long = [path for path in others if _rank(path) < len(LONG)]
     mixed = chain.from_iterable(zip_longest(long, waiting))

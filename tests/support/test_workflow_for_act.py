@@ -19,8 +19,12 @@ jobs:
       - uses: OWNER/gate@v1
         id: gate
         with: {mode: auto, name: kept}
+      - uses: actions/setup-python@v7
       - uses: actions/upload-artifact@v7
-      - run: echo kept
+        if: always()
+        with: {name: report, path: folder}
+      - run: echo ${{ strategy.job-total }}
+    strategy: {matrix: {shard: [1, 2, 3], system: [a, b]}}
   other:
     runs-on: ubuntu-latest
     steps:
@@ -33,11 +37,12 @@ def test_the_action_gets_its_inputs_and_the_workspace_is_looked_at_afterwards() 
     adjusted = json.loads(workflow_for_act(WORKFLOW, "run-1", ACTION, Adjustments({"mode": "blocking"}, {}, ("true",))))
     assert adjusted["name"] == "run-1"
     assert "concurrency" not in adjusted
-    checkout, before, gate, kept, look = adjusted["jobs"]["eval"]["steps"]
+    checkout, before, gate, kept, said, look = adjusted["jobs"]["eval"]["steps"]
     assert checkout["with"] == {"fetch-depth": 2}
     assert before == {"run": "true"}
     assert gate["with"] == {"mode": "blocking", "name": "kept"}
-    assert kept == {"run": "echo kept"}
+    assert (kept["if"], kept["env"]) == ("always()", {"NAME": "report", "KEPT": "folder"})
+    assert said == {"run": "echo 6"}
     assert look["if"] == "always()"
 
 

@@ -1,6 +1,7 @@
 """A workflow as act can run it: the user's own, with what only GitHub offers taken out and eyes added."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,15 @@ SEEN = "/seen"
 _LOOK = """\
 printf '%s' "$OUTPUTS" >/seen/outputs.json
 tar --create --file /seen/workspace.tar --numeric-owner --directory "$GITHUB_WORKSPACE" .
+"""
+_UPLOAD = """\
+rm -rf "/seen/artifacts/$NAME"
+mkdir -p "/seen/artifacts/$NAME"
+if [ -d "$KEPT" ]; then cp -R "$KEPT/." "/seen/artifacts/$NAME"; else cp "$KEPT" "/seen/artifacts/$NAME"; fi
+"""
+_DOWNLOAD = """\
+mkdir -p "$TARGET"
+cp -R /seen/artifacts/$PATTERN "$TARGET"
 """
 
 
@@ -37,7 +47,9 @@ def workflow_for_act(text: str, name: str, action: str, adjustments: Adjustments
     """Rewrite a workflow.
 
     act copies the work tree in place of a checkout, unless that names a commit. Actions in JavaScript need a node that
-    the runner's image does not have. act names its containers after the workflow, so each run has its own name.
+    the runner's image does not have: artifacts are copied to a folder that all jobs of the run see, and other actions
+    are left out. act does not know how many jobs a matrix has. It names its containers after the workflow, so each
+    run has its own name.
 
     Args:
         text: the workflow, as YAML.
@@ -55,6 +67,8 @@ def workflow_for_act(text: str, name: str, action: str, adjustments: Adjustments
     for job in workflow["jobs"].values():
         if adjustments.services:
             job["services"] = adjustments.services
+        jobs = math.prod(map(len, job.get("strategy", {}).get("matrix", {}).values()))
+        job["steps"] = json.loads(json.dumps(job["steps"]).replace("${{ strategy.job-total }}", str(jobs)))
         job["steps"] = [changed for step in job["steps"] for changed in _changed(step, action, adjustments)]
         if any(step.get("uses") == action for step in job["steps"]):
             look = "\n".join((_LOOK, *adjustments.after))
@@ -69,9 +83,21 @@ def _changed(step: Mapping[str, Any], action: str, adjustments: Adjustments) -> 
         given.pop("ref", None)
         return [{**step, "with": given}]
     if used.startswith("actions/"):
-        return []
+        return _copied(used, step)
     if not used.startswith(action.partition("@")[0]):
         return [dict(step)]
     inputs = adjustments.inputs if used == action else {}  # its sub-actions have others
     before = [{"run": "\n".join(adjustments.before)}] if adjustments.before else []
     return [*before, {**step, "with": {**given, **inputs}}]
+
+
+def _copied(used: str, step: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a step does with artifacts, without the action that does it on GitHub; nothing for any other action."""
+    given, plain = step.get("with", {}), {name: step[name] for name in step if name not in {"uses", "with"}}
+    match used.partition("@")[0]:
+        case "actions/upload-artifact":
+            return [{**plain, "env": {"NAME": given["name"], "KEPT": given["path"]}, "run": _UPLOAD}]
+        case "actions/download-artifact":
+            return [{**plain, "env": {"PATTERN": given["pattern"], "TARGET": given["path"]}, "run": _DOWNLOAD}]
+        case _:
+            return []
