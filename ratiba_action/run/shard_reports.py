@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isfinite
 from pathlib import Path
+from typing import TypeGuard
 
 from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.comparison import CrossCheckStatus, ScorePair
 from ratiba_action.model.conversation import ModelCall
-from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
+from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.note import Note
 from ratiba_action.model.plan import BASE, Plan, Shard, Trial
 from ratiba_action.model.scenario import Expectation, Scenario
@@ -461,7 +462,24 @@ def _remedies(faults: Sequence[Fault]) -> Iterator[str]:
 def _way_out(faults: Sequence[Fault], used: Sequence[FoundShard]) -> str | None:
     remedies = list(_remedies(faults)) if faults else []
     remedies += [f"For {shard.name}: {shard.of.way_out}" for shard in used if shard.of.way_out]
-    return " ".join(remedies[:_NAMED]) or None
+    return " ".join((*remedies[:_NAMED], *_after_errors(used))) or None
+
+
+def _after_errors(used: Sequence[FoundShard]) -> Iterator[str]:
+    """Which shards to run again where trials errored, such as without their database: on GitHub no job of them failed.
+
+    Errors with a remedy of their own, and those for want of money, are left to the verdict.
+    """
+    errored = [(shard.of.shard, result) for shard in used for result in shard.whole.results if _is_error(result)]
+    if errored and not any(result.remedy for _, result in errored):
+        shards, first = list(dict.fromkeys(shard for shard, _ in errored)), errored[0][1]
+        jobs = "its job, which" if len(shards) == 1 else "their jobs, which"
+        fix = f"Fix the {first.phase.value} error of {first.trial.scenario.id}"
+        yield f"{fix}, then run {_listed(shards)} again (on GitHub: re-run {jobs} did not fail), then merge again."
+
+
+def _is_error(result: ScenarioResult) -> TypeGuard[Errored]:
+    return isinstance(result, Errored) and result.phase is not Phase.BUDGET
 
 
 def _cross_checking(used: Sequence[FoundShard]) -> CrossChecking | None:

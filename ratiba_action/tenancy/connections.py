@@ -105,7 +105,7 @@ def database_errors(what: str, dsn: str, remedy: str = "") -> Iterator[None]:
     except (psycopg.Error, OSError, TimeoutError) as error:
         words = printable(" ".join(without_password(str(error)[:_READ], dsn).split()))[:_SHOWN]
         words = words or ("it took too long" if isinstance(error, TimeoutError) else type(error).__name__)
-        problem = f"The PostgreSQL server at {address(dsn)!r} could not {what}: {words}."
+        problem = f"The PostgreSQL server at {address(dsn)!r} could not {what}: {words.rstrip('.?')}."
         if isinstance(error, psycopg.DatabaseError) and not isinstance(error, psycopg.OperationalError):
             raise QueryError(problem, remedy, words.partition(" LINE ")[0]) from None
         raise DatabaseError(problem, remedy) from None

@@ -131,7 +131,8 @@ async def drop_quietly(connection: "Connection", name: str) -> str | None:
     except psycopg.Error as error:
         if not connection.closed:
             await connection.rollback()
-        return f"The tenant {name!r} could not be dropped: {' '.join(str(error).split())}. The next run tries again."
+        words = " ".join(str(error).split()).rstrip(".?")
+        return f"The tenant {name!r} could not be dropped: {words}. The next run tries again."
     return None
 
 

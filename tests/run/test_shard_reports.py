@@ -238,7 +238,19 @@ def test_a_database_that_goes_away_under_a_shard_is_an_error_of_its_scenarios() 
     verdict = verdict_of(merge(found(*without_third(shard_report(3, 4, [gone]))), FOUR))
     assert verdict.conclusion is Conclusion.INCOMPLETE
     assert "1 of 4 scenarios could not be measured (s3): tenant error" in verdict.reason
-    assert verdict.action == "Fix the tenant error of s3, then run the gate again."
+    assert verdict.action == (
+        "Fix the tenant error of s3, then run shard 3/4 again (on GitHub: re-run its job, which did not fail), "
+        "then merge again."
+    )
+
+
+def test_an_error_with_a_remedy_of_its_own_and_a_failed_assertion_are_left_to_the_verdict() -> None:
+    stale = Errored(FOUR[2].trial, Phase.RECORDING, "The request changed.", remedy="Record it: ratiba record.")
+    gone = Errored(FOUR[1].trial, Phase.TENANT, "The server closed the connection.")
+    reports = [shard_report(1, 3, FOUR[:1]), shard_report(2, 3, [gone]), shard_report(3, 3, [stale])]
+    assert merge(found(*reports), FOUR[:3]).measured.way_out is None
+    reports[0] = shard_report(1, 3, [result("s1", passed=False)])
+    assert verdict_of(merge(found(*reports), FOUR[:3])).conclusion is Conclusion.FAILED
 
 
 def test_the_last_attempt_of_a_shard_counts_and_every_attempt_costs() -> None:

@@ -38,6 +38,10 @@ class StartedGate:
         with suppress(ProcessLookupError):
             os.killpg(self._process, signal.SIGKILL)
 
+    def terminate(self) -> None:
+        """Cancel it with SIGTERM, as a runner does."""
+        os.kill(self._process, signal.SIGTERM)
+
     def wait(self, timeout: float = 120) -> "subprocess.CompletedProcess[str]":
         """Wait once for its end; the code of one that was killed is negative.
 
