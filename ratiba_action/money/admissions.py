@@ -178,7 +178,8 @@ class Admissions:
             for shared in accounts
         )
         allowed, aside = self._ledger.allowed, self._ledger.aside
-        return (Limit(THIS_RUN, allowed + aside, self._ledger.spent + aside + promised, own), *shared)
+        spent = self._ledger.spent + aside + promised
+        return (Limit(THIS_RUN, allowed + aside, spent, own, shares=self._ledger.shares), *shared)
 
 
 def trial_name(trial: Trial) -> str:

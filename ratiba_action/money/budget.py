@@ -37,6 +37,7 @@ class Limit:
         spent: what is gone; of a shared cap also what other runs have reserved.
         reserved: calls of this run that are in flight.
         setting: the input that sets the cap.
+        shares: how many shards have such a cap each, as their part of what the input says.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Limit:
     spent: Usd
     reserved: Usd = _NOTHING
     setting: str = "budget-usd"
+    shares: int = 1
 
     @property
     def left(self) -> Usd:
@@ -143,13 +145,15 @@ class Ledger:
 
     Args:
         cap: the most that the run may spend.
+        shares: see ``Limit``.
 
     Raises:
         BudgetError: the cap is not an exact amount of at least 0.
     """
 
-    def __init__(self, cap: Usd) -> None:
+    def __init__(self, cap: Usd, shares: int = 1) -> None:
         self._cap = self._allowed = _exact(cap, "the cap")
+        self.shares = shares
         self._spent = self._aside = _NOTHING
         self._reserved = _NOTHING
         self._open: dict[int, Reservation] = {}
@@ -295,12 +299,13 @@ class Ledger:
         """
         _exact(upper, f"the upper bound of a call to {model!r}")
         if upper and self._spent + self._reserved + upper > self._allowed:
+            part = f", which is one of {self.shares} shares" if self.shares > 1 else ""
             raise BudgetError(
                 f"A call of the {party} to {model!r} in scenario {scenario_id!r} may cost "
                 f"{show_usd(upper, ROUND_CEILING)}: {show_usd(self._spent)} is spent and "
-                f"{show_usd(self._reserved)} reserved of a cap of {show_usd(self._cap)}.",
-                f"Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from {show_usd(self._cap)} to at least "
-                f"{show_usd(to_cents(self._spent + self._reserved + upper))}, or run fewer scenarios.",
+                f"{show_usd(self._reserved)} reserved of a cap of {show_usd(self._cap)}{part}.",
+                f"Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from {show_usd(self._cap * self.shares)} to at least "
+                f"{show_usd(to_cents((self._spent + self._reserved + upper) * self.shares))}, or run fewer scenarios.",
             )
         self._count += 1
         reservation = Reservation(self._count, party, scenario_id, model, upper)

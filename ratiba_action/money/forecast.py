@@ -167,7 +167,7 @@ def way_out(rest: Forecast) -> str | None:
     # What was reserved for other calls then may be free by now: room for both is enough in any case.
     short = [limit for limit in rest.limits if limit.left < rest.most]
     short = short or [replace(rest.binding, spent=rest.binding.cap)]
-    caps = {limit.setting: limit.cap for limit in short}
+    caps = {limit.setting: limit.cap * limit.shares for limit in short}
     raises = [_raise(setting, cap, _enough(setting, short, rest.most)) for setting, cap in caps.items()]
     named = [next(limit for limit in rest.limits if limit.name == short_limit.name) for short_limit in short]
     left = ", ".join(
@@ -180,7 +180,9 @@ def way_out(rest: Forecast) -> str | None:
 
 def _enough(setting: str, short: Sequence[Limit], needed: Usd) -> Usd:
     """The cap that would have held everything."""
-    return to_cents(max(limit.cap - limit.left + needed for limit in short if limit.setting == setting))
+    return to_cents(
+        max((limit.cap - limit.left + needed) * limit.shares for limit in short if limit.setting == setting)
+    )
 
 
 def _raise(setting: str, cap: Usd, least: Usd) -> str:

@@ -40,7 +40,7 @@ from ratiba_action.run.notes import (
     silent,
     unseen_calls,
 )
-from ratiba_action.run.paid_run import journal_place
+from ratiba_action.run.paid_run import journal_place, shares_of_budget
 from ratiba_action.run.plan_loop import PlanLoop, cancelled_by_signals
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.services import Measured
@@ -160,7 +160,8 @@ def evaluate_shard(run: ShardRun, log: RunLog, expected: Forecast | None) -> Rep
     """
     inputs, clock = run.inputs, time.monotonic()
     require_key(inputs.settings, inputs.configuration, inputs.environment)
-    gate = _Gate(inputs, log, Ledger(inputs.settings.budget_usd), run.earlier)
+    shares = shares_of_budget(inputs.settings, inputs.decided.change.subject)
+    gate = _Gate(inputs, log, Ledger(inputs.settings.budget_usd, shares), run.earlier)
     measured, journal = Measured(), None
     if inputs.selection.scenarios:
         head = head_inputs(inputs, github_history(inputs))

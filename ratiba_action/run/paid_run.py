@@ -253,6 +253,21 @@ def earlier_spending(place: JournalPlace) -> JournalState | None:
     return read_journal(place.path, place.identity, place.workspace) if place.resume else None
 
 
+def has_account(settings: Settings, subject: Subject) -> bool:
+    """Whether the shared ledger has an account that all shards of a run reserve from: that of its pull request."""
+    return bool(settings.ledger_url and subject.repository and subject.pull_request)
+
+
+def shares_of_budget(settings: Settings, subject: Subject) -> int:
+    """How many shards the budget is divided by; 1 where there is one run, or all shards have one account.
+
+    Args:
+        settings: of the run or the shard.
+        subject: names it in the shared ledger.
+    """
+    return 1 if settings.shard is None or has_account(settings, subject) else settings.shard.count
+
+
 async def limits_before(settings: Settings, subject: Subject, paid: Usd) -> tuple[Limit, ...]:
     """Every cap of a run that has not begun, with what is gone of it.
 
@@ -264,7 +279,7 @@ async def limits_before(settings: Settings, subject: Subject, paid: Usd) -> tupl
     Raises:
         LedgerError: the shared ledger cannot be read.
     """
-    own = Limit(THIS_RUN, settings.budget_usd, paid)
+    own = Limit(THIS_RUN, settings.budget_usd, paid, shares=shares_of_budget(settings, subject))
     shared = _shared_ledger(settings, subject, settings.budget_usd)
     if shared is None:
         return (own,)

@@ -461,7 +461,11 @@ def _remedies(faults: Sequence[Fault]) -> Iterator[str]:
 
 def _way_out(faults: Sequence[Fault], used: Sequence[FoundShard]) -> str | None:
     remedies = list(_remedies(faults)) if faults else []
-    remedies += [f"For {shard.name}: {shard.of.way_out}" for shard in used if shard.of.way_out]
+    short: dict[str, list[Shard]] = {}
+    for shard in used:
+        if shard.of.way_out:
+            short.setdefault(shard.of.way_out, []).append(shard.of.shard)
+    remedies += [f"For {_listed(shards)}: {text}" for text, shards in short.items()]
     return " ".join((*remedies[:_NAMED], *_after_errors(used))) or None
 
 

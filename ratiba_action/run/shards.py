@@ -16,6 +16,7 @@ from ratiba_action.model.verdict import Report
 from ratiba_action.money.budget import share_of_cap
 from ratiba_action.run.earlier_runs import measured_commit
 from ratiba_action.run.inputs import RunInputs
+from ratiba_action.run.paid_run import has_account
 from ratiba_action.util.git import Git
 from ratiba_action.util.work_tree import changes_digest
 from ratiba_action.verdict.case_file_scores import reads_alike
@@ -108,9 +109,8 @@ def with_readable_answers(report: Report, masked: Callable[[ScenarioResult], Sce
 
 
 def shares_ledger(inputs: RunInputs) -> bool:
-    """Whether the shared ledger has an account that all shards of this run reserve from: that of its pull request."""
-    subject = inputs.decided.change.subject
-    return bool(inputs.settings.ledger_url and subject.repository and subject.pull_request)
+    """Whether all shards of this run reserve from one account of the shared ledger."""
+    return has_account(inputs.settings, inputs.decided.change.subject)
 
 
 def identity_of(inputs: RunInputs) -> dict[str, str]:

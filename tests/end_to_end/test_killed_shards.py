@@ -116,3 +116,4 @@ async def test_shards_that_are_killed_at_random_and_run_again_never_pass_their_b
         assert bill.total <= said + aside
         assert f"\\${float(aside):g} is set aside" in merged.comment
     assert len(of_pull_request) == ledger
+    assert f"Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from \\${BUDGETS[count]} to" in merged.comment

@@ -1,5 +1,6 @@
 """What a person can do about conversations that the caps did not hold."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from ratiba_action.model.conversation import Party
@@ -37,6 +38,14 @@ def test_a_call_that_did_not_fit_beside_others_names_the_cap_that_binds_and_what
     assert told == (
         "Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from $0.30 to about $0.31, or select fewer scenarios: "
         "the budget of this run has $0.01 left, and 1 scenario needs about $0.01."
+    )
+
+
+def test_a_share_of_the_budget_names_the_budget_that_all_shards_divide() -> None:
+    share = replace(RUN, shares=4)
+    assert way_out(rest(share, PLENTY)) == (
+        "Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from $1.20 to about $2.63, or select fewer scenarios: "
+        "the budget of this run has $0.01 left, and 3 scenarios need about $0.38."
     )
 
 

@@ -244,6 +244,14 @@ def test_a_database_that_goes_away_under_a_shard_is_an_error_of_its_scenarios() 
     )
 
 
+def test_advice_that_several_shards_give_is_given_once() -> None:
+    advice = ("Raise budget-usd.", "Raise budget-usd.", "Raise monthly-budget-usd.")
+    unrun = [NotRun(each.trial, "it may cost $3") for each in FOUR]
+    reports = [shard_report(n, 3, [unrun[n - 1]], way_out=text) for n, text in enumerate(advice, 1)]
+    verdict = verdict_of(merge(found(*reports), FOUR[:3]))
+    assert verdict.action == "For shards 1/3 and 2/3: Raise budget-usd. For shard 3/3: Raise monthly-budget-usd."
+
+
 def test_an_error_with_a_remedy_of_its_own_and_a_failed_assertion_are_left_to_the_verdict() -> None:
     stale = Errored(FOUR[2].trial, Phase.RECORDING, "The request changed.", remedy="Record it: ratiba record.")
     gone = Errored(FOUR[1].trial, Phase.TENANT, "The server closed the connection.")
