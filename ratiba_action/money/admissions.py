@@ -22,9 +22,12 @@ THIS_RUN = "the budget of this run"
 
 @dataclass(frozen=True, slots=True)
 class _Admitted:
-    scenario_id: str
-    envelope: Usd
+    trial: Trial
     spent_before: Usd
+
+    @property
+    def scenario_id(self) -> str:
+        return self.trial.scenario.id
 
 
 class Admissions:
@@ -32,7 +35,8 @@ class Admissions:
 
     Args:
         trials: the plan; those that have not asked yet are waiting.
-        estimate: the most that a trial is expected to cost, all parties but the cross-check.
+        estimate: the most that a trial is expected to cost, all parties but the cross-check. It is asked again while
+            the trial runs, since the calls of a run tell what the next ones may cost.
         ledger: the run's books.
         journal: notes who was admitted. Trials that an earlier process of this run admitted are admitted again.
         shared: the month's and the pull request's caps.
@@ -142,7 +146,7 @@ class Admissions:
         return ""
 
     def _admitted(self, trial: Trial, spent_before: Usd) -> _Admitted:
-        return _Admitted(trial.scenario.id, self._estimate(trial), spent_before)
+        return _Admitted(trial, spent_before)
 
     def _spent_on(self, scenario_id: str) -> Usd:
         return self._ledger.spent_on(scenario_id, without=Party.CROSS_CHECK)
@@ -155,7 +159,7 @@ class Admissions:
         several = Counter(running.scenario_id for running in (*self._running.values(), *self._promised.values()))
         return tuple(
             Running(
-                running.envelope,
+                self._estimate(running.trial),
                 self._spent_on(running.scenario_id) - running.spent_before
                 if several[running.scenario_id] == 1
                 else _NOTHING,

@@ -24,6 +24,7 @@ from ratiba_action.money.pricing import is_exact_usd, show_usd, to_cents
 
 _NOTHING = Decimal(0)
 _CENT = Decimal("0.01")
+_ENOUGH_CALLS = 10
 _DIGITS = 12
 """After the point of an exact amount, in which a cap is divided."""
 
@@ -140,6 +141,19 @@ def _refused(limit: Limit, estimate: Usd) -> str:
     return f"it may cost {needed}, and {limit.name} has {has} left of {show_usd(limit.cap)}"
 
 
+@dataclass(frozen=True, slots=True)
+class ModelCosts:
+    """What calls to one model have cost so far.
+
+    Args:
+        mean: of a settled call.
+        dearest: the most that a call was reserved at.
+    """
+
+    mean: Usd
+    dearest: Usd
+
+
 class Ledger:
     """The money of one run.
 
@@ -163,6 +177,9 @@ class Ledger:
         self._cache_hits = 0
         self._breaches: list[str] = []
         self._refused: dict[str, Usd] = {}
+        self._uppers: dict[str, Usd] = {}
+        self._settled: dict[str, tuple[int, Usd]] = {}
+        self._live = 0
         self._by_scenario: defaultdict[str, defaultdict[Party, Usd]] = defaultdict(lambda: defaultdict(Decimal))
 
     @property
@@ -236,6 +253,16 @@ class Ledger:
         """What finished calls of one scenario cost, of all parties or all but one."""
         spent: Mapping[Party, Usd] = self._by_scenario.get(scenario_id, {})
         return sum((cost for party, cost in spent.items() if party is not without), _NOTHING)
+
+    @property
+    def live_calls(self) -> int:
+        """Calls that were booked and that no recording answered."""
+        return self._live
+
+    def costs_of(self, model: str) -> ModelCosts | None:
+        """What calls to a model have cost; None before the tenth one is settled, since fewer tell too little."""
+        count, total = self._settled.get(model, (0, _NOTHING))
+        return ModelCosts(total / count, self._uppers[model]) if count >= _ENOUGH_CALLS else None
 
     def note_refused(self, scenario_id: str, upper: Usd) -> None:
         """Remember that a call of a scenario was refused for good, by this cap or one that other runs share.
@@ -311,6 +338,7 @@ class Ledger:
         reservation = Reservation(self._count, party, scenario_id, model, upper)
         self._open[reservation.number] = reservation
         self._reserved += upper
+        self._uppers[model] = max(upper, self._uppers.get(model, _NOTHING))
         return reservation
 
     def settle(self, reservation: Reservation, usage: Usage, cost: Usd) -> None:
@@ -331,6 +359,8 @@ class Ledger:
                 f"{show_usd(reservation.upper)}."
             )
         self._book(reservation, usage, cost)
+        count, total = self._settled.get(reservation.model, (0, _NOTHING))
+        self._settled[reservation.model] = (count + 1, total + cost)
 
     def keep(self, reservation: Reservation) -> None:
         """Count the whole reservation as spent: the call timed out, and what it cost is unknown.
@@ -363,13 +393,13 @@ class Ledger:
 
         Calls whose results do not count are part of the money, and not of the numbers of calls.
         """
-        replayed, paid = sum(call.replayed for call in self._calls), (*self._calls, *self._discarded)
+        paid = (*self._calls, *self._discarded)
         return Spending(
             cap=self._cap,
             spent=self._spent,
             list_price=sum((call.list_price for call in paid), _NOTHING),
-            live_calls=len(self._calls) - replayed,
-            replayed_calls=replayed,
+            live_calls=self._live,
+            replayed_calls=len(self._calls) - self._live,
             cache_hits=self._cache_hits,
             by_party=_sums((call.party.value, call.cost) for call in paid),
             by_model=_sums((call.model, call.cost) for call in paid),
@@ -389,6 +419,7 @@ class Ledger:
     def _add(self, call: ModelCall) -> None:
         self._pay(call)
         self._calls.append(call)
+        self._live += not call.replayed
 
     def _pay(self, call: ModelCall) -> None:
         self._spent += call.cost

@@ -7,12 +7,13 @@ from decimal import ROUND_FLOOR, Decimal
 
 from ratiba_action.model.conversation import ModelCall, Party, Usage
 from ratiba_action.model.values import Usd
-from ratiba_action.money.budget import Limit
+from ratiba_action.money.budget import Limit, ModelCosts
 from ratiba_action.money.pricing import show_usd, to_cents
 
 _BYTES_PER_TOKEN = 4
 _OVERHEAD_TOKENS = 2_300
 _LEAST_OUTPUT = 1_024
+_NOTHING = Decimal(0)
 UNKNOWN = Usage(6_000, 1_000)
 """A call of which no recording tells the size."""
 
@@ -20,27 +21,61 @@ Bound = Callable[[int, int], Usd]
 """The most that a call with so many tokens of input and output can cost."""
 
 
-def envelope(calls: Sequence[tuple[Usage, Usd, Bound]]) -> Usd:
+@dataclass(frozen=True, slots=True)
+class ExpectedCall:
+    """One call that a conversation is expected to make.
+
+    Args:
+        model: that is asked.
+        cost: what it costs, by its recorded or a usual size.
+        reserved: about what is set aside for it.
+        recorded: whether a recording tells its size.
+    """
+
+    model: str
+    cost: Usd
+    reserved: Usd
+    recorded: bool
+
+    def after(self, costs: ModelCosts | None) -> "ExpectedCall":
+        """The same call after others to its model: none is taken to be dearer, and one of no known size is as usual.
+
+        Args:
+            costs: of the calls so far; None where too few were made.
+        """
+        if costs is None:
+            return self
+        cost = min(self.cost, costs.dearest) if self.recorded else costs.mean
+        return replace(self, cost=cost, reserved=min(self.reserved, costs.dearest))
+
+
+def expected_call(model: str, usage: Usage | None, price: Callable[[Usage], Usd], bound: Bound) -> ExpectedCall:
+    """A call of this size: its input is set aside by bytes, its output by its limit.
+
+    Args:
+        model: that is asked.
+        usage: its recorded tokens; None where no recording tells them.
+        price: of tokens of the model.
+        bound: of the model.
+    """
+    tokens = usage or UNKNOWN
+    prompt_tokens = tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_tokens
+    most_input, most_output = (
+        prompt_tokens * _BYTES_PER_TOKEN + _OVERHEAD_TOKENS,
+        max(tokens.output_tokens, _LEAST_OUTPUT),
+    )
+    return ExpectedCall(model, price(tokens), bound(most_input, most_output), usage is not None)
+
+
+def envelope(calls: Sequence[ExpectedCall]) -> Usd:
     """The money without which a conversation could stand still: all of its calls, and the dearest at its bound.
 
     Calls come one after the other, so that at any moment the earlier ones have cost about what they did when they
     were recorded, and the next one is reserved at the most that it can cost.
-
-    Args:
-        calls: the tokens of each expected call, what it cost when it was recorded, and its bound.
     """
-    expected = sum((cost for _, cost, _ in calls), Decimal(0))
-    gap = max((_reserved(usage, bound) - cost for usage, cost, bound in calls), default=Decimal(0))
-    return expected + max(gap, Decimal(0))
-
-
-def _reserved(usage: Usage, bound: Bound) -> Usd:
-    """About what is set aside for a call of this size: its input by bytes, its output by its limit."""
-    prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-    return bound(prompt_tokens * _BYTES_PER_TOKEN + _OVERHEAD_TOKENS, max(usage.output_tokens, _LEAST_OUTPUT))
-
-
-_NOTHING = Decimal(0)
+    expected = sum((call.cost for call in calls), _NOTHING)
+    gap = max((call.reserved - call.cost for call in calls), default=_NOTHING)
+    return expected + max(gap, _NOTHING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,15 @@ from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import Usd
-from ratiba_action.money.forecast import UNKNOWN, Bound, Expected, Forecast, envelope, without_paid
+from ratiba_action.money.budget import ModelCosts
+from ratiba_action.money.forecast import (
+    Expected,
+    ExpectedCall,
+    Forecast,
+    envelope,
+    expected_call,
+    without_paid,
+)
 from ratiba_action.ports import Prices
 from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.inputs import ArmInputs, RunInputs
@@ -41,12 +50,24 @@ _CALLS_OF_A_TEST = 6
 _CALLS_PER_TURN = 3
 """Of a system of which nothing is recorded."""
 
-Call = tuple[Usage, Usd, Bound]
-
 
 def expected_models(arm: ArmInputs) -> frozenset[tuple[str, str]]:
     """Every (model, provider) that the system is known to call, from its recordings or its configuration."""
     return recorded_models(arm.recordings) | arm.configuration.system.models
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """What a scenario is expected to pay for: its turns, and the calls of the system and of the judge."""
+
+    turns: Usd
+    system: Sequence[ExpectedCall]
+    judge: Sequence[ExpectedCall]
+
+
+def nothing_known(_: str) -> ModelCosts | None:
+    """Before a run, no call has been made."""
+    return None
 
 
 class ArmCosts:
@@ -54,12 +75,13 @@ class ArmCosts:
 
     Args:
         prices: of every model.
+        costs_of: what calls to a model have cost in this run; None while too few were made.
     """
 
-    def __init__(self, prices: Prices) -> None:
+    def __init__(self, prices: Prices, costs_of: Callable[[str], ModelCosts | None] = nothing_known) -> None:
         self._prices = prices
-        self._most: dict[str, Mapping[str, Usd]] = {}
-        self._expected: dict[str, Mapping[str, Mapping[Party, Usd]]] = {}
+        self._costs_of = costs_of
+        self._calls: dict[str, Mapping[str, _Calls]] = {}
 
     def add(self, arm: ArmInputs) -> "ArmCosts":
         """Know an arm's costs, all but the cross-check's.
@@ -67,29 +89,35 @@ class ArmCosts:
         Raises:
             ConfigurationError: a model has no price.
         """
-        most: dict[str, Usd] = {}
-        costs: dict[str, Mapping[Party, Usd]] = {}
-        for scenario, system, judge in _calls(arm, self._prices):
-            turns = (arm.configuration.system.price_per_turn_usd or Usd(0)) * _most_turns(scenario)
-            most[scenario.id] = turns + envelope([*system, *judge])
-            by_payer: dict[Party, Usd] = {}
-            for party, calls, more in ((Party.SYSTEM, system, turns), (Party.JUDGE, judge, Usd(0))):
-                on = payer(party, arm.arm.name)
-                by_payer[on] = by_payer.get(on, Usd(0)) + more + sum(map(_cost, calls))
-            costs[scenario.id] = by_payer
-        self._most[arm.arm.name], self._expected[arm.arm.name] = most, costs
+        per_turn = arm.configuration.system.price_per_turn_usd or Usd(0)
+        self._calls[arm.arm.name] = {
+            scenario.id: _Calls(per_turn * _most_turns(scenario), system, judge)
+            for scenario, system, judge in _calls(arm, self._prices)
+        }
         return self
 
     def most(self, trial: Trial) -> Usd:
         """The most that a trial is expected to cost."""
-        return self._most[trial.arm.name][trial.scenario.id]
+        calls = self._calls_of(trial)
+        return calls.turns + envelope([*calls.system, *calls.judge])
 
     def expected(self, trials: Sequence[Trial]) -> tuple[Expected, ...]:
         """What each of some trials is expected to cost."""
-        return tuple(
-            Expected(trial.scenario.id, self._expected[trial.arm.name][trial.scenario.id], self.most(trial))
-            for trial in trials
-        )
+        found = []
+        for trial in trials:
+            calls, by_payer = self._calls_of(trial), dict[Party, Usd]()
+            for party, asked, more in ((Party.SYSTEM, calls.system, calls.turns), (Party.JUDGE, calls.judge, Usd(0))):
+                on = payer(party, trial.arm.name)
+                by_payer[on] = by_payer.get(on, Usd(0)) + more + sum(map(_cost, asked))
+            found.append(Expected(trial.scenario.id, by_payer, self.most(trial)))
+        return tuple(found)
+
+    def _calls_of(self, trial: Trial) -> _Calls:
+        """As the run's own calls have shown them."""
+        calls = self._calls[trial.arm.name][trial.scenario.id]
+        known = {call.model: self._costs_of(call.model) for call in (*calls.system, *calls.judge)}
+        system, judge = ([call.after(known[call.model]) for call in asked] for asked in (calls.system, calls.judge))
+        return _Calls(calls.turns, system, judge)
 
 
 def forecast(inputs: RunInputs) -> Forecast | None:
@@ -127,7 +155,7 @@ def _models(inputs: RunInputs, head: ArmInputs) -> set[tuple[str, str]]:
     return models
 
 
-def _calls(arm: ArmInputs, prices: Prices) -> Iterator[tuple[Scenario, list[Call], list[Call]]]:
+def _calls(arm: ArmInputs, prices: Prices) -> Iterator[tuple[Scenario, list[ExpectedCall], list[ExpectedCall]]]:
     """Each scenario with the calls of the system and of the judge that it is expected to make."""
     models = tuple(sorted(expected_models(arm)))
     calls = 1 if arm.configuration.system.prompt is not None else _CALLS_PER_TURN
@@ -146,29 +174,31 @@ def _calls(arm: ArmInputs, prices: Prices) -> Iterator[tuple[Scenario, list[Call
 
 def _system_calls(
     scenario: Scenario, arm: ArmInputs, models: Sequence[tuple[str, str]], prices: Prices, per_turn: int
-) -> list[Call]:
+) -> list[ExpectedCall]:
     if scenario.script is not None:
         return []
-    trials: dict[int, list[Call]] = {}
+    trials: dict[int, list[ExpectedCall]] = {}
     for line in arm.recordings.get(scenario.id, ()):
         if isinstance(line, ModelRecording):
             trials.setdefault(line.trial, []).append(_call(line.model, line.provider, _usage_of(line), prices))
     if trials:
         return max(trials.values(), key=lambda calls: sum(map(_cost, calls)))
     # Which model answers is not known before it is asked: any that answers other conversations may.
-    candidates = [_call(model, provider, UNKNOWN, prices) for model, provider in models]
+    candidates = [_call(model, provider, None, prices) for model, provider in models]
     dearest = max(candidates, key=_cost, default=None)
     return [dearest] * (per_turn * _most_turns(scenario)) if dearest is not None else []
 
 
-def _simulator_calls(simulator: tuple[str, str], scenario: Scenario, arm: ArmInputs, prices: Prices) -> list[Call]:
+def _simulator_calls(
+    simulator: tuple[str, str], scenario: Scenario, arm: ArmInputs, prices: Prices
+) -> list[ExpectedCall]:
     """Those of a simulated customer of which nothing is recorded; what is recorded lies among the system's calls."""
     if scenario.simulated_user is None or arm.recordings.get(scenario.id):
         return []
-    return [_call(*simulator, UNKNOWN, prices)] * (scenario.simulated_user.most_turns + 1)
+    return [_call(*simulator, None, prices)] * (scenario.simulated_user.most_turns + 1)
 
 
-def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: Prices) -> list[Call]:
+def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: Prices) -> list[ExpectedCall]:
     lines = arm.recordings.get(scenario.id, ())
     recorded = _judged_lines(scenario, arm)
     turns, claims = _most_turns(scenario), _claims([line for line in lines if isinstance(line, ModelRecording)])
@@ -178,14 +208,14 @@ def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: 
     if not count:
         return []
     count += sum(_missing_votes(judge, assertion, recorded) for assertion in scenario.assertions)
-    usages = [Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in recorded] or [UNKNOWN]
-    return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages), key=_cost)] * count
+    usages: list[Usage | None] = [_judged_usage(line) for line in recorded]
+    return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages or [None]), key=_cost)] * count
 
 
-def _calls_of_test(judge: JudgeBlock, recorded: Sequence[JudgeRecording], prices: Prices) -> list[Call]:
+def _calls_of_test(judge: JudgeBlock, recorded: Sequence[JudgeRecording], prices: Prices) -> list[ExpectedCall]:
     """As many as were recorded; a usual number where nothing is. Each is reserved for itself when it is made."""
-    usages = [Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in recorded]
-    return [_call(judge.model, judge.provider, usage, prices) for usage in usages or [UNKNOWN] * _CALLS_OF_A_TEST]
+    usages: list[Usage | None] = [_judged_usage(line) for line in recorded]
+    return [_call(judge.model, judge.provider, usage, prices) for usage in usages or [None] * _CALLS_OF_A_TEST]
 
 
 def _missing_votes(judge: JudgeBlock, assertion: Assertion, recorded: Sequence[JudgeRecording]) -> int:
@@ -255,16 +285,21 @@ def _most_turns(scenario: Scenario) -> int:
     return len(scenario.turns) + (scenario.simulated_user.most_turns if scenario.simulated_user is not None else 0)
 
 
-def _cost(call: Call) -> Usd:
-    return call[1]
+def _cost(call: ExpectedCall) -> Usd:
+    return call.cost
 
 
-def _call(model: str, provider: str, usage: Usage, prices: Prices) -> Call:
-    return usage, prices.price(model, provider, usage), partial(prices.upper_bound, model, provider)
+def _call(model: str, provider: str, usage: Usage | None, prices: Prices) -> ExpectedCall:
+    price, bound = partial(prices.price, model, provider), partial(prices.upper_bound, model, provider)
+    return expected_call(model, usage, price, bound)
 
 
-def _usage_of(line: ModelRecording) -> Usage:
-    """The tokens of a recorded answer, by the endpoint that its shape tells; a usual size where it has none."""
+def _judged_usage(line: JudgeRecording) -> Usage:
+    return Usage(line.usage["input_tokens"], line.usage["output_tokens"])
+
+
+def _usage_of(line: ModelRecording) -> Usage | None:
+    """The tokens of a recorded answer, by the endpoint that its shape tells; None where it has none."""
     by_object: Mapping[str, str] = {"response": "responses", "list": "embeddings", "message": "messages"}
     kind = line.response.get("object") or line.response.get("type") or ""
     name = by_object.get(str(kind), "messages" if line.provider == "anthropic" else "chat/completions")
@@ -272,4 +307,4 @@ def _usage_of(line: ModelRecording) -> Usage:
     try:
         return endpoint_named(name).usage(line.response)
     except RecordingError:
-        return UNKNOWN
+        return None

@@ -322,7 +322,7 @@ async def open_model_calls(
     require_reachable_servers(inputs.environment, inputs.settings.ledger_url if inputs.llm != Llm.REPLAY else "")
     prices, second = price_list(inputs.configuration, inputs.settings.base_urls), second_judge(inputs, log.note)
     require_usable_models(inputs, head, prices, second, log.note)
-    costs, paid = ArmCosts(prices), None
+    costs, paid = ArmCosts(prices, ledger.costs_of), None
     async with AsyncExitStack() as stack:
         if inputs.llm != Llm.REPLAY:
             costs.add(head)
@@ -376,7 +376,7 @@ def _paid_run(
 
     def estimate(trial: Trial) -> Usd:
         # As long as every recording fits, an automatic run costs nothing.
-        free = inputs.llm is Llm.AUTO and not ledger.snapshot().live_calls
+        free = inputs.llm is Llm.AUTO and not ledger.live_calls
         return Usd(0) if free else costs.most(trial)
 
     return open_paid_run(

@@ -60,6 +60,18 @@ async def test_as_many_as_fit_are_run_and_what_is_left_is_less_than_one_envelope
     assert set(told) == {"", "it may cost $0.10, and the budget of this run has $0.06 left of $0.30"}
 
 
+async def test_once_calls_have_shown_what_they_cost_the_rest_of_the_cap_is_used() -> None:
+    ledger, plan = Ledger(Decimal("1.00")), trials(60)
+
+    def estimate(_: Trial) -> Decimal:
+        costs = ledger.costs_of("gpt-6")
+        return Decimal("0.30") if costs is None else costs.dearest
+
+    told = await run(plan, Admissions(plan, estimate, ledger), ledger, "0.02")
+    assert told.count("") == 50, "a guess of thirty cents alone would leave up to so much unspent"
+    assert ledger.spent == ledger.cap
+
+
 async def test_a_trial_that_waits_is_let_in_when_another_ends() -> None:
     ledger, plan = Ledger(Decimal("0.15")), trials(2)
     office = admissions(plan, ledger)

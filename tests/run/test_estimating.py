@@ -8,6 +8,7 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.plan import Arm
 from ratiba_action.model.scenario import Assertion, Scenario
+from ratiba_action.money.budget import Ledger
 from ratiba_action.money.forecast import UNKNOWN, Expected
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import ModelRates
@@ -101,3 +102,33 @@ def test_votes_that_are_not_recorded_are_counted_near_the_threshold_only() -> No
     (unknown,) = ArmCosts(PRICES).add(arm).expected(arm.plan.trials)
     assert unknown.cost == JUDGE.price(UNKNOWN)
     assert unknown.most > 3 * JUDGE.price(UNKNOWN), "any unknown score may be near its threshold"
+
+
+def after(ledger: Ledger, calls: int) -> None:
+    """Let calls to both models be reserved at 6 cents and cost one."""
+    for model in (*("our-judge",) * calls, *("our-model",) * calls):
+        ledger.settle(ledger.reserve(Party.JUDGE, "other", model, Decimal("0.06")), Usage(), Decimal("0.01"))
+
+
+def test_what_no_recording_tells_is_known_from_the_tenth_call_of_the_run() -> None:
+    ledger, arm = Ledger(Decimal(20)), ArmInputs(Arm("head", "checkout"), configuration(), (judged("spa"),), {})
+    costs = ArmCosts(PRICES, ledger.costs_of).add(arm)
+    (usual,) = costs.expected(arm.plan.trials)
+    after(ledger, 9)
+    assert costs.expected(arm.plan.trials) == (usual,)
+    after(ledger, 1)
+    (known,) = costs.expected(arm.plan.trials)
+    assert (known.cost, known.most) == (Decimal("0.01"), Decimal("0.06"))
+    assert known.most < usual.most
+
+
+def test_a_recorded_call_costs_what_it_did_and_is_never_set_aside_at_more_than_the_dearest_of_the_run() -> None:
+    lines = (answer({"prompt_tokens": 10_000, "completion_tokens": 100, "total_tokens": 10_100}),)
+    ledger = Ledger(Decimal(20))
+    arm = ArmInputs(Arm("head", "checkout"), configuration(), (sample_scenario("spa"),), {"spa": lines})
+    costs = ArmCosts(PRICES, ledger.costs_of).add(arm)
+    (before,) = costs.expected(arm.plan.trials)
+    after(ledger, 10)
+    (known,) = costs.expected(arm.plan.trials)
+    assert known.cost == before.cost == SYSTEM.price(Usage(10_000, 100))
+    assert before.most > known.most == Decimal("0.06")
