@@ -30,6 +30,7 @@ class Contents:
         self._blobs = git.blobs() if git is not None else None
         self._read: dict[tuple[str, str], bytes | None] = {}
         self._trees: dict[str, dict[str, TreeEntry]] = {}
+        self._listed: dict[str, dict[str, TreeEntry]] = {"base": {}, "head": {}}
         self._links: Links | None = None
 
     def __enter__(self) -> Self:
@@ -57,6 +58,26 @@ class Contents:
                 return content
             self._read[key] = content
         return self._read[key]
+
+    def names(self, side: str, under: str = "") -> tuple[str, ...]:
+        """Paths of the files of a commit, sorted; none without a commit.
+
+        What was listed is read by the id of its content: git looks for a path in the whole list of its folder, so that
+        reading all files of a folder by their paths takes time with the square of their number.
+
+        Args:
+            side: ``base`` or ``head``.
+            under: a path of it, as ``Git.tree`` takes it.
+
+        Raises:
+            InfrastructureError: the commit is not in this clone.
+        """
+        commit = self._commits[side]
+        if self._git is None or commit is None:
+            return ()
+        found = self._git.tree(commit, under)
+        self._listed[side] |= found
+        return tuple(found)
 
     def both(self, path: str) -> list[bytes]:
         """Content of a file at base and head, as far as it is there and can be read."""
@@ -87,7 +108,9 @@ class Contents:
     def _blob(self, git: Git, commit: str, side: str, path: str) -> bytes | None:
         if side in self._trees and path not in self._trees[side]:
             return None
-        content = self._blobs.read(f"{commit}:{path}", _LARGEST) if self._blobs is not None else None
+        entry = self._trees.get(side, self._listed[side]).get(path)
+        name = f"{commit}:{path}" if entry is None else entry.id
+        content = self._blobs.read(name, _LARGEST) if self._blobs is not None else None
         if content is None and git.tree(commit, path):
             # It is in the commit, whose content is not here.
             raise InfrastructureError(f"the content of {path!r} of {commit} is not in this clone. {git.remedy()}")

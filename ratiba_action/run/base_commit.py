@@ -154,9 +154,7 @@ class BaseCommit:
         return self.contents.read("base", name) if self.change.files.base is not None else None
 
     def _names(self, folder: str) -> Sequence[str]:
-        if self.change.git is None or self.change.files.base is None:
-            return ()
-        return tuple(self.change.git.tree(self.change.files.base, "" if folder == "." else f"{folder}/"))
+        return self.contents.names("base", "" if folder == "." else f"{folder}/")
 
 
 _ELSEWHERE = frozenset({"url", "http"})

@@ -68,6 +68,19 @@ def test_a_name_with_a_line_break_cannot_ask_for_another_file(git: Git, base: st
         contents.read("base", f"x\n{base}:uv.lock")
 
 
+@pytest.mark.usefixtures("base")
+def test_what_was_listed_is_read_by_its_id(repository: GitRepository, git: Git) -> None:
+    commit = repository.commit({"folder/a\nb": "found by no path", "folder/empty": ""})
+    with Contents(git, commit, None) as contents:
+        assert contents.names("base", "folder/") == ("folder/a\nb", "folder/a b.txt", "folder/empty")
+        assert contents.read("base", "folder/a\nb") == b"found by no path"
+        assert contents.read("base", "folder/a b.txt") == b"\x00\xff\n"
+        assert contents.read("base", "folder/empty") == b""
+        assert contents.read("base", "folder/other") is None
+        assert contents.read("base", "uv.lock") == b"old"
+        assert contents.names("head") == ()
+
+
 def test_without_a_repository_nothing_can_be_read() -> None:
     with Contents(None, None, None) as contents, pytest.raises(InfrastructureError, match="not available"):
         contents.read("head", "uv.lock")
