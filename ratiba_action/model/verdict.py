@@ -268,6 +268,7 @@ class ShardReport:
         altered: a path of what set-up made for both sides that one of them has changed; empty where none has.
         way_out: what to do about trials that the shard's budget did not cover; None where it covered all.
         problem: why nothing was measured; empty where something was.
+        resumed: earlier attempts that this one went on with, so that ``calls`` has theirs too.
     """
 
     shard: Shard
@@ -284,6 +285,7 @@ class ShardReport:
     altered: str = ""
     way_out: str | None = None
     problem: str = ""
+    resumed: tuple[int, ...] = ()
 
     @property
     def measured(self) -> bool:

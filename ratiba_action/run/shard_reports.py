@@ -117,6 +117,8 @@ def _impossible_shard(shard: ShardReport) -> str:
         return f"it is of {shard.shard.count:,} shards, more than {MOST_SHARDS}."
     if shard.attempt < 1:
         return f"it is of attempt {shard.attempt}."
+    if not all(1 <= attempt < shard.attempt for attempt in shard.resumed):
+        return f"it is of attempt {shard.attempt}, and goes on with attempts {list(shard.resumed)[:_NAMED]}."
     if not all(is_exact_usd(amount) for call in shard.calls for amount in (call.cost, call.list_price)):
         return f"{RESULTS} has an amount with more than 12 digits after the point."
     return ""
@@ -193,6 +195,7 @@ def merge_shards(
     no_base = next((shard.of.no_base for shard in used if shard.of.no_base), None)
     open_base = [] if no_base else [trial for trial in theirs if _place(trial) in own and _place(trial) not in of_base]
     attempts = _attempts(found, identity)
+    own_money = [shard for shard in attempts if not _has_gone_on(shard, attempts)]
     unknown = _unknown_usd(found, used, attempts, identity, run_attempt or 1)
     aside = f"{show_usd(unknown)} is set aside of what the merge may spend: attempts without a usable report may have."
     aside = aside if unknown and _paid(identity) else ""
@@ -210,8 +213,8 @@ def merge_shards(
         measured,
         Plan(tuple(open_base)),
         calls=tuple(call for shard in attempts if shard in used for call in shard.of.calls),
-        discarded=tuple(call for shard in attempts if shard not in used for call in shard.of.calls),
-        cache_hits=sum(shard.of.cache_hits for shard in attempts),
+        discarded=tuple(call for shard in own_money if shard not in used for call in shard.of.calls),
+        cache_hits=sum(shard.of.cache_hits for shard in own_money),
         breaches=tuple(breach for shard in attempts for breach in shard.of.breaches),
         interruption=why or None,
         notes=tuple(dict.fromkeys(_notes(used, attempts, faults, aside))),
@@ -317,7 +320,8 @@ def _unknown_usd(
         ended = any(each in used and each.of.measured for each in same)
         last = max((each.of.attempt for each in same), default=0)
         made = last if ended else max(last, run_attempt)
-        absent = made - len({each.of.attempt for each in same})
+        gone_on = {attempt for each in same if each in attempts for attempt in each.of.resumed}
+        absent = made - len({*(each.of.attempt for each in same), *gone_on})
         for each in same:
             known = each in attempts
             if not (known and (each in used or each.of.problem or each.of.attempt < last)):
@@ -326,6 +330,14 @@ def _unknown_usd(
         lost += absent
     stray = sum(shard.report is None or shard.of.shard.count != count for shard in found)
     return unknown + share_of_cap(cap, Shard(1, count)) * max(0, stray - lost)
+
+
+def _has_gone_on(shard: FoundShard, attempts: Sequence[FoundShard]) -> bool:
+    """Whether the money of an attempt is counted by a later one, which went on with its write-ahead journal."""
+    return any(
+        each.of.shard == shard.of.shard and shard.of.attempt in each.of.resumed and _cost(each) >= _cost(shard)
+        for each in attempts
+    )
 
 
 def _paid(identity: Mapping[str, str]) -> bool:
@@ -559,4 +571,6 @@ def _notes(
         if shard not in used or shard.of.attempt > 1:
             cost = show_usd(_cost(shard))
             state = "its results count" if shard in used else "its results do not count"
+            if _has_gone_on(shard, attempts):
+                state += "; a later attempt went on with it, and its cost includes this one"
             yield f"Attempt {shard.of.attempt} of {shard.name} cost {cost}; {state}."

@@ -561,6 +561,45 @@ UNKNOWN: Mapping[str, tuple[Callable[[], Merged], str]] = {
 }
 
 
+def interrupted(cost: str, attempt: int = 1) -> Report:
+    """An attempt of the second shard that was cancelled after it had paid for a call."""
+    unrun = [NotRun(FOUR[1].trial, "the run was cancelled")]
+    given = {"interruption": "the run was cancelled by SIGTERM", "calls": (call("s2", cost),), "attempt": attempt}
+    return shard_report(2, 2, unrun, **given)
+
+
+def gone_on(*attempts: int, attempt: int = 2) -> Report:
+    """An attempt of the second shard that went on with earlier ones: $2 of its $3 were spent there."""
+    return replace(SECOND, shard=replace(shard_of(SECOND), attempt=attempt, resumed=attempts))
+
+
+def test_money_of_an_attempt_that_a_later_one_went_on_with_is_counted_once() -> None:
+    merged = two(FIRST, interrupted("2"), gone_on(1), run_attempt=2)
+    assert (cost_of(merged), merged.unknown_usd) == (Decimal(12), Decimal(0))
+    assert verdict_of(merged).conclusion is Conclusion.PASSED
+    said = "Attempt 1 of shard 2/2 cost $2.00; its results do not count; a later attempt went on with it, and"
+    assert f"{said} its cost includes this one." in merged.notes
+    assert cost_of(two(FIRST, interrupted("2"), gone_on(), run_attempt=2)) == Decimal(14), "it started anew"
+
+
+def test_nothing_is_set_aside_for_a_killed_attempt_whose_money_a_later_one_counts() -> None:
+    merged = two(FIRST, gone_on(1), run_attempt=2)
+    assert (cost_of(merged), merged.unknown_usd) == (Decimal(12), Decimal(0))
+    assert two(FIRST, gone_on(2, attempt=3), run_attempt=3).unknown_usd == Decimal(10), "the first attempt is unknown"
+    assert two(FIRST, gone_on(1, 2, attempt=3), run_attempt=3).unknown_usd == Decimal(0)
+
+
+@pytest.mark.parametrize("impossible", [0, 2, 3])
+def test_an_attempt_that_says_it_went_on_with_no_earlier_one_is_refused(tmp_path: Path, impossible: int) -> None:
+    (read,) = read_shards([str(written(tmp_path / "shard", gone_on(impossible)))])
+    assert read.report is None
+    assert "it is of attempt 2, and goes on with attempts" in read.problem
+
+
+def test_an_attempt_that_cost_more_than_the_one_that_says_it_went_on_with_it_is_counted_too() -> None:
+    assert cost_of(two(FIRST, interrupted("4"), gone_on(1), run_attempt=2)) == Decimal(16)
+
+
 def shard_of(report: Report) -> ShardReport:
     assert report.shard is not None
     return report.shard
