@@ -20,18 +20,21 @@ readonly ENTERING=(
 readonly SECRET=(
   RATIBA_DATABASE_URL RATIBA_LEDGER_URL RATIBA_ANTHROPIC_API_KEY RATIBA_OPENAI_API_KEY RATIBA_PROVIDER_KEYS
   RATIBA_ANTHROPIC_BASE_URL RATIBA_OPENAI_BASE_URL RATIBA_LANGFUSE_PUBLIC_KEY RATIBA_LANGFUSE_SECRET_KEY
-  RATIBA_OTLP_HEADERS RATIBA_SLACK_WEBHOOK_URL RATIBA_WEBHOOK_URL RATIBA_WEBHOOK_SECRET RATIBA_GITHUB_TOKEN
-  HTTP_PROXY HTTPS_PROXY http_proxy https_proxy RATIBA_SEAL_KEY
+  RATIBA_OTLP_HEADERS RATIBA_SLACK_WEBHOOK_URL RATIBA_WEBHOOK_URL RATIBA_WEBHOOK_SECRET RATIBA_JOURNAL_KEY
+  RATIBA_GITHUB_TOKEN HTTP_PROXY HTTPS_PROXY http_proxy https_proxy RATIBA_SEAL_KEY
 )
 # Names of those that the runner must mask; it knows the proxies itself, and an address is no secret.
 readonly MASKED=(
   RATIBA_DATABASE_URL RATIBA_LEDGER_URL RATIBA_ANTHROPIC_API_KEY RATIBA_OPENAI_API_KEY RATIBA_PROVIDER_KEYS
   RATIBA_LANGFUSE_PUBLIC_KEY RATIBA_LANGFUSE_SECRET_KEY RATIBA_OTLP_HEADERS
-  RATIBA_SLACK_WEBHOOK_URL RATIBA_WEBHOOK_URL RATIBA_WEBHOOK_SECRET RATIBA_GITHUB_TOKEN RATIBA_SEAL_KEY
+  RATIBA_SLACK_WEBHOOK_URL RATIBA_WEBHOOK_URL RATIBA_WEBHOOK_SECRET RATIBA_JOURNAL_KEY RATIBA_GITHUB_TOKEN
+  RATIBA_SEAL_KEY
 )
 readonly IMAGE_USER=1001
 # Where the evaluating step leaves for the concluding one what the container has written.
 readonly HANDED=${RUNNER_TEMP:-/tmp}/ratiba-handed
+# Where the workflow keeps the sealed write-ahead journals of this run: those of earlier attempts, then this one's.
+readonly JOURNALS=${RUNNER_TEMP:-/tmp}/ratiba-journal
 
 # Has the runner mask the secrets, and keeps them from every program that this shell starts; a proxy without a user is
 # none.
@@ -144,9 +147,15 @@ prepare_boxes() {
   if ! { mkdir -p "$work/inbox" "$work/outbox/step" && : >"$work/outbox/step/output" &&
     : >"$work/outbox/step/summary" && copy_if_there "${GITHUB_EVENT_PATH:-}" "$work/inbox/event.json" &&
     copy_if_there "${SSL_CERT_FILE:-}" "$work/inbox/ca.pem" &&
-    copy_if_there "${RATIBA_SHARDS:-}" "$work/inbox/shards" && copy_if_there "$HANDED" "$work/inbox/handed"; }; then
+    copy_if_there "${RATIBA_SHARDS:-}" "$work/inbox/shards" && copy_journals "$work/inbox" &&
+    copy_if_there "$HANDED" "$work/inbox/handed"; }; then
     give_up disk "The runner's folder for temporary files, '${RUNNER_TEMP:-/tmp}', cannot be written to, so the gate was not started. Make room on that disk."
   fi
+}
+
+# They are sealed; the container's user may be another one.
+copy_journals() {
+  copy_if_there "$JOURNALS" "$1/journals" && if [ -d "$1/journals" ]; then chmod -R a+rX "$1/journals"; fi
 }
 
 copy_if_there() {
@@ -206,6 +215,9 @@ create_container() {
   # What the gate concludes counts once it is sealed; the concluding step's own words count as they are.
   if [ "$1" = gate ]; then
     variables+=(--env RATIBA_SEAL=/report/step/seal)
+    if [ -n "${RATIBA_JOURNAL_KEY:-}" ]; then
+      variables+=(--env RATIBA_SEALED_JOURNALS=/report/journals --env RATIBA_EARLIER_JOURNALS=/run/ratiba/journals)
+    fi
   else
     variables+=(--env GITHUB_OUTPUT=/report/step/output)
   fi
@@ -296,9 +308,28 @@ fetch() {
     tar --extract --file - --no-same-owner --no-same-permissions --strip-components 1 --directory "$1"
 }
 
+# Keeps the sealed journals of a container that has ended, in whatever way, for the job's next attempt: each replaces
+# those of earlier attempts, which it begins with. Names are the gate's own, and only files count: whatever else came to
+# stand there is dropped.
+keep_journals() {
+  local work=$1 file name
+  if [ -s "$work/volumes" ] && [ -s "$work/container" ]; then
+    CONTAINER=$(<"$work/container") fetch "$work/outbox/journals" report/journals 2>/dev/null || true
+  fi
+  for file in "$work/outbox/journals"/*.journal; do
+    name=${file##*/}
+    if [[ ! $name =~ ^[0-9a-f]{16}-[1-9][0-9]{0,8}\.journal$ ]] || [ ! -f "$file" ] || [ -L "$file" ]; then continue; fi
+    { mkdir -p "$JOURNALS" && rm -f "$JOURNALS/${name%-*}"-*.journal && cp "$file" "$JOURNALS/$name"; } ||
+      warn_about "The sealed write-ahead journal could not be copied to '$JOURNALS', so a re-run pays again for what this run has paid. Make room on that disk."
+  done
+}
+
 # Removes what a step has made, whatever had come of it, and the folder that names it.
 clear_away() {
   local work=$1 made
+  # A container whose step was killed would go on writing its journal.
+  if [ -s "$work/container" ]; then docker kill "$(<"$work/container")" >/dev/null 2>&1 || true; fi
+  keep_journals "$work"
   for made in "$work/container" "$work/carrier"; do
     if [ -s "$made" ]; then docker rm --force "$(<"$made")" >/dev/null 2>&1 || true; fi
   done

@@ -26,6 +26,7 @@ export RATIBA_DEADLINE=${RATIBA_DEADLINE:-1500}
 run_words() {
   prepare_boxes "$work" && require_docker && get_image "$here/.." "$work" && count_down && create_container "$work" "$@" || return
   run_container
+  keep_journals "$work"
   ENDED=${ENDED:-killed}
   [[ $CODE =~ ^(1?[0-3])$ ]] && copy_out "$work" && announce_file "$work/outbox/step/commands"
 }

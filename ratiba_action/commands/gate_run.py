@@ -44,12 +44,14 @@ from ratiba_action.reporting.results_json import write_baseline
 from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import mode_line, selection_line
+from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.attribution import with_explanation
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, add_events, open_event_log, run_ended, tracer_of
 from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_side, plan_shard, variants_of
 from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
+from ratiba_action.run.paid_run import go_on_with_earlier
 from ratiba_action.run.provider_keys import cache_folder, keys_line, require_key
 from ratiba_action.run.shard_reports import FoundShard, read_shards
 from ratiba_action.run.shards import with_readable_answers
@@ -237,8 +239,8 @@ def _conclude(
     # A signal may arrive while GitHub is slow: a cancelled run is never shown as passed.
     if (short := _cut_short(published.report, interruption)) != published.report:
         published = publication.publish(short)
-    if log.ended_journal is not None and failure is None:
-        log.ended_journal.unlink(missing_ok=True)
+    if log.end_journal is not None and failure is None:
+        log.end_journal(interruption.name is not None)
     if arguments.baseline_out:
         _leave_baseline(published, Path(arguments.baseline_out), publication)
     if arguments.json:
@@ -410,7 +412,7 @@ def _report(
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     go_on()
     shard = None if request.settings.shard is None else plan_shard(inputs, request.settings.shard)
-    inputs = inputs if shard is None else shard.inputs
+    inputs = _with_earlier(inputs if shard is None else shard.inputs, arguments, log, publication)
     if (partly := selection_line(inputs.selection)) and not arguments.dry_run:
         publication.print_line(partly)
     if not arguments.dry_run and shard is None:
@@ -425,7 +427,7 @@ def _report(
     go_on()
     with open_event_log(inputs, publication.redactor, log.note) as log.events:
         if shard is not None:
-            report = evaluate_shard(shard, log, expected)
+            report = evaluate_shard(replace(shard, inputs=inputs), log, expected)
         elif variants:
             report = evaluate_side_by_side(inputs, log, variants)
         else:
@@ -436,6 +438,18 @@ def _report(
         add_events(inputs, publication.redactor, (shard.place for shard in shards if shard.report), log.note)
     # Only now is it known whether the log is complete.
     return replace(report, notes=in_order((*report.notes, *log.warnings[noted:])))
+
+
+def _with_earlier(inputs: RunInputs, arguments: argparse.Namespace, log: RunLog, publication: Publication) -> RunInputs:
+    """The inputs, with what an earlier attempt of this workflow run has paid for; a merge has no journal to keep."""
+    merges = _folders(arguments, inputs.settings) is not None
+    if not inputs.settings.journal_key or merges or arguments.dry_run or arguments.variants:
+        return inputs
+    known = len(log.warnings)
+    found = go_on_with_earlier(inputs, head_inputs(inputs), log.note)
+    for text in log.warnings[known:]:
+        publication.print_line(text)
+    return found
 
 
 def _skip(arguments: argparse.Namespace, request: RunRequest, log: RunLog, publication: Publication) -> Report | None:

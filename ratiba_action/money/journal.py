@@ -26,6 +26,7 @@ from ratiba_action.money.journal_lines import (
     parse_journal,
     whole_lines,
 )
+from ratiba_action.money.sealed_journal import SealedCopy, SealedPlace
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -40,10 +41,12 @@ class Journal:
         path: the file.
         descriptor: of the file, locked.
         state: what it held when it was opened.
+        copy: written as the journal is; None for none.
     """
 
-    def __init__(self, path: Path, descriptor: int, state: JournalState) -> None:
+    def __init__(self, path: Path, descriptor: int, state: JournalState, copy: SealedCopy | None = None) -> None:
         self.path = path
+        self._copy = copy
         self.state = state
         self._descriptor = descriptor
         self._broken = ""
@@ -93,6 +96,8 @@ class Journal:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+        if self._copy is not None:
+            self._copy.close()
 
     def _write(self, line: Line) -> None:
         if self._descriptor < 0:
@@ -104,6 +109,8 @@ class Journal:
             written = 0
             while written < len(text):
                 written += os.write(self._descriptor, text[written:])
+            if self._copy is not None:
+                self._copy.append(text)
         except OSError as error:
             self._cut(before, str(error.strerror))
             raise self._failure(str(error.strerror)) from None
@@ -122,16 +129,17 @@ class Journal:
         )
 
 
-def begin_journal(path: Path, identity: str, workspace: Path) -> Journal:
+def begin_journal(path: Path, identity: str, workspace: Path, sealed: SealedPlace | None = None) -> Journal:
     """Start the journal of a new run; what a dead process left at the same place is replaced.
 
     Args:
         path: where; its folder is made, for the owner alone.
         identity: digest of what must be equal for another process to go on with the run.
         workspace: the repository, which the journal must not lie in.
+        sealed: where a copy is written that outlives this machine; None for none.
 
     Raises:
-        LedgerError: the place is wrong or cannot be written, or a living process writes there.
+        LedgerError: a place is wrong or cannot be written, or a living process writes there.
     """
     _require_outside(path, workspace)
     try:
@@ -141,7 +149,7 @@ def begin_journal(path: Path, identity: str, workspace: Path) -> Journal:
     except OSError as error:
         raise _unusable(path, error) from None
     begun = Begun(identity, time.time_ns())
-    journal = Journal(path, descriptor, JournalState(begun.identity, begun.began))
+    journal = Journal(path, descriptor, JournalState(begun.identity, begun.began), _copied(sealed, descriptor))
     try:
         _lock(path, descriptor)
         journal._write(begun)  # noqa: SLF001 - the first line is no one else's to write
@@ -151,22 +159,46 @@ def begin_journal(path: Path, identity: str, workspace: Path) -> Journal:
     return journal
 
 
-def resume_journal(path: Path, identity: str, workspace: Path) -> Journal:
+def restore_journal(path: Path, content: bytes, workspace: Path) -> None:
+    """Put what an earlier attempt has left elsewhere where ``resume_journal`` finds it.
+
+    Args:
+        path: where; what a dead process left there is replaced.
+        content: of the journal.
+        workspace: as in ``begin_journal``.
+
+    Raises:
+        LedgerError: as ``begin_journal``.
+    """
+    _require_outside(path, workspace)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _clear(path)
+        with os.fdopen(os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+    except OSError as error:
+        raise _unusable(path, error) from None
+
+
+def resume_journal(path: Path, identity: str, workspace: Path, sealed: SealedPlace | None = None) -> Journal:
     """Go on with the journal of a run that was interrupted.
 
     Args:
         path: the file that ``begin_journal`` made.
         identity: as it was given there.
         workspace: as there.
+        sealed: as there; the copy begins with the lines that are there.
 
     Raises:
         UsageError: there is none.
         LedgerError: it is another run's, somebody else's, malformed, or in use.
     """
-    return _open_left(path, identity, workspace, cut_torn_line=True)
+    return _open_left(path, identity, workspace, cut_torn_line=True, sealed=sealed)
 
 
-def _open_left(path: Path, identity: str, workspace: Path, *, cut_torn_line: bool) -> Journal:
+def _open_left(
+    path: Path, identity: str, workspace: Path, *, cut_torn_line: bool, sealed: SealedPlace | None = None
+) -> Journal:
     """Open what another process left; ``cut_torn_line`` cuts off what was being written at the kill."""
     _require_outside(path, workspace)
     try:
@@ -192,7 +224,21 @@ def _open_left(path: Path, identity: str, workspace: Path, *, cut_torn_line: boo
     except LedgerError:
         os.close(descriptor)
         raise
-    return Journal(path, descriptor, state)
+    return Journal(path, descriptor, state, _copied(sealed, descriptor, whole_lines(content)))
+
+
+def _copied(sealed: SealedPlace | None, descriptor: int, content: bytes = b"") -> SealedCopy | None:
+    """A copy that has the journal's lines so far; closes the journal where it cannot be written."""
+    if sealed is None:
+        return None
+    try:
+        copy = SealedCopy(sealed)
+        for line in content.splitlines(keepends=True):
+            copy.append(line)
+    except OSError as error:
+        os.close(descriptor)
+        raise _unusable(sealed.path, error) from None
+    return copy
 
 
 def read_journal(path: Path, identity: str, workspace: Path) -> JournalState:

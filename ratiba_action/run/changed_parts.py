@@ -119,6 +119,7 @@ class PartialTrees:
             decided=replace(decided, change=decided.change.without_base),
             settings=replace(self.inputs.settings, baseline=NONE, llm=self.inputs.llm),
             resume=False,
+            sealed=None,
             cache=False,
         )
 

@@ -5,6 +5,7 @@ import contextlib
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ratiba_action.checks.checks import limits_not_measured
@@ -40,7 +41,7 @@ from ratiba_action.run.notes import (
     silent,
     unseen_calls,
 )
-from ratiba_action.run.paid_run import journal_place, shares_of_budget
+from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_budget
 from ratiba_action.run.plan_loop import PlanLoop, cancelled_by_signals
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.services import Measured
@@ -103,15 +104,16 @@ def evaluate(
         for note in notes_of_prompts(inputs, head):
             log.note(note)
         log.events.emit(run_started(inputs, head.prompt_versions, inputs.llm))
-        journal = journal_place(inputs, head).path if inputs.llm != Llm.REPLAY else None
+        journal = journal_place(inputs, head) if inputs.llm != Llm.REPLAY else None
         measured = gate.measure(head, expected) if shards is None else gate.merge(head, shards)
     evidence = gate.evidence(measured)
     verdict = next_step(evidence)
     if isinstance(verdict, Plan):
         raise TypeError("next_step asks for trials that were run or refused already")
-    if journal is not None and verdict.conclusion is not Conclusion.INCOMPLETE:
-        # A run that has its verdict is not resumed, and its journal holds what models and customers said.
-        log.ended_journal = journal
+    if journal is not None:
+        concluded = verdict.conclusion is not Conclusion.INCOMPLETE
+        cut_short = gate.interrupted or (gate.late and not concluded)
+        log.end_journal = partial(end_journal, journal, concluded=concluded, interrupted=cut_short)
     seconds = time.monotonic() - clock + gate.seconds_of_shards
     report = replace(gate.report(measured, evidence, verdict), seconds=seconds, commit=commit)
     return RunOutcome(report, measured.recorded, gate.interrupted)
@@ -166,11 +168,12 @@ def evaluate_shard(run: ShardRun, log: RunLog, expected: Forecast | None) -> Rep
     if inputs.selection.scenarios:
         head = head_inputs(inputs, github_history(inputs))
         log.events.emit(run_started(inputs, head.prompt_versions, inputs.llm))
-        journal = journal_place(inputs, head).path if inputs.llm != Llm.REPLAY else None
+        journal = journal_place(inputs, head) if inputs.llm != Llm.REPLAY else None
         measured = gate.measure(head, expected, first_only=True)
     report = gate.shard_report(run, measured)
-    if journal is not None and report.shard is not None and report.shard.measured:
-        log.ended_journal = journal
+    if journal is not None:
+        # A shard that ran its share is not run again, whatever its time or money did not cover.
+        log.end_journal = partial(end_journal, journal, concluded=not gate.interrupted, interrupted=gate.interrupted)
     return replace(report, seconds=time.monotonic() - clock, commit=measured_commit(inputs.decided.change.git))
 
 
@@ -198,6 +201,7 @@ class _Gate:
         self._interruptions: list[str] = []
         self._no_base: str | None = None
         self.seconds_of_shards = 0.0
+        self.late = False
 
     @property
     def interrupted(self) -> bool:
@@ -284,6 +288,7 @@ class _Gate:
                 await loop.run(services)
                 finished = await services.finish(loop.measured, cancelled=bool(self._interruptions))
                 finished = replace(finished, altered=await services.altered())
+        self.late = deadline is not None and time.monotonic() >= deadline
         return finished or loop.measured
 
     def evidence(self, measured: Measured) -> Evidence:
@@ -396,6 +401,7 @@ class _Gate:
             reported_calls=measured.reported_calls,
             altered=measured.altered,
             way_out=measured.way_out,
+            resumed=self._inputs.sealed.holds if self._inputs.sealed is not None else (),
         )
         return replace(report, results=measured.own, notes=in_order(self._log.warnings), shard=details)
 

@@ -1,6 +1,6 @@
 """What a run is given, known before anything is started: what was asked for, and what was read for it."""
 
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from mmap import mmap
@@ -16,6 +16,7 @@ from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
 from ratiba_action.model.scenario import Scenario, Suite
+from ratiba_action.money.sealed_journal import SealedPlace
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import EventLog, Progress
 from ratiba_action.run.base_commit import BaseInputs
@@ -116,6 +117,7 @@ class RunInputs(RunRequest):
         replaced: each setting by which the change tests another system than its base.
         anchored: the base is an earlier version of the base branch, whose own run this is.
         from_base: names of the blocks that are the base branch's where the change says otherwise.
+        sealed: where the sealed copy of the write-ahead journal is kept; None for none.
     """
 
     configuration: Configuration
@@ -128,6 +130,7 @@ class RunInputs(RunRequest):
     replaced: tuple[str, ...] = ()
     from_base: tuple[str, ...] = ()
     anchored: bool = False
+    sealed: SealedPlace | None = None
 
     @property
     def llm(self) -> Llm:
@@ -214,7 +217,8 @@ class RunLog:
         warnings: what a reader should know and what does not change the verdict; notes of the report.
         alerts: which of them are sent; all until the configuration has been read.
         execution: id of the run in the ledger's database; empty where it is not written there.
-        ended_journal: write-ahead journal to remove once the report is written: until then, a killed run needs it.
+        end_journal: removes what nobody goes on with, once the report is written: until then, a killed run needs it.
+            Called with whether the run was cancelled meanwhile.
     """
 
     progress: Progress
@@ -222,7 +226,7 @@ class RunLog:
     warnings: list[str] = field(default_factory=list)
     alerts: tuple[AlertKind, ...] = tuple(AlertKind)
     execution: str = ""
-    ended_journal: Path | None = None
+    end_journal: Callable[[bool], None] | None = None
 
     def note(self, warning: str) -> None:
         """Add a warning."""

@@ -1,15 +1,17 @@
 """What a run needs to pay for model calls: the client with the keys, reservations, the journal, admissions."""
 
+import contextlib
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.config.model_limits import ModelsBlock
 from ratiba_action.config.providers_block import ProviderBlock
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import SettledAnswer
@@ -18,11 +20,12 @@ from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import SharedSpending
 from ratiba_action.money.admissions import THIS_RUN, Admissions
 from ratiba_action.money.budget import Ledger, Limit
-from ratiba_action.money.journal import Journal, begin_journal, read_journal, resume_journal
-from ratiba_action.money.journal_lines import JournalState
+from ratiba_action.money.journal import Journal, begin_journal, read_journal, restore_journal, resume_journal
+from ratiba_action.money.journal_lines import JournalState, parse_journal
 from ratiba_action.money.monthly import MonthlyLedger
-from ratiba_action.money.pricing import parse_model_rates
+from ratiba_action.money.pricing import parse_model_rates, show_usd
 from ratiba_action.money.reservations import RunReservations, SettledCalls, SurplusCalls
+from ratiba_action.money.sealed_journal import JournalRun, SealedPlace, conclude_copy, find_copy
 from ratiba_action.ports import EventLog, PaidCalls, Prices, Reservations
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.run.provider_keys import keys_of, state_folder
@@ -31,6 +34,12 @@ from ratiba_action.settings.settings import Settings
 if TYPE_CHECKING:
     from ratiba_action.llm.providers.client import ProviderClient
     from ratiba_action.llm.providers.cloud import CloudAccess
+
+SEALED_JOURNALS = "RATIBA_SEALED_JOURNALS"
+"""Variable of the action with the folder of the sealed copy that this attempt of a run writes."""
+
+EARLIER_JOURNALS = "RATIBA_EARLIER_JOURNALS"
+"""The same for the copies that earlier attempts have left."""
 
 _SHOWN = 16
 _LEAST_CALLS = 8
@@ -45,12 +54,14 @@ class JournalPlace:
         path: outside the workspace.
         identity: digest of what must be equal for another process to go on with the run.
         resume: go on with the journal that is there.
+        sealed: where a copy is written that outlives the container; None for none.
     """
 
     path: Path
     identity: str
     workspace: Path
     resume: bool = False
+    sealed: SealedPlace | None = None
 
 
 def journal_folder(environment: Mapping[str, str]) -> Path:
@@ -84,7 +95,68 @@ def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
         }
     )
     path = journal_path(inputs.repository, inputs.environment, inputs.settings.shard)
-    return JournalPlace(path, identity, inputs.repository, inputs.resume)
+    return JournalPlace(path, identity, inputs.repository, inputs.resume, inputs.sealed)
+
+
+def sealed_place(inputs: RunInputs) -> SealedPlace | None:
+    """Where this attempt of a workflow run keeps the sealed copy of its journal; None without a key, or elsewhere."""
+    subject, settings = inputs.decided.change.subject, inputs.settings
+    folder = inputs.environment.get(SEALED_JOURNALS, "")
+    if not (settings.journal_key and folder and subject.repository and subject.run_id) or inputs.llm == Llm.REPLAY:
+        return None
+    shard = str(settings.shard) if settings.shard is not None else ""
+    run = JournalRun(subject.repository, subject.run_id, settings.name, shard)
+    return SealedPlace(Path(folder), settings.journal_key, run, max(1, subject.run_attempt))
+
+
+def go_on_with_earlier(inputs: RunInputs, head: ArmInputs, note: Callable[[str], None]) -> RunInputs:
+    """The inputs of a run that goes on with what an earlier attempt of its workflow run has left, where it can.
+
+    Args:
+        inputs: of the run; of its share, if it is a shard.
+        head: of the change.
+        note: told what this attempt goes on with, or why it cannot.
+
+    Raises:
+        LedgerError: what was left was altered, or cannot be put into its place.
+    """
+    sealed, folder = sealed_place(inputs), inputs.environment.get(EARLIER_JOURNALS, "")
+    inputs = replace(inputs, sealed=sealed)
+    if sealed is None or not folder or inputs.resume:
+        return inputs
+    copy = find_copy(Path(folder), sealed.key, sealed.run, sealed.attempt)
+    if copy is None or copy.concluded:
+        return inputs
+    place = journal_place(inputs, head)
+    state = parse_journal(place.path, copy.content)
+    if state.identity != place.identity:
+        note(
+            f"The write-ahead journal of attempt {copy.attempt} is not used: its scenarios, configuration or source of "
+            f"model answers differ. The {show_usd(state.total)} that it lists are not counted in this attempt's budget."
+        )
+        return inputs
+    restore_journal(place.path, copy.content, place.workspace)
+    note(
+        f"This run goes on with attempt {copy.attempt}, which was interrupted: {show_usd(state.total)} of its budget "
+        f"were spent there, and what was answered then is not paid for again."
+    )
+    return replace(inputs, resume=True, sealed=replace(sealed, holds=(*copy.holds, copy.attempt)))
+
+
+def end_journal(place: JournalPlace, cancelled: bool, *, concluded: bool, interrupted: bool) -> None:  # noqa: FBT001 - of a callback
+    """Remove what nobody goes on with: a journal holds what models and customers said.
+
+    Args:
+        place: of the journal.
+        cancelled: whether the run was cancelled while it was published.
+        concluded: whether the run has its conclusion. Otherwise a person may go on with it on this machine.
+        interrupted: whether the run was cut short, so that the next attempt of a workflow run goes on with it.
+    """
+    if concluded:
+        place.path.unlink(missing_ok=True)
+    if place.sealed is not None and not (interrupted or cancelled):
+        with contextlib.suppress(OSError):  # on a full disk the next attempt goes on with it, and pays less
+            conclude_copy(place.sealed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +313,7 @@ def _open_journal(place: JournalPlace | None) -> Journal | None:
     if place is None:
         return None
     begin = resume_journal if place.resume else begin_journal
-    return begin(place.path, place.identity, place.workspace)
+    return begin(place.path, place.identity, place.workspace, place.sealed)
 
 
 def earlier_spending(place: JournalPlace) -> JournalState | None:

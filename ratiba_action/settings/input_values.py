@@ -18,6 +18,7 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", re.ASCII)
 _OURS = frozenset({"connection", "content-encoding", "content-length", "expect", "host", "transfer-encoding"})
 _SHORTEST_WORD = 4
 """Characters of a text that is masked."""
+_SHORTEST_KEY = 32
 _OPEN_HEADER = re.compile(
     r"(?:accept|content|sec)(?:-.*)?|user-agent|traceparent|.*-(?:dataset|env|environment|orgid|org-id|tenant|type|version)"
 )
@@ -65,6 +66,17 @@ def parse_count(text: str, most: int | None = None) -> int:
     if not plain or not int(text) or (most is not None and int(text) > most):
         raise ValueError("a whole number from 1" + ("" if most is None else f" to {most}"))
     return int(text)
+
+
+def parse_journal_key(text: str) -> str:
+    """A secret of at least 32 characters; empty for none.
+
+    Raises:
+        ValueError: it is shorter, so that it could be guessed from an artifact.
+    """
+    if text and len(text) < _SHORTEST_KEY:
+        raise ValueError(f"a random secret of at least {_SHORTEST_KEY} characters, such as openssl rand -hex 32 prints")
+    return text
 
 
 def parse_mode_floor(text: str) -> Mode:

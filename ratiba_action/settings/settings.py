@@ -21,6 +21,7 @@ from ratiba_action.settings.input_values import (
     parse_flag,
     parse_folder,
     parse_headers,
+    parse_journal_key,
     parse_langfuse_host,
     parse_llm,
     parse_mode_floor,
@@ -65,6 +66,8 @@ _OTHER_VARIABLES = frozenset(
         "RATIBA_JOB_NETWORK",
         "RATIBA_SEAL",
         "RATIBA_SEAL_KEY",
+        "RATIBA_SEALED_JOURNALS",
+        "RATIBA_EARLIER_JOURNALS",
         "RATIBA_SECRETS",
         "RATIBA_REPORT_DIR_OUTSIDE",
     }
@@ -152,6 +155,13 @@ INPUTS: tuple[Input, ...] = (
     Input("slack-webhook-url", "", parse_webhook_url, "incoming webhook of Slack that receives alerts", secret=True),
     Input("webhook-url", "", parse_webhook_url, "webhook of your own that receives alerts", secret=True),
     Input("webhook-secret", "", parse_webhook_secret, "signs what webhook-url receives, in Base64", secret=True),
+    Input(
+        "journal-key",
+        "",
+        parse_journal_key,
+        "seals what a cancelled or killed run has paid for, so that its re-run does not pay again",
+        secret=True,
+    ),
     Input("baseline", "auto", parse_baseline, "results to compare with: auto, none, or a path of earlier ones"),
     Input("shard", "", parse_shard, "run only this share of the suite, such as 2/8; ratiba merge decides"),
     Input("shards", "", str, "folder with the reports of all shards: merge them instead of running scenarios"),
@@ -201,6 +211,7 @@ class Settings:
     slack_webhook_url: str = field(default="", repr=False)
     webhook_url: str = field(default="", repr=False)
     webhook_secret: bytes = field(default=b"", repr=False)
+    journal_key: str = field(default="", repr=False)
     github_token: str = field(default="", repr=False)
     gitlab_token: str = field(default="", repr=False)
     """Of a variable alone: the action runs on GitHub."""
@@ -221,6 +232,7 @@ class Settings:
             *_parts(self.slack_webhook_url),
             *_parts(self.webhook_url),
             b64encode(self.webhook_secret).decode("ascii"),
+            self.journal_key,
             self.github_token,
             self.gitlab_token,
             *_parts(self.redis_url),

@@ -1,26 +1,32 @@
 """The action's steps beside the Docker daemon, as on a hosted runner: files are mounted, and signals arrive."""
 
+import asyncio
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ratiba_action.llm.scripted_answers import Step
+from ratiba_action.model.conversation import Usage
 from tests.support.act import TOKEN, Act
 from tests.support.consumer_repository import PROMPT, Repositories
 from tests.support.eventually import eventually
 from tests.support.github_server import GithubState, github_server
 from tests.support.hosted_runner import HostedRunner
+from tests.support.live_repository import KEY, RATES
+from tests.support.model_servers import ModelServer
+from tests.support.small_repository import SCENARIO
 
 pytestmark = pytest.mark.docker
 OWNER = (4321, 4322) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
-MakeRunner = Callable[[str], HostedRunner]
+MakeRunner = Callable[..., HostedRunner]
 
 
 @pytest.fixture
@@ -34,8 +40,8 @@ def make_runner(act: Act, repositories: Repositories, github: GithubState, tmp_p
     image = f"{act.image}-{tmp_path.name}".lower()
     subprocess.run(["docker", "tag", act.image, image], check=True)
 
-    def make(message: str) -> HostedRunner:
-        repository = repositories.small(message)
+    def make(message: str, more: Mapping[str, str | bytes | None] | None = None) -> HostedRunner:
+        repository = repositories.small(message, more=more)
         repository.propose({PROMPT: "Say Bonjour, warmly.\n"})
         for path in (repository.folder, *repository.folder.rglob("*")):
             shutil.chown(path, *OWNER)
@@ -201,3 +207,99 @@ def test_a_container_that_is_killed_is_told_by_the_concluding_step(
     assert done.returncode == 3, done.stdout
     (comment,) = github.comments
     assert "container ended before it could report" in comment["body"]
+
+
+ASKING = """\
+import json, os, time, urllib.request
+
+
+class Adapter:
+    def migrate(self, database_url):
+        pass
+
+    def open(self, context):
+        return Conversation()
+
+
+class Conversation:
+    def send(self, message):
+        if message == "hang":
+            time.sleep(600)
+        found = ", ".join(map(reach, ("/report/journals", "/run/ratiba/journals")))
+        said = [{"role": "user", "content": f"{message} {found}"}]
+        request = urllib.request.Request(
+            os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+            json.dumps({"model": "gpt-5", "messages": said, "max_completion_tokens": 400}).encode(),
+            {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request) as answer:
+            text = json.loads(answer.read())["choices"][0]["message"]["content"]
+        return {"text": text, "state": "SAID"}
+
+
+def reach(place):
+    found = []
+    for does, act in {
+        "reads": lambda: open(place + "/" + os.listdir(place)[0]).close(),
+        "writes": lambda: open(place + "/0123456789abcdef-1.journal", "w"),
+        "moves": lambda: os.rename(place, place + "-moved"),
+    }.items():
+        try:
+            act()
+            found.append(does)
+        except OSError:
+            pass
+    return " and ".join(found) or "closed"
+"""
+ASKED = """\
+system:
+  adapter: adapter:Adapter
+  turn_timeout_seconds: 600
+prices:
+  gpt-5: {input_per_million: 2, output_per_million: 10}
+"""
+JOURNAL_KEY = "5ea1ed0123456789" * 4
+
+
+def journals(runner: HostedRunner, attempt: int, place: str) -> list[Path]:
+    """The sealed journals of an attempt that have the call of the first turn with its answer."""
+    found = (runner.folder / "temp").glob(f"{place}/*-{attempt}.journal")
+    return [path for path in found if path.read_bytes().count(b"\n") >= 5]
+
+
+async def test_what_an_interrupted_container_has_paid_for_is_kept_sealed_and_gone_on_with(
+    make_runner: MakeRunner, github: GithubState
+) -> None:
+    turns = "".join(f"  - user: {said}\n    expect: {{state: SAID}}\n" for said in ("Hello", "hang"))
+    files = {
+        "adapter.py": ASKING,
+        ".github/ratiba.yml": ASKED,
+        "scenarios/greeting.yaml": SCENARIO.format(name="greeting", turns=turns),
+    }
+    answer = Step("openai", text="My number is 0712 345 678", usage=Usage(100, 10))
+    async with ModelServer(lambda _: answer, KEY, RATES) as models:
+        made = await asyncio.to_thread(make_runner, "unused", files)
+        given = {"llm": "live", "openai-api-key": KEY, "openai-base-url": f"{models.url}/v1"}
+        first = replace(made, inputs={**made.inputs, **given, "journal-key": JOURNAL_KEY})
+        with first.start("evaluate") as process:
+            await asyncio.to_thread(eventually, lambda: journals(first, 1, "*/outbox/journals"))
+            process.kill()
+        concluded = await asyncio.to_thread(lambda: first.run("conclude", RATIBA_ENDED="cancelled"))
+        assert concluded.returncode == 3, concluded.stdout
+        assert running(first) == []
+        (kept,) = journals(first, 1, "ratiba-journal")
+        assert not any(word in kept.read_bytes() for word in (b"0712", b"gpt-5", b"greeting", JOURNAL_KEY.encode()))
+
+        second = replace(first, variables={**first.variables, "GITHUB_RUN_ATTEMPT": "2"})
+        with second.start("evaluate") as process:
+            await asyncio.to_thread(eventually, lambda: journals(second, 2, "*/outbox/journals"))
+            process.send_signal(signal.SIGINT)
+            printed, _ = await asyncio.to_thread(lambda: process.communicate(timeout=60))
+        concluded = await asyncio.to_thread(second.conclude)
+    assert concluded.returncode == 3, printed + concluded.stdout
+    assert "goes on with attempt 1, which was interrupted" in str(github.comments[-1]["body"]), printed
+    assert [received.body["messages"][-1]["content"] for received in models.received] == ["Hello closed, closed"]
+    assert [path.name for path in (second.folder / "temp").iterdir()] == ["ratiba-journal"]
+    (left,) = (second.folder / "temp" / "ratiba-journal").iterdir()
+    assert left.name.endswith("-2.journal")
+    assert f"::add-mask::{JOURNAL_KEY}" in printed.splitlines()

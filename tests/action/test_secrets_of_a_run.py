@@ -26,6 +26,7 @@ INPUTS = (
     "langfuse-secret-key",
     "otlp-headers",
     "slack-webhook-url",
+    "journal-key",
     "github-token",
 )
 

@@ -105,14 +105,25 @@ def test_every_secret_input_is_among_the_secrets() -> None:
     values["RATIBA_SLACK_WEBHOOK_URL"] = "https://hooks.example/slack-webhook-url"
     values["RATIBA_WEBHOOK_URL"] = "https://own.example/path/webhook-url"
     values["RATIBA_WEBHOOK_SECRET"] = f"whsec_{SECRET}"
+    values["RATIBA_JOURNAL_KEY"] += " with 32 characters"
     servers = {"langfuse-host": "https://langfuse.example", "otlp-endpoint": "https://otel.example"}
     settings = read_settings(values, servers)
     pairs = {"provider-keys", "otlp-headers"}
     webhooks = {"slack-webhook-url", "webhook-url", "webhook-secret"}
-    expected = {f"value of {entry.name}" for entry in secret if entry.name not in pairs | webhooks}
+    others = pairs | webhooks | {"journal-key"}
+    expected = {f"value of {entry.name}" for entry in secret if entry.name not in others}
     expected |= {f"value-of-{name}" for name in pairs} | {SECRET, "slack-webhook-url", "path/webhook-url"}
-    expected |= {values["RATIBA_SLACK_WEBHOOK_URL"], values["RATIBA_WEBHOOK_URL"]}
+    expected |= {values["RATIBA_SLACK_WEBHOOK_URL"], values["RATIBA_WEBHOOK_URL"], values["RATIBA_JOURNAL_KEY"]}
     assert set(settings.secrets) == expected
+
+
+def test_a_key_for_the_journal_that_could_be_guessed_is_refused_and_not_shown() -> None:
+    with pytest.raises(ConfigurationError, match=r"journal-key .*at least 32 characters") as refused:
+        read_settings({"RATIBA_JOURNAL_KEY": "hunter2" * 4}, {})
+    assert "hunter2" not in str(refused.value)
+    settings = read_settings({"RATIBA_JOURNAL_KEY": "5ea1" * 8}, {})
+    assert settings.journal_key == "5ea1" * 8
+    assert "5ea1" not in repr(settings)
 
 
 SECRET = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -116,3 +116,13 @@ def test_the_folder_of_reports_that_a_workflow_gives_is_never_empty() -> None:
     assert given, "no workflow merges shards"
     for folder in given:
         assert re.sub(r"\$\{\{.*?\}\}", "", folder).strip("/"), f"{folder} may be empty: the merge would be a whole run"
+
+
+def test_the_steps_that_keep_a_journal_are_those_of_the_matrix() -> None:
+    (block,) = [each for each in blocks(PROJECT / "docs" / "money.md") if "ratiba-journal" in each]
+    matrix = (PROJECT / "examples/workflows/eval-matrix.yml").read_text("utf-8")
+    shard = yaml.safe_load(matrix.replace("ratiba-journal-${{ matrix.shard }}-", "ratiba-journal-"))["jobs"]["shard"]
+    fetch, gate, keep = yaml.safe_load(block)
+    for step in (fetch, keep):
+        assert {**step, "name": ""} in [{**each, "name": ""} for each in shard["steps"]]
+    assert f"journal-key: {gate['with']['journal-key']}" in matrix
