@@ -42,11 +42,12 @@ def encode(value: Any) -> Any:
         return value
     names = field_names(kind)
     if names:
-        return encode_tag(value) | {name: encode(getattr(value, name)) for name in names}
-    if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
+        content = {name: encode(getattr(value, name)) for name in names}
+        return encode_tag(value) | content if kind in OUTCOMES else content
     if isinstance(value, (list, tuple)):
         return [encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, (set, frozenset)):
         return sorted(encode(item) for item in value)
     return _encode_atom(value)

@@ -280,7 +280,8 @@ class MaskedTexts:
                 self._kept, self._size = {}, 0
             self._kept[by, text] = masked
             self._size += len(text) + len(masked)
-        return masked
+        # The text itself, and not the equal one that came first: a record in which nothing was masked stays the same.
+        return text if masked == text else masked
 
 
 class _Sentences:
@@ -335,7 +336,7 @@ class _Mask:
 
     def apply(self, value: Any, name: str | None = None, depth: int = 0) -> Any:
         """The value, masked; ``name`` is that of its JSON field, None outside JSON. What lies too deep is its text."""
-        if isinstance(value, str | int | float):
+        if isinstance(value, (str, int, float)):
             return self._scalar(value, name)
         if depth > _DEEPEST:
             return self.text(_text_of(value))
