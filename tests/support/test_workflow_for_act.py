@@ -41,7 +41,7 @@ def test_the_action_gets_its_inputs_and_the_workspace_is_looked_at_afterwards() 
     assert checkout["with"] == {"fetch-depth": 2}
     assert before == {"run": "true"}
     assert gate["with"] == {"mode": "blocking", "name": "kept"}
-    assert (kept["if"], kept["env"]) == ("always()", {"NAME": "report", "KEPT": "folder"})
+    assert (kept["if"], kept["env"]) == ("always()", {"NAME": "report", "KEPT": "folder", "MISSING": "warn"})
     assert said == {"run": "echo 6"}
     assert look["if"] == "always()"
 

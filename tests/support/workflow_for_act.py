@@ -16,6 +16,7 @@ printf '%s' "$OUTPUTS" >/seen/outputs.json
 tar --create --file /seen/workspace.tar --numeric-owner --directory "$GITHUB_WORKSPACE" .
 """
 _UPLOAD = """\
+if [ "$MISSING" = ignore ] && [ ! -e "$KEPT" ]; then exit 0; fi
 rm -rf "/seen/artifacts/$NAME"
 mkdir -p "/seen/artifacts/$NAME"
 if [ -d "$KEPT" ]; then cp -R "$KEPT/." "/seen/artifacts/$NAME"; else cp "$KEPT" "/seen/artifacts/$NAME"; fi
@@ -96,7 +97,8 @@ def _copied(used: str, step: Mapping[str, Any]) -> list[dict[str, Any]]:
     given, plain = step.get("with", {}), {name: step[name] for name in step if name not in {"uses", "with"}}
     match used.partition("@")[0]:
         case "actions/upload-artifact":
-            return [{**plain, "env": {"NAME": given["name"], "KEPT": given["path"]}, "run": _UPLOAD}]
+            told = {"NAME": given["name"], "KEPT": given["path"], "MISSING": given.get("if-no-files-found", "warn")}
+            return [{**plain, "env": told, "run": _UPLOAD}]
         case "actions/download-artifact":
             return [{**plain, "env": {"PATTERN": given["pattern"], "TARGET": given["path"]}, "run": _DOWNLOAD}]
         case _:
