@@ -30,12 +30,14 @@ class ExpectedCall:
         cost: what it costs, by its recorded or a usual size.
         reserved: about what is set aside for it.
         recorded: whether a recording tells its size.
+        learned: whether other calls to its model do.
     """
 
     model: str
     cost: Usd
     reserved: Usd
     recorded: bool
+    learned: bool = False
 
     def after(self, costs: ModelCosts | None) -> "ExpectedCall":
         """The same call after others to its model: none is taken to be dearer, and one of no known size is as usual.
@@ -46,7 +48,7 @@ class ExpectedCall:
         if costs is None:
             return self
         cost = min(self.cost, costs.dearest) if self.recorded else costs.mean
-        return replace(self, cost=cost, reserved=min(self.reserved, costs.dearest))
+        return replace(self, cost=cost, reserved=min(self.reserved, costs.dearest), learned=True)
 
 
 def expected_call(model: str, usage: Usage | None, price: Callable[[Usage], Usd], bound: Bound) -> ExpectedCall:

@@ -58,11 +58,17 @@ def expected_models(arm: ArmInputs) -> frozenset[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """What a scenario is expected to pay for: its turns, and the calls of the system and of the judge."""
+    """What a scenario is expected to pay for: its turns, and the calls of the system and of the judge.
+
+    Args:
+        votes: further calls of the judge if every score of which nothing is recorded is near its threshold. A call of
+            a usual size is large enough to cover them; one of the run's own size is not.
+    """
 
     turns: Usd
     system: Sequence[ExpectedCall]
     judge: Sequence[ExpectedCall]
+    votes: Sequence[ExpectedCall] = ()
 
 
 def nothing_known(_: str) -> ModelCosts | None:
@@ -91,33 +97,46 @@ class ArmCosts:
         """
         per_turn = arm.configuration.system.price_per_turn_usd or Usd(0)
         self._calls[arm.arm.name] = {
-            scenario.id: _Calls(per_turn * _most_turns(scenario), system, judge)
+            scenario.id: _Calls(per_turn * _most_turns(scenario), system, judge, _votes(arm, scenario, judge))
             for scenario, system, judge in _calls(arm, self._prices)
         }
         return self
 
     def most(self, trial: Trial) -> Usd:
         """The most that a trial is expected to cost."""
-        calls = self._calls_of(trial)
-        return calls.turns + envelope([*calls.system, *calls.judge])
+        return _most(self._learned(trial))
 
-    def expected(self, trials: Sequence[Trial]) -> tuple[Expected, ...]:
-        """What each of some trials is expected to cost."""
+    def expected(self, trials: Sequence[Trial], *, learned: bool = False) -> tuple[Expected, ...]:
+        """What each of some trials is expected to cost.
+
+        Args:
+            trials: of any arm.
+            learned: by what the run's own calls have cost, which is about right, instead of usual sizes, which are
+                large enough for trials that have to be run to their end all together.
+        """
         found = []
         for trial in trials:
-            calls, by_payer = self._calls_of(trial), dict[Party, Usd]()
+            calls = self._learned(trial) if learned else self._calls[trial.arm.name][trial.scenario.id]
+            by_payer: dict[Party, Usd] = {}
             for party, asked, more in ((Party.SYSTEM, calls.system, calls.turns), (Party.JUDGE, calls.judge, Usd(0))):
                 on = payer(party, trial.arm.name)
                 by_payer[on] = by_payer.get(on, Usd(0)) + more + sum(map(_cost, asked))
-            found.append(Expected(trial.scenario.id, by_payer, self.most(trial)))
+            found.append(Expected(trial.scenario.id, by_payer, _most(calls)))
         return tuple(found)
 
-    def _calls_of(self, trial: Trial) -> _Calls:
+    def _learned(self, trial: Trial) -> _Calls:
         """As the run's own calls have shown them."""
         calls = self._calls[trial.arm.name][trial.scenario.id]
         known = {call.model: self._costs_of(call.model) for call in (*calls.system, *calls.judge)}
-        system, judge = ([call.after(known[call.model]) for call in asked] for asked in (calls.system, calls.judge))
-        return _Calls(calls.turns, system, judge)
+        system, judge, votes = (
+            [call.after(known[call.model]) for call in asked] for asked in (calls.system, calls.judge, calls.votes)
+        )
+        return _Calls(calls.turns, system, judge, votes)
+
+
+def _most(calls: _Calls) -> Usd:
+    votes = calls.votes if all(call.learned for call in calls.votes) else ()
+    return calls.turns + envelope([*calls.system, *calls.judge, *votes])
 
 
 def forecast(inputs: RunInputs) -> Forecast | None:
@@ -230,6 +249,10 @@ def _missing_votes(judge: JudgeBlock, assertion: Assertion, recorded: Sequence[J
     ]
     missing = [line for line in near if not any(o.transcript == line.transcript and o.ordinal for o in lines)]
     return (judge.votes - 1) if missing else 0
+
+
+def _votes(arm: ArmInputs, scenario: Scenario, judge: Sequence[ExpectedCall]) -> list[ExpectedCall]:
+    return [] if _judged_lines(scenario, arm) else [*judge] * (arm.configuration.judge.votes - 1)
 
 
 def _judged_lines(scenario: Scenario, arm: ArmInputs) -> list[JudgeRecording]:

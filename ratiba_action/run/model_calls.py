@@ -258,9 +258,9 @@ class ModelCalls:
         ]
         if not refused and not unaffordable:
             return None
-        undone = without_paid(expected(unaffordable), ledger.calls)
+        undone = without_paid(expected(unaffordable, learned=True), ledger.calls)
         rest = (
-            *expected(refused),
+            *expected(refused, learned=True),
             *(with_refused(conversation, ledger.refused_on(conversation.scenario_id)) for conversation in undone),
         )
         return way_out(Forecast(await admissions.limits(), rest))
