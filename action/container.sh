@@ -33,7 +33,8 @@ readonly MASKED=(
 readonly IMAGE_USER=1001
 # Where the evaluating step leaves for the concluding one what the container has written.
 readonly HANDED=${RUNNER_TEMP:-/tmp}/ratiba-handed
-# Where the workflow keeps the sealed write-ahead journals of this run: those of earlier attempts, then this one's.
+# Where the workflow puts the sealed write-ahead journals of earlier attempts of this run, and finds this one's.
+readonly EARLIER_JOURNALS=${RUNNER_TEMP:-/tmp}/ratiba-earlier-journals
 readonly JOURNALS=${RUNNER_TEMP:-/tmp}/ratiba-journal
 
 # Has the runner mask the secrets, and keeps them from every program that this shell starts; a proxy without a user is
@@ -155,7 +156,7 @@ prepare_boxes() {
 
 # They are sealed; the container's user may be another one.
 copy_journals() {
-  copy_if_there "$JOURNALS" "$1/journals" && if [ -d "$1/journals" ]; then chmod -R a+rX "$1/journals"; fi
+  copy_if_there "$EARLIER_JOURNALS" "$1/journals" && if [ -d "$1/journals" ]; then chmod -R a+rX "$1/journals"; fi
 }
 
 copy_if_there() {
@@ -308,9 +309,8 @@ fetch() {
     tar --extract --file - --no-same-owner --no-same-permissions --strip-components 1 --directory "$1"
 }
 
-# Keeps the sealed journals of a container that has ended, in whatever way, for the job's next attempt: each replaces
-# those of earlier attempts, which it begins with. Names are the gate's own, and only files count: whatever else came to
-# stand there is dropped.
+# Keeps the sealed journals of a container that has ended, in whatever way, for the job's next attempt. Names are the
+# gate's own, and only files count: whatever else came to stand there is dropped.
 keep_journals() {
   local work=$1 file name
   if [ -s "$work/volumes" ] && [ -s "$work/container" ]; then
@@ -319,7 +319,7 @@ keep_journals() {
   for file in "$work/outbox/journals"/*.journal; do
     name=${file##*/}
     if [[ ! $name =~ ^[0-9a-f]{16}-[1-9][0-9]{0,8}\.journal$ ]] || [ ! -f "$file" ] || [ -L "$file" ]; then continue; fi
-    { mkdir -p "$JOURNALS" && rm -f "$JOURNALS/${name%-*}"-*.journal && cp "$file" "$JOURNALS/$name"; } ||
+    { mkdir -p "$JOURNALS" && cp "$file" "$JOURNALS/$name.part" && mv -f "$JOURNALS/$name.part" "$JOURNALS/$name"; } ||
       warn_about "The sealed write-ahead journal could not be copied to '$JOURNALS', so a re-run pays again for what this run has paid. Make room on that disk."
   done
 }

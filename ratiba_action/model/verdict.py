@@ -269,6 +269,7 @@ class ShardReport:
         way_out: what to do about trials that the shard's budget did not cover; None where it covered all.
         problem: why nothing was measured; empty where something was.
         resumed: earlier attempts that this one went on with, so that ``calls`` has theirs too.
+        carried: what of the cost of ``calls`` came from them, in US dollars.
     """
 
     shard: Shard
@@ -286,6 +287,7 @@ class ShardReport:
     way_out: str | None = None
     problem: str = ""
     resumed: tuple[int, ...] = ()
+    carried: Usd = field(default_factory=lambda: Usd(0))
 
     @property
     def measured(self) -> bool:

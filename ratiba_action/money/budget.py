@@ -180,6 +180,7 @@ class Ledger:
         self._uppers: dict[str, Usd] = {}
         self._settled: dict[str, tuple[int, Usd]] = {}
         self._live = 0
+        self._carried = _NOTHING
         self._by_scenario: defaultdict[str, defaultdict[Party, Usd]] = defaultdict(lambda: defaultdict(Decimal))
 
     @property
@@ -255,6 +256,11 @@ class Ledger:
         return sum((cost for party, cost in spent.items() if party is not without), _NOTHING)
 
     @property
+    def carried(self) -> Usd:
+        """What an earlier process of the same run, or its shards, had spent."""
+        return self._carried
+
+    @property
     def live_calls(self) -> int:
         """Calls that were booked and that no recording answered."""
         return self._live
@@ -314,6 +320,7 @@ class Ledger:
             self._pay(call)
             self._discarded.append(call)
         self._count = last_number
+        self._carried = self._spent
         self._cache_hits += cache_hits
         self._breaches += breaches
 

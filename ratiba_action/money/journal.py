@@ -232,13 +232,10 @@ def _copied(sealed: SealedPlace | None, descriptor: int, content: bytes = b"") -
     if sealed is None:
         return None
     try:
-        copy = SealedCopy(sealed)
-        for line in content.splitlines(keepends=True):
-            copy.append(line)
+        return SealedCopy(sealed, content.splitlines(keepends=True))
     except OSError as error:
         os.close(descriptor)
         raise _unusable(sealed.path, error) from None
-    return copy
 
 
 def read_journal(path: Path, identity: str, workspace: Path) -> JournalState:

@@ -8,13 +8,12 @@ line without its end is what a kill leaves, and is ignored.
 """
 
 import base64
-import contextlib
 import hashlib
 import hmac
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,10 @@ SUFFIX = ".journal"
 MOST_BYTES = 250_000_000
 """Of a copy; a larger one is not read."""
 
+_NEW_RUN = (
+    "Start a new workflow run with a new commit, or delete the artifacts of this one whose names begin with "
+    "'ratiba-journal' and run it again; what was spent before is then not counted."
+)
 _NUMBER_BYTES, _RANDOM_BYTES = 8, 16
 """Of a nonce: a line that could not be written, and another one in its place, must not share one."""
 _MOST_OF_HEADER = 10_000
@@ -99,29 +102,42 @@ class OpenedCopy:
     attempt: int
     holds: tuple[int, ...]
     concluded: bool
-    content: bytes
+    content: bytes = field(repr=False)
 
 
 class SealedCopy:
     """A copy that is being written: line by line, as the journal is.
 
+    It gets its name when the first lines are in it: a kill before that leaves no copy that has fewer than the one
+    which they come from.
+
     Args:
         place: of the copy; what is there already is replaced.
+        lines: of the journal so far.
 
     Raises:
         OSError: it cannot be written.
     """
 
-    def __init__(self, place: SealedPlace, *, concluded: bool = False) -> None:
+    def __init__(self, place: SealedPlace, lines: Iterable[bytes] = (), *, concluded: bool = False) -> None:
         place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        place.path.unlink(missing_ok=True)
+        beginning = place.path.with_suffix(".part")
+        beginning.unlink(missing_ok=True)
         fields = {"format": FORMAT, **place.run.fields, "attempt": place.attempt, "holds": list(place.holds)}
         fields |= {"concluded": concluded, "salt": secrets.token_hex(16)}
         header = json.dumps(fields, separators=(",", ":")).encode("ascii")
         self._lines = _Lines(place.key, header)
         self._broken: OSError | None = None
-        self._descriptor = os.open(place.path, _FLAGS, 0o600)
-        self._append(header)
+        self._descriptor = os.open(beginning, _FLAGS, 0o600)
+        try:
+            self._append(header)
+            for line in lines:
+                self.append(line)
+            beginning.rename(place.path)
+        except OSError:
+            self.close()
+            beginning.unlink(missing_ok=True)
+            raise
 
     def append(self, line: bytes) -> None:
         """Add a line of the journal.
@@ -161,13 +177,14 @@ def conclude_copy(place: SealedPlace) -> None:
     """
     place.path.unlink(missing_ok=True)
     if place.attempt > 1:
-        copy = SealedCopy(place, concluded=True)
-        with contextlib.closing(copy):
-            copy.append(b"")
+        SealedCopy(place, [b""], concluded=True).close()
 
 
 def find_copy(folder: Path, key: str, run: JournalRun, attempt: int) -> OpenedCopy | None:
-    """The copy of the last attempt before this one that left any.
+    """What the attempt just before this one has left; of several copies, the longest.
+
+    An older attempt is not gone on with: whoever removes the copy of the last one could choose, among the answers of
+    several attempts, those that count.
 
     Args:
         folder: with copies; written by somebody who is not trusted.
@@ -176,13 +193,11 @@ def find_copy(folder: Path, key: str, run: JournalRun, attempt: int) -> OpenedCo
         attempt: of the run that looks.
 
     Raises:
-        LedgerError: that copy was altered, sealed with another key, or cannot be read.
+        LedgerError: a copy was altered, sealed with another key, has more than ``MOST_BYTES``, or cannot be read.
     """
     headers = [found for path in sorted(folder.rglob(f"*{SUFFIX}")) if (found := _header(path, run)) is not None]
-    for last, path in sorted(headers, key=lambda each: each[0], reverse=True):
-        if last < attempt and (opened := open_copy(path, key, run)) is not None:
-            return opened
-    return None
+    copies = [open_copy(path, key, run) for last, path in headers if last == attempt - 1]
+    return max(filter(None, copies), key=lambda copy: (copy.concluded, len(copy.content)), default=None)
 
 
 def open_copy(path: Path, key: str, run: JournalRun) -> OpenedCopy | None:
@@ -204,7 +219,7 @@ def open_copy(path: Path, key: str, run: JournalRun) -> OpenedCopy | None:
     if fields.get("format") != FORMAT or not _are_attempts([attempt]) or not _are_attempts(holds):
         raise LedgerError(
             f"The sealed write-ahead journal {path.name!r} is of another version of the gate.",
-            "Start a new workflow run; what this one has spent before is then not counted.",
+            _NEW_RUN,
         )
     concluded = fields.get("concluded") is True
     return OpenedCopy(int(str(attempt)), tuple(holds or ()), concluded, b"" if concluded else b"".join(content))
@@ -245,7 +260,11 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
     except OSError as error:
         raise _unreadable(path, error) from None
     if len(content) > MOST_BYTES:
-        raise _altered(path, f"it has more than {MOST_BYTES // 1_000_000} MB")
+        raise LedgerError(
+            f"The sealed write-ahead journal {path.name!r} has more than {MOST_BYTES // 1_000_000} MB, which is too "
+            "much to go on with.",
+            _NEW_RUN,
+        )
     whole, _, _ = content.rpartition(b"\n")
     yield from whole.split(b"\n")
 
@@ -260,8 +279,7 @@ def _unreadable(path: Path, error: OSError) -> LedgerError:
 def _altered(path: Path, why: str) -> LedgerError:
     return LedgerError(
         f"The sealed write-ahead journal {path.name!r} of an earlier attempt is not used: {why}.",
-        "Somebody may have changed it, or journal-key is another one now. Start a new workflow run, or remove the "
-        "artifact with the write-ahead journal from this one; what was spent before is then not counted.",
+        f"Somebody may have changed it, or journal-key is another one now. {_NEW_RUN}",
     )
 
 

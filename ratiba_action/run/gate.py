@@ -401,7 +401,8 @@ class _Gate:
             reported_calls=measured.reported_calls,
             altered=measured.altered,
             way_out=measured.way_out,
-            resumed=self._inputs.sealed.holds if self._inputs.sealed is not None else (),
+            resumed=self._inputs.sealed.holds if self._inputs.sealed is not None and ledger.carried else (),
+            carried=ledger.carried,
         )
         return replace(report, results=measured.own, notes=in_order(self._log.warnings), shard=details)
 

@@ -119,7 +119,8 @@ def _impossible_shard(shard: ShardReport) -> str:
         return f"it is of attempt {shard.attempt}."
     if not all(1 <= attempt < shard.attempt for attempt in shard.resumed):
         return f"it is of attempt {shard.attempt}, and goes on with attempts {list(shard.resumed)[:_NAMED]}."
-    if not all(is_exact_usd(amount) for call in shard.calls for amount in (call.cost, call.list_price)):
+    amounts = [shard.carried, *(amount for call in shard.calls for amount in (call.cost, call.list_price))]
+    if not all(map(is_exact_usd, amounts)):
         return f"{RESULTS} has an amount with more than 12 digits after the point."
     return ""
 
@@ -320,8 +321,11 @@ def _unknown_usd(
         ended = any(each in used and each.of.measured for each in same)
         last = max((each.of.attempt for each in same), default=0)
         made = last if ended else max(last, run_attempt)
-        gone_on = {attempt for each in same if each in attempts for attempt in each.of.resumed}
-        absent = made - len({*(each.of.attempt for each in same), *gone_on})
+        # What was carried over is known; more may have been spent, since what a kill cuts off, another one can cut off.
+        carried = {attempt: each.of.carried for each in same if each in attempts for attempt in each.of.resumed}
+        gone_on = carried.keys() - {each.of.attempt for each in same}
+        unknown += sum((max(share - carried[attempt], Decimal(0)) for attempt in gone_on), Decimal(0))
+        absent = made - len({each.of.attempt for each in same} | gone_on)
         for each in same:
             known = each in attempts
             if not (known and (each in used or each.of.problem or each.of.attempt < last)):
@@ -333,9 +337,9 @@ def _unknown_usd(
 
 
 def _has_gone_on(shard: FoundShard, attempts: Sequence[FoundShard]) -> bool:
-    """Whether the money of an attempt is counted by a later one, which went on with its write-ahead journal."""
+    """Whether the money of an attempt is counted by a later one, which went on with all of its write-ahead journal."""
     return any(
-        each.of.shard == shard.of.shard and shard.of.attempt in each.of.resumed and _cost(each) >= _cost(shard)
+        each.of.shard == shard.of.shard and shard.of.attempt in each.of.resumed and each.of.carried >= _cost(shard)
         for each in attempts
     )
 

@@ -159,7 +159,7 @@ INPUTS: tuple[Input, ...] = (
         "journal-key",
         "",
         parse_journal_key,
-        "seals what a cancelled or killed run has paid for, so that its re-run does not pay again",
+        "encrypts what an interrupted run has paid for; with two workflow steps, its re-run pays nothing twice",
         secret=True,
     ),
     Input("baseline", "auto", parse_baseline, "results to compare with: auto, none, or a path of earlier ones"),

@@ -290,6 +290,7 @@ async def test_what_an_interrupted_container_has_paid_for_is_kept_sealed_and_gon
         (kept,) = journals(first, 1, "ratiba-journal")
         assert not any(word in kept.read_bytes() for word in (b"0712", b"gpt-5", b"greeting", JOURNAL_KEY.encode()))
 
+        kept.parent.rename(kept.parent.with_name("ratiba-earlier-journals"))  # as the workflow's steps do by artifacts
         second = replace(first, variables={**first.variables, "GITHUB_RUN_ATTEMPT": "2"})
         with second.start("evaluate") as process:
             await asyncio.to_thread(eventually, lambda: journals(second, 2, "*/outbox/journals"))
@@ -299,7 +300,8 @@ async def test_what_an_interrupted_container_has_paid_for_is_kept_sealed_and_gon
     assert concluded.returncode == 3, printed + concluded.stdout
     assert "goes on with attempt 1, which was interrupted" in str(github.comments[-1]["body"]), printed
     assert [received.body["messages"][-1]["content"] for received in models.received] == ["Hello closed, closed"]
-    assert [path.name for path in (second.folder / "temp").iterdir()] == ["ratiba-journal"]
+    folders = {path.name for path in (second.folder / "temp").iterdir()}
+    assert folders == {"ratiba-journal", "ratiba-earlier-journals"}
     (left,) = (second.folder / "temp" / "ratiba-journal").iterdir()
     assert left.name.endswith("-2.journal")
     assert f"::add-mask::{JOURNAL_KEY}" in printed.splitlines()

@@ -37,7 +37,7 @@ def run(folder: Path, words: str, **variables: str) -> list[str]:
 
 
 def test_copies_of_earlier_attempts_enter_the_container_for_any_user_to_read(tmp_path: Path) -> None:
-    kept = tmp_path / "ratiba-journal" / f"{OWN}-1.journal"
+    kept = tmp_path / "ratiba-earlier-journals" / f"{OWN}-1.journal"
     kept.parent.mkdir()
     kept.write_text("sealed")
     kept.chmod(0o600)
@@ -56,7 +56,7 @@ def test_without_a_key_the_container_keeps_no_journal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["work/outbox", "volume"])
-def test_a_copy_replaces_those_of_earlier_attempts_and_nothing_else_is_kept(tmp_path: Path, place: str) -> None:
+def test_the_copies_of_this_attempt_alone_are_kept(tmp_path: Path, place: str) -> None:
     journals = tmp_path / place / "journals"
     journals.mkdir(parents=True)
     (tmp_path / "work").mkdir(exist_ok=True)
@@ -67,22 +67,15 @@ def test_a_copy_replaces_those_of_earlier_attempts_and_nothing_else_is_kept(tmp_
     (journals / f"{OTHER}-3.journal").symlink_to("/etc/hostname")
     for name in ("notes.txt", "x y.journal", f"{OWN}-.journal", f"{OWN}-03.journal"):
         (journals / name).write_text("not the gate's")
-    kept = tmp_path / "ratiba-journal"
+    earlier, kept = tmp_path / "ratiba-earlier-journals", tmp_path / "ratiba-journal"
+    earlier.mkdir()
+    (earlier / f"{OWN}-2.journal").write_text("the second attempt")
     kept.mkdir()
-    for name in (f"{OWN}-1.journal", f"{OWN}-2.journal", f"{OTHER}-2.journal"):
-        (kept / name).write_text("earlier")
+    (kept / f"{OTHER}-3.journal").write_text("of another gate of this job")
     calls = run(tmp_path, 'clear_away "$WORK"')
     assert {path.name: path.read_text() for path in kept.iterdir()} == {
         f"{OWN}-3.journal": "the third attempt",
-        f"{OTHER}-2.journal": "earlier",
+        f"{OTHER}-3.journal": "of another gate of this job",
     }
     assert calls.index("kill c0ffee") < calls.index("rm --force c0ffee"), "nothing is written any more"
     assert not (tmp_path / "work").exists()
-
-
-def test_a_container_without_a_journal_leaves_what_was_kept(tmp_path: Path) -> None:
-    kept = tmp_path / "ratiba-journal" / f"{OWN}-1.journal"
-    kept.parent.mkdir()
-    kept.write_text("earlier")
-    run(tmp_path, 'prepare_boxes "$WORK"; keep_journals "$WORK"')
-    assert kept.read_text() == "earlier"

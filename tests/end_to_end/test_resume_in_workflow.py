@@ -106,11 +106,11 @@ async def test_what_was_altered_or_is_of_another_plan_is_not_gone_on_with(
     assert list(copies(kept)) == ["1"], "without a key nothing is read, and nothing is written"
 
     copy.write_bytes(whole)
-    other = await attempt(live, tmp_path, 4, "--scenario", "asks")
+    other = await attempt(live, tmp_path / "other", 2, "--scenario", "asks")
     assert other.code == 0, other.printed
     assert "The write-ahead journal of attempt 1 is not used: its scenarios, configuration" in other.printed
     assert live.talk.asked == asked + 2 * (CALLS // 3)
-    assert list(copies(kept)) == ["1", "4"]
+    assert list(copies(kept)) == ["1", "2"]
 
 
 @pytest.mark.usefixtures("kept")
@@ -127,7 +127,7 @@ async def test_a_merge_counts_the_money_of_a_resumed_shard_once(live: LiveReposi
     assert (resumed.code, other.code) == (0, 0), resumed.printed + other.printed
     shard = report_of(resumed).shard
     assert shard is not None
-    assert shard.resumed == (1,)
+    assert (shard.resumed, shard.carried >= of_first) == ((1,), True)
 
     machine = live.elsewhere(tmp_path / "merge")
     folders = [str(folder) for folder in (first, resumed.report, other.report)]

@@ -2,7 +2,7 @@
 
 import contextlib
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -144,11 +144,43 @@ def found_in(folder: Path, attempt: int) -> OpenedCopy | None:
 def test_an_attempt_goes_on_with_the_last_one_before_it(tmp_path: Path) -> None:
     write(place(tmp_path / "of-the-first", 1), LINES[:1])
     write(place(tmp_path / "of-the-second", 2, holds=(1,)), LINES)
-    write(place(tmp_path / "of-the-third", 3), ())
     write(place(tmp_path, 7), LINES[:1])
     assert found_in(tmp_path, 1) is None
     assert found_in(tmp_path, 2) == OpenedCopy(1, (), concluded=False, content=LINES[0])
-    assert found_in(tmp_path, 4) == OpenedCopy(2, (1,), concluded=False, content=b"".join(LINES))
+    assert found_in(tmp_path, 3) == OpenedCopy(2, (1,), concluded=False, content=b"".join(LINES))
+
+
+def test_an_older_attempt_than_the_last_is_never_gone_on_with(tmp_path: Path) -> None:
+    write(place(tmp_path, 1))
+    assert found_in(tmp_path, 3) is None, "the copy of the second attempt was removed"
+    conclude_copy(place(tmp_path, 2))
+    (second,) = tmp_path.glob("*-2.journal")
+    whole = second.read_bytes()
+    second.write_bytes(whole[: whole.index(b"\n") + 1])
+    assert found_in(tmp_path, 3) is None, "it was cut off after its header"
+
+
+def test_a_shorter_copy_beside_the_last_attempts_own_does_not_count(tmp_path: Path) -> None:
+    own = write(place(tmp_path / "own"))
+    shorter = b"".join(own.read_bytes().splitlines(keepends=True)[:2])
+    for name in ("0.journal", "z.journal"):
+        (tmp_path / name).write_bytes(shorter)
+    found = found_in(tmp_path, 2)
+    assert found is not None
+    assert found.content == b"".join(LINES)
+
+
+def test_a_copy_has_its_name_once_the_lines_of_the_attempt_before_are_in_it(tmp_path: Path) -> None:
+    second = place(tmp_path, 2, holds=(1,))
+
+    def lines() -> Iterator[bytes]:
+        yield LINES[0]
+        assert not second.path.exists()
+        yield LINES[1]
+
+    SealedCopy(second, lines()).close()
+    assert content_of(second.path) == b"".join(LINES[:2])
+    assert list(tmp_path.iterdir()) == [second.path]
 
 
 def test_an_attempt_that_ran_to_its_end_leaves_nothing_to_go_on_with(tmp_path: Path) -> None:

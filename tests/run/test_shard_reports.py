@@ -568,9 +568,10 @@ def interrupted(cost: str, attempt: int = 1) -> Report:
     return shard_report(2, 2, unrun, **given)
 
 
-def gone_on(*attempts: int, attempt: int = 2) -> Report:
-    """An attempt of the second shard that went on with earlier ones: $2 of its $3 were spent there."""
-    return replace(SECOND, shard=replace(shard_of(SECOND), attempt=attempt, resumed=attempts))
+def gone_on(*attempts: int, attempt: int = 2, carried: str = "2") -> Report:
+    """An attempt of the second shard that went on with earlier ones: of its $3, so many were spent there."""
+    of = replace(shard_of(SECOND), attempt=attempt, resumed=attempts, carried=Decimal(carried))
+    return replace(SECOND, shard=of)
 
 
 def test_money_of_an_attempt_that_a_later_one_went_on_with_is_counted_once() -> None:
@@ -582,11 +583,11 @@ def test_money_of_an_attempt_that_a_later_one_went_on_with_is_counted_once() -> 
     assert cost_of(two(FIRST, interrupted("2"), gone_on(), run_attempt=2)) == Decimal(14), "it started anew"
 
 
-def test_nothing_is_set_aside_for_a_killed_attempt_whose_money_a_later_one_counts() -> None:
+def test_what_a_killed_attempt_may_have_spent_beyond_what_a_later_one_counts_is_set_aside() -> None:
     merged = two(FIRST, gone_on(1), run_attempt=2)
-    assert (cost_of(merged), merged.unknown_usd) == (Decimal(12), Decimal(0))
-    assert two(FIRST, gone_on(2, attempt=3), run_attempt=3).unknown_usd == Decimal(10), "the first attempt is unknown"
-    assert two(FIRST, gone_on(1, 2, attempt=3), run_attempt=3).unknown_usd == Decimal(0)
+    assert (cost_of(merged), merged.unknown_usd) == (Decimal(12), Decimal(8)), "its share of 10 but for 2"
+    assert two(FIRST, gone_on(2, attempt=3), run_attempt=3).unknown_usd == Decimal(18), "the first attempt is unknown"
+    assert two(FIRST, gone_on(1, 2, attempt=3), run_attempt=3).unknown_usd == Decimal(16)
 
 
 @pytest.mark.parametrize("impossible", [0, 2, 3])
@@ -596,8 +597,9 @@ def test_an_attempt_that_says_it_went_on_with_no_earlier_one_is_refused(tmp_path
     assert "it is of attempt 2, and goes on with attempts" in read.problem
 
 
-def test_an_attempt_that_cost_more_than_the_one_that_says_it_went_on_with_it_is_counted_too() -> None:
-    assert cost_of(two(FIRST, interrupted("4"), gone_on(1), run_attempt=2)) == Decimal(16)
+@pytest.mark.parametrize("carried", ["0", "1.99"])
+def test_an_attempt_whose_copy_was_cut_off_is_counted_too(carried: str) -> None:
+    assert cost_of(two(FIRST, interrupted("2"), gone_on(1, carried=carried), run_attempt=2)) == Decimal(14)
 
 
 def shard_of(report: Report) -> ShardReport:
