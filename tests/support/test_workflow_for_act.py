@@ -20,6 +20,8 @@ jobs:
         id: gate
         with: {mode: auto, name: kept}
       - uses: actions/setup-python@v7
+      - uses: actions/download-artifact@v8
+        with: {name: report, path: folder, run-id: 7}
       - uses: actions/upload-artifact@v7
         if: always()
         with: {name: report, path: folder}

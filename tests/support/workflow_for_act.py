@@ -48,9 +48,9 @@ def workflow_for_act(text: str, name: str, action: str, adjustments: Adjustments
     """Rewrite a workflow.
 
     act copies the work tree in place of a checkout, unless that names a commit. Actions in JavaScript need a node that
-    the runner's image does not have: artifacts are copied to a folder that all jobs of the run see, and other actions
-    are left out. act does not know how many jobs a matrix has. It names its containers after the workflow, so each
-    run has its own name.
+    the runner's image does not have: artifacts are copied to a folder that all jobs of the run see; other actions, and
+    artifacts of other runs, are left out. act does not know how many jobs a matrix has. It names its containers after
+    the workflow, so each run has its own name.
 
     Args:
         text: the workflow, as YAML.
@@ -99,7 +99,7 @@ def _copied(used: str, step: Mapping[str, Any]) -> list[dict[str, Any]]:
         case "actions/upload-artifact":
             told = {"NAME": given["name"], "KEPT": given["path"], "MISSING": given.get("if-no-files-found", "warn")}
             return [{**plain, "env": told, "run": _UPLOAD}]
-        case "actions/download-artifact":
+        case "actions/download-artifact" if "run-id" not in given:  # of this run
             return [{**plain, "env": {"PATTERN": given["pattern"], "TARGET": given["path"]}, "run": _DOWNLOAD}]
         case _:
             return []
