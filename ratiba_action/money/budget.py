@@ -25,6 +25,7 @@ from ratiba_action.money.pricing import is_exact_usd, show_usd, to_cents
 _NOTHING = Decimal(0)
 _CENT = Decimal("0.01")
 _ENOUGH_CALLS = 10
+"""Settled, after which they tell what the next call to the same model may cost."""
 _DIGITS = 12
 """After the point of an exact amount, in which a cap is divided."""
 
@@ -246,16 +247,6 @@ class Ledger:
         return tuple(self._calls)
 
     @property
-    def breaches(self) -> tuple[str, ...]:
-        """Each call that cost more than its reservation, in words; empty unless an upper bound was wrong."""
-        return tuple(self._breaches)
-
-    def spent_on(self, scenario_id: str, *, without: Party | None = None) -> Usd:
-        """What finished calls of one scenario cost, of all parties or all but one."""
-        spent: Mapping[Party, Usd] = self._by_scenario.get(scenario_id, {})
-        return sum((cost for party, cost in spent.items() if party is not without), _NOTHING)
-
-    @property
     def carried(self) -> Usd:
         """What an earlier process of the same run, or its shards, had spent."""
         return self._carried
@@ -264,6 +255,16 @@ class Ledger:
     def live_calls(self) -> int:
         """Calls that were booked and that no recording answered."""
         return self._live
+
+    @property
+    def breaches(self) -> tuple[str, ...]:
+        """Each call that cost more than its reservation, in words; empty unless an upper bound was wrong."""
+        return tuple(self._breaches)
+
+    def spent_on(self, scenario_id: str, *, without: Party | None = None) -> Usd:
+        """What finished calls of one scenario cost, of all parties or all but one."""
+        spent: Mapping[Party, Usd] = self._by_scenario.get(scenario_id, {})
+        return sum((cost for party, cost in spent.items() if party is not without), _NOTHING)
 
     def costs_of(self, model: str) -> ModelCosts | None:
         """What calls to a model have cost; None before the tenth one is settled, since fewer tell too little."""

@@ -67,7 +67,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 FileParts = Callable[[], Iterable[bytes]]
-"""Renders a file when it is written, so that no more than one is held in memory, part by part where it is large."""
+"""Renders a file when it is written, so that no more than one is in memory, part by part where it is large."""
 
 
 def plain_files(summary: ReportSummary) -> dict[str, FileParts]:

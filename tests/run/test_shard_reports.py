@@ -597,6 +597,12 @@ def test_an_attempt_that_says_it_went_on_with_no_earlier_one_is_refused(tmp_path
     assert "it is of attempt 2, and goes on with attempts" in read.problem
 
 
+def test_an_attempt_that_says_more_came_from_earlier_ones_than_it_cost_is_refused(tmp_path: Path) -> None:
+    (read,) = read_shards([str(written(tmp_path / "shard", gone_on(1, carried="3.01")))])
+    assert read.report is None
+    assert "says that $3.01 came from earlier attempts, more than its calls cost" in read.problem
+
+
 @pytest.mark.parametrize("carried", ["0", "1.99"])
 def test_an_attempt_whose_copy_was_cut_off_is_counted_too(carried: str) -> None:
     assert cost_of(two(FIRST, interrupted("2"), gone_on(1, carried=carried), run_attempt=2)) == Decimal(14)
