@@ -212,12 +212,13 @@ def mask_identifiers(text: str, names: NameTable | None = None, *, keep_long: bo
         keep_long: the text names a thing, so that a long number that is no phone's stays.
     """
     identified = _may_have_identifiers(text)
-    if not identified and not names:
+    named = names is not None and names.may_be_in(text)
+    if not identified and not named:
         return text
     plain = plain_text(text)
     found = [(span, identifier.masked) for identifier, span in _find(plain.read)] if identified else []
     found = [(span, mask) for span, mask in found if not (keep_long and mask == _LONG_MASK)]
-    if names:
+    if names is not None and named:
         # A name inside an e-mail address would hide that it is one, so that addresses go first.
         rest = _cleared(plain.read, [span for span, _ in found])
         found += [(span, MASKED_NAME) for span in names.find(rest)]

@@ -14,11 +14,15 @@ from ratiba_action.privacy.plain_text import plain_text
 _APOSTROPHES = "'\u2018\u2019\u201b\u02bb\u02bc\u02b9\u2032\u0060\u00b4"
 _MARKS = "\u0300-\u036f"
 _WORD = re.compile(rf"[^\W\d_](?:[^\W\d_{_APOSTROPHES}]|[{_MARKS}]|[{_APOSTROPHES}](?=[^\W\d_]))*")
+_ESCAPES = "\\%&"
+"""Signs with which a text may spell a letter in another way."""
 _HUMP = re.compile(rf"[^\W\d_](?:(?![A-Z])[^\W\d_]|[{_MARKS}{_APOSTROPHES}])*")
 _JOINS = re.compile(r"[\s._\-]{1,3}(?:[^\W\d_]\.?[\s._\-]{1,3})?")
 MASKED_NAME = "<name>"
 """Stands where a name stood."""
 _FEWEST_LETTERS = 2
+_MOST_LOOKED_FOR = 16
+"""Parts of names up to which a text is searched for each of them before its words are read."""
 _SURE_STEM = 5
 """Letters of a name from which on its inflected form is taken for it in lower case as well."""
 _ENDINGS = ("s", "ni")
@@ -82,11 +86,19 @@ class NameTable:
     def __init__(self, names: Iterable[str]) -> None:
         # A report that is read again names its people by the mask, which is nobody's name.
         keys = {key for name in names for key in _parts(name.replace(MASKED_NAME, " "))}
+        self._looked_for = tuple(keys) if len(keys) <= _MOST_LOOKED_FOR else None
         self._letters_after = {f"{key}{ending}": len(ending) for key in keys for ending in _ENDINGS}
         self._letters_after.update(dict.fromkeys(keys, 0))
 
     def __bool__(self) -> bool:
         return bool(self._letters_after)
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether a name may stand in a text, told cheaply; False only where ``find`` would find none."""
+        if self._looked_for is None or not text.isascii() or any(sign in text for sign in _ESCAPES):
+            return bool(self)
+        plain = _key(text)
+        return any(key in plain for key in self._looked_for)
 
     def find(self, read: str) -> Iterator[tuple[int, int]]:
         """Where names stand in a text that is read plainly; the parts of one name as one place."""

@@ -24,7 +24,7 @@ _CELL = 60
 
 _TRACEBACKS = 3
 _MOST_ROWS = 200
-"""Scenarios up to which those that passed are listed too."""
+"""Scenarios that are listed at most; of more, only those that did not pass."""
 _FRAME_LINES = 30
 _COLOURS = {"passed": "green", "failed": "red", "not run": "yellow"}
 
@@ -159,20 +159,20 @@ class BarProgress:
 
 def print_results(summary: ReportSummary, console: "Console", *, in_workflow: bool = False) -> None:
     """The table of scenarios, or the same as lines folded in the log of a workflow."""
-    if not in_workflow:
-        rows = _shown(summary.scenarios)
-        if rows:
-            console.print(_table(rows))
-        if len(rows) < len(summary.scenarios):
-            left_out = plural(len(summary.scenarios) - len(rows), "more scenario")
-            console.out(f"{left_out} passed; report.html lists them", highlight=False)
-        _print_frames(summary, console)
-        return
-    _command("::group::Scenarios", console)
-    for row in summary.scenarios:
-        console.out(_joined(row.name, _ended(row), row.deciding.gap), highlight=False)
+    rows = _shown(summary.scenarios)
+    if in_workflow:
+        _command("::group::Scenarios", console)
+        for row in rows:
+            console.out(_joined(row.name, _ended(row), row.deciding.gap), highlight=False)
+    elif rows:
+        console.print(_table(rows))
+    if len(rows) < len(summary.scenarios):
+        left_out = plural(len(summary.scenarios) - len(rows), "more scenario")
+        passed = "passed; report.html lists them" if len(rows) < _MOST_ROWS else "in report.html"
+        console.out(f"{left_out} {passed}", highlight=False)
     _print_frames(summary, console)
-    _command("::endgroup::", console)
+    if in_workflow:
+        _command("::endgroup::", console)
 
 
 def _command(line: str, console: "Console") -> None:
@@ -216,8 +216,8 @@ def print_files(paths: Mapping[str, Path], console: "Console") -> None:
 
 
 def _shown(rows: Sequence[ScenarioRow]) -> Sequence[ScenarioRow]:
-    """All of a few; of many those that did not pass, since nobody reads a thousand lines of what is well."""
-    return rows if len(rows) <= _MOST_ROWS else [row for row in rows if row.deciding.ended != "passed"]
+    """All of a few; of many the first that did not pass, since nobody reads a thousand lines."""
+    return rows if len(rows) <= _MOST_ROWS else [row for row in rows if row.deciding.ended != "passed"][:_MOST_ROWS]
 
 
 def _table(rows: Sequence[ScenarioRow]) -> object:

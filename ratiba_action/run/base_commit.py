@@ -20,7 +20,7 @@ from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.load import is_data_file, is_scenario_file, load_suite
 from ratiba_action.suite.team_tests import TestFiles, find_tests, with_tests
 from ratiba_action.util.git import EXECUTABLE, LINK, SUBMODULE, Git
-from ratiba_action.verdict.pairing import content_digest
+from ratiba_action.verdict.pairing import ContentDigests
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,13 @@ class BaseInputs:
 
 
 def read_base_inputs(
-    base: BaseCommit, applied: Configuration, own: Configuration | None, suite: Suite, base_suite: Suite
+    base: BaseCommit,
+    applied: Configuration,
+    own: Configuration | None,
+    suite: Suite,
+    base_suite: Suite,
+    *,
+    digests: ContentDigests,
 ) -> BaseInputs | str:
     """What a base arm would run with, or why there can be none.
 
@@ -189,6 +195,7 @@ def read_base_inputs(
         own: the base's configuration.
         suite: of this run, after the ratchet.
         base_suite: of the base, with the metrics of its languages.
+        digests: of both suites.
     """
     commit = base.change.files.base
     if base.change.git is None or commit is None:
@@ -198,8 +205,8 @@ def read_base_inputs(
     refusal = _refusal(own, applied)
     if refusal:
         return refusal
-    theirs = {scenario.id: content_digest(scenario) for scenario in base_suite.scenarios}
-    same = frozenset(scenario.id for scenario in suite.scenarios if theirs.get(scenario.id) == content_digest(scenario))
+    theirs = {scenario.id: digests.of(scenario) for scenario in base_suite.scenarios}
+    same = frozenset(scenario.id for scenario in suite.scenarios if theirs.get(scenario.id) == digests.of(scenario))
     if not same:
         return "no scenario of this change is also on the base"
     try:
@@ -227,7 +234,7 @@ def read_anchor_inputs(
     try:
         with Contents(change.git, commit, change.files.head) as contents:
             base = BaseCommit(settings, then, contents)
-            return read_base_inputs(base, applied, base.configuration(), same, same)
+            return read_base_inputs(base, applied, base.configuration(), same, same, digests=ContentDigests())
     except InfrastructureError as error:
         return f"the files of {commit[:7]} cannot be read: {error}"
 

@@ -22,7 +22,6 @@ from ratiba_action.ports import GithubRepository
 from ratiba_action.run.inputs import RunInputs, RunRequest
 from ratiba_action.util.git import Git
 from ratiba_action.util.work_tree import changed_since
-from ratiba_action.verdict.pairing import content_digest
 
 AUTO = "auto"
 NONE = "none"
@@ -83,7 +82,7 @@ def _anchor(run: RunInputs, rules: Rules, commit: str) -> tuple[Anchor | None, t
         problem = f"The anchor {name!r} of the slow decline is no tag or commit of this clone."
         return None, (Note(problem, "Check it out with its tags (fetch-depth: 0), or set comparison.decline.anchor."),)
     series = Series(subject.repository, run.settings.name, subject.branch, before=run.started_at.astimezone(UTC))
-    scenarios = {content_digest(scenario): scenario for scenario in run.selection.scenarios}
+    scenarios = {run.digests.of(scenario): scenario for scenario in run.selection.scenarios}
     wanted = AnchorWanted(series, commit or subject.head, named, scenarios)
     try:
         anchor = read_anchor(run.settings.ledger_url, wanted, rules)

@@ -45,6 +45,7 @@ from ratiba_action.suite.team_tests import FoundTests, files_of_checkout, find_t
 from ratiba_action.suite.thresholds import with_configured_thresholds
 from ratiba_action.util.locked_folder import is_folder, read_plain_file
 from ratiba_action.util.text import did_you_mean
+from ratiba_action.verdict.pairing import ContentDigests
 
 _SHOWN = 20
 """Most names that a message lists."""
@@ -82,7 +83,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
     """What the checkout says, each part as strict as the base's."""
     settings, change = request.settings, request.decided.change
     configuration, suite, files = _read_head(settings, request.repository)
-    head_tests = frozenset(configuration.tests)
+    head_tests, digests = frozenset(configuration.tests), ContentDigests()
     with Contents(change.git, change.files.base, change.files.head) as contents:
         base = BaseCommit(settings, change, contents)
         base.require()
@@ -125,7 +126,8 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             base_scores=base.grades(),
             edited_recordings=len(base.edited_recordings()),
             notes=(*notes, *more, *edited_code(suite, configuration.system.root, change.files.paths)),
-            base=read_base_inputs(base, configuration, base_configuration, suite, base_suite),
+            base=read_base_inputs(base, configuration, base_configuration, suite, base_suite, digests=digests),
+            digests=digests,
             replaced=replaced,
             from_base=from_base,
         )

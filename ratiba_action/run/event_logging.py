@@ -272,7 +272,10 @@ def add_events(run: RunInputs, redactor: Redactor, folders: Iterable[str], warn:
             if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES:
                 warn(f"The events {str(source)!r} were not added: they are no file of at most {_MOST_BYTES:,} bytes.")
                 continue
-            lines = (event_line(replace(each, event=mask.event(each.event))) for each in read_events(source).events)
+            lines = (
+                event_line(LoggedEvent(each.run, each.sequence, each.at, mask.event(each.event)))
+                for each in read_events(source).events
+            )
             with path.open("a", encoding="ascii") as file:
                 file.writelines(f"{line}\n" for line in lines)
         except (OSError, InfrastructureError, PublishError, ConfigurationError) as error:

@@ -49,7 +49,7 @@ from ratiba_action.run.shard_reports import FoundShard, merge_shards, with_shard
 from ratiba_action.run.shards import identity_of, share_inputs
 from ratiba_action.verdict.case_file_scores import score_case_files
 from ratiba_action.verdict.decision import next_step
-from ratiba_action.verdict.pairing import content_digest, results_of, results_of_change
+from ratiba_action.verdict.pairing import results_of, results_of_change
 from ratiba_action.verdict.quarantine import day_of
 from ratiba_action.verdict.stand_ins import confirm_suspected
 from ratiba_action.verdict.tally import variant_result
@@ -376,7 +376,7 @@ class _Gate:
             shared_ledger=bool(inputs.settings.ledger_url),
             data_sets=evidence.data_sets,
             baseline=self._earlier.facts,
-            scenario_digests={scenario.id: content_digest(scenario) for scenario in inputs.selection.scenarios},
+            scenario_digests={scenario.id: inputs.digests.of(scenario) for scenario in inputs.selection.scenarios},
             rules=configuration.comparison.rules,
         )
 

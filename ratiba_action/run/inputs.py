@@ -22,6 +22,7 @@ from ratiba_action.ports import EventLog, Progress
 from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.provider_keys import keys_of, source_of_answers
 from ratiba_action.settings.settings import Settings
+from ratiba_action.verdict.pairing import ContentDigests
 from ratiba_action.verdict.quarantine import quarantine_in_force
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class RunInputs(RunRequest):
         anchored: the base is an earlier version of the base branch, whose own run this is.
         from_base: names of the blocks that are the base branch's where the change says otherwise.
         sealed: where the sealed copy of the write-ahead journal is kept; None for none.
+        digests: of the scenarios' content.
     """
 
     configuration: Configuration
@@ -131,6 +133,7 @@ class RunInputs(RunRequest):
     from_base: tuple[str, ...] = ()
     anchored: bool = False
     sealed: SealedPlace | None = None
+    digests: ContentDigests = field(default_factory=ContentDigests)
 
     @property
     def llm(self) -> Llm:

@@ -6,7 +6,6 @@ from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.codec import encode
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.plan import Shard
@@ -122,7 +121,7 @@ def identity_of(inputs: RunInputs) -> dict[str, str]:
     git, settings = inputs.decided.change.git, inputs.settings
     configuration = inputs.configuration.model_dump(mode="json")
     judge = configuration.pop("judge", None)
-    suite = {scenario.id: encode(scenario) for scenario in inputs.selection.scenarios}
+    suite = {scenario.id: inputs.digests.of(scenario) for scenario in inputs.selection.scenarios}
     return {
         "gate": settings.name,
         "version": _own_version(),

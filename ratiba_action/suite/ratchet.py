@@ -370,7 +370,7 @@ def _content(scenario: Scenario, name: str) -> object:
 
 
 def _without_lines(expect: Expectation) -> Expectation:
-    return replace(expect, rows=tuple(replace(row, line=0) for row in expect.rows))
+    return replace(expect, rows=tuple(replace(row, line=0) for row in expect.rows)) if expect.rows else expect
 
 
 def with_assertions(suite: Suite, attach: Callable[[Scenario], tuple[Assertion, ...]]) -> Suite:

@@ -25,6 +25,21 @@ def content_digest(scenario: Scenario) -> str:
     return digest(_plain(scenario))
 
 
+class ContentDigests:
+    """``content_digest`` of the scenarios of a run, each computed once."""
+
+    def __init__(self) -> None:
+        # The scenario is kept beside its digest: its id is then nobody else's.
+        self._known: dict[int, tuple[Scenario, str]] = {}
+
+    def of(self, scenario: Scenario) -> str:
+        """The digest of a scenario; that of this very object is looked up."""
+        known = self._known.get(id(scenario))
+        if known is None:
+            known = self._known[id(scenario)] = scenario, content_digest(scenario)
+        return known[1]
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Assertion) and value.metric == "EnglishFluencyMetric":
         # The house style is a part of the metric's version, which is compared for itself.

@@ -37,20 +37,17 @@ class ScenarioOutcome:
     Args:
         trials: in order of their number, one for each that was planned, and further ones of a comparison.
         deciding: the trial that the scenario stands and falls with; see ``decides``.
+        standing: how the scenario stands, which is how that trial does.
     """
 
     trials: tuple[ScenarioResult, ...]
     deciding: ScenarioResult
+    standing: Standing
 
     @property
     def scenario(self) -> Scenario:
         """The scenario that was held."""
         return self.deciding.trial.scenario
-
-    @property
-    def standing(self) -> Standing:
-        """How the scenario stands."""
-        return standing(self.deciding)
 
     @property
     def passed(self) -> int:
@@ -128,7 +125,8 @@ def _outcome(given: Sequence[ScenarioResult]) -> ScenarioOutcome:
     trials = sorted((*given, *_missing(first, given)), key=lambda result: result.trial.number)
     counted = [trial for trial in trials if decides(trial)]
     place = max(len(counted) - most_failures(first.scenario), 1)
-    return ScenarioOutcome(tuple(trials), sorted(counted, key=_from_best_to_worst)[place - 1])
+    deciding = sorted(counted, key=_from_best_to_worst)[place - 1]
+    return ScenarioOutcome(tuple(trials), deciding, standing(deciding))
 
 
 def _missing(first: Trial, given: Sequence[ScenarioResult]) -> Iterable[NotRun]:

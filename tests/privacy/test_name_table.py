@@ -1,8 +1,12 @@
 """Listed names are found as people write them, and words that only resemble them stay."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ratiba_action.privacy.masking import Redactor
+from ratiba_action.privacy.name_table import NameTable
+from ratiba_action.privacy.plain_text import plain_text
 
 
 @pytest.mark.parametrize(
@@ -59,3 +63,27 @@ def test_without_a_table_names_stay() -> None:
 def test_a_person_who_is_called_name_leaves_the_masks_alone() -> None:
     redactor = Redactor(names=["Name Otieno"])
     assert redactor.text(redactor.text("Otieno na Name")) == "<name> na <name>"
+
+
+_NAMES = ("Bi. Fatuma Bakari", "Ng'endo", "Wanjirũ", "Juma")
+_PIECES = st.sampled_from(
+    ["Fatuma", "fatuma", "BAKARI", "Ng'endo", "ng`endo", "Wanjiru", "Wanjiru\N{COMBINING TILDE}", "juma", "Mama "]
+    + ["Fat", "uma", "'", "`", "\\u0046", "%46", "&#70;", "atuma", "ni", "s", "-", " ", ".", "x", "Kenya"]
+)
+
+
+@given(st.lists(_PIECES, max_size=12).map("".join))
+def test_a_text_that_the_quick_look_rules_out_holds_no_name(text: str) -> None:
+    table = NameTable(_NAMES)
+    if not table.may_be_in(text):
+        assert not list(table.find(plain_text(text).read))
+
+
+def test_the_quick_look_rules_out_a_text_without_any_part_of_a_name() -> None:
+    assert not NameTable(_NAMES).may_be_in("Karibu! Tuna nafasi kesho saa tatu.")
+    assert NameTable(_NAMES).may_be_in("Karibu Fatuma!")
+
+
+def test_a_table_of_many_names_finds_them_too() -> None:
+    table = [f"Mteja{chr(65 + number)}x" for number in range(26)]
+    assert Redactor(names=table).text("Habari MtejaZx na MtejaAx") == "Habari <name> na <name>"

@@ -1,6 +1,7 @@
 """What a person sees, on a terminal and in a log."""
 
 import io
+import re
 
 import pytest
 
@@ -94,6 +95,16 @@ def test_of_many_scenarios_only_those_that_did_not_pass_are_listed() -> None:
         line for line in lines if line.startswith("talks_wrong ")
     ]
     assert "300 more scenarios passed; report.html lists them" in lines
+
+
+@pytest.mark.parametrize("in_workflow", [True, False])
+def test_of_many_that_did_not_pass_the_first_are_listed(*, in_workflow: bool) -> None:
+    failed = [Errored(sample_trial(f"talks_{number:03}"), Phase.SYSTEM, "it crashed") for number in range(300)]
+    stream = io.StringIO()
+    print_results(summarise(sample_report(results=tuple(failed))), make_console(stream, {}), in_workflow=in_workflow)
+    rows = re.findall(r"^talks_\d+", stream.getvalue(), re.MULTILINE)
+    assert rows == [f"talks_{number:03}" for number in range(200)]
+    assert "100 more scenarios in report.html" in stream.getvalue().splitlines()
 
 
 @pytest.mark.parametrize("in_workflow", [True, False])

@@ -8,7 +8,7 @@ from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun, NotComparable
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Scored
 from ratiba_action.model.scenario import Assertion, Strategy
-from ratiba_action.verdict.pairing import content_digest, pair_up
+from ratiba_action.verdict.pairing import ContentDigests, content_digest, pair_up
 from tests.support.sample_report import sample_score, sample_scored
 
 FLUENT = sample_score(0.9)
@@ -143,3 +143,11 @@ def test_a_scenario_is_the_same_whatever_adds_its_fluency_metric_and_for_which_a
     assert digest_with("EnglishFluencyMetric", audience="guests of a hotel") == english
     assert digest_with("GEval", audience="guests of a hotel") != digest_with("GEval")
     assert content_digest(replace(scenario, fluency=False)) == content_digest(scenario)
+
+
+def test_a_run_computes_the_digest_of_each_scenario_once() -> None:
+    scenario, digests = sample_scored("a").trial.scenario, ContentDigests()
+    other = replace(scenario, critical=not scenario.critical)
+    assert digests.of(scenario) == content_digest(scenario)
+    assert digests.of(scenario) is digests.of(scenario)
+    assert digests.of(other) == content_digest(other) != digests.of(scenario)
