@@ -307,6 +307,8 @@ class _Lines:
 
         try:
             sealed = base64.b64decode(line, validate=True)
+            if base64.b64encode(sealed) != line:
+                raise ValueError("bits that no byte has were altered")  # noqa: TRY301 - one message for any change
             opened = self._box.decrypt(sealed[_RANDOM_BYTES:], self._nonce(sealed[:_RANDOM_BYTES]))
         except (CryptoError, ValueError):
             raise ValueError(f"its line {self.number + 1} is not the one that was written there") from None

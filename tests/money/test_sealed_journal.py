@@ -2,6 +2,7 @@
 
 import contextlib
 import stat
+import string
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -78,6 +79,17 @@ def test_a_copy_of_which_any_byte_was_altered_is_never_trusted(tmp_path: Path, f
             assert content_of(path) is None, "its header names another run"
     path.write_bytes(whole[:-1] + b"\x0b")
     assert content_of(path) == b"".join(LINES[:-1]), "without its end, the last line is one that a kill cut off"
+
+
+def test_a_line_has_one_spelling(tmp_path: Path) -> None:
+    path = write(place(tmp_path), (b"x" * 18,))
+    header, line = path.read_bytes().splitlines()
+    alphabet = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
+    assert line.endswith(b"="), "two bits of its last letter belong to no byte"
+    other = alphabet[alphabet.index(chr(line[-2])) + 1]
+    path.write_bytes(header + b"\n" + line[:-2] + other.encode() + b"=\n")
+    with pytest.raises(LedgerError, match="is not the one that was written there"):
+        content_of(path)
 
 
 def swapped(lines: list[bytes]) -> list[bytes]:
