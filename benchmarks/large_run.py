@@ -1,8 +1,8 @@
 """What a large suite costs in shards, merged, and in one job. Run: ``python -m benchmarks.large_run``.
 
 10,000 captured conversations of four turns, one judge call each, answered after 50 ms by a stand-in in a process of its
-own. Eight shards run one after another, then ``ratiba merge``, then the same suite once unsharded, each in a fresh
-process with an empty home directory.
+own. Eight shards run one after another, then ``ratiba merge``, then the same suite once unsharded, then the
+loop of the official SDK with as many calls, each in a fresh process with an empty home directory.
 """
 
 import argparse
@@ -36,8 +36,8 @@ class Run:
     children: float
 
 
-def measure(words: Sequence[str], root: Path, environment: Mapping[str, str]) -> Run:
-    """Run ``ratiba`` with these words to its end.
+def measure(words: Sequence[str], root: Path, environment: Mapping[str, str], module: str = "ratiba_action") -> Run:
+    """Run a module, ``ratiba`` itself unless another is named, with these words to its end.
 
     Raises:
         RuntimeError: it ended with another exit code than 0.
@@ -45,7 +45,7 @@ def measure(words: Sequence[str], root: Path, environment: Mapping[str, str]) ->
     started, gate, children = time.perf_counter(), 0.0, 0.0
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
-            [sys.executable, "-m", "ratiba_action", *words],
+            [sys.executable, "-m", module, *words],
             cwd=root,
             env={**environment, "HOME": home},
             stdout=said,
@@ -139,8 +139,12 @@ def main() -> int:
         print_run("merge", merge)
         unsharded = measure(["gate", *choice, str(AT_ONCE), "--report-dir", str(whole)], root, environment)
         print_run("unsharded", unsharded)
+        loop = ["--count", str(count), "--loop", "sdk", "--url", url]
+        floor = measure(loop, root, environment, "benchmarks.side_by_side")
+        print_run("bare loop, official SDK (floor)", floor)
         print_sizes({"shard 1": reports[1], "merged": merged, "unsharded": whole})
     print(f"\nmerge: {merge.wall:.1f} s, limit {MERGE_LIMIT:.0f} s")
+    print(f"unsharded ÷ floor: {unsharded.wall / floor.wall:.2f}")
     print(f"memory of the gate, unsharded: {unsharded.gate:.0f} MB, limit {MEMORY_LIMIT:.0f} MB")
     return 0 if merge.wall <= MERGE_LIMIT and unsharded.gate <= MEMORY_LIMIT else 1
 
