@@ -35,6 +35,16 @@ KNOWN = frozenset(
 )
 """Libraries that start no thread when they are imported, and read then no variable that conversations differ in."""
 
+_HTTP = ("httpcore2", "truststore", "anyio._backends._asyncio")
+LATER = {
+    "anthropic": _HTTP,
+    "httpx": ("httpcore", "anyio._backends._asyncio"),
+    "langchain_anthropic": _HTTP,
+    "langchain_openai": ("openai.resources.chat.chat", *_HTTP),
+    "openai": ("openai.resources.chat.chat", *_HTTP),
+}
+"""What a known library imports at its first call: every conversation would do it again after the fork."""
+
 MAX_FILES = 200
 MAX_BYTES = 1024 * 1024
 _ADDRESS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -55,7 +65,10 @@ def import_known(adapter: dict[str, Any], root: str) -> None:
 
 
 def known_imports(modules: list[str], root: str) -> list[str]:
-    """Names of known libraries' modules that modules of a folder import, in the order of their statements."""
+    """Names of known libraries' modules that modules of a folder import, in the order of their statements.
+
+    What these libraries import later comes after them.
+    """
     found: dict[str, None] = {}
     waiting, seen = [*modules], set(modules)
     for name in waiting:
@@ -67,7 +80,8 @@ def known_imports(modules: list[str], root: str) -> list[str]:
                 elif imported not in seen and len(seen) < MAX_FILES and _is_own(top, root):
                     seen.add(imported)
                     waiting.append(imported)
-    return list(found)
+    later = (name for top in dict.fromkeys(each.partition(".")[0] for each in found) for name in LATER.get(top, ()))
+    return [*dict.fromkeys((*found, *(name for name in later if not _is_own(name.partition(".")[0], root))))]
 
 
 def _is_own(top: str, root: str) -> bool:

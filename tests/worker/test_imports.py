@@ -1,11 +1,12 @@
 """Known libraries are found in the source of an adapter and imported once; the repository's own modules never are."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from ratiba_action.worker.imports import KNOWN, import_known, known_imports
+from ratiba_action.worker.imports import KNOWN, LATER, import_known, known_imports
 
 
 def _write(root: Path, **modules: str) -> str:
@@ -29,6 +30,7 @@ def test_imports_are_followed_through_the_repositorys_own_modules(tmp_path: Path
         "langgraph.graph",
         "langgraph.graph.END",
         "openai",
+        *LATER["openai"],
     ]
 
 
@@ -52,7 +54,46 @@ def test_modules_that_import_each_other_or_are_missing_end_the_search(tmp_path: 
     root = _write(
         tmp_path, adapter="import flow\nfrom ..... import above", flow="import adapter, missing\nimport httpx"
     )
-    assert known_imports(["adapter", "nowhere.at.all", ""], root) == ["httpx"]
+    assert known_imports(["adapter", "nowhere.at.all", ""], root) == ["httpx", *LATER["httpx"]]
+
+
+def test_what_a_library_imports_later_is_left_alone_where_the_repository_has_a_module_of_that_name(
+    tmp_path: Path,
+) -> None:
+    root = _write(tmp_path, adapter="import httpx", anyio="raise SystemExit('code of the repository ran')")
+    assert known_imports(["adapter"], root) == ["httpx", "httpcore"]
+
+
+FIRST_CALL = """
+import asyncio, importlib, sys
+library, *later = sys.argv[1:]
+loaded = importlib.import_module(library)
+for name in later:
+    importlib.import_module(name)
+before = set(sys.modules)
+at = {"base_url": "http://127.0.0.1:1"}
+async def call():
+    if library == "httpx":
+        await loaded.AsyncClient(**at).get("/")
+    elif library == "openai":
+        client = loaded.AsyncOpenAI(api_key="none", max_retries=0, **at)
+        await client.chat.completions.create(model="m", messages=[])
+    else:
+        client = loaded.AsyncAnthropic(api_key="none", max_retries=0, **at)
+        await client.messages.create(model="m", max_tokens=1, messages=[])
+try:
+    asyncio.run(call())
+except (loaded.ConnectError if library == "httpx" else loaded.APIConnectionError):
+    print("called", *sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
+"""
+
+
+@pytest.mark.parametrize("library", ["openai", "anthropic", "httpx"])
+def test_at_its_first_call_a_library_imports_little_that_is_not_known(library: str) -> None:
+    words = [sys.executable, "-c", FIRST_CALL, library, *LATER[library]]
+    found = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    # OpenTelemetry reads a variable when it is imported, which a conversation may set.
+    assert {"called"} <= set(found) <= {"called", "concurrent", "opentelemetry"}
 
 
 def test_a_module_of_the_repository_with_a_librarys_name_is_not_imported(
