@@ -40,7 +40,7 @@ from ratiba_action.run.services import ArmServices, RunServices
 from ratiba_action.settings.environment import has_proxy_password
 from ratiba_action.util.language_detection import LanguageDetection
 from ratiba_action.util.persisted_credentials import in_job, persisted_credentials
-from ratiba_action.verdict.trials import stop_reason
+from ratiba_action.verdict.trials import FailureLimit
 
 if TYPE_CHECKING:
     from ratiba_action.systems.choose import Surroundings
@@ -100,7 +100,7 @@ async def open_services(
             log.note(warning)
         services.arms[head.arm.name] = _arm_services(head, system, custom, tests)
         services.detect_language = _language_detector(head.scenarios)
-        services.stop = partial(stop_reason, most_failed=inputs.configuration.suite.most_failed, day=head.day)
+        services.stop_rule = partial(FailureLimit, inputs.configuration.suite.most_failed, head.day)
         services.altered = setups.altered
         services.add_arm = partial(_add_arm, calls, services, head)
         services.open_arm = partial(

@@ -5,9 +5,10 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TextIO
 
@@ -33,7 +34,7 @@ from ratiba_action.run.paid_run import journal_place
 from ratiba_action.run.plan_loop import cancelled_by_signals
 from ratiba_action.run.provider_keys import mutants_folder
 from ratiba_action.run.runner import run_plan
-from ratiba_action.run.services import Measured, RunServices, never_stop
+from ratiba_action.run.services import Measured, NeverStop, RunServices
 from ratiba_action.systems.scratch import copied_files
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.util.gitignore import PatternList
@@ -455,7 +456,7 @@ class _Mutants:
             return judge_mutant(mutant, {})
         arm = self._arm(mutant, scenarios)
         services.add_arm(arm)
-        services.stop = self._stop(mutant)
+        services.stop_rule = partial(_Enough, self._notice, self._enough(mutant))
         if self._last and self._last != mutant.path:
             self._put(system, self._last, self._files.texts[self._last])
         self._put(system, mutant.path, mutated(mutant, self._files.texts[mutant.path]))
@@ -463,7 +464,7 @@ class _Mutants:
         try:
             results = await run_plan(arm.plan, services)
         finally:
-            services.stop = never_stop
+            services.stop_rule = NeverStop
             services.arms.pop(arm.arm.name, None)
         notices = {outcome.scenario.id: self._notice(outcome) for outcome in outcomes_of(results)}
         live = any(not each.replayed and each.calls for result in results for each in _exchanges(result))
@@ -487,15 +488,10 @@ class _Mutants:
             free=frozenset(ids) if mutant.of_code else frozenset(),
         )
 
-    def _stop(self, mutant: Mutant) -> Callable[[Collection[ScenarioResult]], str]:
+    def _enough(self, mutant: Mutant) -> frozenset[Notice]:
         """No further scenario is run once one has killed it, or once it is known that a prompt needs a model."""
-        enough = {Notice.FAILED, *(() if mutant.of_code or self._inputs.llm is Llm.AUTO else (Notice.NEEDS_MODEL,))}
-
-        def stop(results: Collection[ScenarioResult]) -> str:
-            known = {self._notice(outcome) for outcome in outcomes_of(results)}
-            return "enough is known" if known & enough else ""
-
-        return stop
+        of_prompt = not mutant.of_code and self._inputs.llm is not Llm.AUTO
+        return frozenset({Notice.FAILED, Notice.NEEDS_MODEL} if of_prompt else {Notice.FAILED})
 
     def _notice(self, outcome: ScenarioOutcome) -> Notice:
         result = outcome.deciding
@@ -515,6 +511,27 @@ _OF_ERROR = {
     Phase.SYSTEM: Notice.FAILED,
     Phase.TIMEOUT: Notice.FAILED,
 }
+
+
+class _Enough:
+    """Whether what the scenarios of a mutant showed is enough to run no further one.
+
+    Args:
+        notice: what a scenario noticed.
+        enough: notices after which nothing more is learned.
+    """
+
+    def __init__(self, notice: Callable[[ScenarioOutcome], Notice], enough: frozenset[Notice]) -> None:
+        self._notice, self._enough = notice, enough
+        self._trials: dict[str, list[ScenarioResult]] = {}
+        self.reason = ""
+
+    def add(self, result: ScenarioResult) -> None:
+        """Take the next result into account."""
+        trials = self._trials.setdefault(result.trial.scenario.id, [])
+        trials.append(result)
+        if any(self._notice(outcome) in self._enough for outcome in outcomes_of(trials)):
+            self.reason = "enough is known"
 
 
 def _touches(scenario: Scenario, path: str) -> bool:

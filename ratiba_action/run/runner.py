@@ -134,13 +134,15 @@ async def run_plan(plan: Plan, services: RunServices) -> tuple[ScenarioResult, .
         not finished are ``NotRun``.
     """
     results: dict[int, ScenarioResult] = {}
+    rule = services.stop_rule()
     waiting = iter(enumerate(plan.trials))
     services.log.progress.started(len(plan.trials))
 
     async def work() -> None:
         for index, trial in waiting:
-            refusal = services.stop(results.values())
+            refusal = rule.reason
             results[index] = NotRun(trial, refusal) if refusal else await _retried(trial, services)
+            rule.add(results[index])
             _tell(results[index], services)
             services.log.progress.advanced(results[index])
 

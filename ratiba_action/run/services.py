@@ -1,6 +1,6 @@
 """What a run works with while its trials run, and what came of them."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -69,9 +69,25 @@ async def afford_all(_: Sequence[Trial]) -> None:
     """Lets every further trial run."""
 
 
-def never_stop(_: Collection[ScenarioResult]) -> str:
-    """Lets a run go on whatever has failed."""
-    return ""
+class StopRule(Protocol):
+    """Says why no further trial of a plan starts, given what came of those before."""
+
+    def add(self, result: ScenarioResult) -> None:
+        """Take the next result into account."""
+
+    @property
+    def reason(self) -> str:
+        """In words; empty while a trial may start."""
+        ...
+
+
+class NeverStop:
+    """Lets a plan go on whatever has failed."""
+
+    reason = ""
+
+    def add(self, result: ScenarioResult) -> None:
+        """Change nothing."""
 
 
 class Finish(Protocol):
@@ -165,7 +181,7 @@ class RunServices:
         detect_language: tells the language of a reply; needed where a turn expects one.
         judge: answers the questions of a trial's test; needed where a scenario is one.
         simulator: plays the customer; needed where a scenario has a simulated user.
-        stop: why no further trial starts, given what came of those before; empty while one may.
+        stop_rule: makes the rule of a plan that says why none of its further trials starts.
         retries: whether trials that errored are run again, as their strategies say.
         afford: says why the caps do not cover some further trials; None where they do, which are then waited for.
         start_base: starts the base; None where there is none to run scenarios on.
@@ -189,7 +205,7 @@ class RunServices:
     detect_language: DetectLanguage | None = None
     judge: Callable[[Trial], Callable[[Any], Awaitable[JsonObject]]] | None = None
     simulator: CustomerSimulator | None = None
-    stop: Callable[[Collection[ScenarioResult]], str] = never_stop
+    stop_rule: Callable[[], StopRule] = NeverStop
     retries: bool = True
     afford: Callable[[Sequence[Trial]], Awaitable[str | None]] = afford_all
     start_base: Callable[[], Awaitable[ArmServices]] | None = None

@@ -77,7 +77,7 @@ def outcomes_of(results: Iterable[ScenarioResult]) -> tuple[ScenarioOutcome, ...
     """The outcome of each scenario on each arm, in the order in which they first appear."""
     groups: dict[tuple[str, str], list[ScenarioResult]] = {}
     for result in results:
-        groups.setdefault((result.trial.scenario.id, result.trial.arm.name), []).append(result)
+        groups.setdefault(_key(result), []).append(result)
     return tuple(_outcome(group) for group in groups.values())
 
 
@@ -143,23 +143,40 @@ def _from_best_to_worst(result: ScenarioResult) -> tuple[int, int, float, int]:
     return standing(result), below, -middle if math.isfinite(middle) else 0.0, result.trial.number
 
 
-def stop_reason(results: Iterable[ScenarioResult], most_failed: int | None, day: date) -> str:
-    """Why no further conversation is begun; empty while one may be.
+class FailureLimit:
+    """Why no further conversation of a plan is begun.
 
     A scenario counts once it breaks something exact whatever its other trials may show, and is not in quarantine. What
     the base breaks is not the change's.
 
     Args:
-        results: so far.
         most_failed: after so many failed scenarios the run stops; None for never.
         day: of the run.
     """
-    if most_failed is None:
-        return ""
-    outcomes = [
-        outcome for outcome in outcomes_of(results_of_change(results)) if not quarantine_in_force(outcome.scenario, day)
-    ]
-    failed = sorted(outcome.scenario.id for outcome in outcomes if outcome.standing is Standing.FAILED)
-    if len(failed) < most_failed:
-        return ""
-    return f"the run stopped after {len(failed)} failed: {', '.join(failed[:3])} (suite.stop_on_failure)"
+
+    def __init__(self, most_failed: int | None, day: date) -> None:
+        self._most_failed, self._day = most_failed, day
+        self._trials: dict[tuple[str, str], list[ScenarioResult]] = {}
+        self._failed: set[str] = set()
+
+    def add(self, result: ScenarioResult) -> None:
+        """Count the next result of the plan."""
+        if self._most_failed is None or not results_of_change([result]):
+            return
+        trials = self._trials.setdefault(_key(result), [])
+        trials.append(result)
+        outcome = _outcome(trials)
+        if outcome.standing is Standing.FAILED and not quarantine_in_force(outcome.scenario, self._day):
+            self._failed.add(outcome.scenario.id)
+
+    @property
+    def reason(self) -> str:
+        """In words; empty while a conversation may begin."""
+        if self._most_failed is None or len(self._failed) < self._most_failed:
+            return ""
+        names = ", ".join(sorted(self._failed)[:3])
+        return f"the run stopped after {len(self._failed)} failed: {names} (suite.stop_on_failure)"
+
+
+def _key(result: ScenarioResult) -> tuple[str, str]:
+    return result.trial.scenario.id, result.trial.arm.name

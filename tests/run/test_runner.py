@@ -9,7 +9,7 @@ import pytest
 from ratiba_action.errors import BudgetError, JudgeError, RatibaError, RecordingError, WorkerError
 from ratiba_action.metrics.registry import load_metric
 from ratiba_action.model.conversation import Reply, ToolCall
-from ratiba_action.model.measurement import Case, Errored, NotRun, Phase, Score, Scored
+from ratiba_action.model.measurement import Case, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.plan import Arm, Plan, Tenant, Trial
 from ratiba_action.model.scenario import (
@@ -300,11 +300,17 @@ def test_a_trial_that_takes_too_long_breaks_off_and_its_retry_has_a_fresh_tenant
     assert tenants.alive == set()
 
 
+class StopsAfterOne:
+    reason = ""
+
+    def add(self, result: ScenarioResult) -> None:
+        assert isinstance(result, Scored | NotRun)
+        self.reason = "enough"
+
+
 async def test_what_a_run_stops_for_is_the_reason_of_all_that_follows() -> None:
     system = ScriptedSystem({"a": [Reply("x")], "b": [Reply("y")]})
-    first, second = await run(
-        scenario("a"), scenario("b"), system=system, concurrency=1, stop=lambda so_far: "enough" if so_far else ""
-    )
+    first, second = await run(scenario("a"), scenario("b"), system=system, concurrency=1, stop_rule=StopsAfterOne)
     assert isinstance(first, Scored)
     assert isinstance(second, NotRun)
     assert second.reason == "enough"

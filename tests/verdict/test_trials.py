@@ -1,7 +1,9 @@
 """k of n trials: what they come to, what quarantine changes, and when a run stops."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -9,10 +11,11 @@ from hypothesis import strategies as st
 
 from ratiba_action.model.change import Mode
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Scored
+from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Quarantine, Strategy
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Verdict
 from ratiba_action.verdict.decision import next_step
-from ratiba_action.verdict.trials import Standing, outcomes_of, stop_reason
+from ratiba_action.verdict.trials import FailureLimit, Standing, outcomes_of
 from tests.support.sample_report import sample_check, sample_score, sample_scored, sample_trial
 
 DAY = date(2026, 11, 22)
@@ -102,12 +105,41 @@ def test_everything_in_quarantine_is_nothing_measured() -> None:
     assert decide(*trials("ppp", quarantine=FLAKY)).conclusion is Conclusion.INCOMPLETE
 
 
+def stop_reason(most_failed: int | None, *results: ScenarioResult) -> str:
+    limit = FailureLimit(most_failed, DAY)
+    for result in results:
+        limit.add(result)
+    return limit.reason
+
+
 def test_a_run_stops_after_scenarios_that_are_broken_for_good() -> None:
-    assert stop_reason(trials("b", passes=None, name="a"), 1, DAY).startswith("the run stopped after 1 failed: a")
-    assert stop_reason(trials("bp", passes=1), 1, DAY) == ""
-    assert stop_reason(trials("b", quarantine=FLAKY), 1, DAY) == ""
-    assert stop_reason(trials("b"), 2, DAY) == ""
-    assert stop_reason(trials("b"), None, DAY) == ""
+    assert stop_reason(1, *trials("b", passes=None, name="a")).startswith("the run stopped after 1 failed: a")
+    assert stop_reason(2, *trials("b", name="a"), *trials("p"), *trials("b", name="c")).startswith(
+        "the run stopped after 2 failed: a, c"
+    )
+    assert stop_reason(1, *trials("bp", passes=1)) == ""
+    assert stop_reason(1, *trials("b", quarantine=FLAKY)) == ""
+    assert stop_reason(2, *trials("bb")) == ""
+    assert stop_reason(None, *trials("b")) == ""
+    assert stop_reason(1, *on_base(trials("b"))) == ""
+
+
+def on_base(results: Iterable[ScenarioResult]) -> tuple[ScenarioResult, ...]:
+    return tuple(replace(result, trial=replace(result.trial, arm=Arm(BASE, "."))) for result in results)
+
+
+@given(st.lists(st.tuples(st.text("pble", min_size=1, max_size=3), st.integers(1, 3)), max_size=6), st.randoms())
+def test_results_in_any_order_stop_a_run_as_all_of_them_at_once_would(
+    scenarios: list[tuple[str, int]], order: Random
+) -> None:
+    results = [
+        result
+        for number, (kinds, passes) in enumerate(scenarios)
+        for result in trials(kinds, passes=min(passes, len(kinds)), name=f"s{number}")
+    ]
+    order.shuffle(results)
+    failed = [outcome for outcome in outcomes_of(results) if outcome.standing is Standing.FAILED]
+    assert bool(stop_reason(2, *results)) is (len(failed) >= 2)
 
 
 _kinds = st.text("pble", min_size=1, max_size=4)
