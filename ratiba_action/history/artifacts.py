@@ -40,6 +40,7 @@ class Wanted:
         branch: the base branch.
         commit: that the change starts from.
         pooled: how many runs at most.
+        until: the last moment at which they were left, as GitHub writes it; empty for any.
     """
 
     repository: str
@@ -47,6 +48,7 @@ class Wanted:
     branch: str
     commit: str
     pooled: int
+    until: str = ""
 
     @property
     def artifact(self) -> str:
@@ -79,7 +81,8 @@ def find_artifacts(github: GithubRepository, wanted: Wanted) -> FoundBaseline:
         runs = _search(github, wanted, notes)
     except GithubError as error:
         remedy = "Give the job the permission 'actions: read'." if error.status in _FORBIDDEN else ""
-        return FoundBaseline(notes=(*notes, no_baseline(error.problem, remedy)))
+        notes.append(no_baseline(error.problem, remedy))
+        return FoundBaseline(notes=tuple(notes), unanswered=error.status not in _FORBIDDEN)
     return FoundBaseline(runs, wanted.branch, tuple(notes))
 
 
@@ -117,7 +120,8 @@ def _artifact(row: Mapping[str, Any], wanted: Wanted) -> Iterator[_Artifact]:
         return
     own = run.get("repository_id") is not None and run.get("repository_id") == run.get("head_repository_id")
     named = row.get("name") == wanted.artifact and row.get("expired") is False
-    if own and named and run.get("head_branch") == wanted.branch:
+    in_time = not wanted.until or created <= wanted.until
+    if own and named and in_time and run.get("head_branch") == wanted.branch:
         yield _Artifact(number, of_run, commit, created)
 
 

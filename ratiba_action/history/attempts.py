@@ -175,7 +175,9 @@ def _added(contents: Iterable[bytes], attempt: Attempt) -> tuple[MeasuredRun, ..
             if attempt.is_added_to(report):
                 # On a laptop every attempt is the first, and only its time tells it apart.
                 name = report.subject.run_attempt if attempt.run_id else report.started_at.isoformat()
-                runs.setdefault(str(name), replace(measured_run(report), confirming=_confirming(report)))
+                runs.setdefault(
+                    str(name), replace(measured_run(report), confirming=_confirming(report), merges=report.merges)
+                )
         except RatibaError:
             continue
     return tuple(sorted(runs.values(), key=lambda run: run.started_at))

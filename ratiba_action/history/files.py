@@ -47,11 +47,13 @@ class FoundBaseline:
         runs: the newest first; empty where there is nothing to compare with.
         source: the branch, file or folder that they come from.
         notes: what could not be used, and why.
+        unanswered: they could not be looked for, which may be otherwise in a minute.
     """
 
     runs: tuple[MeasuredRun, ...] = ()
     source: str = ""
     notes: tuple[str, ...] = ()
+    unanswered: bool = False
 
     def facts(self, now: datetime, rules: Rules) -> BaselineFacts | None:
         """What is told of them; None where there is nothing.

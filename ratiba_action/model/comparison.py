@@ -8,7 +8,7 @@ from typing import Any
 
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.case_file import CaseFileScores
-from ratiba_action.model.conversation import ToolCall
+from ratiba_action.model.conversation import MergeAttempt, ToolCall
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.values import JsonObject
 
@@ -85,6 +85,7 @@ class MeasuredRun:
         data_sets: what its case files came to, with the gates that they had to pass.
         mean_thresholds: least mean of a metric that passed, by metric.
         conclusion: what the run itself concluded; empty where that is not known.
+        merges: of an earlier attempt that merged shards: what it called models for itself.
     """
 
     commit: str | None
@@ -98,6 +99,7 @@ class MeasuredRun:
     data_sets: tuple[CaseFileScores, ...] = ()
     mean_thresholds: Mapping[str, float] = field(default_factory=dict)
     conclusion: str = ""
+    merges: tuple[MergeAttempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

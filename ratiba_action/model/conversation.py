@@ -197,6 +197,18 @@ class ModelCall:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeAttempt:
+    """What a merge of shards has called models for itself, besides its shards.
+
+    Args:
+        attempt: of the workflow run, from 1.
+    """
+
+    attempt: int
+    calls: tuple[ModelCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reservation:
     """Money set aside for one call that is about to be made.
 

@@ -21,7 +21,7 @@ from ratiba_action.model.comparison import (
     Rules,
     ScorePair,
 )
-from ratiba_action.model.conversation import ModelCall
+from ratiba_action.model.conversation import MergeAttempt, ModelCall
 from ratiba_action.model.history import Trend
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Shard
@@ -322,6 +322,7 @@ class Report:
         traces: what came of sending the conversations to Langfuse; None where nothing was to be sent.
         trends: of the base branch up to this run, from the metrics history; empty where there is none.
         shard: of a run that is one of several; such a report has no verdict of its own. None for every other run.
+        merges: of a merge of shards: what each attempt of it has called models for itself; empty for every other run.
     """
 
     name: str
@@ -356,3 +357,4 @@ class Report:
     covered: bool = True
     explanation: Explanation | None = None
     shard: ShardReport | None = None
+    merges: tuple[MergeAttempt, ...] = ()

@@ -3,15 +3,16 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ratiba_action.decide.event import load_event
 from ratiba_action.errors import GithubError, InfrastructureError, LedgerError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.github_api import GithubApi
 from ratiba_action.history.anchors import AnchorWanted, read_anchor
-from ratiba_action.history.artifacts import Wanted, find_artifacts
+from ratiba_action.history.artifacts import Wanted, find_artifacts, mapping_of
 from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
 from ratiba_action.history.files import FoundBaseline, no_baseline, read_named_baseline
 from ratiba_action.history.store import Series
@@ -32,6 +33,7 @@ NOT_COMPARED = frozenset({"push", "schedule"})
 _SECONDS = 60.0
 _HISTORY_SECONDS = 10.0
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class EarlierRuns:
         facts: of the baseline; None where there is none.
         notes: for the report.
         anchor: what a run of the base branch itself is compared with; None where there is none.
+        unanswered: the base's results could not be looked for, which may be otherwise in a minute.
     """
 
     baseline: tuple[MeasuredRun, ...] = ()
@@ -51,9 +54,12 @@ class EarlierRuns:
     facts: BaselineFacts | None = None
     notes: tuple[str, ...] = ()
     anchor: Anchor | None = None
+    unanswered: bool = False
 
 
-def find_earlier_runs(run: RunInputs, now: datetime, rules: Rules, commit: str) -> EarlierRuns:
+def find_earlier_runs(
+    run: RunInputs, now: datetime, rules: Rules, commit: str, *, in_shards: bool = False
+) -> EarlierRuns:
     """Find them; whatever goes wrong is a note, and never changes a verdict.
 
     Args:
@@ -61,14 +67,32 @@ def find_earlier_runs(run: RunInputs, now: datetime, rules: Rules, commit: str) 
         now: when it began.
         rules: of the comparison.
         commit: ``measured_commit`` of the run.
+        in_shards: it is one of several shards, or merges them. All of them and all of their attempts find the same
+            results of the base, those of when the workflow run was started; of earlier attempts they add only what a
+            merge measured itself, since its other results are those of the shards.
     """
     github, notes = _github(run)
-    found = _baseline(run, github, rules)
+    found = _baseline(run, github, rules, _started(run) if in_shards else "")
     facts = found.facts(now, rules)
     earlier, troubles = _earlier(run, github, commit)
+    earlier = tuple(replace(each, results=()) for each in earlier) if in_shards else earlier
     anchor, missing = (None, ()) if found.runs else _anchor(run, rules, commit)
     notes = (*notes, *found.notes, *troubles, *missing, *_warning_of_age(facts, now, rules))
-    return EarlierRuns(found.runs, earlier, facts, notes, anchor)
+    return EarlierRuns(found.runs, earlier, facts, notes, anchor, found.unanswered)
+
+
+def _started(run: RunRequest) -> str:
+    """When the pull request changed so that the workflow run was started, as GitHub writes it; empty if not known.
+
+    The event is the same for all jobs of the workflow run and for all their attempts.
+    """
+    path = run.environment.get("GITHUB_EVENT_PATH")
+    try:
+        event = load_event(Path(path)) if path else {}
+    except InfrastructureError:
+        return ""
+    moment = mapping_of(event.get("pull_request")).get("updated_at")
+    return moment if isinstance(moment, str) and _MOMENT.fullmatch(moment) else ""
 
 
 def _anchor(run: RunInputs, rules: Rules, commit: str) -> tuple[Anchor | None, tuple[str, ...]]:
@@ -211,12 +235,12 @@ def _earlier(
         return (), (f"Earlier attempts of this run could not be added: {error.problem}",)
 
 
-def _baseline(run: RunRequest, github: GithubRepository | None, rules: Rules) -> FoundBaseline:
+def _baseline(run: RunRequest, github: GithubRepository | None, rules: Rules, until: str) -> FoundBaseline:
     setting = run.settings.baseline
     if setting == NONE:
         return FoundBaseline()
     if setting == AUTO:
-        return _search(run, github, rules)
+        return _search(run, github, rules, until)
     if _is_doubtful(run, Path(setting)):
         why = f"what the change edits is not known, and {setting!r} is a file of the repository."
         return FoundBaseline(notes=(no_baseline(why),))
@@ -225,12 +249,12 @@ def _baseline(run: RunRequest, github: GithubRepository | None, rules: Rules) ->
     return read_named_baseline(setting, run.repository, change.files, repository, pooled=rules.pooled_runs)
 
 
-def _search(run: RunRequest, github: GithubRepository | None, rules: Rules) -> FoundBaseline:
+def _search(run: RunRequest, github: GithubRepository | None, rules: Rules, until: str) -> FoundBaseline:
     subject, base = run.decided.change.subject, run.decided.change.files.base
     if github is None or not _is_searched(run):
         return FoundBaseline()
     commit, name = base or subject.base, run.settings.name
-    wanted = Wanted(subject.repository, name, subject.base_branch, commit, rules.pooled_runs)
+    wanted = Wanted(subject.repository, name, subject.base_branch, commit, rules.pooled_runs, until)
     found = find_artifacts(github, wanted)
     return found if found.runs or found.notes else FoundBaseline(notes=(FIRST_RUN,))
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from ratiba_action.checks.checks import limits_not_measured
 from ratiba_action.checks.system_exceptions import without_those_of_base
 from ratiba_action.config.configuration import Exceeded
-from ratiba_action.errors import ConfigurationError, RatibaError
+from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.comparison import Anchor
+from ratiba_action.model.conversation import MergeAttempt
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import BASE, Plan, Shard
@@ -45,7 +46,7 @@ from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_bud
 from ratiba_action.run.plan_loop import PlanLoop, cancelled_by_signals
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.services import Measured
-from ratiba_action.run.shard_reports import FoundShard, merge_shards, with_shards
+from ratiba_action.run.shard_reports import FoundShard, merge_shards, note_of_merge, paid_by_merges, with_shards
 from ratiba_action.run.shards import identity_of, share_inputs
 from ratiba_action.verdict.case_file_scores import score_case_files
 from ratiba_action.verdict.decision import next_step
@@ -95,7 +96,7 @@ def evaluate(
     ledger = Ledger(inputs.settings.budget_usd) if ledger is None else ledger
     commit = measured_commit(inputs.decided.change.git)
     rules = inputs.configuration.comparison.rules
-    earlier = find_earlier_runs(inputs, inputs.started_at, rules, commit)
+    earlier = find_earlier_runs(inputs, inputs.started_at, rules, commit, in_shards=shards is not None)
     inputs = _with_anchor(inputs, earlier.anchor)
     gate = _Gate(inputs, log, ledger, earlier)
     measured, journal = Measured(), None
@@ -141,9 +142,17 @@ def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
     Args:
         inputs: of the whole run.
         shard: which one.
+
+    Raises:
+        InfrastructureError: the base's results could not be looked for, by which the other shards may divide the suite.
     """
-    commit = measured_commit(inputs.decided.change.git)
-    earlier = find_earlier_runs(inputs, inputs.started_at, inputs.configuration.comparison.rules, commit)
+    commit, rules = measured_commit(inputs.decided.change.git), inputs.configuration.comparison.rules
+    earlier = find_earlier_runs(inputs, inputs.started_at, rules, commit, in_shards=True)
+    if earlier.unanswered:
+        raise InfrastructureError(
+            "The suite could not be divided among the shards, since the base's results could not be looked for.",
+            "Run this shard again (on GitHub: Re-run failed jobs).",
+        )
     anchored = _with_anchor(inputs, earlier.anchor)
     history = earlier.baseline if earlier.anchor is None else (*earlier.baseline, *earlier.anchor.runs)
     return ShardRun(shard, share_inputs(anchored, shard, history), identity_of(inputs), earlier)
@@ -200,6 +209,7 @@ class _Gate:
         self._inputs, self._log, self._ledger, self._earlier = inputs, log, ledger, earlier
         self._interruptions: list[str] = []
         self._no_base: str | None = None
+        self._merges: tuple[MergeAttempt, ...] = ()
         self.seconds_of_shards = 0.0
         self.late = False
 
@@ -237,10 +247,12 @@ class _Gate:
         subject = inputs.decided.change.subject
         attempt = subject.run_attempt if subject.run_id else None
         merged = merge_shards(shards, self._first_plan(head), identity_of(inputs), attempt)
-        self._ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches, merged.discarded)
+        earlier = paid_by_merges(self._earlier.earlier, attempt or 1)
+        own = (call for each in earlier for call in each.calls)
+        self._ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches, (*merged.discarded, *own))
         self._ledger.set_aside(merged.unknown_usd)
         self.seconds_of_shards = merged.seconds
-        for note in merged.notes:
+        for note in (*merged.notes, *map(note_of_merge, earlier)):
             self._log.note(note)
         self._interruptions += [merged.interruption] if merged.interruption is not None else []
         loop = self._loop(merged.open_base, None, merged.measured)
@@ -249,6 +261,7 @@ class _Gate:
             with scratch_folder() as scratch:
                 measured = self._run(loop, head, scratch)
         measured = with_shards(measured, merged.measured)
+        self._merges = (*earlier, MergeAttempt(attempt or 1, self._ledger.calls[len(merged.calls) :]))
         self._note_answers(head, measured)
         return measured
 
@@ -378,6 +391,7 @@ class _Gate:
             baseline=self._earlier.facts,
             scenario_digests={scenario.id: inputs.digests.of(scenario) for scenario in inputs.selection.scenarios},
             rules=configuration.comparison.rules,
+            merges=self._merges,
         )
 
     def shard_report(self, run: ShardRun, measured: Measured) -> Report:

@@ -1,17 +1,19 @@
 """The reports of shards, read as what somebody else may have written, and the one result that they make together."""
 
+import errno
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TypeGuard
 
 from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.model.comparison import CrossCheckStatus, ScorePair
-from ratiba_action.model.conversation import ModelCall
+from ratiba_action.model.comparison import CrossCheckStatus, MeasuredRun, ScorePair
+from ratiba_action.model.conversation import MergeAttempt, ModelCall
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.note import Note
 from ratiba_action.model.plan import BASE, Plan, Shard, Trial
@@ -31,6 +33,10 @@ _NAMED = 5
 _SHOWN = 8
 _LONGEST = 100
 _ALL_AGAIN = "Run all shards again, with the same commit, inputs and version as the merge, then merge again."
+_MORE_SHARDS = "Divide the suite among more shards: a report of fewer scenarios is smaller. Then run all of them again."
+_LIKE_SHARDS = "Give the merge the inputs and keys that its shards had, then merge again."
+_GIVEN = frozenset({"answers", "budget", "ledger"})
+"""Parts of an identity that only inputs and keys decide."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,11 +47,13 @@ class FoundShard:
         place: of the report, as it was named.
         report: None where it cannot be used.
         problem: why it cannot; empty where it can.
+        remedy: what ends this, where to run the shard again would not.
     """
 
     place: str
     report: Report | None
     problem: str = ""
+    remedy: str = ""
 
     @property
     def of(self) -> ShardReport:
@@ -102,7 +110,9 @@ def _read(folder: Path) -> FoundShard:
     try:
         report = read_results(results_in_folder(folder), exact=True)
     except ConfigurationError as error:
-        return FoundShard(place, None, error.problem if folder.is_dir() else "there is no such folder.")
+        too_large = isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EFBIG
+        problem = error.problem if folder.is_dir() else "there is no such folder."
+        return FoundShard(place, None, problem, _MORE_SHARDS if too_large else "")
     except Exception as error:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no run
         return FoundShard(place, None, f"{RESULTS} could not be read: {type(error).__name__}.")
     problem = (
@@ -244,7 +254,9 @@ def _usable(
 ) -> tuple[tuple[FoundShard, ...], tuple[Fault, ...]]:
     """The shards whose results count, by number, and everything that is wrong."""
     faults = [
-        Fault(f"The report in {shard.place!r} is not used: {shard.problem}") for shard in found if shard.report is None
+        Fault(f"The report in {shard.place!r} is not used: {shard.problem}", shard.remedy)
+        for shard in found
+        if shard.report is None
     ]
     readable = [shard for shard in found if shard.report is not None]
     count = _count(readable)
@@ -256,12 +268,13 @@ def _usable(
     faults += [] if readable else [Fault("There is no report of any shard.", _ALL_AGAIN)]
     used: list[FoundShard] = []
     missing: list[Shard] = []
+    of_another = _LIKE_SHARDS if readable and all(map(partial(_given_other, identity), readable)) else _ALL_AGAIN
     for number in range(1, count + 1):
         shard = Shard(number, count)
         same = [each for each in readable if each.of.shard == shard]
         last = max((each.of.attempt for each in same), default=0)
         same = [each for each in same if each.of.attempt == last]
-        refusal = _refusal(shard, same, plan, identity) if same else None
+        refusal = _refusal(shard, same, plan, identity, of_another) if same else None
         missing += [] if same else [shard]
         used += same if refusal is None else []
         interrupted = same[0].of.interruption if same and refusal is None else None
@@ -270,7 +283,9 @@ def _usable(
         faults += [refusal] if refusal is not None else []
     if missing:
         listed = _listed(missing)
-        faults.insert(0, Fault(f"{listed[0].upper()}{listed[1:]} left no report.", again=tuple(missing)))
+        too_large = any(shard.remedy for shard in found)
+        again = () if too_large else tuple(missing)
+        faults.insert(0, Fault(f"{listed[0].upper()}{listed[1:]} left no report that can be read.", again=again))
     twice = _overlapping(used)
     if twice:
         names = " and ".join(each.name for each in twice)
@@ -338,6 +353,24 @@ def _unknown_usd(
     return unknown + share_of_cap(cap, Shard(1, count)) * max(0, stray - lost)
 
 
+def paid_by_merges(earlier: Iterable[MeasuredRun], attempt: int) -> tuple[MergeAttempt, ...]:
+    """What the earlier attempts of a merge paid for themselves, each once; a later report has those before it, too.
+
+    Args:
+        earlier: earlier attempts of the run, read from reports that somebody else may have written.
+        attempt: of the merge that asks.
+    """
+    known = {each.attempt: each for run in earlier for each in run.merges if 1 <= each.attempt < attempt}
+    exact = (each for each in known.values() if all(is_exact_usd(call.cost) for call in each.calls))
+    return tuple(sorted((each for each in exact if each.calls), key=lambda each: each.attempt))
+
+
+def note_of_merge(merge: MergeAttempt) -> str:
+    """What an earlier attempt of a merge cost."""
+    cost = show_usd(sum((call.cost for call in merge.calls), Decimal(0)))
+    return f"Attempt {merge.attempt} of the merge itself cost {cost}, which is in the sum."
+
+
 def _has_gone_on(shard: FoundShard, attempts: Sequence[FoundShard]) -> bool:
     """Whether the money of an attempt is counted by a later one, which went on with all of its write-ahead journal."""
     return any(
@@ -354,8 +387,10 @@ def _cost(shard: FoundShard) -> Decimal:
     return sum((call.cost for call in shard.of.calls), Decimal(0))
 
 
-def _refusal(shard: Shard, same: Sequence[FoundShard], plan: Plan, identity: Mapping[str, str]) -> Fault | None:
-    """Why no result of a shard counts; None where its report can be used."""
+def _refusal(
+    shard: Shard, same: Sequence[FoundShard], plan: Plan, identity: Mapping[str, str], of_another: str
+) -> Fault | None:
+    """Why no result of a shard counts, with a remedy for one of another run; None where its report can be used."""
     if len(same) > 1:
         places = " and ".join(repr(each.place) for each in same)
         return Fault(
@@ -368,7 +403,7 @@ def _refusal(shard: Shard, same: Sequence[FoundShard], plan: Plan, identity: Map
         return Fault(f"Shard {shard} measured nothing: {only.of.problem}", again=(shard,))
     differing = _differences(only, identity)
     if differing:
-        return Fault(f"Shard {shard} is of another run: {'; '.join(differing)}.", _ALL_AGAIN)
+        return Fault(f"Shard {shard} is of another run: {'; '.join(differing)}.", of_another)
     impossible = _impossible(only, plan)
     return Fault(f"Shard {shard} is not used: {impossible}.", _ALL_AGAIN) if impossible else None
 
@@ -380,6 +415,13 @@ def _differences(shard: FoundShard, identity: Mapping[str, str]) -> list[str]:
         for name in sorted({*theirs, *identity})
         if theirs.get(name) != identity.get(name)
     ][:_NAMED]
+
+
+def _given_other(identity: Mapping[str, str], shard: FoundShard) -> bool:
+    """Whether a shard differs from its merge, and only in what a job is given."""
+    theirs = shard.of.identity
+    differing = {name for name in {*theirs, *identity} if theirs.get(name) != identity.get(name)}
+    return bool(differing) and differing <= _GIVEN
 
 
 def _impossible(shard: FoundShard, plan: Plan) -> str:

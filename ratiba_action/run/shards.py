@@ -1,9 +1,11 @@
 """Runs that share a suite: which scenarios each shard runs, with how much of the time and the money."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
+from pathlib import Path
 
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.comparison import MeasuredRun
@@ -22,6 +24,7 @@ from ratiba_action.verdict.case_file_scores import reads_alike
 
 NO_LEDGER = "none"
 _SHOWN = 12
+_CODE = frozenset({".py", ".j2"})
 
 
 def shares(
@@ -147,7 +150,12 @@ def _changed_tree(git: Git | None, head: str) -> str:
 
 
 def _own_version() -> str:
+    """The number of the gate's version with a digest of its code: an image may be built of any commit of it."""
     try:
-        return version("ratiba-eval-gate")
+        number = version("ratiba-eval-gate")
     except PackageNotFoundError:
-        return "not installed"
+        number = "not installed"
+    top, total = Path(__file__).parents[1], hashlib.sha256()
+    for path in sorted(path for path in top.rglob("*") if path.suffix in _CODE):
+        total.update(path.relative_to(top).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return f"{number} {total.hexdigest()[:_SHOWN]}"

@@ -37,19 +37,37 @@ def tear(report: Path) -> None:
     results.write_bytes(results.read_bytes()[:1000])
 
 
-def change_commit(report: Path) -> None:
-    content = json.loads((report / "results.json").read_text())
-    content["report"]["shard"]["identity"]["commit"] = "fffffff"
-    (report / "results.json").write_text(json.dumps(content))
+def change(name: str, value: str) -> Callable[[Path], None]:
+    def spoil(report: Path) -> None:
+        content = json.loads((report / "results.json").read_text())
+        content["report"]["shard"]["identity"][name] = value
+        (report / "results.json").write_text(json.dumps(content))
+
+    return spoil
+
+
+def swell(report: Path) -> None:
+    results = report / "results.json"
+    results.write_bytes(results.read_bytes() + b" " * 20_000_000)
 
 
 FAULTS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "its artifact is missing": (shutil.rmtree, "shard 2/2 left no report", AGAIN),
     "it is damaged": (tear, "shard 2/2 left no report", AGAIN),
     "it is of another commit": (
-        change_commit,
+        change("commit", "fffffff"),
         "shard 2/2 is of another run: its commit is 'fffffff'",
         "Run all shards again, with the same commit, inputs and version as the merge, then merge again.",
+    ),
+    "the gate's code was another one": (
+        change("version", "not installed fedcbafedcba"),
+        "shard 2/2 is of another run: its version is 'not installed fedcbafedcba'",
+        "Run all shards again, with the same commit, inputs and version as the merge, then merge again.",
+    ),
+    "it is too large": (
+        swell,
+        "shard 2/2 left no report that can be read",
+        "Divide the suite among more shards: a report of fewer scenarios is smaller. Then run all of them again.",
     ),
     "it is there twice": (
         lambda report: shutil.copytree(report, report.with_name("copy")),

@@ -1,13 +1,17 @@
 """A suite in four shards and their merge: the verdict, the counts, the money and the comment of one run."""
 
 import asyncio
+import io
 import json
 import re
+import zipfile
 from fractions import Fraction
 from pathlib import Path
 
 from ratiba_action.model.verdict import Conclusion
 from tests.end_to_end.test_confirming import NAMES, changed, comparison_of, measured
+from tests.support.github_server import GithubState, github_server
+from tests.support.github_state import Artifact, Run
 from tests.support.live_repository import LiveRepository, outcomes, report_of
 from tests.support.small_repository import Ended, SmallRepository
 from tests.support.sql import fetch
@@ -102,6 +106,61 @@ async def test_an_alarm_of_shards_is_confirmed_by_their_merge_on_both_sides(
     assert measured(lost) == [(name, 0) for name in NAMES]
     assert "\\$20.00 is set aside of what the merge may spend" in lost.comment
     assert "from \\$20.00 to" in lost.comment
+
+
+async def test_a_merge_that_is_run_again_counts_what_the_one_before_has_paid(
+    live: LiveRepository, tmp_path: Path
+) -> None:
+    file = tmp_path / "earlier.json"
+    await changed(live, file)
+    base, head = (live.git.git("rev-parse", name).strip() for name in ("main", "change"))
+    live.small.environment.update(live.pull_request(base, head))
+    before, state = live.models.bill.total, GithubState()
+    options = ("--baseline", str(file), "--no-deepeval-cache", "--mode", "blocking")
+    machines = [live.elsewhere(tmp_path / f"shard-{number}") for number in (1, 2)]
+    parts = [await machine.gate(*options, "--shard", f"{number}/2") for number, machine in enumerate(machines, 1)]
+    merges: list[Ended] = []
+    with github_server(state) as address:
+        for attempt in (1, 2, 3):
+            machine = live.elsewhere(tmp_path / f"merged-{attempt}")
+            machine.small.environment.update(
+                GITHUB_RUN_ATTEMPT=str(attempt), GITHUB_API_URL=address, RATIBA_GITHUB_TOKEN="ghs_planted"
+            )
+            merges.append(await asyncio.to_thread(merge, machine, *(part.report for part in parts), *options))
+            kept = packed_results(merges[-1])
+            state.kept = [Artifact(attempt, "ratiba-report", Run(1001, "a" * 40, "pull_request"), kept)]
+            assert Fraction(merges[-1].outputs["spent_usd"]) == live.models.bill.total - before, merges[-1].printed
+    assert [merged.code for merged in merges] == [1, 1, 1]
+    assert "Attempt 1 of the merge itself cost" not in merges[0].comment
+    for earlier in (1, 2):
+        assert f"Attempt {earlier} of the merge itself cost \\$" in merges[2].comment
+    assert measured(merges[2]) == measured(merges[0]), "the results of the shards are there once"
+
+
+async def test_a_shard_does_not_guess_how_the_others_divide_the_suite(live: LiveRepository) -> None:
+    for name in NAMES:
+        live.scenario(name, f"Hello from {name}")
+    await live.record()
+    head = live.git.commit({"prompts/asks.md": "Be friendly."})
+    state = GithubState(failure=(502, "Server Error"))
+    with github_server(state) as address:
+        live.small.environment.update(
+            live.pull_request(live.git.commit({"prompts/thanks.md": "Be brief."}), head),
+            GITHUB_API_URL=address,
+            RATIBA_GITHUB_TOKEN="ghs_planted",
+            RATIBA_GITHUB_SECONDS="1",
+        )
+        ended = await live.gate("--shard", "1/2", RATIBA_LLM="replay")
+    assert ended.code == 3, ended.printed
+    assert "could not be divided among the shards" in ended.printed
+    assert "Re-run failed jobs" in ended.printed
+
+
+def packed_results(ended: Ended) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        archive.write(ended.report / "results.json", "results.json")
+    return written.getvalue()
 
 
 async def test_shards_of_a_pull_request_with_a_ledger_share_one_budget_and_never_pass_it(

@@ -90,6 +90,14 @@ def test_without_one_the_newest_that_the_change_starts_from_is_taken(state: Gith
     assert commits(search(address)) == [OLDER]
 
 
+def test_what_was_left_after_the_last_moment_is_not_there_yet(state: GithubState, address: str) -> None:
+    state.kept = [artifact(2, created_at="2026-04-25T08:00:01Z"), artifact(1, OLDER, created_at="2026-04-25T08:00:00Z")]
+    assert commits(search(address)) == [BASE]
+    wanted = replace(WANTED, until="2026-04-25T08:00:00Z")
+    found = find_artifacts(by_pygithub(GithubApi(REPOSITORY, TOKEN, address, {})), wanted)
+    assert commits(found) == [OLDER]
+
+
 def test_several_runs_of_one_commit_are_pooled(state: GithubState, address: str) -> None:
     for number in range(1, 6):
         told = results(started_at=MORNING + timedelta(hours=number))
@@ -217,12 +225,13 @@ def test_a_missing_right_is_told_with_its_name(state: GithubState, address: str)
     found = search(address)
     assert found.runs == ()
     assert "actions: read" in found.notes[0]
+    assert not found.unanswered, "nor will it be answered in a minute"
 
 
 def test_a_github_that_does_not_answer_ends_the_search_in_time(state: GithubState, address: str) -> None:
     state.gate.clear()
     found = search(address, deadline_seconds=0.2)
-    assert found.notes == ("No baseline: GitHub took too long.",)
+    assert (found.notes, found.unanswered) == (("No baseline: GitHub took too long.",), True)
 
 
 @pytest.mark.parametrize("content", [[], {}, {"artifacts": None}, {"artifacts": [None, 3, {"workflow_run": []}]}, "no"])

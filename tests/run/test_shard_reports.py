@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import BudgetError
+from ratiba_action.history.results import measured_run
 from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.change import Mode
-from ratiba_action.model.conversation import Document, Exchange, ModelCall, Party, Reply, Usage
+from ratiba_action.model.conversation import Document, Exchange, MergeAttempt, ModelCall, Party, Reply, Usage
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.plan import Arm, Plan, Shard, Trial
 from ratiba_action.model.scenario import Assertion, Expectation, SimulatedUser, Turn
@@ -25,7 +26,14 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import load_report, render_results
 from ratiba_action.reporting.summary import summarise
-from ratiba_action.run.shard_reports import FoundShard, Merged, merge_shards, read_shards
+from ratiba_action.run.shard_reports import (
+    FoundShard,
+    Merged,
+    merge_shards,
+    note_of_merge,
+    paid_by_merges,
+    read_shards,
+)
 from ratiba_action.run.shards import shares, with_readable_answers
 from ratiba_action.verdict.case_file_scores import score_case_files
 from ratiba_action.verdict.decision import next_step
@@ -191,6 +199,32 @@ FAULTS: Mapping[str, tuple[Callable[[], list[Report]], str, str]] = {
         "Run all shards again",
     ),
 }
+
+
+@pytest.mark.parametrize("given", ["answers", "budget", "ledger"])
+def test_a_merge_that_was_given_less_than_all_of_its_shards_is_what_is_wrong(given: str) -> None:
+    others = [replaced_identity(report, given) for report in four()]
+    verdict = verdict_of(merge(found(*others), FOUR))
+    assert verdict.conclusion is Conclusion.INCOMPLETE
+    assert verdict.action == "Give the merge the inputs and keys that its shards had, then merge again."
+    one = verdict_of(merge(found(*others[:1], *four()[1:]), FOUR))
+    assert one.action.startswith("Run all shards again")
+
+
+def replaced_identity(report: Report, name: str) -> Report:
+    assert report.shard is not None
+    return replace(report, shard=replace(report.shard, identity=IDENTITY | {name: "another"}))
+
+
+def test_what_earlier_attempts_of_a_merge_paid_counts_once_though_later_ones_say_it_again() -> None:
+    first, second = MergeAttempt(1, (call("s1", "0.2"),)), MergeAttempt(2, (call("s1", "0.3"), call("s2", "0.1")))
+    run = measured_run(sample_report())
+    earlier = [replace(run, merges=(first,)), replace(run, merges=(first, second))]
+    assert paid_by_merges(earlier, 3) == (first, second)
+    assert paid_by_merges(earlier, 2) == (first,), "no attempt is earlier than itself"
+    forged = replace(run, merges=(MergeAttempt(0, first.calls), MergeAttempt(1, (call("s1", "0." + "1" * 13),))))
+    assert paid_by_merges([forged], 3) == ()
+    assert note_of_merge(second) == "Attempt 2 of the merge itself cost $0.40, which is in the sum."
 
 
 @pytest.mark.parametrize("fault", FAULTS)
