@@ -151,7 +151,8 @@ def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
     if earlier.unanswered:
         raise InfrastructureError(
             "The suite could not be divided among the shards, since the base's results could not be looked for.",
-            "Run this shard again (on GitHub: Re-run failed jobs).",
+            "Run this shard again (on GitHub: Re-run failed jobs). If that does not help, give all shards and the "
+            "merge --baseline none (input baseline).",
         )
     anchored = _with_anchor(inputs, earlier.anchor)
     history = earlier.baseline if earlier.anchor is None else (*earlier.baseline, *earlier.anchor.runs)
