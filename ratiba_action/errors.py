@@ -181,6 +181,7 @@ class ExchangeError(InfrastructureError):
         transient: the next try may succeed.
         unclear: the server may have done all the same what it was asked to write.
         wait_seconds: that the server asks to wait before the next request; None where it asks for nothing.
+        limited: too many requests were made.
     """
 
     def __init__(
@@ -193,6 +194,7 @@ class ExchangeError(InfrastructureError):
         transient: bool = False,
         unclear: bool = False,
         wait_seconds: float | None = None,
+        limited: bool = False,
     ) -> None:
         super().__init__(problem, remedy)
         self.status = status
@@ -200,6 +202,7 @@ class ExchangeError(InfrastructureError):
         self.transient = transient
         self.unclear = unclear
         self.wait_seconds = wait_seconds
+        self.limited = limited
 
 
 class GithubError(ExchangeError):

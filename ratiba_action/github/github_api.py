@@ -249,6 +249,7 @@ def _refusal(answer: Answer, *, writes: bool = False) -> GithubError:
             status=status,
             transient=wait is not None,
             wait_seconds=wait,
+            limited=True,
         )
     if 300 <= status < 400:  # noqa: PLR2004 - the redirects of HTTP
         return GithubError(

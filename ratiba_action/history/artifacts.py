@@ -80,9 +80,9 @@ def find_artifacts(github: GithubRepository, wanted: Wanted) -> FoundBaseline:
     try:
         runs = _search(github, wanted, notes)
     except GithubError as error:
-        remedy = "Give the job the permission 'actions: read'." if error.status in _FORBIDDEN else ""
-        notes.append(no_baseline(error.problem, remedy))
-        return FoundBaseline(notes=tuple(notes), unanswered=error.status not in _FORBIDDEN)
+        refused = error.status in _FORBIDDEN and not error.limited
+        notes.append(no_baseline(error.problem, "Give the job the permission 'actions: read'." if refused else ""))
+        return FoundBaseline(notes=tuple(notes), unanswered=not refused)
     return FoundBaseline(runs, wanted.branch, tuple(notes))
 
 
@@ -160,8 +160,9 @@ def _read(github: GithubRepository, wanted: Wanted, artifact: _Artifact, notes: 
         report = load_baseline(results_in(github.download_artifact(artifact.number)))
         _require_own(report, wanted, artifact)
         yield measured_run(report, wanted.repository)
-    except GithubError:
-        raise
+    except GithubError as error:
+        # It was listed a moment ago: its own address has gone, or a newer one has replaced it.
+        raise GithubError(error.problem, error.remedy, transient=True) from error
     except RatibaError as error:
         notes.append(no_baseline(f"the artifact of {artifact.commit[:7]}: {error.problem}"))
 

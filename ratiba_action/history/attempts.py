@@ -3,7 +3,7 @@
 import itertools
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -94,7 +94,8 @@ def _may_be_added(content: bytes, attempt: Attempt) -> bool:
     report = _plain_report(content)
     ours = (attempt.gate, attempt.commit, attempt.suite_digest, attempt.judge_model)
     theirs = tuple(report.get(name) for name in ("name", "commit", "suite_digest", "judge_model"))
-    return bool(attempt.commit) and ours == theirs and report.get("llm") in _ASKED_ANEW
+    llm = report.get("llm")
+    return bool(attempt.commit) and ours == theirs and isinstance(llm, str) and llm in _ASKED_ANEW
 
 
 def _began(content: bytes) -> datetime | None:
@@ -161,6 +162,7 @@ def _confirming(report: Report) -> dict[str, tuple[tuple[float, ...], tuple[floa
         scenario.scenario_id: (scenario.confirming_base, scenario.confirming_head)
         for scenario in scenarios
         if scenario.confirming_base and scenario.confirming_head
+        if all(0 <= value <= 1 for value in (*scenario.confirming_base, *scenario.confirming_head))
     }
 
 
@@ -180,4 +182,14 @@ def _added(contents: Iterable[bytes], attempt: Attempt) -> tuple[MeasuredRun, ..
                 )
         except RatibaError:
             continue
-    return tuple(sorted(runs.values(), key=lambda run: run.started_at))
+    return tuple(_confirming_once(sorted(runs.values(), key=lambda run: run.started_at)))
+
+
+def _confirming_once(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
+    """The runs, of each scenario only the last one's confirming trials: they include those of the attempts before."""
+    known: set[str] = set()
+    found: list[MeasuredRun] = []
+    for run in reversed(runs):
+        found.append(replace(run, confirming={name: run.confirming[name] for name in run.confirming.keys() - known}))
+        known |= run.confirming.keys()
+    return found[::-1]

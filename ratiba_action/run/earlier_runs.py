@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,7 +33,6 @@ NOT_COMPARED = frozenset({"push", "schedule"})
 _SECONDS = 60.0
 _HISTORY_SECONDS = 10.0
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,35 +67,50 @@ def find_earlier_runs(
         rules: of the comparison.
         commit: ``measured_commit`` of the run.
         in_shards: it is one of several shards, or merges them. All of them and all of their attempts find the same
-            results of the base, those of when the workflow run was started; of earlier attempts they add only what a
-            merge measured itself, since its other results are those of the shards.
+            results of the base, those of when the workflow run was started.
     """
     github, notes = _github(run)
-    found = _baseline(run, github, rules, _started(run) if in_shards else "")
+    started = _started(run) if in_shards else None
+    found = _baseline(run, github, rules, "" if started is None else f"{started:%Y-%m-%dT%H:%M:%SZ}")
     facts = found.facts(now, rules)
     earlier, troubles = _earlier(run, github, commit)
-    earlier = tuple(replace(each, results=()) for each in earlier) if in_shards else earlier
-    anchor, missing = (None, ()) if found.runs else _anchor(run, rules, commit)
+    unanswered = found.unanswered
+    try:
+        anchor, missing = (None, ()) if found.runs else _anchor(run, rules, commit, started or run.started_at)
+    except LedgerError as error:
+        anchor, missing = None, (f"The anchor of the slow decline could not be read: {error.problem}",)
+        unanswered = True
     notes = (*notes, *found.notes, *troubles, *missing, *_warning_of_age(facts, now, rules))
-    return EarlierRuns(found.runs, earlier, facts, notes, anchor, found.unanswered)
+    return EarlierRuns(found.runs, earlier, facts, notes, anchor, unanswered)
 
 
-def _started(run: RunRequest) -> str:
-    """When the pull request changed so that the workflow run was started, as GitHub writes it; empty if not known.
+def _started(run: RunRequest) -> datetime | None:
+    """When what started the workflow run happened: a pull request changed, a merge queue made a group, or a push came.
 
-    The event is the same for all jobs of the workflow run and for all their attempts.
+    The event is the same for all jobs of the workflow run and for all their attempts. None where it does not say.
     """
     path = run.environment.get("GITHUB_EVENT_PATH")
     try:
         event = load_event(Path(path)) if path else {}
-    except InfrastructureError:
-        return ""
-    moment = mapping_of(event.get("pull_request")).get("updated_at")
-    return moment if isinstance(moment, str) and _MOMENT.fullmatch(moment) else ""
+        commit = mapping_of(mapping_of(event.get("merge_group")).get("head_commit"))
+        moment = mapping_of(event.get("pull_request")).get("updated_at") or commit.get("timestamp")
+        pushed = mapping_of(event.get("repository")).get("pushed_at")  # a number in a push's event alone
+        if isinstance(moment, str):
+            found = datetime.fromisoformat(moment)
+            return found.astimezone(UTC) if found.tzinfo is not None else None
+        return datetime.fromtimestamp(pushed, UTC) if type(pushed) is int else None
+    except (InfrastructureError, ValueError, OverflowError, OSError):
+        return None
 
 
-def _anchor(run: RunInputs, rules: Rules, commit: str) -> tuple[Anchor | None, tuple[str, ...]]:
-    """What a run of the base branch itself is compared with, and why that could not be read."""
+def _anchor(
+    run: RunInputs, rules: Rules, commit: str, before: datetime
+) -> tuple[Anchor | None, tuple[Note | str, ...]]:
+    """What a run of the base branch itself is compared with, and why there is none.
+
+    Raises:
+        LedgerError: the history could not be read.
+    """
     subject, name = run.decided.change.subject, rules.decline.anchor
     own = subject.event in NOT_COMPARED and subject.branch and not run.variant
     if not own or name == NO_ANCHOR or run.settings.baseline == NONE or not run.settings.ledger_url:
@@ -105,13 +119,10 @@ def _anchor(run: RunInputs, rules: Rules, commit: str) -> tuple[Anchor | None, t
     if name != BEST and not named:
         problem = f"The anchor {name!r} of the slow decline is no tag or commit of this clone."
         return None, (Note(problem, "Check it out with its tags (fetch-depth: 0), or set comparison.decline.anchor."),)
-    series = Series(subject.repository, run.settings.name, subject.branch, before=run.started_at.astimezone(UTC))
+    series = Series(subject.repository, run.settings.name, subject.branch, before=before.astimezone(UTC))
     scenarios = {run.digests.of(scenario): scenario for scenario in run.selection.scenarios}
     wanted = AnchorWanted(series, commit or subject.head, named, scenarios)
-    try:
-        anchor = read_anchor(run.settings.ledger_url, wanted, rules)
-    except LedgerError as error:
-        return None, (f"The anchor of the slow decline could not be read: {error.problem}",)
+    anchor = read_anchor(run.settings.ledger_url, wanted, rules)
     if anchor is None and named:
         problem = f"The metrics history has no run of the anchor {name!r} ({named[:7]}) with today's scenarios."
         return None, (Note(problem, "Name a version that the gate has measured on this branch."),)

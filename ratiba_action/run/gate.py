@@ -46,7 +46,14 @@ from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_bud
 from ratiba_action.run.plan_loop import PlanLoop, cancelled_by_signals
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.services import Measured
-from ratiba_action.run.shard_reports import FoundShard, merge_shards, note_of_merge, paid_by_merges, with_shards
+from ratiba_action.run.shard_reports import (
+    FoundShard,
+    measured_anew,
+    merge_shards,
+    notes_of_merges,
+    paid_by_merges,
+    with_shards,
+)
 from ratiba_action.run.shards import identity_of, share_inputs
 from ratiba_action.verdict.case_file_scores import score_case_files
 from ratiba_action.verdict.decision import next_step
@@ -89,7 +96,8 @@ def evaluate(
         shards: what has measured the first plan already; None to run it.
 
     Raises:
-        InfrastructureError: live answers are asked for, and there is no key.
+        InfrastructureError: live answers are asked for, and there is no key; or shards are merged, and the base's
+            results, by which they were divided, could not be looked for.
     """
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     clock = time.monotonic()
@@ -97,6 +105,10 @@ def evaluate(
     commit = measured_commit(inputs.decided.change.git)
     rules = inputs.configuration.comparison.rules
     earlier = find_earlier_runs(inputs, inputs.started_at, rules, commit, in_shards=shards is not None)
+    if shards is not None:
+        if earlier.unanswered:
+            raise _unanswered("The shards could not be merged", "Merge")
+        earlier = replace(earlier, earlier=tuple(measured_anew(run, shards) for run in earlier.earlier))
     inputs = _with_anchor(inputs, earlier.anchor)
     gate = _Gate(inputs, log, ledger, earlier)
     measured, journal = Measured(), None
@@ -149,14 +161,18 @@ def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
     commit, rules = measured_commit(inputs.decided.change.git), inputs.configuration.comparison.rules
     earlier = find_earlier_runs(inputs, inputs.started_at, rules, commit, in_shards=True)
     if earlier.unanswered:
-        raise InfrastructureError(
-            "The suite could not be divided among the shards, since the base's results could not be looked for.",
-            "Run this shard again (on GitHub: Re-run failed jobs). If that does not help, give all shards and the "
-            "merge --baseline none (input baseline).",
-        )
+        raise _unanswered("The suite could not be divided among the shards", "Run this shard")
     anchored = _with_anchor(inputs, earlier.anchor)
     history = earlier.baseline if earlier.anchor is None else (*earlier.baseline, *earlier.anchor.runs)
     return ShardRun(shard, share_inputs(anchored, shard, history), identity_of(inputs), earlier)
+
+
+def _unanswered(what: str, again: str) -> InfrastructureError:
+    return InfrastructureError(
+        f"{what}, since the base's results could not be looked for.",
+        f"{again} again (on GitHub: Re-run failed jobs). If that does not help, give all shards and the merge "
+        "--baseline none (input baseline).",
+    )
 
 
 def evaluate_shard(run: ShardRun, log: RunLog, expected: Forecast | None) -> Report:
@@ -249,11 +265,11 @@ class _Gate:
         attempt = subject.run_attempt if subject.run_id else None
         merged = merge_shards(shards, self._first_plan(head), identity_of(inputs), attempt)
         earlier = paid_by_merges(self._earlier.earlier, attempt or 1)
-        own = (call for each in earlier for call in each.calls)
+        own = tuple(call for each in earlier for call in each.calls)
         self._ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches, (*merged.discarded, *own))
         self._ledger.set_aside(merged.unknown_usd)
         self.seconds_of_shards = merged.seconds
-        for note in (*merged.notes, *map(note_of_merge, earlier)):
+        for note in (*merged.notes, *notes_of_merges(earlier, attempt or 1, inputs.llm)):
             self._log.note(note)
         self._interruptions += [merged.interruption] if merged.interruption is not None else []
         loop = self._loop(merged.open_base, None, merged.measured)

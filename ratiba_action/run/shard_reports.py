@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TypeGuard
@@ -268,7 +267,9 @@ def _usable(
     faults += [] if readable else [Fault("There is no report of any shard.", _ALL_AGAIN)]
     used: list[FoundShard] = []
     missing: list[Shard] = []
-    of_another = _LIKE_SHARDS if readable and all(map(partial(_given_other, identity), readable)) else _ALL_AGAIN
+    given = {tuple(shard.of.identity.get(name) for name in _GIVEN) for shard in readable}
+    alike = len(given) == 1 and all(_given_other(identity, shard) for shard in readable)
+    of_another = _LIKE_SHARDS if alike else _ALL_AGAIN
     for number in range(1, count + 1):
         shard = Shard(number, count)
         same = [each for each in readable if each.of.shard == shard]
@@ -353,22 +354,60 @@ def _unknown_usd(
     return unknown + share_of_cap(cap, Shard(1, count)) * max(0, stray - lost)
 
 
+def measured_anew(earlier: MeasuredRun, shards: Iterable[FoundShard]) -> MeasuredRun:
+    """An earlier attempt of a merge, without results that this one has again: those of a shard that was not run since.
+
+    Those that a later attempt of a shard has taken from a write-ahead journal are the same answers, too.
+
+    Args:
+        earlier: the attempt.
+        shards: that are merged now.
+    """
+    made = max((merge.attempt for merge in earlier.merges), default=None)
+    again = {
+        result.trial.scenario.id
+        for shard in shards
+        if shard.report is not None and made is not None and shard.of.attempt > made not in shard.of.resumed
+        for result in shard.whole.results
+    }
+    return replace(earlier, results=tuple(each for each in earlier.results if each.trial.scenario.id in again))
+
+
 def paid_by_merges(earlier: Iterable[MeasuredRun], attempt: int) -> tuple[MergeAttempt, ...]:
     """What the earlier attempts of a merge paid for themselves, each once; a later report has those before it, too.
 
     Args:
-        earlier: earlier attempts of the run, read from reports that somebody else may have written.
+        earlier: earlier attempts of the run, read from reports that somebody else may have written. Of two that differ
+            on an attempt, the one counts by which it was dearer.
         attempt: of the merge that asks.
     """
-    known = {each.attempt: each for run in earlier for each in run.merges if 1 <= each.attempt < attempt}
-    exact = (each for each in known.values() if all(is_exact_usd(call.cost) for call in each.calls))
-    return tuple(sorted((each for each in exact if each.calls), key=lambda each: each.attempt))
+    known: dict[int, MergeAttempt] = {}
+    for each in (each for run in earlier for each in run.merges if 1 <= each.attempt < attempt):
+        exact = all(is_exact_usd(call.cost) and is_exact_usd(call.list_price) for call in each.calls)
+        before = known.get(each.attempt)
+        if exact and (before is None or _sum(each.calls) > _sum(before.calls)):
+            known[each.attempt] = each
+    return tuple(known[number] for number in sorted(known))
 
 
-def note_of_merge(merge: MergeAttempt) -> str:
-    """What an earlier attempt of a merge cost."""
-    cost = show_usd(sum((call.cost for call in merge.calls), Decimal(0)))
-    return f"Attempt {merge.attempt} of the merge itself cost {cost}, which is in the sum."
+def notes_of_merges(earlier: Sequence[MergeAttempt], attempt: int, llm: Llm) -> Iterator[str]:
+    """What earlier attempts of a merge cost, and of which of them that is not known.
+
+    Args:
+        earlier: as ``paid_by_merges`` has found them.
+        attempt: of the merge that asks.
+        llm: where it takes model answers from.
+    """
+    known = {each.attempt: each for each in earlier}
+    for number in range(1, attempt):
+        if number in known and (cost := _sum(known[number].calls)):
+            yield f"Attempt {number} of the merge itself cost {show_usd(cost)}, which is in the sum."
+        elif number not in known and llm != Llm.REPLAY:
+            yield f"What attempt {number} of the merge itself cost is not known, and not in the sum."
+
+
+def _sum(calls: Iterable[ModelCall]) -> Decimal:
+    return sum((call.cost for call in calls), Decimal(0))
 
 
 def _has_gone_on(shard: FoundShard, attempts: Sequence[FoundShard]) -> bool:
@@ -384,7 +423,7 @@ def _paid(identity: Mapping[str, str]) -> bool:
 
 
 def _cost(shard: FoundShard) -> Decimal:
-    return sum((call.cost for call in shard.of.calls), Decimal(0))
+    return _sum(shard.of.calls)
 
 
 def _refusal(

@@ -24,7 +24,7 @@ from ratiba_action.verdict.case_file_scores import reads_alike
 
 NO_LEDGER = "none"
 _SHOWN = 12
-_CODE = frozenset({".py", ".j2"})
+_CODE = frozenset({".py", ".j2", ".js", ".json"})
 
 
 def shares(

@@ -55,6 +55,9 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, frozenset):
+        # The order of a set is another one in each process. This is how Python writes one, which digests have had.
+        return f"frozenset({{{', '.join(sorted(map(repr, value)))}}})" if value else "frozenset()"
     return str(value)
 
 

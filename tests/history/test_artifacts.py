@@ -20,6 +20,7 @@ from ratiba_action.history.artifacts import Wanted, find_artifacts
 from ratiba_action.history.attempts import Attempt, attempts_on_github
 from ratiba_action.history.files import FoundBaseline
 from ratiba_action.model.change import Subject
+from ratiba_action.ports import GithubRepository
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
 from tests.support.github_server import GithubState, github_server
@@ -228,6 +229,33 @@ def test_a_missing_right_is_told_with_its_name(state: GithubState, address: str)
     assert not found.unanswered, "nor will it be answered in a minute"
 
 
+def test_too_many_requests_are_no_missing_right(state: GithubState, address: str) -> None:
+    state.failure = (403, "You have exceeded a secondary rate limit.")
+    found = search(address, deadline_seconds=0.2)
+    assert (found.runs, found.unanswered) == ((), True)
+    assert "actions: read" not in found.notes[0]
+
+
+class Gone:
+    """GitHub, where an artifact has been replaced since it was listed."""
+
+    def __init__(self, github: GithubRepository) -> None:
+        self._github = github
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._github, name)
+
+    def download_artifact(self, artifact: int) -> bytes:
+        raise GithubError(f"GitHub answered 404 to {artifact}.", status=404)
+
+
+def test_an_artifact_that_goes_away_after_it_was_listed_is_no_answer(state: GithubState, address: str) -> None:
+    state.kept.append(artifact(1))
+    github: Any = Gone(by_pygithub(GithubApi(REPOSITORY, TOKEN, address, {})))
+    found = find_artifacts(github, WANTED)
+    assert (found.runs, found.unanswered) == ((), True)
+
+
 def test_a_github_that_does_not_answer_ends_the_search_in_time(state: GithubState, address: str) -> None:
     state.gate.clear()
     found = search(address, deadline_seconds=0.2)
@@ -290,6 +318,14 @@ def test_an_attempt_that_measured_anything_else_adds_nothing(
     state: GithubState, address: str, changes: dict[str, Any]
 ) -> None:
     state.kept.append(attempt(1, 1, **changes))
+    assert attempts_on_github(by_pygithub(GithubApi(REPOSITORY, TOKEN, address, {})), ATTEMPT) == ()
+
+
+@pytest.mark.parametrize("llm", [[], {}, None, 3])
+def test_an_attempt_with_any_other_source_of_answers_adds_nothing(state: GithubState, address: str, llm: Any) -> None:
+    content = json.loads(results(commit=BASE, llm="live", subject=replace(PUSH, run_id=1001)))
+    content["report"]["llm"] = llm
+    state.kept.append(replace(attempt(1, 1), content=packed(json.dumps(content).encode())))
     assert attempts_on_github(by_pygithub(GithubApi(REPOSITORY, TOKEN, address, {})), ATTEMPT) == ()
 
 

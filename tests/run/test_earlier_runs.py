@@ -58,7 +58,13 @@ def artifact(commit: str) -> Artifact:
 
 
 def find(
-    git: GitRepository, address: str, now: datetime, baseline: str = "auto", state: GithubState | None = None
+    git: GitRepository,
+    address: str,
+    now: datetime,
+    baseline: str = "auto",
+    state: GithubState | None = None,
+    *,
+    changed_at: object = None,
 ) -> EarlierRuns:
     turns = "  - user: Hello\n"
     files = {".github/ratiba.yml": CONFIGURATION.format(timeout=20), "adapter.py": ""}
@@ -67,8 +73,11 @@ def find(
     if state is not None:
         state.kept.append(artifact(base))
     event = git.folder.parent / "event.json"
-    event.write_text(json.dumps(pull_request_event(base, head)))
+    content = pull_request_event(base, head)
+    content["pull_request"]["updated_at"] = changed_at
+    event.write_text(json.dumps(content))
     environment = {
+        "GITHUB_EVENT_PATH": str(event),
         "PATH": os.environ["PATH"],
         "GITHUB_API_URL": address,
         "GITHUB_REPOSITORY": REPOSITORY,
@@ -80,7 +89,8 @@ def find(
     decided = decide(DecideRequest(git.folder, "pull_request", event, floor=Mode.BLOCKING), environment)
     settings = read_settings(environment, {})
     run = read_inputs(RunRequest(settings=settings, decided=decided, repository=git.folder, environment=environment))
-    return find_earlier_runs(run, now, Rules(), measured_commit(decided.change.git))
+    commit = measured_commit(decided.change.git)
+    return find_earlier_runs(run, now, Rules(), commit, in_shards=changed_at is not None)
 
 
 def test_the_artifact_of_the_base_is_found_and_its_age_told(
@@ -90,6 +100,25 @@ def test_the_artifact_of_the_base_is_found_and_its_age_told(
     assert found.facts is not None, found.notes
     assert (len(found.baseline), found.earlier, found.facts.stale) == (1, (), True)
     assert "10 days old" in found.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("changed_at", "count"),
+    [
+        ("2026-04-25T06:59:59Z", 0),
+        ("2026-04-25T07:00:00Z", 1),
+        ("2026-04-25T09:59:59+03:00", 0),
+        ("2026-04-25T10:00:00+03:00", 1),
+        ("an hour ago", 1),
+        ("2026-04-25T06:00:00", 1),
+        (1_700_000_000, 1),
+    ],
+)
+def test_every_shard_sees_the_base_as_it_was_when_the_pull_request_changed(
+    git: GitRepository, state: GithubState, address: str, changed_at: object, count: int
+) -> None:
+    found = find(git, address, MEASURED, state=state, changed_at=changed_at)
+    assert (len(found.baseline), found.unanswered) == (count, False)
 
 
 def test_a_first_run_says_that_it_becomes_the_baseline(git: GitRepository, address: str) -> None:

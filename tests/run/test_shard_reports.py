@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import BudgetError
 from ratiba_action.history.results import measured_run
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.change import Mode
 from ratiba_action.model.conversation import Document, Exchange, MergeAttempt, ModelCall, Party, Reply, Usage
@@ -29,8 +30,9 @@ from ratiba_action.reporting.summary import summarise
 from ratiba_action.run.shard_reports import (
     FoundShard,
     Merged,
+    measured_anew,
     merge_shards,
-    note_of_merge,
+    notes_of_merges,
     paid_by_merges,
     read_shards,
 )
@@ -224,7 +226,28 @@ def test_what_earlier_attempts_of_a_merge_paid_counts_once_though_later_ones_say
     assert paid_by_merges(earlier, 2) == (first,), "no attempt is earlier than itself"
     forged = replace(run, merges=(MergeAttempt(0, first.calls), MergeAttempt(1, (call("s1", "0." + "1" * 13),))))
     assert paid_by_merges([forged], 3) == ()
-    assert note_of_merge(second) == "Attempt 2 of the merge itself cost $0.40, which is in the sum."
+    cheaper = replace(run, merges=(MergeAttempt(1, ()),))
+    assert paid_by_merges([*earlier, cheaper], 2) == paid_by_merges([cheaper, *earlier], 2) == (first,)
+    assert list(notes_of_merges([MergeAttempt(1, ()), second], 4, Llm.LIVE)) == [
+        "Attempt 2 of the merge itself cost $0.40, which is in the sum.",
+        "What attempt 3 of the merge itself cost is not known, and not in the sum.",
+    ]
+    assert list(notes_of_merges([], 2, Llm.REPLAY)) == []
+
+
+def test_of_an_earlier_merge_those_results_are_new_whose_shards_were_run_again_from_the_start() -> None:
+    earlier = replace(measured_run(sample_report(results=tuple(FOUR))), merges=(MergeAttempt(1, ()),))
+
+    def left(*reports: Report) -> list[str]:
+        return [each.trial.scenario.id for each in measured_anew(earlier, found(*reports)).results]
+
+    assert left(*four()) == [], "the merge alone was run again"
+    assert left(*four(attempt=2)) == ["s3"]
+    assert left(*four(attempt=2, resumed=(1,))) == [], "the same answers, from the write-ahead journal"
+    anew = [shard_report(n, 4, [FOUR[n - 1]], attempt=2) for n in range(1, 5)]
+    assert left(*anew) == ["s1", "s2", "s3", "s4"]
+    unknown = replace(earlier, merges=())
+    assert measured_anew(unknown, found(*anew)).results == ()
 
 
 @pytest.mark.parametrize("fault", FAULTS)

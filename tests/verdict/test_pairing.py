@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -151,3 +154,28 @@ def test_a_run_computes_the_digest_of_each_scenario_once() -> None:
     assert digests.of(scenario) == content_digest(scenario)
     assert digests.of(scenario) is digests.of(scenario)
     assert digests.of(other) == content_digest(other) != digests.of(scenario)
+
+
+DIGEST = """
+import sys
+from ratiba_action.model.scenario import Strategy
+from dataclasses import replace
+from ratiba_action.verdict.pairing import content_digest
+from tests.support.sample_report import sample_scored
+strategy = Strategy(3, 2, given=frozenset({"trials", "passes", "timeout_seconds", "retries"}))
+print(content_digest(replace(sample_scored("a").trial.scenario, strategy=strategy)))
+"""
+
+
+def test_a_digest_is_the_same_in_every_process() -> None:
+    words = [sys.executable, "-c", DIGEST]
+    seeds = ({**os.environ, "PYTHONHASHSEED": str(seed)} for seed in range(4))
+    found = {subprocess.run(words, env=seed, capture_output=True, text=True, check=True).stdout for seed in seeds}
+    assert len(found) == 1
+
+
+def test_a_set_is_written_as_digests_have_always_had_one_of_a_single_name() -> None:
+    scenario = sample_scored("a").trial.scenario
+    one = replace(scenario, strategy=replace(scenario.strategy, given=frozenset({"trials"})))
+    as_text = replace(scenario, strategy=replace(scenario.strategy, given=str(frozenset({"trials"}))))  # type: ignore[arg-type] # what it was taken for
+    assert content_digest(one) == content_digest(as_text)
