@@ -161,7 +161,7 @@ def _read(github: GithubRepository, wanted: Wanted, artifact: _Artifact, notes: 
         _require_own(report, wanted, artifact)
         yield measured_run(report, wanted.repository)
     except GithubError as error:
-        # It was listed a moment ago: its own address has gone, or a newer one has replaced it.
+        # Without the status, which is no missing right here: it was listed a moment ago, and has been replaced since.
         raise GithubError(error.problem, error.remedy, transient=True) from error
     except RatibaError as error:
         notes.append(no_baseline(f"the artifact of {artifact.commit[:7]}: {error.problem}"))

@@ -168,8 +168,8 @@ def print_results(summary: ReportSummary, console: "Console", *, in_workflow: bo
         console.print(_table(rows))
     if len(rows) < len(summary.scenarios):
         left_out = plural(len(summary.scenarios) - len(rows), "more scenario")
-        passed = "passed; report.html lists them" if len(rows) < _MOST_ROWS else "in report.html"
-        console.out(f"{left_out} {passed}", highlight=False)
+        what = "passed; report.html lists them" if len(rows) < _MOST_ROWS else "in report.html"
+        console.out(f"{left_out} {what}", highlight=False)
     _print_frames(summary, console)
     if in_workflow:
         _command("::endgroup::", console)

@@ -38,7 +38,7 @@ from ratiba_action.run.inputs import Choice, RunInputs, RunRequest, needs_judge
 from ratiba_action.run.provider_keys import keys_of
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.settings import Settings
-from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files, suite_digest
+from ratiba_action.suite.load import files_digest, is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.suite.ratchet import ratchet_suite, with_assertions
 from ratiba_action.suite.scenario_selection import edited_code, select, with_defaults, with_least_trials
 from ratiba_action.suite.team_tests import FoundTests, files_of_checkout, find_tests, has_tests, with_tests
@@ -299,7 +299,7 @@ def read_suite(
     there = not tests or is_folder(repository / settings.scenarios)
     files = read_scenario_files(repository, settings.scenarios) if there else {}
     if tests and not any(is_scenario_file(name, settings.scenarios) for name in files):
-        return files, Suite((), suite_digest({}))
+        return files, Suite((), files_digest({}))
     # What a truth is for cannot be told where the configuration's own metrics are not known.
     readers, added = (readers_of, configuration.metrics.names) if configuration is not None else (None, {})
     return files, load_suite(files, metric_problems, validate_rule, readers, added)

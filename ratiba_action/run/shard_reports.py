@@ -131,7 +131,7 @@ def _impossible_shard(shard: ShardReport) -> str:
     amounts = [shard.carried, *(amount for call in shard.calls for amount in (call.cost, call.list_price))]
     if not all(map(is_exact_usd, amounts)):
         return f"{RESULTS} has an amount with more than 12 digits after the point."
-    if shard.carried > sum((call.cost for call in shard.calls), Decimal(0)):
+    if shard.carried > _sum(shard.calls):
         return f"{RESULTS} says that {show_usd(shard.carried)} came from earlier attempts, more than its calls cost."
     return ""
 

@@ -1,6 +1,5 @@
 """Runs that share a suite: which scenarios each shard runs, with how much of the time and the money."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -18,6 +17,7 @@ from ratiba_action.money.budget import share_of_cap
 from ratiba_action.run.earlier_runs import measured_commit
 from ratiba_action.run.inputs import RunInputs
 from ratiba_action.run.paid_run import has_account
+from ratiba_action.suite.load import files_digest
 from ratiba_action.util.git import Git
 from ratiba_action.util.work_tree import changes_digest
 from ratiba_action.verdict.case_file_scores import reads_alike
@@ -155,7 +155,6 @@ def _own_version() -> str:
         number = version("ratiba-eval-gate")
     except PackageNotFoundError:
         number = "not installed"
-    top, total = Path(__file__).parents[1], hashlib.sha256()
-    for path in sorted(path for path in top.rglob("*") if path.suffix in _CODE):
-        total.update(path.relative_to(top).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return f"{number} {total.hexdigest()[:_SHOWN]}"
+    top = Path(__file__).parents[1]
+    code = {str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*") if path.suffix in _CODE}
+    return f"{number} {files_digest(code)[:_SHOWN]}"

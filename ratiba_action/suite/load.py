@@ -106,7 +106,7 @@ def load_suite(
         )
     if problems:
         raise SuiteError(sorted(problems, key=lambda problem: (problem.path, problem.line, problem.message)))
-    digest = suite_digest({name: files[name] for name in read})
+    digest = files_digest({name: files[name] for name in read})
     return Suite(tuple(sorted(scenarios, key=lambda scenario: scenario.id)), digest, tuple(case_files))
 
 
@@ -125,8 +125,8 @@ def _load_file(name: str, files: Mapping[str, bytes], checks: Checks) -> Loaded:
     return Loaded(() if block is None else (build_scenario(block, document),), problems=problems, read=read)
 
 
-def suite_digest(files: Mapping[str, bytes]) -> str:
-    """SHA-256 over names and contents: the version of the test set."""
+def files_digest(files: Mapping[str, bytes]) -> str:
+    """SHA-256 over names and contents: the version of a set of files."""
     total = hashlib.sha256()
     for name in sorted(files):
         total.update(hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest())

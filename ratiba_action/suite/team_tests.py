@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.model.scenario import DEFAULT_NOW, Customer, Scenario, Suite, TeamTest, Turn
-from ratiba_action.suite.load import suite_digest
+from ratiba_action.suite.load import files_digest
 from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
 
 MOST_TESTS = 2_000
@@ -114,7 +114,7 @@ def with_tests(suite: Suite, found: FoundTests) -> tuple[Suite, tuple[FileProble
     )
     scenarios = sorted((*suite.scenarios, *found.scenarios), key=lambda scenario: scenario.id)
     codes = {test.test.node: test.test.code.encode() for test in found.scenarios if test.test is not None}
-    digest = suite_digest({"": suite.digest.encode(), **codes})
+    digest = files_digest({"": suite.digest.encode(), **codes})
     return replace(suite, scenarios=tuple(scenarios), digest=digest), twice
 
 

@@ -137,23 +137,31 @@ async def test_a_merge_that_is_run_again_counts_what_the_one_before_has_paid(
     assert measured(merges[2]) == measured(merges[0]), "the results of the shards are there once"
 
 
-async def test_a_shard_does_not_guess_how_the_others_divide_the_suite(live: LiveRepository) -> None:
+async def test_neither_a_shard_nor_a_merge_guesses_how_the_suite_was_divided(
+    live: LiveRepository, tmp_path: Path
+) -> None:
     for name in NAMES:
         live.scenario(name, f"Hello from {name}")
     await live.record()
     head = live.git.commit({"prompts/asks.md": "Be friendly."})
-    state = GithubState(failure=(502, "Server Error"))
+    live.small.environment.update(
+        live.pull_request(live.git.commit({"prompts/thanks.md": "Be brief."}), head),
+        RATIBA_GITHUB_TOKEN="ghs_planted",
+        RATIBA_LLM="replay",
+    )
+    state = GithubState()
     with github_server(state) as address:
-        live.small.environment.update(
-            live.pull_request(live.git.commit({"prompts/thanks.md": "Be brief."}), head),
-            GITHUB_API_URL=address,
-            RATIBA_GITHUB_TOKEN="ghs_planted",
-            RATIBA_GITHUB_SECONDS="1",
-        )
-        ended = await live.gate("--shard", "1/2", RATIBA_LLM="replay")
-    assert ended.code == 3, ended.printed
-    assert "could not be divided among the shards" in ended.printed
-    assert "Re-run failed jobs" in ended.printed
+        live.small.environment["GITHUB_API_URL"] = address
+        machines = [live.elsewhere(tmp_path / f"shard-{number}") for number in (1, 2)]
+        parts = [await machine.gate("--shard", f"{number}/2") for number, machine in enumerate(machines, 1)]
+        assert [part.code for part in parts] == [0, 0], parts[0].printed
+        state.failure = (502, "Server Error")
+        shard = await live.gate("--shard", "1/2")
+        merged = await asyncio.to_thread(merge, live.elsewhere(tmp_path / "merged"), *(part.report for part in parts))
+    for ended, problem in ((shard, "The suite could not be divided"), (merged, "The shards could not be merged")):
+        assert ended.code == 3, ended.printed
+        assert problem in ended.printed
+        assert "Re-run failed jobs" in ended.printed
 
 
 def packed_results(ended: Ended) -> bytes:

@@ -64,7 +64,7 @@ def find(
     baseline: str = "auto",
     state: GithubState | None = None,
     *,
-    changed_at: object = None,
+    started_by: object = None,
 ) -> EarlierRuns:
     turns = "  - user: Hello\n"
     files = {".github/ratiba.yml": CONFIGURATION.format(timeout=20), "adapter.py": ""}
@@ -73,11 +73,11 @@ def find(
     if state is not None:
         state.kept.append(artifact(base))
     event = git.folder.parent / "event.json"
-    content = pull_request_event(base, head)
-    content["pull_request"]["updated_at"] = changed_at
-    event.write_text(json.dumps(content))
+    event.write_text(json.dumps(pull_request_event(base, head)))
+    named = git.folder.parent / "named.json"
+    named.write_text(json.dumps(started_by))
     environment = {
-        "GITHUB_EVENT_PATH": str(event),
+        "GITHUB_EVENT_PATH": str(named),
         "PATH": os.environ["PATH"],
         "GITHUB_API_URL": address,
         "GITHUB_REPOSITORY": REPOSITORY,
@@ -90,7 +90,7 @@ def find(
     settings = read_settings(environment, {})
     run = read_inputs(RunRequest(settings=settings, decided=decided, repository=git.folder, environment=environment))
     commit = measured_commit(decided.change.git)
-    return find_earlier_runs(run, now, Rules(), commit, in_shards=changed_at is not None)
+    return find_earlier_runs(run, now, Rules(), commit, in_shards=started_by is not None)
 
 
 def test_the_artifact_of_the_base_is_found_and_its_age_told(
@@ -102,22 +102,38 @@ def test_the_artifact_of_the_base_is_found_and_its_age_told(
     assert "10 days old" in found.notes[-1]
 
 
+SECONDS = int(MEASURED.timestamp())
+
+
+def changed(at: object) -> object:
+    return {"pull_request": {"updated_at": at}, "repository": {"pushed_at": "2026-04-25T06:00:00Z"}}
+
+
+def grouped(at: str) -> object:
+    return {"merge_group": {"head_commit": {"timestamp": at}}, "repository": {"pushed_at": "2026-04-25T06:00:00Z"}}
+
+
 @pytest.mark.parametrize(
-    ("changed_at", "count"),
+    ("started_by", "count"),
     [
-        ("2026-04-25T06:59:59Z", 0),
-        ("2026-04-25T07:00:00Z", 1),
-        ("2026-04-25T09:59:59+03:00", 0),
-        ("2026-04-25T10:00:00+03:00", 1),
-        ("an hour ago", 1),
-        ("2026-04-25T06:00:00", 1),
-        (1_700_000_000, 1),
+        (changed("2026-04-25T06:59:59Z"), 0),
+        (changed("2026-04-25T07:00:00Z"), 1),
+        (grouped("2026-04-25T09:59:59+03:00"), 0),
+        (grouped("2026-04-25T10:00:00+03:00"), 1),
+        ({"repository": {"pushed_at": SECONDS - 1}}, 0),
+        ({"repository": {"pushed_at": SECONDS}}, 1),
+        ({"repository": {"pushed_at": "2026-04-25T06:00:00Z"}}, 1),
+        ({"repository": {"pushed_at": 10**30}}, 1),
+        (changed("an hour ago"), 1),
+        (changed("2026-04-25T06:00:00"), 1),
+        (changed(1_700_000_000), 1),
+        ([], 1),
     ],
 )
-def test_every_shard_sees_the_base_as_it_was_when_the_pull_request_changed(
-    git: GitRepository, state: GithubState, address: str, changed_at: object, count: int
+def test_every_shard_sees_the_base_as_it_was_when_the_workflow_run_was_started(
+    git: GitRepository, state: GithubState, address: str, started_by: object, count: int
 ) -> None:
-    found = find(git, address, MEASURED, state=state, changed_at=changed_at)
+    found = find(git, address, MEASURED, state=state, started_by=started_by)
     assert (len(found.baseline), found.unanswered) == (count, False)
 
 
