@@ -34,6 +34,7 @@ from ratiba_action.model.scenario import MOST_TRIALS
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.forecast import Forecast
+from ratiba_action.observability.event_file import FILE as EVENTS
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.publish.full_publication import full_publication
 from ratiba_action.publish.notifications import CANCELLED_SECONDS, NOTIFY_SECONDS, alerts_of, message_of, notify
@@ -48,12 +49,12 @@ from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.attribution import with_explanation
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
-from ratiba_action.run.event_logging import Tracer, add_events, open_event_log, run_ended, tracer_of
+from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
 from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_side, plan_shard, variants_of
 from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
 from ratiba_action.run.paid_run import go_on_with_earlier
 from ratiba_action.run.provider_keys import cache_folder, keys_line, require_key
-from ratiba_action.run.shard_reports import FoundShard, read_shards
+from ratiba_action.run.shard_folders import FoundShard, ShardFolders, report_folders
 from ratiba_action.run.shards import with_readable_answers
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
@@ -70,7 +71,7 @@ from ratiba_action.util.text import unreadable_as_command
 from ratiba_action.verdict.decision import cut_short
 from ratiba_action.verdict.tally import status_of
 
-_YOUNG = 10_000
+_YOUNG = 50_000
 """New objects after which the garbage collector looks at them. Nearly all objects of a large suite live until the end,
 so that Python's 700 only costs time: a tenth of a merge of 10,000 scenarios."""
 
@@ -405,9 +406,27 @@ def _report(
     if not (arguments.dry_run or publication.in_workflow):
         # A dry run and the decide step print it in detail.
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
-    inputs = read_inputs(request)
     folders = _folders(arguments, request.settings)
-    shards = None if folders is None else read_shards(folders)
+    if folders is None:
+        return _evaluated(arguments, request, log, publication, None)
+    with ShardFolders(report_folders(folders)) as shard_folders:
+        return _evaluated(arguments, request, log, publication, shard_folders)
+
+
+def _evaluated(
+    arguments: argparse.Namespace,
+    request: RunRequest,
+    log: RunLog,
+    publication: Publication,
+    shard_folders: ShardFolders | None,
+) -> Report | None:
+    """The same of a run that evaluates something, or merges what its shards have evaluated."""
+    go_on = partial(_go_on, current())
+    inputs = read_inputs(request)
+    shards = None
+    if shard_folders is not None:
+        shards = shard_folders.read()
+        shard_folders.begin_events(publication.redactor, inputs.customers)
     log.alerts = tuple(inputs.configuration.notifications.events)
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     go_on()
@@ -420,7 +439,7 @@ def _report(
     variants = variants_of(inputs) if arguments.variants else ()
     expected = forecast(inputs) if shards is None else None
     if arguments.dry_run:
-        publication.announce(decision, inputs.selection, inputs.notes, expected)
+        publication.announce(inputs.selection.decision, inputs.selection, inputs.notes, expected)
         return None
     if shards is None:
         _print_costs(inputs, expected, variants, publication, log)
@@ -434,8 +453,9 @@ def _report(
             report = _explained(inputs, log, publication, expected, shards)
         noted = len(log.warnings)
         log.events.emit(run_ended(report))
-    if shards is not None:
-        add_events(inputs, publication.redactor, (shard.place for shard in shards if shard.report), log.note)
+    if shard_folders is not None:
+        for problem in shard_folders.add_events(Path(request.settings.report_dir).absolute() / EVENTS):
+            log.note(problem)
     # Only now is it known whether the log is complete.
     return replace(report, notes=in_order((*report.notes, *log.warnings[noted:])))
 

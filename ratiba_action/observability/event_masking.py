@@ -61,6 +61,20 @@ class EventMask:
         return replace(value, **masked) if masked else value
 
 
+def mask_for(redactor: Redactor, customers: Mapping[str, str]) -> EventMask:
+    """The mask of a run whose customers are known.
+
+    Args:
+        redactor: of the run.
+        customers: full name of the customer by scenario.
+    """
+    return EventMask(
+        {scenario: redactor.knowing([name]) for scenario, name in customers.items()},
+        # The verdict of a run may quote what any of its scenarios said.
+        redactor.knowing(customers.values()),
+    )
+
+
 def _text(text: str, redactor: Redactor, name: str) -> str:
     without_secrets = redactor.secretless(text)
     if _DIGEST.fullmatch(without_secrets) or (name == "tenant_id" and _UUID.fullmatch(without_secrets)):

@@ -109,10 +109,30 @@ _MEANT = (
     (re.compile(r"\s"), ""),
 )
 _MAY_BE_SPELLED = re.compile(rf"@|[(\[{{<]at[)\]}}>]|\b(?:dot|nukta)\b|\b{_PROVIDER}\b", re.IGNORECASE)
+_SPELLED_PARTS = (
+    "dot",
+    "nukta",
+    "at)",
+    "at]",
+    "at}",
+    "at>",
+    "yahoo",
+    "mail",
+    "outlook",
+    "live",
+    "icloud",
+    "aol",
+    "proton",
+)
+"""One of them stands in every text in which that finds more than the sign itself."""
 
 
 def email_patterns(text: str) -> tuple[re.Pattern[str], ...]:
     """The patterns that can fit a text; none for most."""
+    if text.isascii() and "@" not in text:
+        lower = text.lower()
+        if not any(part in lower for part in _SPELLED_PARTS):
+            return ()  # a search is ten times slower
     if not _MAY_BE_SPELLED.search(text):
         return ()
     return (_WRITTEN, *_SPELLED) if "@" in text else _SPELLED

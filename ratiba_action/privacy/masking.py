@@ -144,6 +144,10 @@ class Redactor:
             self._known[listed] = known
         return self._known[listed]
 
+    def __reduce__(self) -> tuple[type["Redactor"], tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Another process gets what is hidden, and nothing that was masked already."""
+        return Redactor, (self._secrets, self._listed)
+
     def text(self, text: str) -> str:
         """The text without any secret or identifier."""
         return self._masked.of(self, text, self._mask)

@@ -54,6 +54,7 @@ _BETWEEN = re.compile(
 )
 _CUT = re.compile(r"[\s,;:.\-/_()]{0,6}(?:…|\.\.\.)")
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
+_ASCII_TOKEN = re.compile("[a-z]+|[0-9]+")
 _UNITS = frozenset({*_DIGITS, *_TENS, *_TEENS, *_REPEATED})
 _CONNECTORS = frozenset({"halafu", "alafu", "kisha", "then", "malizia", "followed", "by", "na", "and"})
 _FEWEST_IN_A_ROW = 3
@@ -89,10 +90,10 @@ class _Unit:
 
 def may_be_spoken(text: str) -> bool:
     """Whether three digits stand in a row, in words or in groups."""
+    words = _ASCII_TOKEN.findall(text.lower()) if text.isascii() else [*map(str.casefold, _TOKEN.findall(text))]
     row = 0
-    for token in _TOKEN.findall(text):
-        word = token.casefold()
-        if word in _UNITS or token[0].isdecimal():
+    for word in words:
+        if word in _UNITS or word[0].isdecimal():
             row += 1
             if row == _FEWEST_IN_A_ROW:
                 return True

@@ -39,7 +39,7 @@ from ratiba_action.reporting.wording import (
     short_explanation,
 )
 from ratiba_action.util.text import part_of
-from ratiba_action.verdict.exit_code import exit_code
+from ratiba_action.verdict.decision import exit_code
 from ratiba_action.verdict.quarantine import day_of, expired_quarantine, quarantine_in_force
 from ratiba_action.verdict.tally import (
     MetricSummary,

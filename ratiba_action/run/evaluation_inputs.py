@@ -14,7 +14,7 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import Configuration, load_configuration
 from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.config.ratchet import ratchet
-from ratiba_action.config.suite_block import StrategyBlock, unmeasured_metrics
+from ratiba_action.config.suite_block import unmeasured_metrics
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.decide.contents import Contents
 from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, UsageError
@@ -39,7 +39,7 @@ from ratiba_action.run.provider_keys import keys_of
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.load import files_digest, is_scenario_file, load_suite, read_scenario_files
-from ratiba_action.suite.ratchet import ratchet_suite, with_assertions
+from ratiba_action.suite.ratchet import ratchet_suite
 from ratiba_action.suite.scenario_selection import edited_code, select, with_defaults, with_least_trials
 from ratiba_action.suite.team_tests import FoundTests, files_of_checkout, find_tests, has_tests, with_tests
 from ratiba_action.suite.thresholds import with_configured_thresholds
@@ -103,12 +103,14 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
                 name for name in _BLOCKS if getattr(own_configuration, name) != getattr(configuration, name)
             )
             own = base_configuration
-        defaults = own.suite.strategy
-        loaded, suite = suite, _complete(_with_tests(suite, configuration, head_tests, request), configuration)
+        defaults, measured = own.suite.strategy, _with_metrics(configuration)
+        loaded, suite = suite, _with_tests(suite, configuration, head_tests, request)
         base_suite, unusable = base.suite(loaded, files, base_configuration)
         # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
-        base_suite = _with_strategies(_complete(base_suite, own), defaults)
-        suite = _with_strategies(suite, defaults)
+        strategies = _EachOnce(lambda scenario: with_defaults(scenario, defaults.strategy))
+        suite = strategies.of(_complete(suite, configuration, measured))
+        measured = measured if own.metrics == configuration.metrics else _with_metrics(own)
+        base_suite = strategies.of(_complete(base_suite, own, measured))
         more: tuple[str, ...] = ()
         if base.known:
             suite, more = ratchet_suite(suite, base_suite)
@@ -338,14 +340,40 @@ def _with_tests(suite: Suite, configuration: Configuration, named: Collection[st
     return suite
 
 
-def _complete(suite: Suite, configuration: Configuration) -> Suite:
-    """The suite with the metrics and gates that it does not list, on both sides, so that they are held too."""
-    measured = with_assertions(suite, lambda scenario: attach_metrics(scenario, configuration.metrics))
-    return with_configured_thresholds(measured, configuration.suite.gates)
+class _EachOnce:
+    """A change of scenarios that is made once of each: what head and base share stays one object, read once."""
+
+    def __init__(self, change: Callable[[Scenario], Scenario]) -> None:
+        self._change = change
+        # The scenario is kept beside what became of it: its id is then nobody else's.
+        self._known: dict[int, tuple[Scenario, Scenario]] = {}
+
+    def of(self, suite: Suite) -> Suite:
+        """The suite with each scenario changed."""
+        return replace(suite, scenarios=tuple(map(self._changed, suite.scenarios)))
+
+    def _changed(self, scenario: Scenario) -> Scenario:
+        known = self._known.get(id(scenario))
+        if known is None:
+            known = self._known[id(scenario)] = scenario, self._change(scenario)
+        return known[1]
 
 
-def _with_strategies(suite: Suite, defaults: StrategyBlock) -> Suite:
-    return replace(suite, scenarios=tuple(with_defaults(scenario, defaults.strategy) for scenario in suite.scenarios))
+def _with_metrics(configuration: Configuration) -> _EachOnce:
+    metrics = configuration.metrics
+    return _EachOnce(lambda scenario: replace(scenario, assertions=attach_metrics(scenario, metrics)))
+
+
+def _complete(suite: Suite, configuration: Configuration, measured: _EachOnce | None = None) -> Suite:
+    """The suite with the metrics and gates that it does not list, on both sides, so that they are held too.
+
+    Args:
+        suite: as its files have it.
+        configuration: of the same side.
+        measured: adds its metrics, where another suite has them too.
+    """
+    suite = (measured or _with_metrics(configuration)).of(suite)
+    return with_configured_thresholds(suite, configuration.suite.gates)
 
 
 _ADDRESSES = {"langgraph": "graph", "langchain": "runnable", "llamaindex": "engine"}

@@ -2,10 +2,9 @@
 
 import contextlib
 import json
-import stat
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,14 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from ratiba_action.errors import ConfigurationError, InfrastructureError, PublishError, UsageError
+from ratiba_action.errors import InfrastructureError, PublishError, UsageError
 from ratiba_action.model.codec import encode
 from ratiba_action.model.event import Event, LoggedEvent, Place, RunEnded, RunStarted
 from ratiba_action.model.note import in_order
 from ratiba_action.model.verdict import Conclusion, Report, TraceDelivery
 from ratiba_action.observability.event_file import FILE, EventFile, open_descriptor
-from ratiba_action.observability.event_lines import event_line, read_events, unfinished_run
-from ratiba_action.observability.event_masking import EventMask
+from ratiba_action.observability.event_lines import read_events, unfinished_run
+from ratiba_action.observability.event_masking import EventMask, mask_for
 from ratiba_action.observability.langfuse_asking import LangfuseAccess
 from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.observability.logged_ports import NoEvents
@@ -49,8 +48,6 @@ Tracer = Callable[[Settings, Mapping[str, str], EventLog], Callable[[Report], Re
 
 _RESEND_SECONDS = 120.0
 _INCOMPLETE = 3
-_MOST_BYTES = 64 << 20
-"""Of the events of one shard."""
 
 
 def langfuse_access(settings: Settings, environment: Mapping[str, str]) -> LangfuseAccess | None:
@@ -226,7 +223,7 @@ def open_event_log(run: RunInputs, redactor: Redactor, warn: Callable[[str], Non
         redactor: of the run; nothing is written that did not pass it.
         warn: told what cannot be written.
     """
-    mask = _mask_of(run, redactor)
+    mask = mask_for(redactor, run.customers)
     report = Path(run.settings.report_dir).absolute()
     log = _open(run, mask, warn)
     if log is None:
@@ -245,42 +242,6 @@ def open_event_log(run: RunInputs, redactor: Redactor, warn: Callable[[str], Non
     finally:
         log.close()
         _remove_forged(report, path)
-
-
-def _mask_of(run: RunInputs, redactor: Redactor) -> EventMask:
-    return EventMask(
-        {scenario.id: redactor.knowing([scenario.customer.name]) for scenario in run.selection.scenarios},
-        # The verdict of a run may quote what any of its scenarios said.
-        redactor.knowing([scenario.customer.name for scenario in run.selection.scenarios]),
-    )
-
-
-def add_events(run: RunInputs, redactor: Redactor, folders: Iterable[str], warn: Callable[[str], None]) -> None:
-    """Add the events of shards to those of their merge in the report directory; each stays an event of its own run.
-
-    Args:
-        run: inputs of the merge.
-        redactor: of the merge.
-        folders: report folders of the shards, written by somebody who is not trusted.
-        warn: told what cannot be read or written.
-    """
-    mask, path = _mask_of(run, redactor), Path(run.settings.report_dir).absolute() / FILE
-    for name in folders:
-        source = Path(name) / FILE
-        try:
-            found = source.stat(follow_symlinks=False)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES:
-                warn(f"The events {str(source)!r} were not added: they are no file of at most {_MOST_BYTES:,} bytes.")
-                continue
-            lines = (
-                event_line(LoggedEvent(each.run, each.sequence, each.at, mask.event(each.event)))
-                for each in read_events(source).events
-            )
-            with path.open("a", encoding="ascii") as file:
-                file.writelines(f"{line}\n" for line in lines)
-        except (OSError, InfrastructureError, PublishError, ConfigurationError) as error:
-            cause = error.strerror if isinstance(error, OSError) and error.strerror else error
-            warn(f"The events {str(source)!r} could not be added: {cause}")
 
 
 def run_started(run: RunInputs, prompt_versions: tuple[str, ...] = (), llm: str = "") -> Event:

@@ -46,14 +46,8 @@ from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_bud
 from ratiba_action.run.plan_loop import PlanLoop, cancelled_by_signals
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.services import Measured
-from ratiba_action.run.shard_reports import (
-    FoundShard,
-    measured_anew,
-    merge_shards,
-    notes_of_merges,
-    paid_by_merges,
-    with_shards,
-)
+from ratiba_action.run.shard_folders import FoundShard
+from ratiba_action.run.shard_reports import measured_anew, merge_shards, notes_of_merges, paid_by_merges, with_shards
 from ratiba_action.run.shards import identity_of, share_inputs
 from ratiba_action.verdict.case_file_scores import score_case_files
 from ratiba_action.verdict.decision import next_step

@@ -146,6 +146,11 @@ class RunInputs(RunRequest):
         return keys_of(self.settings, self.configuration)
 
     @property
+    def customers(self) -> Mapping[str, str]:
+        """The full name of the customer of each scenario that runs."""
+        return {scenario.id: scenario.customer.name for scenario in self.selection.scenarios}
+
+    @property
     def at_once(self) -> int:
         """Scenarios at once."""
         return self.concurrency or self.configuration.suite.concurrency or DEFAULT_CONCURRENCY

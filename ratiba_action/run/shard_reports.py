@@ -1,15 +1,12 @@
-"""The reports of shards, read as what somebody else may have written, and the one result that they make together."""
+"""The one result that the reports of all shards make together."""
 
-import errno
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isfinite
-from pathlib import Path
 from typing import TypeGuard
 
-from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.comparison import CrossCheckStatus, MeasuredRun, ScorePair
 from ratiba_action.model.conversation import MergeAttempt, ModelCall
@@ -17,123 +14,21 @@ from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResu
 from ratiba_action.model.note import Note
 from ratiba_action.model.plan import BASE, Plan, Shard, Trial
 from ratiba_action.model.scenario import Expectation, Scenario
-from ratiba_action.model.verdict import CrossChecking, Report, ShardReport, SharedSpending
+from ratiba_action.model.verdict import CrossChecking, SharedSpending
 from ratiba_action.money.budget import share_of_cap
 from ratiba_action.money.pricing import is_exact_usd, show_usd
-from ratiba_action.reporting.results_json import RESULTS, read_results, results_in_folder
 from ratiba_action.run.services import Measured
+from ratiba_action.run.shard_folders import FoundShard
 from ratiba_action.run.shards import NO_LEDGER
-from ratiba_action.settings.input_values import MOST_SHARDS
 from ratiba_action.verdict.agreement import judges_agreement
 
-MOST_FOLDERS = 2_000
-"""Reports that are merged at most: several attempts of 256 shards."""
 _NAMED = 5
 _SHOWN = 8
 _LONGEST = 100
 _ALL_AGAIN = "Run all shards again, with the same commit, inputs and version as the merge, then merge again."
-_MORE_SHARDS = "Divide the suite among more shards: a report of fewer scenarios is smaller. Then run all of them again."
 _LIKE_SHARDS = "Give the merge the inputs and keys that its shards had, then merge again."
 _GIVEN = frozenset({"answers", "budget", "ledger"})
 """Parts of an identity that only inputs and keys decide."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FoundShard:
-    """One folder that is to be merged.
-
-    Args:
-        place: of the report, as it was named.
-        report: None where it cannot be used.
-        problem: why it cannot; empty where it can.
-        remedy: what ends this, where to run the shard again would not.
-    """
-
-    place: str
-    report: Report | None
-    problem: str = ""
-    remedy: str = ""
-
-    @property
-    def of(self) -> ShardReport:
-        """What the report says of its shard.
-
-        Raises:
-            ValueError: there is no report.
-        """
-        if self.report is None or self.report.shard is None:
-            raise ValueError(f"{self.place!r} is no report of a shard")
-        return self.report.shard
-
-    @property
-    def whole(self) -> Report:
-        """The report.
-
-        Raises:
-            ValueError: there is none.
-        """
-        if self.report is None:
-            raise ValueError(f"{self.place!r} has no report")
-        return self.report
-
-    @property
-    def name(self) -> str:
-        """The shard in words."""
-        return f"shard {self.of.shard}"
-
-
-def read_shards(named: Iterable[str]) -> tuple[FoundShard, ...]:
-    """The report of each shard; one that cannot be read is a problem, and ends nothing.
-
-    Args:
-        named: report folders, or folders with report folders directly in them; written by somebody who is not trusted.
-
-    Raises:
-        UsageError: there are more than any run has.
-    """
-    found: list[FoundShard] = []
-    for folder in map(Path, named):
-        below = _folders_in(folder) if folder.is_dir() and not results_in_folder(folder).exists() else ()
-        found += [_read(path) for path in below or (folder,)]
-        if len(found) > MOST_FOLDERS:
-            raise UsageError(f"There are more than {MOST_FOLDERS:,} reports.", "Merge those of one run.")
-    return tuple(found)
-
-
-def _folders_in(folder: Path) -> Sequence[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())[: MOST_FOLDERS + 1]
-
-
-def _read(folder: Path) -> FoundShard:
-    place = str(folder)
-    try:
-        report = read_results(results_in_folder(folder), exact=True)
-    except ConfigurationError as error:
-        too_large = isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EFBIG
-        problem = error.problem if folder.is_dir() else "there is no such folder."
-        return FoundShard(place, None, problem, _MORE_SHARDS if too_large else "")
-    except Exception as error:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no run
-        return FoundShard(place, None, f"{RESULTS} could not be read: {type(error).__name__}.")
-    problem = (
-        f"{RESULTS} is of a whole run, not of a shard." if report.shard is None else _impossible_shard(report.shard)
-    )
-    return FoundShard(place, None if problem else report, problem)
-
-
-def _impossible_shard(shard: ShardReport) -> str:
-    """What no shard of any run says of itself; empty where there is nothing of that kind."""
-    if shard.shard.count > MOST_SHARDS:
-        return f"it is of {shard.shard.count:,} shards, more than {MOST_SHARDS}."
-    if shard.attempt < 1:
-        return f"it is of attempt {shard.attempt}."
-    if not all(1 <= attempt < shard.attempt for attempt in shard.resumed):
-        return f"it is of attempt {shard.attempt}, and goes on with attempts {list(shard.resumed)[:_NAMED]}."
-    amounts = [shard.carried, *(amount for call in shard.calls for amount in (call.cost, call.list_price))]
-    if not all(map(is_exact_usd, amounts)):
-        return f"{RESULTS} has an amount with more than 12 digits after the point."
-    if shard.carried > _sum(shard.calls):
-        return f"{RESULTS} says that {show_usd(shard.carried)} came from earlier attempts, more than its calls cost."
-    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ def with_defaults(scenario: Scenario, defaults: Strategy) -> Scenario:
     if scenario.strategy.given & {"trials", "passes"}:
         open_fields -= {"trials", "passes"}
     taken = {name: getattr(defaults, name) for name in open_fields}
+    if not taken:
+        return scenario
     return replace(scenario, strategy=replace(scenario.strategy, **taken))
 
 
@@ -32,6 +34,8 @@ def with_least_trials(scenario: Scenario, least: int) -> Scenario:
     """The scenario with a minimum number of trials; the number that may fail does not grow."""
     strategy = scenario.strategy
     more = max(least - strategy.trials, 0)
+    if not more:
+        return scenario
     passes = None if strategy.passes is None else strategy.passes + more
     return replace(scenario, strategy=replace(strategy, trials=strategy.trials + more, passes=passes))
 

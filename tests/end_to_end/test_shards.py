@@ -26,6 +26,13 @@ def merge(machine: LiveRepository, *words: Path | str) -> Ended:
     return machine.small.ended("merge", *map(str, words))
 
 
+def shards_events(merged: Ended) -> list[str]:
+    """The lines of the merged log that are of the shards' runs."""
+    lines = (merged.report / "events.jsonl").read_text().splitlines()
+    own = json.loads(lines[0])["run"]
+    return [line for line in lines if json.loads(line)["run"] != own]
+
+
 def timeless(comment: str) -> str:
     """The comment without how long anything took."""
     return re.sub(r"\d+(\.\d+)?( s\b| \|$)", "#", comment.replace(f">\n{SHARES}", ""), flags=re.MULTILINE)
@@ -60,6 +67,13 @@ async def test_four_shards_and_their_merge_are_one_run(live: LiveRepository, tmp
     assert events.count('"conversation_ended"') == (whole.report / "events.jsonl").read_text().count(
         '"conversation_ended"'
     )
+
+    for folder in folders:
+        with (folder / "events.jsonl").open("a") as file:
+            file.write("torn" * 1_000_000)  # large reports are read by a second process
+    large = await asyncio.to_thread(merge, live.elsewhere(tmp_path / "large"), *folders)
+    assert (large.code, timeless(large.comment)) == (merged.code, timeless(merged.comment)), large.printed
+    assert shards_events(large) == shards_events(merged) != []
 
     without = await asyncio.to_thread(merge, live.elsewhere(tmp_path / "without"), *folders[1:])
     assert (without.code, without.outputs["conclusion"]) == (1, "failed"), "the third shard has the scenario that fails"

@@ -172,3 +172,36 @@ def test_a_masked_text_holds_no_identifier_that_the_text_held(text: str) -> None
     masked = mask_identifiers(planted)
     assert "722 345" not in masked
     assert "amina@example" not in masked
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        *("amina", "Zawadi.K", "yusuf_1", "gmail", "Yahoo", "hotmail", "aol", "proton", "live", "icloud", "outlook"),
+        *("@", "(at)", "[AT]", "{@}", " at ", " kwenye ", ".", " dot ", "(dot)", " Nukta ", "com", "co.ke", "KE"),
+        *(
+            "sifuri",
+            "saba",
+            "One",
+            "two",
+            "thirty",
+            "double",
+            "na",
+            "halafu",
+            "7",
+            "12",
+            "254712",
+            "0",
+            "-",
+            ",",
+            " ",
+            "\n",
+        ),
+        *("dotted", "mailing", "alive", "Kitengela", "deposit", "A001234567B"),
+    ]
+)
+
+
+@given(st.lists(FRAGMENTS, max_size=24).map("".join))
+def test_what_is_found_in_ascii_does_not_depend_on_a_letter_beside_it(text: str) -> None:
+    """ASCII alone is looked through in a quicker way."""
+    assert find_identifiers(f"\N{LATIN SMALL LETTER E WITH ACUTE} {text}") == find_identifiers(f"e {text}")

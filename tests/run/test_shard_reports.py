@@ -27,15 +27,8 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import load_report, render_results
 from ratiba_action.reporting.summary import summarise
-from ratiba_action.run.shard_reports import (
-    FoundShard,
-    Merged,
-    measured_anew,
-    merge_shards,
-    notes_of_merges,
-    paid_by_merges,
-    read_shards,
-)
+from ratiba_action.run.shard_folders import FoundShard, ShardFolders, report_folders
+from ratiba_action.run.shard_reports import Merged, measured_anew, merge_shards, notes_of_merges, paid_by_merges
 from ratiba_action.run.shards import shares, with_readable_answers
 from ratiba_action.verdict.case_file_scores import score_case_files
 from ratiba_action.verdict.decision import next_step
@@ -364,6 +357,11 @@ def test_base_trials_that_no_shard_ran_are_left_to_the_merge() -> None:
         "s3 has nothing to be compared with"
     )
     assert merged.measured.results[4:] == tuple(beside)
+
+
+def read_shards(named: Sequence[str]) -> tuple[FoundShard, ...]:
+    with ShardFolders(report_folders(named)) as folders:
+        return folders.read()
 
 
 def written(folder: Path, report: Report) -> Path:

@@ -4,7 +4,7 @@ import pytest
 
 from ratiba_action.model.change import Mode
 from ratiba_action.model.verdict import Conclusion, Verdict
-from ratiba_action.verdict.exit_code import exit_code
+from ratiba_action.verdict.decision import exit_code
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from ratiba_action.model.change import Mode
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.model.plan import Plan, Trial
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, PassRateRule, Verdict
-from ratiba_action.verdict.decision import next_step
-from ratiba_action.verdict.exit_code import exit_code
+from ratiba_action.verdict.decision import exit_code, next_step
 from tests.support.sample_report import sample_score, sample_scored
 
 

@@ -1,0 +1,357 @@
+"""The report folders of shards, read as what somebody else may have written, by a second process where that is much."""
+
+import contextlib
+import errno
+import gc
+import os
+import pickle
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Self, TextIO, TypeVar, TypeVarTuple
+
+from ratiba_action.errors import ConfigurationError, UsageError
+from ratiba_action.model.event import LoggedEvent
+from ratiba_action.model.verdict import Report, ShardReport
+from ratiba_action.money.pricing import is_exact_usd, show_usd
+from ratiba_action.observability.event_file import FILE
+from ratiba_action.observability.event_lines import event_line, read_events
+from ratiba_action.observability.event_masking import EventMask, mask_for
+from ratiba_action.privacy.masking import Redactor
+from ratiba_action.reporting.results_json import RESULTS, read_results, results_in_folder
+from ratiba_action.settings.environment import protect_process
+from ratiba_action.settings.input_values import MOST_SHARDS
+
+_Given = TypeVarTuple("_Given")
+_T = TypeVar("_T")
+
+MOST_FOLDERS = 2_000
+"""Reports that are merged at most: several attempts of 256 shards."""
+_NAMED = 5
+_MOST_EVENT_BYTES = 64 << 20
+"""Of the events of one shard."""
+_MUCH = 8 << 20
+"""Bytes of all reports together that take longer to read than a second process to start."""
+_MORE_SHARDS = "Divide the suite among more shards: a report of fewer scenarios is smaller. Then run all of them again."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundShard:
+    """One folder that is to be merged.
+
+    Args:
+        place: of the report, as it was named.
+        report: None where it cannot be used.
+        problem: why it cannot; empty where it can.
+        remedy: what ends this, where to run the shard again would not.
+    """
+
+    place: str
+    report: Report | None
+    problem: str = ""
+    remedy: str = ""
+
+    @property
+    def of(self) -> ShardReport:
+        """What the report says of its shard.
+
+        Raises:
+            ValueError: there is no report.
+        """
+        if self.report is None or self.report.shard is None:
+            raise ValueError(f"{self.place!r} is no report of a shard")
+        return self.report.shard
+
+    @property
+    def whole(self) -> Report:
+        """The report.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if self.report is None:
+            raise ValueError(f"{self.place!r} has no report")
+        return self.report
+
+    @property
+    def name(self) -> str:
+        """The shard in words."""
+        return f"shard {self.of.shard}"
+
+
+def report_folders(named: Iterable[str]) -> tuple[Path, ...]:
+    """The report folder of each shard.
+
+    Args:
+        named: report folders, or folders with report folders directly in them; written by somebody who is not trusted.
+
+    Raises:
+        UsageError: there are more than any run has.
+    """
+    found: list[Path] = []
+    for folder in map(Path, named):
+        below = _folders_in(folder) if folder.is_dir() and not results_in_folder(folder).exists() else ()
+        found += below or (folder,)
+        if len(found) > MOST_FOLDERS:
+            raise UsageError(f"There are more than {MOST_FOLDERS:,} reports.", "Merge those of one run.")
+    return tuple(found)
+
+
+def _folders_in(folder: Path) -> Sequence[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())[: MOST_FOLDERS + 1]
+
+
+def read_shard(folder: Path) -> FoundShard:
+    """The report of a shard; one that cannot be read is a problem, and ends nothing.
+
+    Args:
+        folder: of the report.
+    """
+    place = str(folder)
+    try:
+        report = read_results(results_in_folder(folder), exact=True)
+    except ConfigurationError as error:
+        too_large = isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EFBIG
+        problem = error.problem if folder.is_dir() else "there is no such folder."
+        return FoundShard(place, None, problem, _MORE_SHARDS if too_large else "")
+    except Exception as error:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no run
+        return FoundShard(place, None, f"{RESULTS} could not be read: {type(error).__name__}.")
+    problem = (
+        f"{RESULTS} is of a whole run, not of a shard." if report.shard is None else _impossible_shard(report.shard)
+    )
+    return FoundShard(place, None if problem else report, problem)
+
+
+def _impossible_shard(shard: ShardReport) -> str:
+    """What no shard of any run says of itself; empty where there is nothing of that kind."""
+    if shard.shard.count > MOST_SHARDS:
+        return f"it is of {shard.shard.count:,} shards, more than {MOST_SHARDS}."
+    if shard.attempt < 1:
+        return f"it is of attempt {shard.attempt}."
+    if not all(1 <= attempt < shard.attempt for attempt in shard.resumed):
+        return f"it is of attempt {shard.attempt}, and goes on with attempts {list(shard.resumed)[:_NAMED]}."
+    amounts = [shard.carried, *(amount for call in shard.calls for amount in (call.cost, call.list_price))]
+    if not all(map(is_exact_usd, amounts)):
+        return f"{RESULTS} has an amount with more than 12 digits after the point."
+    if shard.carried > sum(call.cost for call in shard.calls):
+        return f"{RESULTS} says that {show_usd(shard.carried)} came from earlier attempts, more than its calls cost."
+    return ""
+
+
+class ShardFolders:
+    """The report folders of the shards of one run; their reading begins at once.
+
+    A second process of this program reads large reports while this one reads the suite, and masks their events while
+    this one decides: one interpreter makes use of one processor only.
+
+    Args:
+        folders: ``report_folders``.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._events = tempfile.TemporaryFile()  # noqa: SIM115 - closed when this is left
+        much = sum(map(_size, folders)) >= _MUCH
+        self._beside = None
+        if much:
+            with contextlib.suppress(OSError):
+                self._beside = _SideProcess([self._events.fileno()])
+        self._reports = [self._begin(read_shard, folder) for folder in folders]
+        self._places: Sequence[str] = ()
+        self._masked: Callable[[], tuple[str, ...]] = tuple
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._events.close()
+        if self._beside is not None:
+            self._beside.close()
+
+    def read(self) -> tuple[FoundShard, ...]:
+        """The report of each shard. Waits until all are read; to be called once."""
+        found = tuple(report() for report in self._reports)
+        self._places = [shard.place for shard in found if shard.report is not None]
+        return found
+
+    def begin_events(self, redactor: Redactor, customers: Mapping[str, str]) -> None:
+        """Begin to mask the events of the shards whose reports could be read.
+
+        Args:
+            redactor: of the merge.
+            customers: full name of the customer by scenario.
+        """
+        self._masked = self._begin(write_masked_events, self._events.fileno(), self._places, redactor, customers)
+
+    def add_events(self, path: Path) -> tuple[str, ...]:
+        """Add the masked events to a file; each stays an event of its own run.
+
+        Args:
+            path: of the merge's events.
+
+        Returns:
+            What could not be read or written, in words.
+        """
+        problems = self._masked()
+        self._events.seek(0)
+        try:
+            with path.open("ab") as file:
+                shutil.copyfileobj(self._events, file)
+        except OSError as error:
+            problems += (_not_added(error.strerror or error),)
+        return problems
+
+    def _begin(self, work: Callable[[*_Given], _T], *given: *_Given) -> Callable[[], _T]:
+        if self._beside is None:
+            return partial(work, *given)
+        return self._beside.begin(work, *given)
+
+
+def _size(folder: Path) -> int:
+    sizes = 0
+    for path in (results_in_folder(folder), folder / FILE):
+        with contextlib.suppress(OSError):
+            sizes += path.lstat().st_size
+    return sizes
+
+
+def write_masked_events(
+    target: int, folders: Sequence[str], redactor: Redactor, customers: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Write the events of shards without any secret or identifier.
+
+    Args:
+        target: descriptor of a file; what is in it is replaced.
+        folders: report folders, written by somebody who is not trusted.
+        redactor: of the merge.
+        customers: full name of the customer by scenario.
+
+    Returns:
+        What could not be read or written, in words.
+    """
+    mask = mask_for(redactor, customers)
+    problems: list[str] = []
+    try:
+        with open(target, "w", encoding="ascii", closefd=False) as file:
+            file.seek(0)
+            file.truncate()
+            for name in folders:
+                problems += _write_masked(file, Path(name) / FILE, mask)
+    except OSError as error:
+        problems.append(_not_added(error.strerror or error))
+    return tuple(problems)
+
+
+def _write_masked(file: TextIO, source: Path, mask: EventMask) -> Iterator[str]:
+    """Write the events of one shard; yields what is wrong with them."""
+    try:
+        found = source.stat(follow_symlinks=False)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_EVENT_BYTES:
+            yield (
+                f"The events {str(source)!r} were not added: they are no file of at most {_MOST_EVENT_BYTES:,} bytes."
+            )
+            return
+        events = read_events(source).events
+    except (OSError, ConfigurationError) as error:
+        cause = error.strerror if isinstance(error, OSError) and error.strerror else error
+        yield f"The events {str(source)!r} could not be added: {cause}"
+        return
+    file.writelines(
+        f"{event_line(LoggedEvent(each.run, each.sequence, each.at, mask.event(each.event)))}\n" for each in events
+    )
+
+
+def _not_added(cause: object) -> str:
+    return f"The events of the shards could not be added: {cause}"
+
+
+_START = """
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+from ratiba_action.run.shard_folders import serve
+serve()
+"""
+
+
+class _SideProcess:
+    """A process that does pieces of work in the order in which they were begun.
+
+    It is protected as this one is, gets no signal of a terminal, and ends when this one does. What fails there, or is
+    lost with it, is done again here, where its error is known what to do with.
+
+    Args:
+        files: descriptors that its work uses.
+    """
+
+    def __init__(self, files: Sequence[int]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _START],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"LC_ALL": "C.UTF-8"},
+            pass_fds=files,
+            process_group=0,
+        )
+        self._requests: Any = self._process.stdin
+        self._answers: Any = self._process.stdout
+        self._send(sys.path)
+
+    def begin(self, work: Callable[[*_Given], _T], *given: *_Given) -> Callable[[], _T]:
+        """Begin a piece of work; what it needs and returns can be pickled.
+
+        Returns:
+            What waits for its answer: to be called once, in the order of the pieces.
+        """
+        self._send((work, given))
+
+        def answer() -> _T:
+            with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
+                done, found = pickle.load(self._answers)  # noqa: S301 - written by our own code
+                if done:
+                    return found  # type: ignore[no-any-return]
+            return work(*given)
+
+        return answer
+
+    def close(self) -> None:
+        """End it; what it has not answered is lost."""
+        self._process.kill()
+        with contextlib.suppress(OSError):
+            self._process.communicate()
+
+    def _send(self, value: Any) -> None:
+        with contextlib.suppress(OSError):
+            pickle.dump(value, self._requests)
+            self._requests.flush()
+
+
+def serve() -> None:
+    """Be the second process: answer what standard input asks for until it ends."""
+    protect_process()
+    gc.disable()  # nearly all that it makes lives until it is asked for
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+
+    def write(answer: bytes) -> None:
+        answers.write(answer)
+        answers.flush()
+
+    def work(piece: Callable[..., Any], given: Sequence[Any]) -> None:
+        try:
+            answer = pickle.dumps((True, piece(*given)))
+        except Exception:  # noqa: BLE001 - it is done again where its error is known what to do with
+            answer = pickle.dumps((False, None))
+        writer.submit(write, answer)
+
+    # The requests are read, and the answers written, while it works: neither side waits for the other.
+    with ThreadPoolExecutor(1) as worker, ThreadPoolExecutor(1) as writer:
+        with contextlib.suppress(EOFError):
+            while True:
+                worker.submit(work, *pickle.load(requests))  # noqa: S301 - written by our own code
+        os._exit(0)
