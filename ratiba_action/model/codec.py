@@ -38,19 +38,24 @@ class CodecError(ValueError):
 def encode(value: Any) -> Any:
     """Plain JSON values: amounts as decimal strings, times as ISO 8601, sets sorted, no NaN (null instead)."""
     kind: Any = type(value)
-    if kind in _AS_THEY_ARE:
-        return value
+    return value if kind in _AS_THEY_ARE else _writer_of(kind)(value)
+
+
+@cache
+def _writer_of(kind: Any) -> Callable[[Any], Any]:
+    """What encodes a value of a type. A report has hundreds of values per scenario, and their types are looked at once."""
     names = field_names(kind)
     if names:
-        content = {name: encode(getattr(value, name)) for name in names}
-        return encode_tag(value) | content if kind in OUTCOMES else content
-    if isinstance(value, (list, tuple)):
-        return [encode(item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
-    if isinstance(value, (set, frozenset)):
-        return sorted(encode(item) for item in value)
-    return _encode_atom(value)
+        if kind in OUTCOMES:
+            return lambda value: encode_tag(value) | {name: encode(getattr(value, name)) for name in names}
+        return lambda value: {name: encode(getattr(value, name)) for name in names}
+    if issubclass(kind, (list, tuple)):
+        return lambda value: [encode(item) for item in value]
+    if issubclass(kind, Mapping):
+        return lambda value: {str(key): encode(item) for key, item in value.items()}
+    if issubclass(kind, (set, frozenset)):
+        return lambda value: sorted(encode(item) for item in value)
+    return _encode_atom
 
 
 def encode_tag(value: Any) -> dict[str, Any]:

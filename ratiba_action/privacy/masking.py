@@ -8,6 +8,8 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
 from enum import Enum
 from functools import lru_cache, partial
 from operator import is_
@@ -83,7 +85,7 @@ _SHORTEST_INSIDE = 12
 _DEEPEST = 100
 _NAMES = frozenset({"arm", "data_set", "id", "path", "scenario_id", "metric", "version", "models", "prompt_versions"})
 """Fields that name what was run: a commit may well be all digits, and a scenario be called after its customer."""
-_AS_THEY_ARE = frozenset({int, float, bool, type(None)})
+_AS_THEY_ARE = frozenset({int, float, bool, type(None), Decimal, date, datetime})
 """Types of fields outside JSON in which there is nothing to mask."""
 _CUT = re.compile("[^…]*…", re.DOTALL)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:\\?/){2}|[A-Za-z][A-Za-z0-9+.-]*%3A%2F%2F", re.IGNORECASE)
@@ -360,10 +362,11 @@ class _Mask:
         masked: dict[str, Any] = {}
         for name in names:
             plain = getattr(value, name)
-            if type(plain) in _AS_THEY_ARE:
+            kind = type(plain)
+            if kind in _AS_THEY_ARE or not plain:
                 continue
             mask = self.named if self.named is not None and name in _NAMES else self
-            shown = mask.apply(plain, None, depth)
+            shown = mask.text(plain) if kind is str else mask.apply(plain, None, depth)
             if shown is not plain:
                 masked[name] = shown
         if isinstance(value, Document) and self.thing is not None:

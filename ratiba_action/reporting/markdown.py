@@ -22,6 +22,8 @@ _SAFE_CODE = re.compile(r"[A-Za-z0-9_./=-]{1,200}", re.ASCII)
 
 def clean(text: str) -> str:
     """The text without control, direction-changing and other invisible characters; line breaks stay."""
+    if text.isprintable():
+        return text
     text = re.sub(r"\r\n?|[\u2028\u2029\x85\x0b\x0c]", "\n", text).replace("\t", " ")
     return "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n"))
 

@@ -162,5 +162,7 @@ def _truth(value: bool) -> str:  # noqa: FBT001 - the value itself, not a switch
 
 
 def _cell(text: str) -> str:
+    if not text or text.isalnum():
+        return text  # as most cells: names, numbers and nothing
     text = _INNER_FORMULA.sub(r"\1'", text.replace("\x00", ""))
     return f"'{text}" if text.lstrip(" \"'").startswith(_FORMULA) else text

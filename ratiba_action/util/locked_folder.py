@@ -73,9 +73,9 @@ def read_plain_file(root: Path, name: str, most: int = MOST_BYTES) -> bytes:
     Raises:
         OSError: it is missing, unreadable, no regular file, too large, or behind a symbolic link.
     """
-    path = root / name
     # Path.resolve raises RuntimeError where links lead in a circle.
-    if Path(os.path.realpath(path)) != root.resolve() / name:
+    path = Path(os.path.realpath(root), name)
+    if os.path.realpath(path) != str(path):
         raise OSError(errno.ELOOP, "it is, or lies behind, a symbolic link", name)
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:

@@ -19,6 +19,8 @@ MAX_DEPTH = 40
 
 Path = tuple[str | int, ...]
 
+_SECOND_DOCUMENT = "but found another document"
+"""What the parser says of it."""
 _STANDARD = "tag:yaml.org,2002:"
 _SCALARS = frozenset({"str", "timestamp", "int", "float", "bool"})
 _PLAIN_WORDS = (
@@ -78,10 +80,15 @@ def read_yaml(name: str, content: bytes) -> tuple[Document | None, tuple[FilePro
     """
     try:
         text = _decode(content)
-        _refuse_hostile(text)
-        node = yaml.compose(text, Loader=yaml.CSafeLoader)
+        _refuse_aliases(text)
+        node = yaml.compose(text, Loader=_ShallowLoader)
     except _Refused as refused:
         return None, (FileProblem(name, refused.line, str(refused)),)
+    except yaml.composer.ComposerError as error:
+        message = "a second document starts here; one file holds one document"
+        if error.problem != _SECOND_DOCUMENT:
+            message = f"not valid YAML: {_error_text(error)}"
+        return None, (FileProblem(name, _error_line(error), message),)
     except yaml.YAMLError as error:
         return None, (FileProblem(name, _error_line(error), f"not valid YAML: {_error_text(error)}"),)
     if node is None:
@@ -102,22 +109,33 @@ def _decode(content: bytes) -> str:
         raise _Refused(line, f"byte {content[error.start]:#04x} is not UTF-8; save the file as UTF-8") from error
 
 
-def _refuse_hostile(text: str) -> None:
-    depth = documents = 0
+def _refuse_aliases(text: str) -> None:
+    if "*" not in text:
+        return
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        line = event.start_mark.line + 1 if event.start_mark else 0
         if isinstance(event, yaml.AliasEvent):
+            line = event.start_mark.line + 1 if event.start_mark else 0
             raise _Refused(line, f"the alias '*{event.anchor}' is not allowed; write the value out")
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise _Refused(line, f"nested more than {MAX_DEPTH} levels deep")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        elif isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-            if documents > 1:
-                raise _Refused(line, "a second document starts here; one file holds one document")
+
+
+class _ShallowLoader(yaml.CSafeLoader):
+    """Refuses what is nested too deep while it is read, before C's own stack ends; see PyYAML's ``_compose_node``."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+
+    def descend_resolver(self, parent: yaml.Node | None, _: object) -> None:
+        """A node begins; a value in the deepest list or mapping is one level deeper than that."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH + 1:
+            raise _Refused(
+                0 if parent is None else parent.start_mark.line + 1, f"nested more than {MAX_DEPTH} levels deep"
+            )
+
+    def ascend_resolver(self) -> None:
+        """A node ends."""
+        self._depth -= 1
 
 
 @dataclass(slots=True)
