@@ -43,7 +43,7 @@ def encode(value: Any) -> Any:
 
 @cache
 def _writer_of(kind: Any) -> Callable[[Any], Any]:
-    """What encodes a value of a type. A report has hundreds of values per scenario, and their types are looked at once."""
+    """What encodes a value of a type, which is looked at once: a report has hundreds of values per scenario."""
     names = field_names(kind)
     if names:
         if kind in OUTCOMES:
