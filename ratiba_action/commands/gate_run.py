@@ -397,8 +397,7 @@ def _report(
     problems: Sequence[str],
 ) -> Report | None:
     """The report of the run; None for a dry run, which only prints. The log has the run's events."""
-    go_on = partial(_go_on, current())
-    go_on()
+    _go_on(current())
     refuse_wrong_start(request.decided, problems)
     decision = request.decided.decision
     if decision.mode is Mode.SKIP:

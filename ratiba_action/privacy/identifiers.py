@@ -124,7 +124,7 @@ _SPELLED_PARTS = (
     "aol",
     "proton",
 )
-"""One of them stands in every text in which that finds more than the sign itself."""
+"""One of them stands in every text in which ``_MAY_BE_SPELLED`` finds anything but ``@``."""
 
 
 def email_patterns(text: str) -> tuple[re.Pattern[str], ...]:

@@ -109,7 +109,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
         # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
         strategies = _EachOnce(lambda scenario: with_defaults(scenario, defaults.strategy))
         suite = strategies.of(_complete(suite, configuration, measured))
-        measured = measured if own.metrics == configuration.metrics else _with_metrics(own)
+        measured = measured if repr(own.metrics) == repr(configuration.metrics) else _with_metrics(own)
         base_suite = strategies.of(_complete(base_suite, own, measured))
         more: tuple[str, ...] = ()
         if base.known:

@@ -3,9 +3,11 @@
 import contextlib
 import errno
 import gc
+import json
 import os
 import pickle
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TextIO, TypeVar, TypeVarTuple
+from typing import Any, BinaryIO, Self, TextIO, TypeVar, TypeVarTuple
 
 from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.model.event import LoggedEvent
@@ -26,7 +28,6 @@ from ratiba_action.observability.event_lines import event_line, read_events
 from ratiba_action.observability.event_masking import EventMask, mask_for
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import RESULTS, read_results, results_in_folder
-from ratiba_action.settings.environment import protect_process
 from ratiba_action.settings.input_values import MOST_SHARDS
 
 _Given = TypeVarTuple("_Given")
@@ -39,6 +40,8 @@ _MOST_EVENT_BYTES = 64 << 20
 """Of the events of one shard."""
 _MUCH = 8 << 20
 """Bytes of all reports together that take longer to read than a second process to start."""
+SECONDS = 300.0
+"""For an answer of a second process: the largest report takes some seconds, all events of a run some minutes."""
 _MORE_SHARDS = "Divide the suite among more shards: a report of fewer scenarios is smaller. Then run all of them again."
 
 
@@ -153,15 +156,20 @@ class ShardFolders:
 
     Args:
         folders: ``report_folders``.
+        seconds: without an answer after which the second process is taken for lost.
     """
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self._events = tempfile.TemporaryFile()  # noqa: SIM115 - closed when this is left
-        much = sum(map(_size, folders)) >= _MUCH
-        self._beside = None
-        if much:
+    def __init__(self, folders: Sequence[Path], seconds: float = SECONDS) -> None:
+        self._events: BinaryIO | None = None
+        self._problem = ""
+        self._beside: _SideProcess | None = None
+        try:
+            self._events = tempfile.TemporaryFile()  # noqa: SIM115 - closed when this is left
+        except OSError as error:
+            self._problem = _no_room(error)
+        if sum(map(_size, folders)) >= _MUCH:
             with contextlib.suppress(OSError):
-                self._beside = _SideProcess([self._events.fileno()])
+                self._beside = _SideProcess([] if self._events is None else [self._events.fileno()], seconds)
         self._reports = [self._begin(read_shard, folder) for folder in folders]
         self._places: Sequence[str] = ()
         self._masked: Callable[[], tuple[str, ...]] = tuple
@@ -170,7 +178,8 @@ class ShardFolders:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._events.close()
+        if self._events is not None:
+            self._events.close()
         if self._beside is not None:
             self._beside.close()
 
@@ -187,7 +196,9 @@ class ShardFolders:
             redactor: of the merge.
             customers: full name of the customer by scenario.
         """
-        self._masked = self._begin(write_masked_events, self._events.fileno(), self._places, redactor, customers)
+        if self._events is not None:
+            work = self._events.fileno(), self._places, redactor, customers
+            self._masked = self._begin(write_masked_events, *work)
 
     def add_events(self, path: Path) -> tuple[str, ...]:
         """Add the masked events to a file; each stays an event of its own run.
@@ -198,13 +209,18 @@ class ShardFolders:
         Returns:
             What could not be read or written, in words.
         """
+        if not self._places:
+            return ()
+        if self._events is None:
+            return (self._problem,)
         problems = self._masked()
         self._events.seek(0)
         try:
             with path.open("ab") as file:
                 shutil.copyfileobj(self._events, file)
         except OSError as error:
-            problems += (_not_added(error.strerror or error),)
+            cause = error.strerror or error
+            problems += (f"Not all events of the shards could be added to {str(path)!r}: {cause}.",)
         return problems
 
     def _begin(self, work: Callable[[*_Given], _T], *given: *_Given) -> Callable[[], _T]:
@@ -214,11 +230,11 @@ class ShardFolders:
 
 
 def _size(folder: Path) -> int:
-    sizes = 0
-    for path in (results_in_folder(folder), folder / FILE):
-        with contextlib.suppress(OSError):
-            sizes += path.lstat().st_size
-    return sizes
+    size = 0
+    with contextlib.suppress(OSError):  # whoever reads it says what is wrong
+        size += results_in_folder(folder).lstat().st_size
+        size += (folder / FILE).lstat().st_size
+    return size
 
 
 def write_masked_events(
@@ -244,7 +260,7 @@ def write_masked_events(
             for name in folders:
                 problems += _write_masked(file, Path(name) / FILE, mask)
     except OSError as error:
-        problems.append(_not_added(error.strerror or error))
+        problems.append(_no_room(error))
     return tuple(problems)
 
 
@@ -267,13 +283,16 @@ def _write_masked(file: TextIO, source: Path, mask: EventMask) -> Iterator[str]:
     )
 
 
-def _not_added(cause: object) -> str:
-    return f"The events of the shards could not be added: {cause}"
+def _no_room(error: OSError) -> str:
+    cause = error.strerror or error
+    return f"Not all events of the shards could be added: the folder for temporary files cannot be used: {cause}."
 
 
 _START = """
-import pickle, sys
-sys.path[:] = pickle.load(sys.stdin.buffer)
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from ratiba_action.settings.environment import protect_process
+protect_process()
 from ratiba_action.run.shard_folders import serve
 serve()
 """
@@ -282,26 +301,35 @@ serve()
 class _SideProcess:
     """A process that does pieces of work in the order in which they were begun.
 
-    It is protected as this one is, gets no signal of a terminal, and ends when this one does. What fails there, or is
-    lost with it, is done again here, where its error is known what to do with.
+    It is protected as this one is before it is sent anything, gets no signal of a terminal, and ends when this one
+    does. What fails there, or is lost with it, is done again here, where errors are handled.
 
     Args:
         files: descriptors that its work uses.
+        seconds: without an answer after which it is taken for lost.
     """
 
-    def __init__(self, files: Sequence[int]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={"LC_ALL": "C.UTF-8"},
-            pass_fds=files,
-            process_group=0,
-        )
-        self._requests: Any = self._process.stdin
-        self._answers: Any = self._process.stdout
-        self._send(sys.path)
+    def __init__(self, files: Sequence[int], seconds: float) -> None:
+        # Not pipes: others of the same user can open those of a process under /proc while it starts, but no socket.
+        near, far = socket.socketpair()
+        with far:
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-c", _START, json.dumps(sys.path)],
+                    stdin=far.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env={"LC_ALL": "C.UTF-8"},
+                    pass_fds=files,
+                    process_group=0,
+                )
+            except OSError:
+                near.close()
+                raise
+        near.settimeout(seconds)
+        self._requests, self._answers = near.makefile("wb"), near.makefile("rb")
+        near.close()
+        self._lost = False
 
     def begin(self, work: Callable[[*_Given], _T], *given: *_Given) -> Callable[[], _T]:
         """Begin a piece of work; what it needs and returns can be pickled.
@@ -309,34 +337,42 @@ class _SideProcess:
         Returns:
             What waits for its answer: to be called once, in the order of the pieces.
         """
-        self._send((work, given))
+        with self._losing():
+            pickle.dump((work, given), self._requests)
+            self._requests.flush()
 
         def answer() -> _T:
-            with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
-                done, found = pickle.load(self._answers)  # noqa: S301 - written by our own code
-                if done:
-                    return found  # type: ignore[no-any-return]
+            if not self._lost:
+                with self._losing():
+                    done, found = pickle.load(self._answers)  # noqa: S301 - written by our own code
+                    if done:
+                        return found  # type: ignore[no-any-return]
             return work(*given)
 
         return answer
 
+    @contextlib.contextmanager
+    def _losing(self) -> Iterator[None]:
+        """Within, what shows that the process is lost ends it: none of its answers can be trusted to be the next."""
+        try:
+            yield
+        except (OSError, EOFError, pickle.UnpicklingError):
+            self._lost = True
+            self._process.kill()
+
     def close(self) -> None:
         """End it; what it has not answered is lost."""
         self._process.kill()
-        with contextlib.suppress(OSError):
-            self._process.communicate()
-
-    def _send(self, value: Any) -> None:
-        with contextlib.suppress(OSError):
-            pickle.dump(value, self._requests)
-            self._requests.flush()
+        self._process.wait()
+        for stream in (self._requests, self._answers):
+            with contextlib.suppress(OSError):
+                stream.close()
 
 
 def serve() -> None:
     """Be the second process: answer what standard input asks for until it ends."""
-    protect_process()
     gc.disable()  # nearly all that it makes lives until it is asked for
-    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    requests, answers = os.fdopen(0, "rb"), os.fdopen(os.dup(0), "wb")
 
     def write(answer: bytes) -> None:
         answers.write(answer)
@@ -345,13 +381,14 @@ def serve() -> None:
     def work(piece: Callable[..., Any], given: Sequence[Any]) -> None:
         try:
             answer = pickle.dumps((True, piece(*given)))
-        except Exception:  # noqa: BLE001 - it is done again where its error is known what to do with
+        except Exception:  # noqa: BLE001 - it is done again where errors are handled
             answer = pickle.dumps((False, None))
         writer.submit(write, answer)
 
     # The requests are read, and the answers written, while it works: neither side waits for the other.
     with ThreadPoolExecutor(1) as worker, ThreadPoolExecutor(1) as writer:
-        with contextlib.suppress(EOFError):
+        try:
             while True:
                 worker.submit(work, *pickle.load(requests))  # noqa: S301 - written by our own code
-        os._exit(0)
+        finally:
+            os._exit(0)  # whatever is left to do: nobody waits for it

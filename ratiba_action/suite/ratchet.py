@@ -257,9 +257,8 @@ def ratchet_suite(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
         before = earlier.pop(scenario.id, None) or floors.get(scenario.data_set)
         stricter, notes = (scenario, ()) if before is None else _ratchet_scenario(scenario, before)
         quarantine, refused = ratchet_quarantine(scenario, before)
-        stricter, notes = replace(stricter, quarantine=quarantine), (*notes, *refused)
-        # What is no stricter stays the same object, so that nothing is worked out of it twice.
-        ratcheted.append(scenario if stricter == scenario else stricter)
+        stricter, notes = _with(stricter, {"quarantine": quarantine}), (*notes, *refused)
+        ratcheted.append(stricter)
         all_notes += [(scenario, note) for note in notes]
     removed = [scenario for scenario in earlier.values() if not scenario.critical]
     critical = [scenario for scenario in earlier.values() if scenario.critical]
@@ -280,7 +279,14 @@ def _ratchet_scenario(scenario: Scenario, before: Scenario) -> tuple[Scenario, t
     if edited and scenario.id == before.id:
         mark = "critical, and " if before.critical else ""
         notes.append(f"{mark}this change edits its {', '.join(edited)}.")
-    return replace(scenario, **values), tuple(notes)
+    return _with(scenario, values), tuple(notes)
+
+
+def _with(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
+    """The scenario with these fields; the same object where nothing differs, so that nothing is worked out twice."""
+    # As they are written: to Python True, 1 and 1.0 are equal, to a metric they need not be.
+    same = all(repr(getattr(scenario, name)) == repr(value) for name, value in values.items())
+    return scenario if same else replace(scenario, **values)
 
 
 def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, ...], Sequence[str]]:

@@ -16,6 +16,7 @@ from ratiba_action.errors import FileProblem
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 40
+_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 
 Path = tuple[str | int, ...]
 
@@ -89,6 +90,8 @@ def read_yaml(name: str, content: bytes) -> tuple[Document | None, tuple[FilePro
         if error.problem != _SECOND_DOCUMENT:
             message = f"not valid YAML: {_error_text(error)}"
         return None, (FileProblem(name, _error_line(error), message),)
+    except UnicodeDecodeError:
+        return None, (FileProblem(name, 0, "not valid YAML: a tag is not UTF-8"),)
     except yaml.YAMLError as error:
         return None, (FileProblem(name, _error_line(error), f"not valid YAML: {_error_text(error)}"),)
     if node is None:
@@ -112,26 +115,32 @@ def _decode(content: bytes) -> str:
 def _refuse_aliases(text: str) -> None:
     if "*" not in text:
         return
+    depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        # The parser's time grows with the square of the depth; what is nested too deep is refused for that.
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            return
         if isinstance(event, yaml.AliasEvent):
             line = event.start_mark.line + 1 if event.start_mark else 0
             raise _Refused(line, f"the alias '*{event.anchor}' is not allowed; write the value out")
 
 
 class _ShallowLoader(yaml.CSafeLoader):
-    """Refuses what is nested too deep while it is read, before C's own stack ends; see PyYAML's ``_compose_node``."""
+    """Refuses what is nested too deep while it is read, before C's own stack ends; see PyYAML's ``_compose_node``.
+
+    An empty list or mapping may be one level too deep here, which ``_Builder`` refuses.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._depth = 0
 
-    def descend_resolver(self, parent: yaml.Node | None, _: object) -> None:
-        """A node begins; a value in the deepest list or mapping is one level deeper than that."""
+    def descend_resolver(self, parent: yaml.Node, _: object) -> None:
+        """A node begins: a value in the deepest list or mapping is one level deeper than that."""
         self._depth += 1
         if self._depth > MAX_DEPTH + 1:
-            raise _Refused(
-                0 if parent is None else parent.start_mark.line + 1, f"nested more than {MAX_DEPTH} levels deep"
-            )
+            raise _Refused(parent.start_mark.line + 1, _TOO_DEEP)
 
     def ascend_resolver(self) -> None:
         """A node ends."""
@@ -148,6 +157,9 @@ class _Builder:
         self.lines[path] = node.start_mark.line + 1
         if isinstance(node, yaml.CollectionNode) and node.tag.removeprefix(_STANDARD) not in {"map", "seq"}:
             self._refuse_tag(node)
+            return None
+        if isinstance(node, yaml.CollectionNode) and len(path) >= MAX_DEPTH:
+            self._problem(node, _TOO_DEEP)
             return None
         if isinstance(node, yaml.MappingNode):
             return {key: self.build(value, (*path, key)) for key, value in self._entries(node, path)}

@@ -197,7 +197,7 @@ def cut_short(verdict: Verdict, interruption: str) -> Verdict:
     return replace(verdict, conclusion=Conclusion.INCOMPLETE, reason=reason, action="Run the gate again.")
 
 
-MISCONFIGURED = 2
+_MISCONFIGURED = 2
 
 _EXIT_CODES = {
     Conclusion.PASSED: 0,
@@ -217,5 +217,5 @@ def exit_code(verdict: Verdict, mode: Mode, *, enforce: bool = True) -> int:
         enforce: False during a trial period, when no measurement stops a merge.
     """
     if verdict.misconfigured:
-        return MISCONFIGURED
+        return _MISCONFIGURED
     return _EXIT_CODES[verdict.conclusion] if enforce and mode is Mode.BLOCKING else 0

@@ -2,7 +2,10 @@
 
 import contextlib
 import os
+import select
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -99,7 +102,17 @@ def test_events_that_are_no_plain_file_are_said_and_end_nothing(folders: Sequenc
 
 
 def test_events_that_cannot_be_added_are_said(folders: Sequence[Path], tmp_path: Path) -> None:
-    assert merged(folders, tmp_path) == ("The events of the shards could not be added: Is a directory",)
+    said = f"Not all events of the shards could be added to '{tmp_path}': Is a directory."
+    assert merged(folders, tmp_path) == (said,)
+
+
+def test_without_a_folder_for_temporary_files_the_shards_are_merged_without_their_events(
+    folders: Sequence[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    (problem,) = merged(folders, tmp_path / "events.jsonl")
+    assert problem.startswith("Not all events of the shards could be added: the folder for temporary files cannot be")
+    assert not (tmp_path / "events.jsonl").exists()
 
 
 @pytest.mark.parametrize("when", ["at once", "before the events"])
@@ -152,6 +165,57 @@ def test_a_report_that_cannot_be_read_is_a_problem_of_its_shard(folders: Sequenc
         first, second = shards.read()
     assert (first.report, second.problem) == (None, "")
     assert "could not be read as JSON" in first.problem
+
+
+def test_a_folder_that_nobody_can_look_into_is_a_problem_of_its_shard(folders: Sequence[Path], tmp_path: Path) -> None:
+    with ShardFolders([*folders, tmp_path / ("long" * 1_000)]) as shards:
+        *read, beyond = shards.read()
+    assert [each.problem for each in read] == ["", ""]
+    assert (beyond.report, bool(beyond.problem)) == (None, True)
+
+
+def test_where_no_report_can_be_read_no_events_are_added(folders: Sequence[Path], tmp_path: Path) -> None:
+    for folder in folders:
+        (folder / "results.json").write_text("{")
+    with ShardFolders(folders) as shards:
+        shards.read()
+        shards.begin_events(REDACTOR, CUSTOMERS)
+        assert shards.add_events(tmp_path / "events.jsonl") == ()
+    assert not (tmp_path / "events.jsonl").exists()
+
+
+def test_a_second_process_that_was_stopped_is_ended_and_its_work_done_here(
+    written: Sequence[Path], tmp_path: Path
+) -> None:
+    enlarge(written)
+    with ShardFolders(written, seconds=0.5) as shards:
+        (process,) = second_processes()
+        os.kill(process, signal.SIGSTOP)
+        assert [shard.of.shard.number for shard in shards.read()] == [1, 2]
+        assert list(second_processes()) == []
+        shards.begin_events(REDACTOR, CUSTOMERS)
+        assert shards.add_events(tmp_path / "events.jsonl") == ()
+    assert [each.run for each in read_events(tmp_path / "events.jsonl").events] == ["run-1", "run-2"]
+
+
+def test_a_second_process_whose_gate_is_killed_in_the_middle_of_a_request_ends_at_once(
+    written: Sequence[Path],
+) -> None:
+    enlarge(written)
+    script = (
+        "import os, signal, sys\nfrom pathlib import Path\n"
+        "from ratiba_action.run.shard_folders import ShardFolders\n"
+        "shards = ShardFolders([Path(name) for name in sys.argv[1:]] * 50)\n"
+        "shards._beside._requests.write(b'\\x80\\x05torn')\nshards._beside._requests.flush()\n"
+        "print(shards._beside._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    gate = subprocess.run([sys.executable, "-c", script, *map(str, written)], stdout=subprocess.PIPE, check=False)
+    process = int(gate.stdout)
+    with contextlib.suppress(ProcessLookupError):
+        descriptor = os.pidfd_open(process)
+        ended, _, _ = select.select([descriptor], [], [], 20)
+        os.close(descriptor)
+        assert ended
 
 
 def test_more_reports_than_any_run_has_are_refused_before_one_is_read(tmp_path: Path) -> None:

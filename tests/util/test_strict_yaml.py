@@ -42,6 +42,12 @@ def test_numbers_booleans_and_null_are_read() -> None:
         (b"a: 1\nb: \xff\n", 2, "UTF-8"),
         (b"", 0, "empty"),
         (b"[" * 100, 1, "levels deep"),
+        (b"[" * 41 + b"1" + b"]" * 41, 1, "levels deep"),
+        (b"[" * 41 + b"]" * 41, 1, "levels deep"),
+        (b"a:\n  " + b"- " * 40 + b"{}\n", 2, "levels deep"),
+        # An alias is looked for only as deep as anything is read: the parser's time grows with the square of the depth.
+        (b"# *\n" + b"[" * 1_000_000, 2, "levels deep"),
+        (b"a: !<%ed%a0%80> b\n", 0, "a tag is not UTF-8"),
         (b"#" * (MAX_BYTES + 1), 0, "bytes"),
     ],
 )
@@ -50,6 +56,11 @@ def test_what_is_not_plain_data_is_refused_with_its_line(content: bytes, line: i
     assert document is None
     assert (problems[0].path, problems[0].line) == ("a.yaml", line)
     assert said in problems[0].message
+
+
+def test_what_is_nested_as_deep_as_is_allowed_is_read() -> None:
+    document, problems = read_yaml("a.yaml", b"# *\n" + b"[" * 40 + b"1" + b"]" * 40)
+    assert (document is None, problems) == (False, ())
 
 
 def test_an_alias_bomb_is_refused_before_it_expands() -> None:
