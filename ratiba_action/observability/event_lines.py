@@ -25,6 +25,8 @@ EventKey = tuple[str, Place, str]
 _FIRST_YEAR, _LAST_YEAR = 1971, 2200
 """Spans count nanoseconds since 1970 in 64 bits."""
 
+_COMPACT = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
 _CHUNK = 1_048_576
 """Bytes that are copied at once."""
 
@@ -87,7 +89,7 @@ def event_line(logged: LoggedEvent) -> str:
         **place,
         "data": encode(logged.event.data),
     }
-    return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return _COMPACT.encode(content)
 
 
 def parse_event_line(line: str | bytes) -> LoggedEvent:

@@ -59,6 +59,7 @@ SCHEMA = 1
 
 RESULTS, COMPRESSED = "results.json", "results.json.gz"
 _GZIP = b"\x1f\x8b"
+_ONE_LINE = json.JSONEncoder(ensure_ascii=True, allow_nan=False)
 _NO_RESULTS = '\n  "results": []'
 _MOST_DIGITS = 300
 
@@ -80,7 +81,7 @@ def results_parts(summary: ReportSummary) -> Iterator[bytes]:
     yield f'{before}\n  "results": ['.encode("ascii")
     # A result is one line: Python indents ten times more slowly than it writes. No string has a line's end in it.
     for number, result in enumerate(summary.report.results):
-        line = json.dumps(encode(result), ensure_ascii=True, allow_nan=False)
+        line = _ONE_LINE.encode(encode(result))
         yield f"{',' if number else ''}\n   {line}".encode("ascii")
     yield f"\n  ]{after}".encode("ascii")
 

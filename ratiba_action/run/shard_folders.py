@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import gc
+import io
 import json
 import os
 import pickle
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self, TextIO, TypeVar, TypeVarTuple
 
 from ratiba_action.errors import ConfigurationError, UsageError
+from ratiba_action.model.codec import field_names
 from ratiba_action.model.event import LoggedEvent
 from ratiba_action.model.verdict import Report, ShardReport
 from ratiba_action.money.pricing import is_exact_usd, show_usd
@@ -369,6 +371,22 @@ class _SideProcess:
                 stream.close()
 
 
+class _Pickler(pickle.Pickler):
+    """Has dataclasses made of their fields again, which takes half the time of what they do themselves."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """How a value is made again; see ``pickle``."""
+        kind: Any = type(value)
+        names = field_names(kind)
+        return (kind, tuple(getattr(value, name) for name in names)) if names else NotImplemented
+
+
+def _pickled(value: Any) -> bytes:
+    written = io.BytesIO()
+    _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(value)
+    return written.getvalue()
+
+
 def serve() -> None:
     """Be the second process: answer what standard input asks for until it ends."""
     gc.disable()  # nearly all that it makes lives until it is asked for
@@ -380,9 +398,9 @@ def serve() -> None:
 
     def work(piece: Callable[..., Any], given: Sequence[Any]) -> None:
         try:
-            answer = pickle.dumps((True, piece(*given)))
+            answer = _pickled((True, piece(*given)))
         except Exception:  # noqa: BLE001 - it is done again where errors are handled
-            answer = pickle.dumps((False, None))
+            answer = _pickled((False, None))
         writer.submit(write, answer)
 
     # The requests are read, and the answers written, while it works: neither side waits for the other.

@@ -1,7 +1,8 @@
 """Loads a ``Suite`` from scenario files; reports every mistake of every file at once."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -37,10 +38,8 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
         )
     files: dict[str, bytes] = {}
     problems: list[FileProblem] = []
-    for path in sorted(top.rglob("*")):
-        name = path.relative_to(repository).as_posix()
-        wanted = is_scenario_file(name, folder) or is_data_file(name, folder)
-        if not wanted or (is_folder(path) and not path.is_symlink()):
+    for name in sorted(_names_below(repository, folder)):
+        if not is_scenario_file(name, folder) and not is_data_file(name, folder):
             continue
         try:
             files[name] = read_plain_file(repository, name)
@@ -49,6 +48,14 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
     if problems:
         raise SuiteError(problems)
     return files
+
+
+def _names_below(repository: Path, folder: str) -> Iterator[str]:
+    """Every file below a folder, relative to the repository; a link to a folder is one, too."""
+    for place, folders, names in os.walk(repository / folder):
+        links = (name for name in folders if os.path.islink(os.path.join(place, name)))  # noqa: PTH114, PTH118 - quicker
+        below = Path(place).relative_to(repository).as_posix()
+        yield from (name if below == "." else f"{below}/{name}" for name in (*names, *links))
 
 
 def is_scenario_file(name: str, folder: str) -> bool:
