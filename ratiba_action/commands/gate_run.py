@@ -453,10 +453,17 @@ def _evaluated(
         noted = len(log.warnings)
         log.events.emit(run_ended(report))
     if shard_folders is not None:
-        for problem in shard_folders.add_events(Path(request.settings.report_dir).absolute() / EVENTS):
-            log.note(problem)
+        _add_events(shard_folders, report, log, publication)
     # Only now is it known whether the log is complete.
     return replace(report, notes=in_order((*report.notes, *log.warnings[noted:])))
+
+
+def _add_events(shard_folders: ShardFolders, report: Report, log: RunLog, publication: Publication) -> None:
+    """Add the events of the shards to those of their merge."""
+    for result in report.results:
+        publication.redactor.result(result)  # while a second process masks the events; the report looks it up
+    for problem in shard_folders.add_events(Path(publication.settings.report_dir).absolute() / EVENTS):
+        log.note(problem)
 
 
 def _with_earlier(inputs: RunInputs, arguments: argparse.Namespace, log: RunLog, publication: Publication) -> RunInputs:

@@ -45,13 +45,15 @@ class EventMask:
         return Event(self._masked(event.data, redactor), Place(arm, scenario, place.trial, variant, place.turn))
 
     def _masked(self, value: Any, redactor: Redactor, field: str = "") -> Any:
-        if type(value) in _AS_THEY_ARE:
+        kind: Any = type(value)
+        if kind is str:
+            return self._text(value, redactor, field)
+        if kind in _AS_THEY_ARE:
             return value
         if isinstance(value, str) and not isinstance(value, Enum):
             return self._text(value, redactor, field)
         if isinstance(value, tuple):
-            return tuple(self._masked(item, redactor, field) for item in value)
-        kind: Any = type(value)
+            return tuple([self._masked(item, redactor, field) for item in value])
         masked: dict[str, Any] = {}
         for name in field_names(kind):
             plain = getattr(value, name)
