@@ -44,6 +44,7 @@ _MUCH = 8 << 20
 """Bytes of all reports together that take longer to read than a second process to start."""
 SECONDS = 300.0
 """For an answer of a second process: the largest report takes some seconds, all events of a run some minutes."""
+_ENDING = 5.0
 _MORE_SHARDS = "Divide the suite among more shards: a report of fewer scenarios is smaller. Then run all of them again."
 
 
@@ -102,7 +103,9 @@ def report_folders(named: Iterable[str]) -> tuple[Path, ...]:
     """
     found: list[Path] = []
     for folder in map(Path, named):
-        below = _folders_in(folder) if folder.is_dir() and not results_in_folder(folder).exists() else ()
+        below: Sequence[Path] = ()
+        with contextlib.suppress(OSError):  # whoever reads it says what is wrong
+            below = _folders_in(folder) if folder.is_dir() and not results_in_folder(folder).exists() else ()
         found += below or (folder,)
         if len(found) > MOST_FOLDERS:
             raise UsageError(f"There are more than {MOST_FOLDERS:,} reports.", "Merge those of one run.")
@@ -255,14 +258,18 @@ def write_masked_events(
     """
     mask = mask_for(redactor, customers)
     problems: list[str] = []
+    whole = 0
     try:
         with open(target, "w", encoding="ascii", closefd=False) as file:
             file.seek(0)
             file.truncate()
             for name in folders:
                 problems += _write_masked(file, Path(name) / FILE, mask)
+                file.flush()
+                whole = os.lseek(target, 0, os.SEEK_CUR)
     except OSError as error:
         problems.append(_no_room(error))
+        os.ftruncate(target, whole)  # no line is left torn
     return tuple(problems)
 
 
@@ -303,7 +310,7 @@ serve()
 class _SideProcess:
     """A process that does pieces of work in the order in which they were begun.
 
-    It is protected as this one is before it is sent anything, gets no signal of a terminal, and ends when this one
+    It is protected as this one is before it is sent a secret, gets no signal of a terminal, and ends when this one
     does. What fails there, or is lost with it, is done again here, where errors are handled.
 
     Args:
@@ -361,6 +368,8 @@ class _SideProcess:
         except (OSError, EOFError, pickle.UnpicklingError):
             self._lost = True
             self._process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_ENDING)  # it may still write to the files of its work
 
     def close(self) -> None:
         """End it; what it has not answered is lost."""

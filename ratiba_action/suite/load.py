@@ -38,7 +38,7 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
         )
     files: dict[str, bytes] = {}
     problems: list[FileProblem] = []
-    for name in sorted(_names_below(repository, folder)):
+    for name in sorted(_names_below(repository, folder, problems)):
         if not is_scenario_file(name, folder) and not is_data_file(name, folder):
             continue
         try:
@@ -50,12 +50,29 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
     return files
 
 
-def _names_below(repository: Path, folder: str) -> Iterator[str]:
-    """Every file below a folder, relative to the repository; a link to a folder is one, too."""
-    for place, folders, names in os.walk(repository / folder):
-        links = (name for name in folders if os.path.islink(os.path.join(place, name)))  # noqa: PTH114, PTH118 - quicker
-        below = Path(place).relative_to(repository).as_posix()
-        yield from (name if below == "." else f"{below}/{name}" for name in (*names, *links))
+def _names_below(repository: Path, folder: str, problems: list[FileProblem]) -> Iterator[str]:
+    """Every file below a folder, relative to the repository; a link to a folder is one, too.
+
+    Args:
+        repository: the checkout.
+        folder: of the scenarios; what is in folders of other data is left out.
+        problems: folders that cannot be listed are added to it: what is in them would not be run.
+    """
+
+    def note(error: OSError) -> None:
+        name = Path(error.filename).relative_to(repository).as_posix()
+        problems.append(FileProblem(name, 0, f"cannot be read: {error.strerror}"))
+
+    top = repository / folder
+    try:
+        for place, folders, names in os.walk(top, onerror=note):
+            links = [name for name in folders if os.path.islink(os.path.join(place, name))]  # noqa: PTH114, PTH118 - quicker
+            if Path(place) == top:
+                folders[:] = [name for name in folders if name not in NOT_SCENARIOS]
+            below = Path(place).relative_to(repository).as_posix()
+            yield from (name if below == "." else f"{below}/{name}" for name in (*names, *links))
+    except RecursionError:
+        problems.append(FileProblem(folder, 0, "folders are nested too deep"))
 
 
 def is_scenario_file(name: str, folder: str) -> bool:

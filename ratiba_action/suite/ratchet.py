@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ratiba_action.checks.row_checks import what_of
+from ratiba_action.model.canonical import arguments_digest
 from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.scenario import (
     Assertion,
@@ -228,11 +229,16 @@ def ratchet_parameters(assertion: Assertion, base: Assertion) -> tuple[JsonObjec
     notes = [
         f"this change edits the {key} of {assertion.label}."
         for key, value in truth.items()
-        if value != base.parameters[key]
+        if not _written_alike(value, base.parameters[key])
     ]
-    if parameters != assertion.parameters:
+    if not _written_alike(parameters, assertion.parameters):
         notes.append(f"{assertion.label} keeps the parameters of the base; this change edits them.")
     return parameters, tuple(notes)
+
+
+def _written_alike(first: Any, second: Any) -> bool:
+    """To Python True, 1 and 1.0 are equal; to a metric they need not be."""
+    return arguments_digest(first) == arguments_digest(second)
 
 
 def _both_mappings(value: object, base: JsonObject, key: str) -> bool:
@@ -284,7 +290,6 @@ def _ratchet_scenario(scenario: Scenario, before: Scenario) -> tuple[Scenario, t
 
 def _with(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     """The scenario with these fields; the same object where nothing differs, so that nothing is worked out twice."""
-    # As they are written: to Python True, 1 and 1.0 are equal, to a metric they need not be.
     same = all(repr(getattr(scenario, name)) == repr(value) for name, value in values.items())
     return scenario if same else replace(scenario, **values)
 

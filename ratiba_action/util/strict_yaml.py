@@ -38,6 +38,7 @@ _PLAIN_WORDS = (
 )
 """What the commonest mistakes of syntax mean, by what the parser says of them."""
 
+_TAG_DIRECTIVE = re.compile("(?:^|[\r\n\x85\u2028\u2029])%TAG")
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
 _FLOAT = re.compile(r"[-+]?[0-9]{1,19}\.[0-9]{0,19}([eE][-+]?[0-9]{1,2})?")
 
@@ -81,6 +82,7 @@ def read_yaml(name: str, content: bytes) -> tuple[Document | None, tuple[FilePro
     """
     try:
         text = _decode(content)
+        _refuse_directives(text)
         _refuse_aliases(text)
         node = yaml.compose(text, Loader=_ShallowLoader)
     except _Refused as refused:
@@ -112,15 +114,23 @@ def _decode(content: bytes) -> str:
         raise _Refused(line, f"byte {content[error.start]:#04x} is not UTF-8; save the file as UTF-8") from error
 
 
+def _refuse_directives(text: str) -> None:
+    """Tags are refused anyway, and the parser's time grows with the square of the number of their directives."""
+    found = _TAG_DIRECTIVE.search(text)
+    if found is not None:
+        line = text.count("\n", 0, found.end()) + 1
+        raise _Refused(line, "the directive %TAG is not allowed; write plain text, numbers, lists and mappings")
+
+
 def _refuse_aliases(text: str) -> None:
     if "*" not in text:
         return
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        # The parser's time grows with the square of the depth; what is nested too deep is refused for that.
+        # The parser's time grows with the square of the depth.
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            return
+            raise _Refused(event.start_mark.line + 1 if event.start_mark else 0, _TOO_DEEP)
         if isinstance(event, yaml.AliasEvent):
             line = event.start_mark.line + 1 if event.start_mark else 0
             raise _Refused(line, f"the alias '*{event.anchor}' is not allowed; write the value out")

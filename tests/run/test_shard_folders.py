@@ -144,11 +144,13 @@ def test_a_second_process_has_no_environment_writes_no_core_and_ends_with_the_me
         (process,) = second_processes()
         for name in ("environ", "limits"):
             seen[name] = Path(f"/proc/{process}/{name}").read_text()
+        seen["input"] = str(Path(f"/proc/{process}/fd/0").readlink())
 
     enlarge(written)
     merged(written, tmp_path / "events.jsonl", look)
     assert seen["environ"] == "LC_ALL=C.UTF-8\0"
     assert next(line for line in seen["limits"].splitlines() if "core" in line).split()[4] == "0"
+    assert seen["input"].startswith("socket:"), "others of the same user can open a pipe while a process starts"
     assert list(second_processes()) == []
 
 
@@ -168,7 +170,8 @@ def test_a_report_that_cannot_be_read_is_a_problem_of_its_shard(folders: Sequenc
 
 
 def test_a_folder_that_nobody_can_look_into_is_a_problem_of_its_shard(folders: Sequence[Path], tmp_path: Path) -> None:
-    with ShardFolders([*folders, tmp_path / ("long" * 1_000)]) as shards:
+    named = [*map(str, folders), str(tmp_path / ("long" * 1_000))]
+    with ShardFolders(report_folders(named)) as shards:
         *read, beyond = shards.read()
     assert [each.problem for each in read] == ["", ""]
     assert (beyond.report, bool(beyond.problem)) == (None, True)
@@ -203,11 +206,12 @@ def test_a_second_process_whose_gate_is_killed_in_the_middle_of_a_request_ends_a
 ) -> None:
     enlarge(written)
     script = (
-        "import os, signal, sys\nfrom pathlib import Path\n"
+        "import os, pickle, signal, sys, time\nfrom pathlib import Path\n"
         "from ratiba_action.run.shard_folders import ShardFolders\n"
-        "shards = ShardFolders([Path(name) for name in sys.argv[1:]] * 50)\n"
-        "shards._beside._requests.write(b'\\x80\\x05torn')\nshards._beside._requests.flush()\n"
-        "print(shards._beside._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"
+        "shards = ShardFolders([Path(name) for name in sys.argv[1:]])\nshards.read()\n"
+        "beside = shards._beside\nbeside.begin(time.sleep, 60)\nbeside.begin(time.sleep, 60)\n"
+        "beside._requests.write(pickle.dumps((time.sleep, (60,)))[:-1])\nbeside._requests.flush()\n"
+        "print(beside._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"
     )
     gate = subprocess.run([sys.executable, "-c", script, *map(str, written)], stdout=subprocess.PIPE, check=False)
     process = int(gate.stdout)
@@ -215,6 +219,8 @@ def test_a_second_process_whose_gate_is_killed_in_the_middle_of_a_request_ends_a
         descriptor = os.pidfd_open(process)
         ended, _, _ = select.select([descriptor], [], [], 20)
         os.close(descriptor)
+        if not ended:
+            os.kill(process, signal.SIGKILL)
         assert ended
 
 

@@ -1,3 +1,5 @@
+import errno
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -149,6 +151,34 @@ def test_recordings_and_calibration_are_not_scenarios() -> None:
     assert not is_scenario_file("scenarios/calibration/human_labelled.yaml", "scenarios")
     assert not is_scenario_file("scenarios/README.md", "scenarios")
     assert not is_scenario_file("other/a.yaml", "scenarios")
+
+
+def test_a_folder_that_cannot_be_listed_is_named_and_never_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scenarios" / "spa" / "more").mkdir(parents=True)
+    (tmp_path / "scenarios" / "a.yaml").write_text("id: a\n")
+    listed = os.scandir
+
+    def fail(path: str) -> object:
+        if str(path).endswith("spa"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", fail)
+    with pytest.raises(SuiteError, match="scenarios/spa: cannot be read: Input/output error"):
+        read_scenario_files(tmp_path, "scenarios")
+
+
+def test_folders_of_other_data_are_not_looked_through_and_a_link_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "scenarios"
+    for name in ("spa/recordings/a.yaml", "recordings/b.yaml", "calibration/c.yaml", "d.yaml"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("id: a\n")
+    assert sorted(read_scenario_files(tmp_path, "scenarios")) == ["scenarios/d.yaml", "scenarios/spa/recordings/a.yaml"]
+    (folder / "linked.yaml").symlink_to(folder / "spa")
+    with pytest.raises(SuiteError, match=r"scenarios/linked\.yaml: cannot be read: it is, or lies behind, a symbolic"):
+        read_scenario_files(tmp_path, "scenarios")
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:

@@ -7,6 +7,13 @@ def told(head: JsonObject, base: JsonObject) -> tuple[JsonObject, tuple[str, ...
     return ratchet_parameters(Assertion("M", 0.5, parameters=head), Assertion("M", 0.9, parameters=base))
 
 
+def test_what_python_alone_takes_for_equal_is_told() -> None:
+    _, notes = told({"strict": 1}, {"strict": True})
+    assert notes == ("M keeps the parameters of the base; this change edits them.",)
+    kept, notes = told({"terms": {"on": 1}}, {"terms": {"on": True}})
+    assert (repr(kept), notes) == ("{'terms': {'on': 1}}", ("this change edits the terms of M.",))
+
+
 def test_parameters_that_stay_are_not_spoken_of() -> None:
     assert told({"k": 5}, {"k": 5}) == ({"k": 5}, ())
 

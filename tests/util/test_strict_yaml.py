@@ -47,6 +47,9 @@ def test_numbers_booleans_and_null_are_read() -> None:
         (b"a:\n  " + b"- " * 40 + b"{}\n", 2, "levels deep"),
         # An alias is looked for only as deep as anything is read: the parser's time grows with the square of the depth.
         (b"# *\n" + b"[" * 1_000_000, 2, "levels deep"),
+        (b"z: " + b"[" * 41 + b"]" * 41 + b"\na: &a [x, x]\nb: [*a, *a]\n", 1, "levels deep"),
+        (b"# *\n" + b"%TAG !1! b\n" * 60_000 + b"---\na: 1\n", 2, "%TAG"),
+        (b"a: 1\n...\n%TAG !1! b\n---\nb: 1\n", 3, "%TAG"),
         (b"a: !<%ed%a0%80> b\n", 0, "a tag is not UTF-8"),
         (b"#" * (MAX_BYTES + 1), 0, "bytes"),
     ],
