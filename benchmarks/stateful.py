@@ -1,7 +1,7 @@
 """What a scenario of a stateful system costs in CPU, beside a bare loop. Run: ``python -m benchmarks.stateful``.
 
 The recorded conversations of the booking example, once and four times: the difference is what a further scenario costs,
-without what a run costs anyway. The loop holds them one after another in one process, by the same adapter, each in a
+without what a run costs anyway. The loop runs them one after another in one process, by the same adapter, each in a
 database cloned from a migrated template, with the recorded answers over HTTP: no judge, no assertion, no sandbox, no
 report. The database server's CPU counts for neither side.
 """
@@ -59,7 +59,7 @@ def write_repository(root: Path, copies: int) -> int:
     return count
 
 
-async def hold_all(root: Path, dsn: str) -> None:
+async def run_all(root: Path, dsn: str) -> None:
     """The bare loop, in the system's folder: every scenario of the repository, one after another."""
     from booking_assistant.ratiba_adapter import Adapter  # noqa: PLC0415 - its path is set
 
@@ -85,7 +85,7 @@ async def hold_all(root: Path, dsn: str) -> None:
             scenario, name = yaml.load(path.read_bytes(), yaml.CSafeLoader), f"bare_loop_{number}"
             answers |= recorded(root / "scenarios" / "recordings" / f"{path.stem}.jsonl")
             server.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
-            await hold(adapter, scenario, make_conninfo(dsn, dbname=name), number)
+            await run_conversation(adapter, scenario, make_conninfo(dsn, dbname=name), number)
             if any(answers.values()):
                 raise RuntimeError(f"{path.stem} did not ask for every recorded answer")
             server.execute(f"DROP DATABASE {name}")
@@ -102,7 +102,7 @@ def recorded(path: Path) -> dict[str, deque[Any]]:
     return found
 
 
-async def hold(adapter: Any, scenario: dict[str, Any], dsn: str, number: int) -> None:
+async def run_conversation(adapter: Any, scenario: dict[str, Any], dsn: str, number: int) -> None:
     """One conversation: every turn is answered."""
     context = SimpleNamespace(
         scenario_id=scenario["id"],
@@ -178,7 +178,7 @@ def main() -> int:
     if arguments.loop is None:
         return 0 if print_table(asyncio.run(compare(arguments.rounds))) else 1
     sys.path.insert(0, str(arguments.loop / SYSTEM))
-    asyncio.run(hold_all(arguments.loop, arguments.dsn))
+    asyncio.run(run_all(arguments.loop, arguments.dsn))
     return 0
 
 

@@ -71,7 +71,7 @@ from ratiba_action.util.text import unreadable_as_command
 from ratiba_action.verdict.decision import cut_short
 from ratiba_action.verdict.tally import status_of
 
-_YOUNG = 50_000
+_YOUNG = 10_000
 """New objects after which the garbage collector looks at them. Nearly all objects of a large suite live until the end,
 so that Python's 700 only costs time: a tenth of a merge of 10,000 scenarios."""
 

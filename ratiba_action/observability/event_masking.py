@@ -45,13 +45,11 @@ class EventMask:
         return Event(self._masked(event.data, redactor), Place(arm, scenario, place.trial, variant, place.turn))
 
     def _masked(self, value: Any, redactor: Redactor, field: str = "") -> Any:
+        if isinstance(value, str):
+            return value if isinstance(value, Enum) else self._text(value, redactor, field)
         kind: Any = type(value)
-        if kind is str:
-            return self._text(value, redactor, field)
         if kind in _AS_THEY_ARE:
             return value
-        if isinstance(value, str) and not isinstance(value, Enum):
-            return self._text(value, redactor, field)
         if isinstance(value, tuple):
             return tuple([self._masked(item, redactor, field) for item in value])
         masked: dict[str, Any] = {}

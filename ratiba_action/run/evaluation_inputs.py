@@ -109,6 +109,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
         # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
         strategies = _EachOnce(lambda scenario: with_defaults(scenario, defaults.strategy))
         suite = strategies.of(_complete(suite, configuration, measured))
+        # As they are written: Python takes true, 1 and 1.0 for equal, a metric need not.
         measured = measured if repr(own.metrics) == repr(configuration.metrics) else _with_metrics(own)
         base_suite = strategies.of(_complete(base_suite, own, measured))
         more: tuple[str, ...] = ()
@@ -365,7 +366,7 @@ def _with_metrics(configuration: Configuration) -> _EachOnce:
 
 
 def _complete(suite: Suite, configuration: Configuration, measured: _EachOnce | None = None) -> Suite:
-    """The suite with the metrics and gates that it does not list, on both sides, so that they are held too.
+    """The suite with the metrics and gates that it does not list; on both sides, so that the ratchet applies to them.
 
     Args:
         suite: as its files have it.

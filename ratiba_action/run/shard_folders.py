@@ -41,10 +41,11 @@ _NAMED = 5
 _MOST_EVENT_BYTES = 64 << 20
 """Of the events of one shard."""
 _MUCH = 8 << 20
-"""Bytes of all reports together that take longer to read than a second process to start."""
+"""Bytes of all reports together, read and masked in 0.7 s; a second process takes 0.2 s to start."""
 SECONDS = 300.0
 """For an answer of a second process: the largest report takes some seconds, all events of a run some minutes."""
 _ENDING = 5.0
+"""Seconds for a second process that was killed to be gone."""
 _MORE_SHARDS = "Divide the suite among more shards: a report of fewer scenarios is smaller. Then run all of them again."
 
 

@@ -290,6 +290,7 @@ def _ratchet_scenario(scenario: Scenario, before: Scenario) -> tuple[Scenario, t
 
 def _with(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     """The scenario with these fields; the same object where nothing differs, so that nothing is worked out twice."""
+    # Compared as it is written; see ``_written_alike``. Fields are no JSON.
     same = all(repr(getattr(scenario, name)) == repr(value) for name, value in values.items())
     return scenario if same else replace(scenario, **values)
 

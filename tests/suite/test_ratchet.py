@@ -52,8 +52,8 @@ def test_a_suite_that_relaxes_nothing_stays_as_it_is() -> None:
 def test_what_is_equal_to_python_alone_is_run_as_the_base_has_it() -> None:
     ours, theirs = ({"strict": 1, "least": 1.0}, {"strict": True, "least": 1})
     head, base = (replace(BASE, assertions=(Assertion("M", 1.0, parameters=each),)) for each in (ours, theirs))
-    held, _ = ratchet_suite(suite(head), suite(base))
-    assert repr(held.scenarios[0].assertions[0].parameters) == repr(theirs)
+    ratcheted, _ = ratchet_suite(suite(head), suite(base))
+    assert repr(ratcheted.scenarios[0].assertions[0].parameters) == repr(theirs)
 
 
 def test_a_lower_threshold_is_raised_to_the_base() -> None:
