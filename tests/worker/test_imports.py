@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.worker.imports import KNOWN, LATER, import_known, known_imports
+from ratiba_action.worker.imports import KNOWN, LATER, import_known, known_imports, make_contexts
 
 
 def _write(root: Path, **modules: str) -> str:
@@ -94,6 +94,57 @@ def test_at_its_first_call_a_library_imports_little_that_is_not_known(library: s
     found = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
     # OpenTelemetry reads a variable when it is imported, which a conversation may set.
     assert {"called"} <= set(found) <= {"called", "concurrent", "opentelemetry"}
+
+
+PREPARED = """
+import sys
+from ratiba_action.worker.imports import import_known
+import_known({"adapter": "adapter:Adapter"}, sys.argv[1])
+import httpcore2, httpx2, ssl
+import anthropic.types, openai.types.chat
+print(anthropic.types.Message.__pydantic_complete__, openai.types.chat.ChatCompletion.__pydantic_complete__)
+loaded, load = [], ssl.SSLContext.load_verify_locations
+ssl.SSLContext.load_verify_locations = lambda *places: loaded.append(places) or load(*places)
+clients = [anthropic.AsyncAnthropic(api_key="none"), openai.OpenAI(api_key="none")]
+print(len(loaded))
+more = [httpx2.create_ssl_context() for _ in range(2)]
+print(len(loaded), len({id(each) for each in more}))
+"""
+
+
+def test_clients_find_the_models_of_their_answers_and_their_certificates_loaded(tmp_path: Path) -> None:
+    root = _write(tmp_path, adapter="import anthropic, openai")
+    done = subprocess.run([sys.executable, "-c", PREPARED, root], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "0", "2", "2"]
+
+
+class Http:
+    """What is asked for a TLS context."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, bool]] = []
+
+    def default_ssl_context(self, **options: bool) -> object:
+        self.asked.append(options)
+        return object()
+
+
+def test_each_client_gets_a_context_of_its_own() -> None:
+    http = Http()
+    make_contexts(http, 2)
+    assert http.asked == [{}, {}]
+    given = [http.default_ssl_context(_trust_env=True), http.default_ssl_context(), http.default_ssl_context()]
+    assert len({id(context) for context in given}) == 3
+    assert http.asked == [{}, {}, {}]
+
+
+def test_a_client_with_other_certificates_gets_another_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    http = Http()
+    make_contexts(http, 1)
+    http.default_ssl_context(_trust_env=False)
+    monkeypatch.setenv("SSL_CERT_FILE", "/certificates/of/the/system.pem")
+    http.default_ssl_context(_trust_env=True)
+    assert http.asked[1:] == [{"_trust_env": False}, {"_trust_env": True}]
 
 
 def test_a_module_of_the_repository_with_a_librarys_name_is_not_imported(
