@@ -104,10 +104,13 @@ def _fork_supervisor(descriptors: list[int], control: socket.socket, wake: tuple
 
 
 def _reap(supervisors: set[int]) -> None:
-    before = len(supervisors)
+    """Take note of supervisors that ended; one that did not end by itself may have left processes of its own."""
+    killed = False
     for pid in list(supervisors):
         with contextlib.suppress(ChildProcessError):
-            if os.waitpid(pid, os.WNOHANG)[0]:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
                 supervisors.discard(pid)
-    if len(supervisors) != before:
+                killed |= status != 0
+    if killed:
         processes.end_children(excluded=supervisors)

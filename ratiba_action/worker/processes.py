@@ -36,7 +36,7 @@ def _parent(pid: str) -> str:
 def end_children(excluded: Iterable[int] = ()) -> None:
     """Kill and reap every child but the excluded ones, and the orphans that they hand up, until none is left."""
     kept = set(excluded)
-    while True:
+    while kept or _is_one_left():
         doomed = [pid for pid in children() if pid not in kept]
         if not doomed:
             return
@@ -46,6 +46,15 @@ def end_children(excluded: Iterable[int] = ()) -> None:
         for pid in doomed:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
+
+
+def _is_one_left() -> bool:
+    """Whether this process has a child, which the kernel tells at once; one that is dead is reaped."""
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return False
+    return True
 
 
 class Ending(NamedTuple):

@@ -12,6 +12,7 @@ from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
+from tests.support.eventually import eventually
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
 OpenSession = Callable[..., Awaitable[WorkerSession]]
@@ -230,6 +231,9 @@ class Adapter:
     def send(self, message):
         if message == "end":
             os._exit(0)
+        if message == "kill":
+            os.kill(os.getppid(), 9)
+            time.sleep(1000)
         return {"text": str(self.daemon)}
 """
 
@@ -247,6 +251,19 @@ async def test_a_daemon_ends_with_its_conversation(
             await session.send(Turn(user="end"))
     await (system if way == "system" else session).close()
     assert not _alive(daemon)
+
+
+async def test_a_daemon_ends_when_its_conversation_kills_its_supervisor(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    system = await start_worker(DAEMON)
+    session, other = await asyncio.gather(open_session(system), open_session(system, "other"))
+    daemon, spared = [int((await each.send(Turn(user="pid"))).text) for each in (session, other)]
+    with pytest.raises(WorkerError, match="together with its supervisor"):
+        await session.send(Turn(user="kill"))
+    await asyncio.to_thread(eventually, lambda: not _alive(daemon))
+    assert _alive(spared)
+    assert (await other.send(Turn(user="pid"))).text == str(spared)
 
 
 async def test_an_adapter_that_kills_the_fork_server_ends_only_what_was_open(
