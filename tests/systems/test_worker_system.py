@@ -1,6 +1,7 @@
 """A Python system in a worker: what its adapter is given, and what comes back."""
 
 import asyncio
+import gc
 import json
 import os
 import textwrap
@@ -145,6 +146,21 @@ async def test_a_traceback_shows_the_adapters_own_lines_only(
         await session.send(Turn(user="?"))
     frames = [line for line in caught.value.problem.splitlines() if line.strip().startswith("File ")]
     assert [frame.split('"')[1] for frame in frames] == ["assistant.py"]
+
+
+async def test_garbage_is_collected_as_the_system_is_used_to(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    system = await start_worker("""
+        import gc
+        class Adapter:
+            def open(self, context):
+                return self
+            def send(self, message):
+                return {"text": f"{gc.isenabled()} {gc.get_threshold()}"}
+    """)
+    session = await open_session(system)
+    assert (await session.send(Turn(user="?"))).text == f"True {gc.get_threshold()}"
 
 
 async def test_one_event_loop_lasts_for_the_conversation(start_worker: StartWorker, open_session: OpenSession) -> None:
