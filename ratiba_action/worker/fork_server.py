@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> None:
     control.set_inheritable(False)
     kernel.hide_memory()
     kernel.adopt_orphans()
-    gc.disable()  # nearly everything that an import makes stays; looking for garbage meanwhile takes a fifth of its time
+    gc.disable()  # nearly all that an import makes stays: looking for garbage meanwhile takes a fifth of its time
     warnings = preload(json.loads(arguments[1]))
     imports.import_known(json.loads(arguments[2]), os.getcwd())  # noqa: PTH109 - pathlib costs start-up time
     gc.collect()
