@@ -2,8 +2,11 @@
 
 Started as a process with the path of a socket. Each connection sends one line of JSON, ``{"arguments", "folder",
 "environment", "stdout", "stderr"}``, and is answered with two lines: the process id and, when it ended, its code.
+With ``"keep"``, the path of another socket, the process that is forked keeps what ``ratiba gate --watch`` keeps for its
+runs, and forks gates of its own that are asked for at that socket.
 """
 
+import asyncio
 import importlib
 import json
 import os
@@ -12,7 +15,9 @@ import socket
 import sys
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +60,8 @@ def load_everything() -> None:
     tempfile.tempdir = None
 
 
-def next_command_line(listening: socket.socket) -> list[str]:
-    """Wait for command lines; returns in each forked gate, with its arguments, and never in the server itself."""
+def next_request(listening: socket.socket) -> dict[str, Any]:
+    """Wait for command lines; returns in each forked gate, with its request, and never in the server itself."""
     while True:
         connection, _ = listening.accept()
         if os.fork():
@@ -76,7 +81,7 @@ def next_command_line(listening: socket.socket) -> list[str]:
             connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
         os._exit(0)
     become(request)
-    return list(request["arguments"])
+    return dict(request)
 
 
 def become(request: Mapping[str, Any]) -> None:
@@ -91,20 +96,48 @@ def become(request: Mapping[str, Any]) -> None:
             os.dup2(file.fileno(), number)
 
 
-def serve(path: str) -> int:
+def listen(path: str) -> dict[str, Any]:
     """Serve a socket; returns in the forked gates only."""
-    load_everything()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
         listening.listen(16)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        arguments = next_command_line(listening)
+        return next_request(listening)
+
+
+def keep(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Start what runs of a gate can have in common, and serve another socket; returns in its forked gates only."""
+    from ratiba_action.cli import COMMANDS, build_parser  # noqa: PLC0415 - it is loaded by now
+    from ratiba_action.commands import gate_run  # noqa: PLC0415 - the same
+    from ratiba_action.run.composition import open_kept  # noqa: PLC0415 - the same
+    from ratiba_action.util.locked_folder import make_locked_folder  # noqa: PLC0415 - the same
+
+    asked = build_parser(request["arguments"], COMMANDS).parse_args(request["arguments"])
+    # Named as the gate's own: a later run removes it, since this process is killed in the end.
+    runner, scratch = asyncio.Runner(), make_locked_folder(Path(tempfile.gettempdir()), "ratiba-run-")
+    opened = open_kept(gate_run.inputs_of(asked, os.environ), scratch.path)
+    with ThreadPoolExecutor() as threads:  # which end here: the process is forked afterwards
+        runner.get_loop().set_default_executor(threads)
+        kept = runner.run(opened.__aenter__())
+    further = listen(request["keep"])
+    if kept.missed[0]:
+        raise RuntimeError("a gate before this one could not use what is kept")
+    gate_run.run = partial(gate_run.run, kept=kept)
+    return further
+
+
+def serve(path: str) -> int:
+    """Serve a socket; returns in the forked gates only."""
+    load_everything()
+    request = listen(path)
+    if "keep" in request:
+        request = keep(request)
     from ratiba_action.main import main  # noqa: PLC0415 - it is loaded by now
 
-    sys.argv = ["ratiba", *arguments]
-    return main(arguments)
+    sys.argv = ["ratiba", *request["arguments"]]
+    return main(request["arguments"])
 
 
 if __name__ == "__main__":

@@ -15,6 +15,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.support.eventually import eventually
 
 _PROJECT = Path(__file__).parents[2]
 
@@ -41,6 +44,11 @@ class StartedGate:
     def terminate(self) -> None:
         """Cancel it with SIGTERM, as a runner does."""
         os.kill(self._process, signal.SIGTERM)
+
+    def printed(self) -> str:
+        """Its standard output so far."""
+        printed = Path(self._place.name) / "stdout"
+        return printed.read_text(errors="replace") if printed.exists() else ""
 
     def wait(self, timeout: float = 120) -> "subprocess.CompletedProcess[str]":
         """Wait once for its end; the code of one that was killed is negative.
@@ -80,13 +88,39 @@ class GateForks:
             folder: current folder of the process.
             environment: all of its variables.
         """
+        return self._start({"arguments": [*arguments], "folder": str(folder), "environment": {**environment}})
+
+    @contextmanager
+    def keeping(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float = 120
+    ) -> "Iterator[GateForks]":
+        """Gates that share the fork servers of their system, as the runs of ``ratiba gate --watch`` do.
+
+        The arguments are those of ``start``; the gates have the same folder, environment and report directory.
+
+        Args:
+            seconds: that it may take to start them.
+
+        Raises:
+            AssertionError: they could not be started in time.
+        """
+        with TemporaryDirectory(dir=self.folder) as name:
+            request = {"arguments": [*arguments], "folder": str(folder), "environment": {**environment}}
+            keeper = self._start(request | {"keep": str(Path(name) / "socket")})
+            try:
+                eventually(lambda: "ready" in keeper.printed(), seconds)
+                yield GateForks(Path(name))
+            finally:
+                keeper.kill()
+                keeper.wait()
+
+    def _start(self, request: dict[str, Any]) -> StartedGate:
         place = TemporaryDirectory(dir=self.folder)
-        request = {"arguments": [*arguments], "folder": str(folder), "environment": {**environment}}
         request |= {name: str(Path(place.name) / name) for name in ("stdout", "stderr")}
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(str(self.folder / "socket"))
         connection.sendall(json.dumps(request).encode() + b"\n")
-        return StartedGate(arguments, connection, place)
+        return StartedGate(request["arguments"], connection, place)
 
     def run(
         self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], timeout: float = 120

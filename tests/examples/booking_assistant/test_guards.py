@@ -15,6 +15,7 @@ must fail with exit code 1 and name the assertion. What is not in the list, and 
 
 import contextlib
 import os
+import shutil
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -541,46 +542,63 @@ def copy(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def gate(forks: GateForks, embedded_server_dsn: str) -> Replay:
-    """Replays scenarios in a repository, into a report folder, in blocking mode."""
+def environment(embedded_server_dsn: str) -> dict[str, str]:
+    """Of every gate."""
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return environment | {"RATIBA_DATABASE_URL": embedded_server_dsn, "NO_COLOR": "1"}
 
-    def run(
-        repository: Path, report: Path, scenarios: Collection[str], mode: str = "blocking", **options: str
-    ) -> Ended:
-        environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        environment |= {"RATIBA_DATABASE_URL": embedded_server_dsn, "NO_COLOR": "1"}
-        command = ["gate", "--mode", mode, "--llm", "replay", "--report-dir", str(report)]
-        command += [word for scenario in scenarios for word in ("--scenario", scenario)]
-        command += [word for name, value in options.items() for word in (f"--{name}", value)]
-        done = forks.run(command, repository, environment)
-        return Ended(done.returncode, done.stdout + done.stderr, report)
 
-    return run
+def command(report: Path, scenarios: Collection[str], mode: str = "blocking", **options: str) -> list[str]:
+    """The command line that replays scenarios into a report folder."""
+    words = ["gate", "--mode", mode, "--llm", "replay", "--report-dir", str(report)]
+    words += [word for scenario in scenarios for word in ("--scenario", scenario)]
+    return words + [word for name, value in options.items() for word in (f"--{name}", value)]
 
 
 @pytest.fixture(scope="module")
-def of_the_base(base: Path, tmp_path_factory: pytest.TempPathFactory, gate: Replay) -> Ended:
+def of_the_base(
+    base: Path, tmp_path_factory: pytest.TempPathFactory, forks: GateForks, environment: dict[str, str]
+) -> Ended:
     """Each scenario of the list with every guard, to compare with: running the base each time would take as long."""
-    scenarios = sorted({guard.scenario for guard in GUARDS})
-    return gate(base, tmp_path_factory.mktemp("base") / "report", scenarios, baseline="none")
+    report, scenarios = tmp_path_factory.mktemp("base") / "report", sorted({guard.scenario for guard in GUARDS})
+    done = forks.run(command(report, scenarios, baseline="none"), base, environment)
+    return Ended(done.returncode, done.stdout + done.stderr, report)
+
+
+@pytest.fixture(scope="module")
+def gate(
+    base: Path, tmp_path_factory: pytest.TempPathFactory, forks: GateForks, environment: dict[str, str]
+) -> Iterator[Replay]:
+    """Replays a scenario on the base's work tree; the assistant's libraries are loaded once for all of these runs."""
+    report = tmp_path_factory.mktemp("gate") / "report"
+    with forks.keeping(command(report, ["guard_time"]), base, environment) as gates:
+
+        def run(scenario: str, baseline: Path) -> Ended:
+            shutil.rmtree(report, ignore_errors=True)
+            done = gates.run(command(report, [scenario], baseline=str(baseline)), base, environment)
+            return Ended(done.returncode, done.stdout + done.stderr, report)
+
+        yield run
 
 
 @pytest.fixture
-def replay(base: Path, tmp_path: Path, gate: Replay) -> Replay:
+def replay(base: Path, tmp_path: Path, forks: GateForks, environment: dict[str, str]) -> Replay:
     """Replays scenarios on the work tree, compared with its last commit, in blocking mode."""
 
     def run(*scenarios: str, repository: Path = base, **options: str) -> Ended:
-        return gate(repository, tmp_path / "report", scenarios, **options)
+        report = tmp_path / "report"
+        done = forks.run(command(report, scenarios, **options), repository, environment)
+        return Ended(done.returncode, done.stdout + done.stderr, report)
 
     return run
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
 def test_without_a_guard_the_gate_fails_and_names_the_assertion(
-    guard: Guard, base: Path, of_the_base: Ended, replay: Replay
+    guard: Guard, base: Path, of_the_base: Ended, gate: Replay
 ) -> None:
     with removed(guard, base):
-        ended = replay(guard.scenario, baseline=str(of_the_base.report / "results.json"))
+        ended = gate(guard.scenario, of_the_base.report / "results.json")
     assert ended.code == 1, ended.printed
     assert f"**`{guard.scenario}`**" in ended.comment
     assert guard.assertion in failing_part(ended.comment), ended.comment
