@@ -87,9 +87,9 @@ def with_packages(act: Act, repositories: Repositories) -> Iterator[Act]:
 
 @pytest.fixture(scope="module")
 def proposed(repositories: Repositories, tmp_path_factory: pytest.TempPathFactory) -> ConsumerRepository:
-    """The booking example with a change that loses Swahili hours."""
+    """The spa's conversations of the booking example with a change that loses Swahili hours."""
     project, source = repositories.project, tmp_path_factory.mktemp("booking") / "source"
-    copy_booking_example(source, "guards")
+    copy_booking_example(source, "guards", "barbershop_*", "salon_*")
     released = ACTION.partition("@")[2]
     prices = {
         model: {"input_per_million": given, "output_per_million": made} for model, (given, made) in PRICES.items()
