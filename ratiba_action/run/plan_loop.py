@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ratiba_action.errors import RatibaError
@@ -105,22 +105,6 @@ async def _require_arms(plan: Plan, services: RunServices) -> str | None:
     return None
 
 
-@contextlib.asynccontextmanager
-async def _starting_base(base: Plan, services: RunServices) -> AsyncIterator[None]:
-    """Start the base beside the trials of the change, where some of its own are certain to follow them."""
-    start = services.start_base
-    if start is None or not base.trials:
-        yield
-        return
-    starting = asyncio.ensure_future(start())
-    services.start_base = lambda: starting
-    try:
-        yield
-    finally:
-        starting.cancel()
-        await asyncio.gather(starting, return_exceptions=True)
-
-
 def _placed(plan: Plan, services: RunServices) -> Plan:
     """The plan with the arms as they are here: whoever made it knows no more than their names."""
     return Plan(tuple(replace(trial, arm=services.arms[trial.arm.name].arm) for trial in plan.trials))
@@ -167,13 +151,12 @@ class PlanLoop:
     async def run(self, services: RunServices) -> None:
         """Run scenarios until the evidence has its verdict. ``measured`` is right however this ends."""
         own, base = _split(self._first)
-        async with _starting_base(Plan(()) if self._interruptions else base, services):
-            if self._known is None:
-                self.measured = replace(self.measured, results=(await run_first(own, services)).results)
-            if base.trials and not self._interruptions:
-                ran = await _uncancelled(run_first(base, services))
-                self._extend(ran)
-                self.measured = replace(self.measured, no_base=ran.refusal)
+        if self._known is None:
+            self.measured = replace(self.measured, results=(await run_first(own, services)).results)
+        if base.trials and not self._interruptions:
+            ran = await _uncancelled(run_first(base, services))
+            self._extend(ran)
+            self.measured = replace(self.measured, no_base=ran.refusal)
         while not self._interruptions and not self.measured.no_further:
             step = self._ask(self.measured)
             if not isinstance(step, Plan):

@@ -1,6 +1,4 @@
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -154,51 +152,6 @@ async def test_a_run_that_was_cancelled_begins_nothing_more_and_keeps_what_it_ha
     await loop.run(await opened(base))
     assert [type(one) for one in loop.measured.results] == [Scored]
     assert base.started == 0
-
-
-async def test_the_base_is_started_while_the_trials_of_the_head_run() -> None:
-    begun = asyncio.Event()
-
-    class Begun(Base):
-        async def start(self, services: RunServices) -> ArmServices:
-            begun.set()
-            return await super().start(services)
-
-    @asynccontextmanager
-    async def admit(_: Trial) -> AsyncIterator[str]:
-        await asyncio.wait_for(begun.wait(), 60)
-        yield ""
-
-    services, loop = await opened(base := Begun()), PlanLoop(plan(HEAD, BASE), lambda _: DONE, "", [])
-    services.admit = admit
-    await loop.run(services)
-    assert [(one.trial.arm.name, type(one)) for one in loop.measured.results] == [(HEAD, Scored), (BASE, Scored)]
-    assert base.started == 1
-
-
-async def test_a_base_that_is_still_being_started_ends_with_a_run_that_is_cancelled() -> None:
-    ended: list[BaseException] = []
-
-    async def never() -> ArmServices:
-        try:
-            return await asyncio.Future()
-        except asyncio.CancelledError as error:
-            ended.append(error)
-            raise
-
-    @asynccontextmanager
-    async def admit(_: Trial) -> AsyncIterator[str]:
-        yield ""
-        interruptions.append("cancelled by SIGTERM")
-        running.cancel()
-
-    interruptions: list[str] = []
-    services, loop = await opened(Base()), PlanLoop(plan(HEAD, BASE), lambda _: DONE, "", interruptions)
-    services.admit, services.start_base = admit, never
-    running = asyncio.ensure_future(loop.run(services))
-    await running
-    assert len(ended) == 1
-    assert [(one.trial.arm.name, type(one)) for one in loop.measured.results] == [(HEAD, Scored)]
 
 
 async def test_a_base_that_does_not_start_leaves_the_head_as_it_is() -> None:
