@@ -30,12 +30,14 @@ def main(arguments: list[str]) -> None:
     control.set_inheritable(False)
     kernel.hide_memory()
     kernel.adopt_orphans()
-    gc.disable()  # nearly all that an import makes stays: looking for garbage meanwhile takes a fifth of its time
+    collecting = gc.get_threshold()
+    gc.set_threshold(0)  # nearly all that an import makes stays: looking for garbage takes a fifth of its time
     warnings = preload(json.loads(arguments[1]))
     imports.import_known(json.loads(arguments[2]), os.getcwd())  # noqa: PTH109 - pathlib costs start-up time
     gc.collect()
     gc.freeze()
-    gc.enable()
+    if not gc.get_threshold()[0]:  # otherwise what was imported has chosen its own
+        gc.set_threshold(*collecting)
     greeting = {"ready": True, "python": sys.version.split()[0], "warnings": warnings, "sources": sources()}
     control.sendall(json.dumps(greeting).encode("ascii") + b"\n")
     serve(control)

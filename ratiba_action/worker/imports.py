@@ -52,7 +52,7 @@ ANSWERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 """Module, class and fields of the answer that a client builds its models for at its first call: 10 ms of CPU time."""
 
-_TLS = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 MAX_FILES = 200
 MAX_BYTES = 1024 * 1024
@@ -86,20 +86,35 @@ def import_known(adapter: dict[str, Any], root: str) -> None:
 def make_contexts(http: Any, count: int) -> None:
     """Make TLS contexts, which take 25 ms of CPU time each, for as many clients of every conversation.
 
-    Each client still gets one of its own, as it may change it, and with the certificates of its own environment.
+    Each client still gets one of its own, as it may change it; and another one than these where the environment names
+    other certificates, or the system has changed how contexts are made.
 
     Args:
         http: the library that the clients of Anthropic and OpenAI ask for a context.
         count: of clients.
     """
-    make = http.default_ssl_context
-    made, made_with = [make() for _ in range(count)], [*map(os.environ.get, _TLS)]
+    make, made_of = http.default_ssl_context, _contexts_are_made_of()
+    made = [make() for _ in range(count)]
 
     def default_ssl_context(**options: Any) -> Any:
-        usual = options in ({}, {"_trust_env": True}) and [*map(os.environ.get, _TLS)] == made_with
-        return made.pop() if usual and made else make(**options)
+        if options in ({}, {"_trust_env": True}) and _contexts_are_made_of() == made_of:
+            with contextlib.suppress(IndexError):
+                return made.pop()
+        return make(**options)
 
     http.default_ssl_context = default_ssl_context
+
+
+def _contexts_are_made_of() -> list[Any]:
+    """The standard library's class and function for TLS contexts, and all that the environment gives them."""
+    ssl = importlib.import_module("ssl")
+    found: list[Any] = [ssl.SSLContext, ssl.create_default_context, os.environ.get("SSLKEYLOGFILE")]
+    for place in filter(None, map(os.environ.get, _CERTIFICATES)):
+        found.append(place)
+        with contextlib.suppress(OSError, ValueError):
+            status = os.stat(place)  # noqa: PTH116 - as above
+            found.append((status.st_mtime_ns, status.st_size, status.st_ino))
+    return found
 
 
 def known_imports(modules: list[str], root: str) -> list[str]:

@@ -41,7 +41,8 @@ def supervise(parent: int, channel: int, output: int, leash: int) -> NoReturn:
             connection.sendall(line)
         except OSError:  # the gate is gone, and so is the reader
             os._exit(1)
-    os._exit(0)
+    # A process that keeps this one from looking through /proc must not outlive it: the fork server looks then.
+    os._exit(1 if processes.is_one_left() else 0)
 
 
 def _leave_standard_output() -> None:

@@ -1,5 +1,6 @@
 """Known libraries are found in the source of an adapter and imported once; the repository's own modules never are."""
 
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -145,6 +146,31 @@ def test_a_client_with_other_certificates_gets_another_context(monkeypatch: pyte
     monkeypatch.setenv("SSL_CERT_FILE", "/certificates/of/the/system.pem")
     http.default_ssl_context(_trust_env=True)
     assert http.asked[1:] == [{"_trust_env": False}, {"_trust_env": True}]
+
+
+def test_certificates_that_were_edited_meanwhile_are_loaded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "system.pem").write_text("one")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "system.pem"))
+    http = Http()
+    make_contexts(http, 2)
+    http.default_ssl_context()
+    assert http.asked == [{}, {}]
+    (tmp_path / "system.pem").write_text("one and another")
+    http.default_ssl_context()
+    assert http.asked == [{}, {}, {}]
+
+
+@pytest.mark.parametrize("name", ["SSLContext", "create_default_context"])
+def test_a_system_that_changes_how_contexts_are_made_gets_what_it_makes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    http = Http()
+    make_contexts(http, 1)
+    monkeypatch.setattr(ssl, name, object())
+    http.default_ssl_context()
+    assert http.asked == [{}, {}]
 
 
 def test_a_module_of_the_repository_with_a_librarys_name_is_not_imported(
