@@ -22,6 +22,7 @@ from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.run.shard_folders import MOST_FOLDERS, ShardFolders, report_folders
+from tests.support.eventually import eventually
 from tests.support.sample_report import sample_report, sample_scored
 
 SECRET = "planted-secret-1"
@@ -62,6 +63,12 @@ def second_processes() -> Iterator[int]:
             command, status = ((process / part).read_text() for part in ("cmdline", "status"))
             if "shard_folders" in command and f"\nPPid:\t{os.getpid()}\n" in status:
                 yield int(process.name)
+
+
+def second_process() -> int:
+    """The one that was started; its command line can be read a moment after that."""
+    (process,) = eventually(lambda: [*second_processes()])
+    return process
 
 
 def merged(folders: Sequence[Path], target: Path, between: Callable[[], None] = lambda: None) -> Sequence[str]:
@@ -120,8 +127,7 @@ def test_what_a_lost_process_was_asked_for_is_done_here(written: Sequence[Path],
     enlarge(written)
 
     def kill() -> None:
-        (process,) = second_processes()
-        os.kill(process, signal.SIGKILL)
+        os.kill(second_process(), signal.SIGKILL)
 
     if when == "at once":
         with ShardFolders(written) as shards:
@@ -141,7 +147,7 @@ def test_a_second_process_has_no_environment_writes_no_core_and_ends_with_the_me
     seen: dict[str, str] = {}
 
     def look() -> None:
-        (process,) = second_processes()
+        process = second_process()
         for name in ("environ", "limits"):
             seen[name] = Path(f"/proc/{process}/{name}").read_text()
         seen["input"] = str(Path(f"/proc/{process}/fd/0").readlink())
@@ -192,8 +198,7 @@ def test_a_second_process_that_was_stopped_is_ended_and_its_work_done_here(
 ) -> None:
     enlarge(written)
     with ShardFolders(written, seconds=0.5) as shards:
-        (process,) = second_processes()
-        os.kill(process, signal.SIGSTOP)
+        os.kill(second_process(), signal.SIGSTOP)
         assert [shard.of.shard.number for shard in shards.read()] == [1, 2]
         assert list(second_processes()) == []
         shards.begin_events(REDACTOR, CUSTOMERS)
