@@ -147,7 +147,7 @@ def test_four_live_shards_and_their_merge_cost_to_the_cent_what_one_job_costs(
         one = run(with_packages, proposed, WORKFLOW, **inputs)
         bill = models.bill.total
         matrix = run(with_packages, proposed, MATRIX, **inputs)
-        assert bill > 1
+        assert bill > 0
         assert Fraction(one.run.outputs["spent-usd"]) == bill
         assert Fraction(matrix.run.outputs["spent-usd"]) == models.bill.total - bill == bill
     are_the_same(one, matrix)
