@@ -13,7 +13,8 @@ import pytest
 import ratiba_action.systems.worker_system as module_under_test
 
 GATE = """
-import asyncio, os, sys
+import asyncio, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests themselves run in the background
 from datetime import UTC, datetime
 from pathlib import Path
 from ratiba_action.model.plan import Tenant
