@@ -33,6 +33,34 @@ def test_orphans_end_with_their_parent_and_a_spared_child_lives() -> None:
     assert done.stdout.split() == ["False", "None", "1"]
 
 
+SUPERVISED = """
+import os, socket, sys, time
+from ratiba_action.worker import kernel, processes, supervisor
+def converse(*_):
+    if os.fork() == 0:
+        time.sleep(1000)
+    os._exit(0)
+supervisor._converse = converse
+kernel.adopt_orphans()
+pairs = [socket.socketpair() for _ in range(3)]
+parent, keeper = os.getpid(), os.fork()
+if keeper == 0:
+    if sys.argv[1] == "hidden":
+        processes.children = list
+    supervisor.supervise(parent, *(near.fileno() for near, _ in pairs))
+code = os.waitstatus_to_exitcode(os.waitpid(keeper, 0)[1])
+print(code, len(processes.children()))
+processes.end_children()
+"""
+
+
+@pytest.mark.parametrize(("place", "printed"), [("found", "0 0"), ("hidden", "1 1")])
+def test_a_supervisor_that_does_not_find_what_is_left_of_a_conversation_says_so(place: str, printed: str) -> None:
+    words = [sys.executable, "-c", SUPERVISED, place]
+    done = subprocess.run(words, cwd=PACKAGE, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == printed
+
+
 def spawn(program: str) -> int:
     return os.posix_spawn(sys.executable, [sys.executable, "-c", program], {})
 
