@@ -1,8 +1,13 @@
-"""As little of a provider as ``judging.py`` needs, in a process of its own: ``provider_stand_in.py SECONDS ANSWER``."""
+"""As little of a provider as ``judging.py`` needs, in a process of its own: ``provider_stand_in.py SECONDS ANSWER``.
+
+``GET /times`` tells when the first request came and the last answer went since it was asked before: seconds of
+``time.monotonic``, which all processes of a machine share.
+"""
 
 import asyncio
 import json
 import sys
+import time
 from functools import partial
 from typing import Any
 
@@ -22,28 +27,39 @@ async def serve(latency: float, grade: str) -> None:
         b"/v1/messages": _http({**anthropic, "id": "msg_1", "content": [{"type": "text", "text": grade}]}),
         b"/v1/chat/completions": _http({**openai, "id": "chatcmpl-1"}),
     }
-    server = await asyncio.start_server(partial(_converse, answers, latency), "127.0.0.1", 0, backlog=256)
+    server = await asyncio.start_server(partial(_converse, answers, latency, []), "127.0.0.1", 0, backlog=256)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
 async def _converse(
-    answers: dict[bytes, bytes], latency: float, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    answers: dict[bytes, bytes],
+    latency: float,
+    times: list[float],
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
 ) -> None:
     try:
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
+            target = head.split(b" ", 2)[1]
+            if target == b"/times":
+                writer.write(_http([min(times), max(times)] if times else []))
+                times.clear()
+                continue
+            times.append(time.monotonic())
             fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:-2])
             await reader.readexactly(int(fields[b"content-length"]))
             if latency:
                 await asyncio.sleep(latency)
-            writer.write(answers[head.split(b" ", 2)[1]])
+            writer.write(answers[target])
             await writer.drain()
+            times.append(time.monotonic())
     except (asyncio.IncompleteReadError, ConnectionError):
         writer.close()
 
 
-def _http(body: dict[str, Any]) -> bytes:
+def _http(body: Any) -> bytes:
     text = json.dumps(body).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(text), text)
 

@@ -17,7 +17,9 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from benchmarks.judging import stand_in
 
@@ -62,11 +64,18 @@ turns:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Of one process: seconds on the clock and of CPU, the most megabytes that it held."""
+    """Of one process: seconds on the clock and of CPU, the most megabytes that it held, and its calls.
+
+    Args:
+        first: seconds until the first call; None where there was none, or nobody asked.
+        after: seconds from the last answer to the end; likewise.
+    """
 
     wall: float
     cpu: float
     megabytes: float
+    first: float | None = None
+    after: float | None = None
 
 
 def write_repository(root: Path, count: int) -> None:
@@ -87,18 +96,25 @@ def write_repository(root: Path, count: int) -> None:
         subprocess.run(["git", *words], cwd=root, check=True)
 
 
-def measure(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Run:
-    """Run a command to its end."""
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+def measure(command: Sequence[str], folder: Path, environment: Mapping[str, str], url: str = "") -> Run:
+    """Run a command to its end; ``url`` is that of the stand-in that it calls."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     process = subprocess.Popen(command, cwd=folder, env=dict(environment), stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - started
+    ended = time.monotonic()
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{command} ended with exit code {process.returncode}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Run(wall, cpu, usage.ru_maxrss / 1024)
+    times: list[float] = []
+    if url:
+        connection = HTTPConnection(urlsplit(url).netloc)
+        connection.request("GET", "/times")
+        times = json.load(connection.getresponse())
+        connection.close()
+    calls = (times[0] - started, ended - times[1]) if times else (None, None)
+    return Run(ended - started, cpu, usage.ru_maxrss / 1024, *calls)
 
 
 async def bare_loop(url: str, count: int, *, sdk: bool) -> None:
@@ -164,7 +180,7 @@ def compare(count: int, rounds: int) -> dict[str, list[Run]]:
                 "RATIBA_EVAL_BUDGET_USD": str(count),
             }
             for name, command in contestants(url, count, Path(folder, f"report{number}")).items():
-                found.setdefault(name, []).append(measure(command, root, environment))
+                found.setdefault(name, []).append(measure(command, root, environment, url))
     return found
 
 
@@ -172,12 +188,18 @@ def print_table(found: Mapping[str, Sequence[Run]], count: int) -> None:
     """Medians, and the ratio to the floor."""
     floor = statistics.median(run.wall for run in found["bare loop, official SDK (floor)"])
     print(f"{count} judged cases, ideal {count * LATENCY / AT_ONCE:.1f} s, {os.cpu_count()} cores")
-    print("| | wall s | ÷ floor | CPU ms a case | MB |\n|---|---|---|---|---|")
+    print("| | wall s | ÷ floor | first call s | after the last answer s | CPU ms a case | MB |")
+    print("|---|---|---|---|---|---|---|")
     for name, runs in found.items():
         wall = statistics.median(run.wall for run in runs)
         cpu = statistics.median(run.cpu for run in runs)
         memory = statistics.median(run.megabytes for run in runs)
-        print(f"| {name} | {wall:.1f} | {wall / floor:.2f} | {1000 * cpu / count:.1f} | {memory:.0f} |")
+        calls = [
+            f"{statistics.median(known):.1f}" if (known := [each for each in of_runs if each is not None]) else "none"
+            for of_runs in zip(*((run.first, run.after) for run in runs), strict=True)
+        ]
+        row = (name, f"{wall:.1f}", f"{wall / floor:.2f}", *calls, f"{1000 * cpu / count:.1f}", f"{memory:.0f}")
+        print(f"| {' | '.join(row)} |")
 
 
 def main() -> int:

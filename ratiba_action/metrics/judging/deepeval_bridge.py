@@ -42,8 +42,8 @@ def configure_deepeval(environment: MutableMapping[str, str], home: Path) -> Non
         environment.pop(name, None)
 
 
-_UNUSED = frozenset({"anthropic", "google.genai"})
-"""SDKs that DeepEval imports where it finds them, for models of its own that the gate never uses."""
+_UNUSED = frozenset({"anthropic", "google.genai", "redis"})
+"""Libraries that DeepEval imports where it finds them, for models and locks of its own that the gate never uses."""
 
 
 class _Hiding(MetaPathFinder):

@@ -185,16 +185,16 @@ def test_no_module_of_metrics_or_judging_imports_deepeval_before_a_judged_metric
     assert metric_names()
 
 
-def test_loading_leaves_out_sdks_that_the_gate_has_no_use_for_and_others_still_find_them(tmp_path: Path) -> None:
+def test_loading_leaves_out_libraries_that_the_gate_has_no_use_for_and_others_still_find_them(tmp_path: Path) -> None:
     script = (
         "import os, sys, pathlib\n"
         "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, configure_deepeval\n"
         "configure_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
         "finders = list(sys.meta_path)\n"
         "load_deepeval()\n"
-        "print({'anthropic', 'google.genai'} & {*sys.modules}, sys.meta_path == finders)\n"
-        "import anthropic, google.genai\n"
-        "print(anthropic.__name__, google.genai.__name__)\n"
+        "print({'anthropic', 'google.genai', 'redis'} & {*sys.modules}, sys.meta_path == finders)\n"
+        "import anthropic, google.genai, redis\n"
+        "print(anthropic.__name__, google.genai.__name__, redis.__name__)\n"
     )
     root = Path(__file__).parents[3]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(root), "HOME": str(tmp_path)}
@@ -202,7 +202,7 @@ def test_loading_leaves_out_sdks_that_the_gate_has_no_use_for_and_others_still_f
         [sys.executable, "-c", script, str(tmp_path / "home")],
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.stdout.split() == ["set()", "True", "anthropic", "google.genai"], done.stderr
+    assert done.stdout.split() == ["set()", "True", "anthropic", "google.genai", "redis"], done.stderr
 
 
 def test_loading_returns_the_installed_release() -> None:
