@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,16 +37,15 @@ def look_levels(level: float, looks: int, shape: float = SHAPE) -> tuple[float, 
     Raises:
         ValueError: no look, or a level that is not between 0 and 0.5.
     """
-    from scipy import optimize  # noqa: PLC0415 - a third of a second, only when a run is compared
+    from scipy import optimize, special  # noqa: PLC0415 - a third of a second, only when a run is compared
 
     if looks < 1 or not 0 < level < 0.5:  # noqa: PLR2004 - one-sided
         raise ValueError(f"{looks!r} looks at the level {level!r} have no boundary.")
-    normal = NormalDist()
-    smallest, largest = -normal.inv_cdf(level), 1.0 - normal.inv_cdf(level / looks)
+    smallest, largest = -float(special.ndtri(level)), 1.0 - float(special.ndtri(level / looks))
     constant = optimize.brentq(
         lambda c: _chance_of_any(_bounds(c, looks, shape)) - level, smallest - 1e-6, largest, xtol=1e-10
     )
-    return tuple(normal.cdf(-bound) for bound in _bounds(float(constant), looks, shape))
+    return tuple(float(special.ndtr(-bound)) for bound in _bounds(float(constant), looks, shape))
 
 
 def _bounds(constant: float, looks: int, shape: float) -> list[float]:

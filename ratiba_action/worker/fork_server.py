@@ -109,12 +109,12 @@ def _fork_supervisor(descriptors: list[int], control: socket.socket, wake: tuple
 
 def _reap(supervisors: set[int]) -> None:
     """Take note of supervisors that ended; one that did not end by itself may have left processes of its own."""
-    killed = False
+    scan = False
     for pid in list(supervisors):
         with contextlib.suppress(ChildProcessError):
             done, status = os.waitpid(pid, os.WNOHANG)
             if done:
                 supervisors.discard(pid)
-                killed |= status != 0
-    if killed:
+                scan |= status != 0
+    if scan:
         processes.end_children(excluded=supervisors)

@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import os
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -74,13 +75,13 @@ def import_known(adapter: dict[str, Any], root: str) -> None:
     for name in names:
         with contextlib.suppress(BaseException):
             importlib.import_module(name)
-    clients = {name.partition(".")[0] for name in names} & ANSWERS.keys()
+    clients = {name.partition(".")[0] for name in names} & ANSWERS.keys() & sys.modules.keys()
     for module, kind, fields in map(ANSWERS.__getitem__, clients):
         with contextlib.suppress(BaseException):
             getattr(importlib.import_module(module), kind).construct(**fields)
-    if clients:
+    if clients and "httpcore2" in names:
         with contextlib.suppress(BaseException):
-            make_contexts(importlib.import_module("httpcore2"), len(clients))
+            make_contexts(sys.modules["httpcore2"], len(clients))
 
 
 def make_contexts(http: Any, count: int) -> None:
@@ -112,7 +113,7 @@ def _contexts_are_made_of() -> list[Any]:
     for place in filter(None, map(os.environ.get, _CERTIFICATES)):
         found.append(place)
         with contextlib.suppress(OSError, ValueError):
-            status = os.stat(place)  # noqa: PTH116 - as above
+            status = os.stat(place)  # noqa: PTH116 - pathlib costs start-up time
             found.append((status.st_mtime_ns, status.st_size, status.st_ino))
     return found
 

@@ -36,7 +36,7 @@ def _parent(pid: str) -> str:
 def end_children(excluded: Iterable[int] = ()) -> None:
     """Kill and reap every child but the excluded ones, and the orphans that they hand up, until none is left."""
     kept = set(excluded)
-    while kept or is_one_left():
+    while kept or has_children():
         doomed = [pid for pid in children() if pid not in kept]
         if not doomed:
             return
@@ -48,7 +48,7 @@ def end_children(excluded: Iterable[int] = ()) -> None:
                 os.waitpid(pid, 0)
 
 
-def is_one_left() -> bool:
+def has_children() -> bool:
     """Whether this process has a child, which the kernel tells at once; one that is dead is reaped."""
     try:
         os.waitpid(-1, os.WNOHANG)

@@ -42,7 +42,7 @@ def supervise(parent: int, channel: int, output: int, leash: int) -> NoReturn:
         except OSError:  # the gate is gone, and so is the reader
             os._exit(1)
     # A process that keeps this one from looking through /proc must not outlive it: the fork server looks then.
-    os._exit(1 if processes.is_one_left() else 0)
+    os._exit(1 if processes.has_children() else 0)
 
 
 def _leave_standard_output() -> None:

@@ -87,9 +87,9 @@ def with_packages(act: Act, repositories: Repositories) -> Iterator[Act]:
 
 @pytest.fixture(scope="module")
 def proposed(repositories: Repositories, tmp_path_factory: pytest.TempPathFactory) -> ConsumerRepository:
-    """The spa's conversations of the booking example with a change that loses Swahili hours."""
+    """The booking example with a change that loses Swahili hours."""
     project, source = repositories.project, tmp_path_factory.mktemp("booking") / "source"
-    copy_booking_example(source, "guards", "barbershop_*", "salon_*")
+    copy_booking_example(source, "guards")
     released = ACTION.partition("@")[2]
     prices = {
         model: {"input_per_million": given, "output_per_million": made} for model, (given, made) in PRICES.items()
@@ -147,7 +147,7 @@ def test_four_live_shards_and_their_merge_cost_to_the_cent_what_one_job_costs(
         one = run(with_packages, proposed, WORKFLOW, **inputs)
         bill = models.bill.total
         matrix = run(with_packages, proposed, MATRIX, **inputs)
-        assert bill > 0
+        assert bill > 1
         assert Fraction(one.run.outputs["spent-usd"]) == bill
         assert Fraction(matrix.run.outputs["spent-usd"]) == models.bill.total - bill == bill
     are_the_same(one, matrix)

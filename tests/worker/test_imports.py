@@ -1,10 +1,12 @@
 """Known libraries are found in the source of an adapter and imported once; the repository's own modules never are."""
 
+import os
 import ssl
 import subprocess
 import sys
 from pathlib import Path
 
+import certifi
 import pytest
 
 from ratiba_action.worker.imports import KNOWN, LATER, import_known, known_imports, make_contexts
@@ -115,7 +117,9 @@ print(len(loaded), len({id(each) for each in more}))
 
 def test_clients_find_the_models_of_their_answers_and_their_certificates_loaded(tmp_path: Path) -> None:
     root = _write(tmp_path, adapter="import anthropic, openai")
-    done = subprocess.run([sys.executable, "-c", PREPARED, root], capture_output=True, text=True, check=True)
+    environment = {**os.environ, "SSL_CERT_FILE": certifi.where()}
+    words = [sys.executable, "-c", PREPARED, root]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "True", "0", "2", "2"]
 
 
@@ -182,6 +186,15 @@ def test_a_module_of_the_repository_with_a_librarys_name_is_not_imported(
     import_known({"adapter": "adapter:Adapter"}, root)
     assert "yaml" not in sys.modules
     assert "adapter" not in sys.modules
+
+
+def test_a_module_of_the_repository_is_not_asked_for_tls_contexts(tmp_path: Path) -> None:
+    root = _write(tmp_path, adapter="import openai", httpcore2="print('code of the repository ran')")
+    script = "\n".join(PREPARED.splitlines()[:4] + ["print('openai' in sys.modules)"])
+    path = os.pathsep.join([root, str(Path(__file__).parents[2])])
+    words = [sys.executable, "-c", script, root]
+    done = subprocess.run(words, env={"PYTHONPATH": path}, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_modules_named_in_options_are_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
