@@ -190,7 +190,7 @@ def test_a_module_of_the_repository_with_a_librarys_name_is_not_imported(
 
 def test_a_module_of_the_repository_is_not_asked_for_tls_contexts(tmp_path: Path) -> None:
     root = _write(tmp_path, adapter="import openai", httpcore2="print('code of the repository ran')")
-    script = "\n".join(PREPARED.splitlines()[:4] + ["print('openai' in sys.modules)"])
+    script = "\n".join([*PREPARED.splitlines()[:4], "print('openai' in sys.modules)"])
     path = os.pathsep.join([root, str(Path(__file__).parents[2])])
     words = [sys.executable, "-c", script, root]
     done = subprocess.run(words, env={"PYTHONPATH": path}, capture_output=True, text=True, check=True)
