@@ -45,11 +45,14 @@ def main(arguments: list[str]) -> None:
 
 
 def preload(modules: list[str]) -> list[str]:
-    """Import frameworks; returns a warning for each that could not be."""
+    """Import frameworks, and call what ``module:function`` names; returns a warning for each that could not be."""
     warnings = []
     for module in modules:
+        name, _, function = module.partition(":")
         try:
-            importlib.import_module(module)
+            loaded = importlib.import_module(name)
+            if function:
+                getattr(loaded, function)()
         except BaseException as problem:  # noqa: BLE001 - a framework may raise anything, SystemExit too
             warnings.append(f"cannot preload {module!r}: {type(problem).__name__}: {problem}"[:500])
     return warnings

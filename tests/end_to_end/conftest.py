@@ -32,6 +32,7 @@ def small(tmp_path: Path, embedded_server_dsn: str, forks: GateForks) -> SmallRe
         tmp_path / "report",
         environment | {"RATIBA_DATABASE_URL": embedded_server_dsn, "NO_COLOR": "1"},
         run=forks.run,
+        forks=forks,
     )
     repository.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20))
     GitRepository(folder, environment["PATH"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.eventually import eventually
+from tests.support.gate_forks import StartedGate
 from tests.support.github_server import Fault, GithubState, github_server
 from tests.support.pull_request_events import pull_request_event
 from tests.support.small_repository import SmallRepository
@@ -24,7 +25,7 @@ def github() -> Iterator[tuple[GithubState, str]]:
         yield state, api
 
 
-def begin(small: SmallRepository, github: tuple[GithubState, str], message: str) -> "subprocess.Popen[str]":
+def begin(small: SmallRepository, github: tuple[GithubState, str], message: str) -> StartedGate:
     """A run about a pull request, begun."""
     state, api = github
     small.scenario("talks", message)
@@ -37,10 +38,10 @@ def begin(small: SmallRepository, github: tuple[GithubState, str], message: str)
     return small.start("--event", str(event), "--event-name", "pull_request", GITHUB_API_URL=api, **variables)
 
 
-def ended(process: "subprocess.Popen[str]") -> str:
-    printed, _ = process.communicate(timeout=60)
-    assert process.returncode in (1, 3), printed
-    return printed
+def ended(process: StartedGate) -> "subprocess.CompletedProcess[str]":
+    done = process.wait(60)
+    assert done.returncode in (1, 3), done.stderr
+    return done
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -53,10 +54,10 @@ def test_a_signal_while_the_comment_is_written_makes_it_incomplete(
     process = begin(small, github, "say hello")
     eventually(lambda: any(one.method == method and "/comments" in one.path for one in state.received))
     process.send_signal(number)
-    printed = ended(process)
-    assert process.returncode == 3, printed
+    done = ended(process)
+    assert done.returncode == 3, done.stderr
     (comment,) = state.comments
-    assert "## Incomplete" in comment["body"], printed
+    assert "## Incomplete" in comment["body"], done.stdout
     assert f"cancelled by {number.name}" in comment["body"]
     outputs = json.loads((small.report / "results.json").read_text())["outputs"]
     assert (outputs["conclusion"], outputs["passed"]) == ("incomplete", 1)
@@ -71,8 +72,7 @@ def test_a_failure_that_was_measured_stays_one_and_the_comment_says_what_happene
     process = begin(small, github, 'reply {"state": "LOST"}')
     eventually(lambda: any(one.method == "POST" for one in state.received))
     process.send_signal(signal.SIGTERM)
-    ended(process)
-    assert process.returncode == 1
+    assert ended(process).returncode == 1
     (comment,) = state.comments
     assert "## Failed" in comment["body"]
     assert "cancelled by SIGTERM" in comment["body"]
@@ -88,7 +88,7 @@ def test_many_signals_are_one_wish(
 
     def again() -> bool:
         process.send_signal(signal.SIGTERM)
-        return process.poll() is not None
+        return not process.is_running()
 
     eventually(again, 60)
     ended(process)

@@ -89,9 +89,9 @@ async def test_an_alarm_is_confirmed_live_on_both_sides_or_incomplete_and_a_resu
 
     await eventually_async(is_held, 60)
     process.send_signal(signal.SIGTERM)
-    printed = (await asyncio.to_thread(process.communicate))[0]
-    cancelled = Ended(process.returncode, printed, live.small.report)
-    assert (cancelled.code, report_of(cancelled).verdict.conclusion) == (3, Conclusion.INCOMPLETE), printed
+    done = await asyncio.to_thread(process.wait)
+    cancelled = Ended(done.returncode, done.stdout + done.stderr, live.small.report)
+    assert (cancelled.code, report_of(cancelled).verdict.conclusion) == (3, Conclusion.INCOMPLETE), done.stderr
     assert set(measured(cancelled)) >= {(name, 0) for name in NAMES}, "what was measured is kept"
     assert "cancelled" in cancelled.comment
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,7 +88,7 @@ def test_a_merge_of_a_wrong_report_is_incomplete_and_says_what_to_do(
     cancelled = begin(small, forks, "2/2", tmp_path / "cancelled")
     first = begin(small, forks, "1/2", right / "shard-1").wait()
     eventually(lambda: list(meeting_place.glob("begun-*")))
-    cancelled.terminate()
+    cancelled.send_signal(signal.SIGTERM)
     ended = cancelled.wait()
     assert (first.returncode, ended.returncode) == (0, 3), ended.stdout
     merged = merge(small, right, tmp_path / "cancelled")

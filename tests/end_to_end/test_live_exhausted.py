@@ -83,11 +83,10 @@ async def test_a_cancelled_run_says_what_was_checked_and_what_the_month_holds(
     try:
         await eventually_async(held, 60)
         process.send_signal(signal.SIGINT)
-        printed, _ = await asyncio.to_thread(process.communicate)
     finally:
-        process.kill()
-    ended = Ended(process.returncode, printed, live.small.report)
-    assert ended.code == 3, printed
+        done = await asyncio.to_thread(process.wait)
+    ended = Ended(done.returncode, done.stdout + done.stderr, live.small.report)
+    assert ended.code == 3, ended.printed
     assert report_of(ended).cross_checking is not None
     assert "the month " in ended.comment
     assert "of 300.00" in ended.comment
@@ -108,7 +107,7 @@ async def test_a_resumed_run_is_forecast_for_what_is_left_of_it(live: LiveReposi
         await eventually_async(held, 60)
     finally:
         process.kill()
-        await asyncio.to_thread(process.communicate)
+        await asyncio.to_thread(process.wait)
     live.talk.hold_from = None
     resumed = await live.gate("--resume", "--no-deepeval-cache")
     assert resumed.code == 0, resumed.printed

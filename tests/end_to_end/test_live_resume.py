@@ -1,11 +1,9 @@
 """Live runs that are killed and go on: what was paid for is not paid for again, and the judges' facts are the same."""
 
 import asyncio
-import signal
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
@@ -16,12 +14,10 @@ from ratiba_action.model.values import Usd
 from ratiba_action.money.journal_lines import parse_journal
 from ratiba_action.observability.event_lines import read_events
 from tests.support.eventually import eventually_async
+from tests.support.gate_forks import StartedGate
 from tests.support.live_repository import CONFIGURATION, LiveRepository, judged, report_of
 from tests.support.model_servers import Received
 from tests.support.small_repository import Ended
-
-if TYPE_CHECKING:
-    from subprocess import Popen
 
 CALLS = 12
 """Three scenarios of two turns, each with a grade and a cross-check."""
@@ -32,7 +28,7 @@ def write_scenarios(live: LiveRepository) -> None:
         live.scenario(name, f"Hello from {name}", f"Thank you from {name}")
 
 
-async def begin(live: LiveRepository, hold_from: int, *options: str) -> "Popen[str]":
+async def begin(live: LiveRepository, hold_from: int, *options: str) -> StartedGate:
     """A run that has settled every call before the held ones, and waits for an answer that does not come."""
     live.talk.hold_from = hold_from
     process = live.small.start(*options)
@@ -45,13 +41,13 @@ async def begin(live: LiveRepository, hold_from: int, *options: str) -> "Popen[s
         await eventually_async(settled, 60)
     except AssertionError:
         process.kill()
-        raise AssertionError(process.communicate()[0]) from None
+        raise AssertionError(process.wait().stderr) from None
     return process
 
 
-async def kill(process: "Popen[str]") -> None:
-    process.send_signal(signal.SIGKILL)
-    await asyncio.to_thread(process.communicate)
+async def kill(process: StartedGate) -> None:
+    process.kill()
+    await asyncio.to_thread(process.wait)
 
 
 async def uninterrupted(live: LiveRepository, machine: LiveRepository) -> Ended:
@@ -224,7 +220,7 @@ async def test_a_journal_that_another_run_writes_is_left_alone_and_nothing_is_sp
     assert "Traceback" not in refused.printed
     assert live.talk.asked == asked, "nothing was paid for"
     assert journal.read_bytes() == written
-    assert running.poll() is None
+    assert running.is_running()
     await kill(running)
     live.talk.hold_from = None
     assert (await live.gate("--resume")).code == 0, "the journal is whole"

@@ -117,10 +117,10 @@ async def test_what_was_altered_or_is_of_another_plan_is_not_gone_on_with(
 async def test_a_merge_counts_the_money_of_a_resumed_shard_once(live: LiveRepository, tmp_path: Path) -> None:
     process = await begin(live, 3, "--shard", "1/2", "--concurrency", "1")
     process.send_signal(signal.SIGTERM)
-    printed, _ = await asyncio.to_thread(process.communicate)
-    assert process.returncode == 3, printed
+    done = await asyncio.to_thread(process.wait)
+    assert done.returncode == 3, done.stderr
     first = live.small.report
-    of_first = Fraction(str(report_of(Ended(3, printed, first)).spending.spent))
+    of_first = Fraction(str(report_of(Ended(3, done.stdout, first)).spending.spent))
     assert of_first > 0
     resumed = await attempt(live, tmp_path, 2, "--shard", "1/2")
     other = await live.elsewhere(tmp_path / "other").gate("--shard", "2/2")

@@ -1,21 +1,17 @@
 """Runs that crash, and runs that share a database, as seen from outside."""
 
 import operator
-import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
 from ratiba_action.tenancy.server import choose_server
 from tests.support.eventually import eventually
+from tests.support.gate_forks import StartedGate
 from tests.support.small_repository import SmallRepository
-
-if TYPE_CHECKING:
-    from subprocess import Popen
 
 OURS = "^(test_tenant|ratiba_template)_"
 
@@ -61,7 +57,7 @@ def temporary() -> Iterator[Path]:
         yield Path(name)
 
 
-def begin(small: SmallRepository, folder: Path) -> "Popen[str]":
+def begin(small: SmallRepository, folder: Path) -> StartedGate:
     """A run whose conversation waits for the file ``go`` in the folder."""
     small.scenario("waits", f"signal {folder}", "say bye")
     process = small.start()
@@ -76,8 +72,8 @@ def test_a_killed_run_leaves_no_process_and_the_next_run_sweeps_its_schemas_and_
     process = begin(small, meeting_place)
     below = descendants(process.pid)
     assert len(below) >= 2, "a fork server and a conversation"
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.kill()
+    process.wait()
     eventually(lambda: [pid for pid in below if alive(pid)], until=operator.not_)
     assert tenants(dsn), "the crash left its tenant"
     small.scenario("waits", "say hello")
@@ -96,8 +92,8 @@ def test_two_runs_at_once_on_one_database_do_not_disturb_each_other(
     assert ended.code == 0, ended.printed
     assert held in tenants(dsn)
     (meeting_place / "go").touch()
-    printed, _ = process.communicate(timeout=60)
-    assert process.returncode == 0, printed
+    done = process.wait(60)
+    assert done.returncode == 0, done.stderr
     assert left_behind(dsn) == []
 
 
@@ -110,8 +106,8 @@ def test_a_killed_run_with_its_own_server_leaves_no_server_and_no_data_folder_af
     below = descendants(process.pid)
     ours = [*temporary.glob("ratiba-run-*"), *data_folders(below)]
     assert len(ours) == 2, "a scratch folder and a server's folder"
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.kill()
+    process.wait()
     eventually(lambda: [pid for pid in below if alive(pid)], until=operator.not_)
     small.scenario("waits", "say hello")
     assert small.gate().code == 0
@@ -143,8 +139,8 @@ async def test_a_database_that_disappears_in_mid_run_keeps_what_was_measured(
     eventually(lambda: list(meeting_place.glob("begun-*")))
     await server.stop()
     (meeting_place / "go").touch()
-    printed, _ = process.communicate(timeout=120)
-    assert process.returncode == 3, printed
-    assert "Traceback" not in printed
+    done = process.wait(120)
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
     comment = (small.report / "comment.md").read_text()
     assert "1 of 2 scenarios passed" in comment

@@ -6,6 +6,7 @@ of them, and is in all else the process that a user starts: its own environment,
 
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -34,16 +35,21 @@ class StartedGate:
     def __init__(self, arguments: Sequence[str], connection: socket.socket, place: "TemporaryDirectory[str]") -> None:
         self._arguments, self._connection, self._place = [*arguments], connection, place
         self._answers = connection.makefile()
-        self._process = int(self._answers.readline())
+        self.pid = int(self._answers.readline())
 
     def kill(self) -> None:
         """Kill it with SIGKILL, together with the processes of its group."""
         with suppress(ProcessLookupError):
-            os.killpg(self._process, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)
 
-    def terminate(self) -> None:
-        """Cancel it with SIGTERM, as a runner does."""
-        os.kill(self._process, signal.SIGTERM)
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send it a signal, unless it has ended: SIGTERM as a runner does that cancels it, or SIGINT for Ctrl-C."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return not select.select([self._connection], [], [], 0)[0]
 
     def printed(self) -> str:
         """Its standard output so far."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.gate_forks import GateForks, StartedGate
 from tests.support.git_repository import GitRepository
 
 SCENARIO = """\
@@ -75,12 +76,14 @@ class SmallRepository:
 
     Args:
         run: runs a command line to its end, given its arguments, its folder and its environment.
+        forks: start gates that are left running.
     """
 
     folder: Path
     report: Path
     environment: dict[str, str] = field(default_factory=dict)
     run: Callable[[Sequence[str], Path, Mapping[str, str]], "subprocess.CompletedProcess[str]"] = run_process
+    forks: GateForks | None = None
 
     def write(self, name: str, content: str | bytes) -> None:
         """Write a file of the work tree."""
@@ -97,10 +100,6 @@ class SmallRepository:
         """Commit everything to the first branch; returns the commit's id."""
         return GitRepository(self.folder, self.environment["PATH"]).commit({})
 
-    def command(self, *options: str) -> list[str]:
-        """The gate's command line."""
-        return [sys.executable, "-m", "ratiba_action", "gate", "--report-dir", str(self.report), *options]
-
     def gate(self, *options: str, **variables: str) -> Ended:
         """Run the gate to its end."""
         return self.ended("gate", *options, **variables)
@@ -111,13 +110,9 @@ class SmallRepository:
         done = self.run(arguments, self.folder, self.environment | variables)
         return Ended(done.returncode, done.stdout + done.stderr, self.report)
 
-    def start(self, *options: str, **variables: str) -> "subprocess.Popen[str]":
+    def start(self, *options: str, **variables: str) -> StartedGate:
         """Start the gate and leave it running."""
-        return subprocess.Popen(
-            self.command(*options),
-            cwd=self.folder,
-            env=self.environment | variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        if self.forks is None:
+            raise ValueError("the repository was made without forks")
+        arguments = ["gate", "--report-dir", str(self.report), *options]
+        return self.forks.start(arguments, self.folder, self.environment | variables)

@@ -26,7 +26,7 @@ ADAPTER = """
             return {"text": message}
 """
 PAGE = Path(__file__).parents[2] / "docs/metrics.md"
-PRELOAD = ["ratiba_worker.adapters.deepeval_loaded"]
+PRELOAD = ["ratiba_worker.adapters.deepeval_metrics:load"]
 SAID = case(exchange("Habari", "Karibu!", create("2026-04-26T14:00")), exchange("Asante", "Karibu tena!"))
 
 

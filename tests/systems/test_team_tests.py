@@ -19,7 +19,7 @@ from ratiba_action.systems.worker_system import WorkerSystem
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
 ADAPTER = "class Adapter: pass\n"
-PRELOAD = ("ratiba_worker.adapters.deepeval_loaded",)
+PRELOAD = ("ratiba_worker.adapters.pytest_plugins:load",)
 TENANT = Tenant("7d0c", "test_tenant", "postgresql://role:pass%20phrase@localhost:5432/db")
 TESTS = """
 import ctypes, os, sys, time, unittest

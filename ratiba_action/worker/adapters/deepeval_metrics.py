@@ -6,6 +6,7 @@ DeepEval comes from the user's interpreter. It is imported only in a process tha
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import inspect
 import json
@@ -48,6 +49,13 @@ def quieten() -> None:
         os.environ.pop(name, None)
 
 
+def load() -> None:
+    """Import DeepEval where the interpreter has it, without its side effects."""
+    quieten()
+    with contextlib.suppress(ImportError):
+        importlib.import_module("deepeval.metrics")
+
+
 def prepare(judge: Judge, *, needed: bool) -> None:
     """Import DeepEval for a metric that may need it, before the metric's own module is imported.
 
@@ -60,7 +68,7 @@ def prepare(judge: Judge, *, needed: bool) -> None:
     """
     quieten()
     if judge.allowed or needed:
-        importlib.import_module(".deepeval_loaded", __package__)
+        load()
     if needed and "deepeval.metrics" not in sys.modules:
         command = f"{sys.executable} -m pip install deepeval"
         raise AdapterError(f"DeepEval is not installed for the system's interpreter. Run: {command}")
