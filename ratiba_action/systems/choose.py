@@ -79,13 +79,14 @@ def choose_judges(block: SystemBlock, around: Surroundings, *, with_judge: bool 
         around: what is the same for every system of the run.
         with_judge: some metric calls a judge, so that DeepEval is preloaded where the interpreter has it.
     """
-    preload = ("ratiba_worker.adapters.deepeval_metrics:load",) if with_judge else ()
+    preload = ("ratiba_worker.measuring", *(("ratiba_worker.adapters.deepeval_metrics:load",) if with_judge else ()))
     return _worker(block, InWorker(_NO_ADAPTER, preload=preload), around, judging=True)
 
 
 def choose_tests(block: SystemBlock, around: Surroundings) -> WorkerSystem:
     """What runs the repository's own tests, not started: files and processes apart from the system's."""
-    return _worker(block, InWorker(_NO_ADAPTER, preload=("ratiba_worker.adapters.pytest_plugins:load",)), around)
+    preload = ("ratiba_worker.measuring", "ratiba_worker.adapters.pytest_plugins:load")
+    return _worker(block, InWorker(_NO_ADAPTER, preload=preload), around)
 
 
 def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings, *, judging: bool = False) -> WorkerSystem:

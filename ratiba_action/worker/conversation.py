@@ -6,26 +6,24 @@ loop that lasts for the conversation.
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import inspect
 import json
 import math
 import os
 import sys
-import tempfile
 import threading
 import traceback
 from datetime import datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from . import measuring
 from .judge import Judge
 from .lookup import AdapterError, find
 from .plain_callable import as_adapter
 
 if TYPE_CHECKING:
+    import asyncio
     import socket
     from collections.abc import Callable
     from types import FrameType, TracebackType
@@ -64,8 +62,7 @@ class Conversation:
         self._adapter = _load(adapter, options)
         self._name = adapter
         self._conversation: Any = None
-        self._loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(self._loop)
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def call(self, request: dict[str, Any]) -> Any:
         """Do what one request asks for, and return the plain answer."""
@@ -96,8 +93,18 @@ class Conversation:
         return found
 
     def _run(self, method: Callable[..., Any], *arguments: Any) -> Any:
+        if "asyncio" in sys.modules:  # what is synchronous may look for the loop itself
+            self._open_loop()
         result = method(*arguments)
-        return self._loop.run_until_complete(_awaited(result)) if inspect.isawaitable(result) else result
+        return self._open_loop().run_until_complete(_awaited(result)) if inspect.isawaitable(result) else result
+
+    def _open_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            import asyncio  # noqa: PLC0415 - the slowest import of all, which many systems do not need
+
+            self._loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self._loop)
+        return self._loop
 
 
 def _takes_messages_only(conversation: Any, event: dict[str, Any]) -> AdapterError:
@@ -177,9 +184,7 @@ def serve(connection: socket.socket) -> None:
     if first is None:
         return
     if "folder" in first:
-        os.chdir(first["folder"])
-        os.environ.update(first["folders"])
-        tempfile.tempdir = None  # chosen anew: the fork server may have looked its own up
+        _move(first["folder"], first["folders"])
     owner, root = os.getpid(), os.getcwd()  # noqa: PTH109 - compared as text
     os.environ.update(first["environment"])
     if first["op"] in ("measure", "describe", "test"):
@@ -203,8 +208,18 @@ def serve(connection: socket.socket) -> None:
             return
 
 
+def _move(folder: str, folders: dict[str, str]) -> None:
+    """Go to the conversation's own folder, with its own for temporary files."""
+    os.chdir(folder)
+    os.environ.update(folders)
+    if "tempfile" in sys.modules:
+        vars(sys.modules["tempfile"])["tempdir"] = None  # chosen anew: the fork server may have looked its own up
+
+
 def _measured(request: dict[str, Any], root: str, judge: Judge) -> dict[str, Any]:
     """The answer to the one request of a process that measures."""
+    from . import measuring  # noqa: PLC0415 - preloaded where something is measured; a system needs none of it
+
     try:
         _look_in_the_copy()
         if request["op"] == "describe":

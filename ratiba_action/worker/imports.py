@@ -18,6 +18,7 @@ KNOWN = frozenset(
         "aiohttp",
         "alembic",
         "anthropic",
+        "asyncio",
         "fastapi",
         "httpx",
         "jinja2",
@@ -157,9 +158,12 @@ def _imports(file: str, package: str) -> Iterator[str]:
     """Names that a file imports when it is imported itself: not in functions, not for type checkers."""
     try:
         with open(file, "rb") as source:  # noqa: PTH123 - as above
-            statements: list[Any] = [*ast.parse(source.read(MAX_BYTES)).body]
+            content = source.read(MAX_BYTES)
+            statements: list[Any] = [*ast.parse(content).body]
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return  # the conversation imports it and says what is wrong
+    if b"async" in content:
+        yield "asyncio"  # which runs a coroutine of the system, whether or not the system imports it
     for statement in statements:
         if isinstance(statement, ast.Import):
             yield from (alias.name for alias in statement.names)

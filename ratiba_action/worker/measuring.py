@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import importlib
 import inspect
@@ -38,7 +37,11 @@ def measure(address: str, evidence: dict[str, Any], judge: Judge) -> Any:
     if not callable(method):
         raise AdapterError(f"the metric or rule {address!r} ({type(subject).__name__}) has no method measure()")
     result = method(evidence, judge=judge) if _takes_judge(method) else method(evidence)
-    return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+    if not inspect.isawaitable(result):
+        return result
+    import asyncio  # noqa: PLC0415 - slow, and seldom needed
+
+    return asyncio.run(_awaited(result))
 
 
 def describe(address: str, judge: Judge) -> dict[str, Any]:

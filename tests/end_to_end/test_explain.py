@@ -34,7 +34,7 @@ def changed(small: SmallRepository) -> SmallRepository:
     small.write("rules.py", RULES)
     said = "rules.fourth(rules.third(rules.second(rules.first(text))))"
     adapter = adapter.replace('return {"text": text,', f'return {{"text": {said},')
-    small.write("adapter.py", adapter.replace("import psycopg\n", "import psycopg\nimport rules\n"))
+    small.write("adapter.py", adapter.replace("import json\n", "import json\nimport rules\n"))
     small.write(
         "scenarios/greeting.yaml",
         "id: greeting\nlanguage: fr\nturns:\n  - user: say Bonjour\n    expect: {state: SAID}\n"

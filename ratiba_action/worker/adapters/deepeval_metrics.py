@@ -5,7 +5,6 @@ DeepEval comes from the user's interpreter. It is imported only in a process tha
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import importlib
 import inspect
@@ -15,7 +14,6 @@ import sys
 import tempfile
 import warnings
 from fractions import Fraction
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from ..lookup import AdapterError
@@ -38,7 +36,11 @@ _TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required
 
 def version() -> str | None:
     """Version of DeepEval; None where nothing has imported it."""
-    return metadata.version("deepeval") if "deepeval.metrics" in sys.modules else None
+    if "deepeval.metrics" not in sys.modules:
+        return None
+    from importlib import metadata  # noqa: PLC0415 - slow, and DeepEval has imported it
+
+    return metadata.version("deepeval")
 
 
 def quieten() -> None:
@@ -190,6 +192,8 @@ def _arguments(kind: type, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _one(metric: Any, test_case: Any) -> dict[str, Any]:
+    import asyncio  # noqa: PLC0415 - slow, and DeepEval has imported it
+
     try:
         asyncio.run(_measured(metric, test_case))
     except NotImplementedError:

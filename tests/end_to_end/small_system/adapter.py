@@ -1,19 +1,18 @@
 """A system that asks no model: it does what the customer's message tells it to, good or bad."""
 
+import ctypes
 import json
 import os
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-
-import psycopg
 
 
 class Adapter:
     def migrate(self, database_url: str) -> None:
-        with psycopg.connect(database_url) as connection:
-            connection.execute("CREATE TABLE notes (id serial PRIMARY KEY, text text NOT NULL)")
+        execute(database_url, "CREATE TABLE notes (id serial PRIMARY KEY, text text NOT NULL)")
 
     def open(self, context: Any) -> "Conversation":
         return Conversation(context)
@@ -61,3 +60,17 @@ class Conversation:
         while not (here / "go").exists():
             time.sleep(0.01)
         return {"text": "went on", "state": "SAID"}
+
+
+def execute(database_url: str, statement: str) -> None:
+    """Execute a statement by psycopg's own library: to import psycopg takes a quarter of a whole run of the gate."""
+    found = find_spec("psycopg_binary")
+    (library,) = Path(str(found and found.origin)).parent.with_name("psycopg_binary.libs").glob("libpq-*")
+    libpq = ctypes.CDLL(str(library))
+    libpq.PQconnectdb.restype = libpq.PQexec.restype = ctypes.c_void_p
+    connection = ctypes.c_void_p(libpq.PQconnectdb(database_url.encode()))
+    result = ctypes.c_void_p(libpq.PQexec(connection, statement.encode()))
+    succeeded = libpq.PQresultStatus(result) == 1
+    libpq.PQfinish(connection)
+    if not succeeded:
+        raise RuntimeError(f"could not execute {statement!r}")
