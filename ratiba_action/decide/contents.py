@@ -4,11 +4,14 @@ import contextlib
 import os
 import stat
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.util.git import EXECUTABLE, LINK, SUBMODULE, Git, TreeEntry
 from ratiba_action.util.links import Links, TreeListing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _NO_DOCUMENT = (EXECUTABLE, SUBMODULE)
 _LARGEST_KEPT = 100_000  # bytes; what is larger is read again when it is asked for again
@@ -22,16 +25,17 @@ class Contents:
         git: the repository; None when there is none, so that nothing can be read.
         base: commit of the base; None when it is not known.
         head: commit of the head; None for the work tree.
+        links: what ``links`` answers, where it was read already; None to read it when it is asked for.
     """
 
-    def __init__(self, git: Git | None, base: str | None, head: str | None) -> None:
+    def __init__(self, git: Git | None, base: str | None, head: str | None, links: Links | None = None) -> None:
         self._git = git
         self._commits = {"base": base, "head": head}
         self._blobs = git.blobs() if git is not None else None
         self._read: dict[tuple[str, str], bytes | None] = {}
-        self._trees: dict[str, dict[str, TreeEntry]] = {}
+        self._trees: dict[str, Mapping[str, TreeEntry]] = {}
         self._listed: dict[str, dict[str, TreeEntry]] = {"base": {}, "head": {}}
-        self._links: Links | None = None
+        self._links = links
 
     def __enter__(self) -> Self:
         return self

@@ -147,10 +147,15 @@ def request_of(settings: "Settings", event: DecideRequest) -> DecideRequest:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The decision and what it is about."""
+    """The decision and what it is about.
+
+    Args:
+        links: of both sides; None where they could not be read, or nobody looked.
+    """
 
     decision: ModeDecision
     change: Change
+    links: Links | None = None
 
 
 def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
@@ -182,7 +187,7 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
             change.files,
             rules,
             reader=contents.read,
-            links=links,
+            links=links or Links(),
             protection=protection,
             floor=request.floor,
             floor_why=request.floor_why,
@@ -196,10 +201,10 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
             # A document that a conversation is answered from, or that names packages, is no documentation.
             touched = (
                 *_floors(scenarios, read_touches, "the files that a scenario depends on", doubts),
-                *included_floors(links.paths, contents.both),
+                *included_floors((links or Links()).paths, contents.both),
             )
             decision = decide_with(floors=(*floors, *touched), doubts=doubts)
-    return Decided(decision, change)
+    return Decided(decision, change, links)
 
 
 def decide_or_doubt(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
@@ -215,12 +220,12 @@ def decide_or_doubt(request: DecideRequest, environment: Mapping[str, str]) -> D
         return Decided(decision, Change(ChangedFiles((), doubt=why), subject, refused=refused))
 
 
-def _links(contents: Contents, doubts: list[str]) -> Links:
+def _links(contents: Contents, doubts: list[str]) -> Links | None:
     try:
         return contents.links()
     except InfrastructureError as error:
         doubts.append(f"the symbolic links of this change cannot be read: {error}")
-        return Links()
+        return None
 
 
 def _scenarios(request: DecideRequest, change: Change, doubts: list[str]) -> list[Node]:

@@ -21,6 +21,13 @@ Connect = Callable[[GithubApi], GithubRepository]
 
 _SECONDS = 60.0
 _RETRY = RetryPolicy(most_tries=4)  # a few seconds: without an answer the mode is blocking
+_DEFAULT_BRANCHES = (
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "main",
+    "master",
+)
 _CAP = 3000  # rows that the API gives at most
 
 
@@ -342,20 +349,14 @@ def _default_base(git: Git) -> str:
     Raises:
         InfrastructureError: no default branch is here, or history is cut off.
     """
-    for name in (
-        "refs/remotes/origin/HEAD",
-        "refs/remotes/origin/main",
-        "refs/remotes/origin/master",
-        "main",
-        "master",
-    ):
-        commit = git.commit(name)
-        if commit is not None:
-            base = git.merge_base(commit, "HEAD")
-            if base is None:
-                raise InfrastructureError(f"What is checked out and {name!r} have no common ancestor in this clone.")
-            return base
-    raise InfrastructureError("There is no branch origin/HEAD, main or master to compare with.")
+    found = git.first_commit(_DEFAULT_BRANCHES)
+    if found is None:
+        raise InfrastructureError("There is no branch origin/HEAD, main or master to compare with.")
+    name, commit = found
+    base = git.merge_base(commit, "HEAD")
+    if base is None:
+        raise InfrastructureError(f"What is checked out and {name!r} have no common ancestor in this clone.")
+    return base
 
 
 def _work_tree(git: Git) -> ChangedFiles:

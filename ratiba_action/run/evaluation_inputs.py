@@ -84,7 +84,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
     settings, change = request.settings, request.decided.change
     configuration, suite, files = _read_head(settings, request.repository)
     head_tests, digests = frozenset(configuration.tests), ContentDigests()
-    with Contents(change.git, change.files.base, change.files.head) as contents:
+    with Contents(change.git, change.files.base, change.files.head, request.decided.links) as contents:
         base = BaseCommit(settings, change, contents)
         base.require()
         notes: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from ratiba_action.errors import InfrastructureError, PublishError, UsageError
+from ratiba_action.errors import PublishError, UsageError
 from ratiba_action.model.codec import encode
 from ratiba_action.model.event import Event, LoggedEvent, Place, RunEnded, RunStarted
 from ratiba_action.model.note import in_order
@@ -244,11 +244,12 @@ def open_event_log(run: RunInputs, redactor: Redactor, warn: Callable[[str], Non
         _remove_forged(report, path)
 
 
-def run_started(run: RunInputs, prompt_versions: tuple[str, ...] = (), llm: str = "") -> Event:
+def run_started(run: RunInputs, commit: str, prompt_versions: tuple[str, ...] = (), llm: str = "") -> Event:
     """A run begins, or that of a variant.
 
     Args:
         run: its inputs.
+        commit: ``measured_commit`` of the run.
         prompt_versions: of the change.
         llm: where its answers come from.
     """
@@ -256,7 +257,7 @@ def run_started(run: RunInputs, prompt_versions: tuple[str, ...] = (), llm: str 
     started = RunStarted(
         gate=run.settings.name,
         mode=run.decided.decision.mode.value,
-        commit=subject.head or _checked_out(run.decided.change.git),
+        commit=subject.head or commit or _edited(run.decided.change.git),
         base=subject.base,
         repository=subject.repository,
         pull_request=subject.pull_request,
@@ -271,13 +272,10 @@ def run_started(run: RunInputs, prompt_versions: tuple[str, ...] = (), llm: str 
     return Event(started, Place(variant=run.variant or None))
 
 
-def _checked_out(git: Git | None) -> str:
-    """The commit of a work tree, with a mark where it has changes of its own; empty where git cannot tell."""
-    try:
-        commit = git.commit("HEAD") if git is not None else None
-        return f"{commit}-dirty" if commit and not measured_commit(git) else commit or ""
-    except InfrastructureError:
-        return ""
+def _edited(git: Git | None) -> str:
+    """The commit of a work tree that has changes of its own, with a mark; empty where git cannot tell."""
+    commit = git.commit("HEAD") if git is not None else None
+    return f"{commit}-dirty" if commit else ""
 
 
 def run_ended(report: Report) -> Event:
@@ -333,7 +331,7 @@ def _open_in(
     """The file of a folder. In the report directory it is of one run; in another folder, of all."""
     path = folder / FILE
     descriptor = open_descriptor(path, anew=only_run and not run.resume)
-    before = _before(path, run_started(run), mask) if run.resume else ()
+    before = _before(path, run_started(run, measured_commit(run.decided.change.git)), mask) if run.resume else ()
     return EventFile(
         path,
         descriptor,

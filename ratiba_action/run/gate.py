@@ -110,9 +110,9 @@ def evaluate(
         head = head_inputs(inputs, github_history(inputs))
         for note in notes_of_prompts(inputs, head):
             log.note(note)
-        log.events.emit(run_started(inputs, head.prompt_versions, inputs.llm))
+        log.events.emit(run_started(inputs, commit, head.prompt_versions, inputs.llm))
         journal = journal_place(inputs, head) if inputs.llm != Llm.REPLAY else None
-        measured = gate.measure(head, expected) if shards is None else gate.merge(head, shards)
+        measured = gate.measure(head, expected) if shards is None else gate.merge(head, shards, commit)
     evidence = gate.evidence(measured)
     verdict = next_step(evidence)
     if isinstance(verdict, Plan):
@@ -134,12 +134,14 @@ class ShardRun:
         inputs: its share of what the whole run evaluates.
         identity: see ``ShardReport``.
         earlier: runs that the whole run may look at.
+        commit: ``measured_commit`` of the run.
     """
 
     shard: Shard
     inputs: RunInputs
     identity: Mapping[str, str]
     earlier: EarlierRuns
+    commit: str
 
 
 def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
@@ -158,7 +160,7 @@ def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
         raise _unanswered("The suite could not be divided among the shards", "Run this shard")
     anchored = _with_anchor(inputs, earlier.anchor)
     history = earlier.baseline if earlier.anchor is None else (*earlier.baseline, *earlier.anchor.runs)
-    return ShardRun(shard, share_inputs(anchored, shard, history), identity_of(inputs), earlier)
+    return ShardRun(shard, share_inputs(anchored, shard, history), identity_of(inputs, commit), earlier, commit)
 
 
 def _unanswered(what: str, again: str) -> InfrastructureError:
@@ -187,14 +189,14 @@ def evaluate_shard(run: ShardRun, log: RunLog, expected: Forecast | None) -> Rep
     measured, journal = Measured(), None
     if inputs.selection.scenarios:
         head = head_inputs(inputs, github_history(inputs))
-        log.events.emit(run_started(inputs, head.prompt_versions, inputs.llm))
+        log.events.emit(run_started(inputs, run.commit, head.prompt_versions, inputs.llm))
         journal = journal_place(inputs, head) if inputs.llm != Llm.REPLAY else None
         measured = gate.measure(head, expected, first_only=True)
     report = gate.shard_report(run, measured)
     if journal is not None:
         # A shard that ran its share is not run again, whatever its time or money did not cover.
         log.end_journal = partial(end_journal, journal, concluded=not gate.interrupted, interrupted=gate.interrupted)
-    return replace(report, seconds=time.monotonic() - clock, commit=measured_commit(inputs.decided.change.git))
+    return replace(report, seconds=time.monotonic() - clock, commit=run.commit)
 
 
 def _with_anchor(inputs: RunInputs, anchor: Anchor | None) -> RunInputs:
@@ -247,17 +249,18 @@ class _Gate:
             self._note_answers(head, measured)
         return measured
 
-    def merge(self, head: ArmInputs, shards: Sequence[FoundShard]) -> Measured:
+    def merge(self, head: ArmInputs, shards: Sequence[FoundShard], commit: str) -> Measured:
         """What the shards measured together, and whatever further plan the evidence asks for.
 
         Args:
             head: of the change.
             shards: their reports, in any order.
+            commit: ``measured_commit`` of the merge.
         """
         inputs = self._inputs
         subject = inputs.decided.change.subject
         attempt = subject.run_attempt if subject.run_id else None
-        merged = merge_shards(shards, self._first_plan(head), identity_of(inputs), attempt)
+        merged = merge_shards(shards, self._first_plan(head), identity_of(inputs, commit), attempt)
         earlier = paid_by_merges(self._earlier.earlier, attempt or 1)
         discarded = (*merged.discarded, *(call for each in earlier for call in each.calls))
         self._ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches, discarded)

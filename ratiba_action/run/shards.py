@@ -14,7 +14,6 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Report
 from ratiba_action.money.budget import share_of_cap
-from ratiba_action.run.earlier_runs import measured_commit
 from ratiba_action.run.inputs import RunInputs
 from ratiba_action.run.paid_run import has_account
 from ratiba_action.suite.load import files_digest
@@ -115,11 +114,12 @@ def shares_ledger(inputs: RunInputs) -> bool:
     return has_account(inputs.settings, inputs.decided.change.subject)
 
 
-def identity_of(inputs: RunInputs) -> dict[str, str]:
+def identity_of(inputs: RunInputs, commit: str) -> dict[str, str]:
     """What all shards of a run share with their merge, by its name; digests stand for what is long.
 
     Args:
         inputs: of the whole run.
+        commit: ``measured_commit`` of the run.
     """
     git, settings = inputs.decided.change.git, inputs.settings
     configuration = inputs.configuration.model_dump(mode="json")
@@ -128,7 +128,7 @@ def identity_of(inputs: RunInputs) -> dict[str, str]:
     return {
         "gate": settings.name,
         "version": _own_version(),
-        "commit": measured_commit(git) or _changed_tree(git, inputs.decided.change.files.head or ""),
+        "commit": commit or _changed_tree(git, inputs.decided.change.files.head or ""),
         "base": inputs.decided.change.files.base or "",
         "mode": inputs.decided.decision.mode.value,
         "configuration": digest(configuration)[:_SHOWN],

@@ -7,6 +7,7 @@ file system monitor, external diff or pager has a part in them (``docs/decisions
 """
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -43,6 +44,7 @@ _FIXED = {
 }
 _NO_USER = {"HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 _USER = ("HOME", "XDG_CONFIG_HOME")
+_FULL_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MISSING = ("missing", "unable to read", "could not read", "bad object", "not a tree object", "could not fetch")
 
 
@@ -104,6 +106,8 @@ class Git:
         self._user_environment = {"PATH": path, **_FIXED, **user}
         self._folder = str(root / ".git")
         self._folder, common = self.run("rev-parse", "--absolute-git-dir", "--git-common-dir").splitlines()
+        # Of the two commits that were asked for last: a run asks for its base's again and again.
+        self._trees: dict[str, dict[str, TreeEntry]] = {}
         self.folders = tuple(dict.fromkeys(Path(folder).resolve() for folder in (self._folder, str(Path("/", common)))))
 
     def run(self, *arguments: str, given: str = "", user: bool = False) -> str:
@@ -153,6 +157,19 @@ class Git:
             return "Check out without 'filter:', since this clone is a partial one."
         return "Check out with fetch-depth: 2 or more, and without 'filter:'."
 
+    def first_commit(self, names: Sequence[str]) -> tuple[str, str] | None:
+        """The first of these names that is a commit's in the repository, with its full id; None when none is.
+
+        Args:
+            names: of branches or commits, without line breaks.
+        """
+        given = "".join(f"{name}^{{commit}}\n" for name in names)
+        answers = self.run("cat-file", "--batch-check=%(objectname) %(objecttype)", given=given).splitlines()
+        found = (
+            (name, answer.split()[0]) for name, answer in zip(names, answers, strict=True) if answer.endswith(" commit")
+        )
+        return next(found, None)
+
     def commit(self, name: str) -> str | None:
         """Full id of a commit that is in the repository, None when it is not."""
         try:
@@ -200,7 +217,7 @@ class Git:
                 return ""
         return self.run("rev-parse", "--short=7", found[0]).strip()
 
-    def tree(self, commit: str, under: str = "") -> dict[str, TreeEntry]:
+    def tree(self, commit: str, under: str = "") -> Mapping[str, TreeEntry]:
         """Files, links and submodules of a commit by path, sorted.
 
         Args:
@@ -210,12 +227,16 @@ class Git:
         Raises:
             InfrastructureError: the commit, or a folder of it, is not in this clone.
         """
+        if not under and commit in self._trees:
+            return self._trees[commit]
         listed = self.run("ls-tree", "-r", "-z", "--full-tree", commit, *(["--", under] if under else []))
-        entries = {}
+        entries: dict[str, TreeEntry] = {}
         for line in _names(listed):
             described, _, path = line.partition("\t")
             mode, _, identifier = described.split(" ")
             entries[path] = TreeEntry(mode, identifier)
+        if not under and _FULL_ID.fullmatch(commit):
+            self._trees = {**dict([*self._trees.items()][-1:]), commit: entries}
         return entries
 
     def index(self, under: str = "") -> dict[str, TreeEntry]:
