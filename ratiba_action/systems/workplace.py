@@ -152,7 +152,7 @@ def withheld(inherited: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in _PROXIES if without_user(inherited.get(name, "")) != inherited.get(name, ""))
 
 
-PROBE = "import asyncio, ctypes, json, resource, socket"
+PROBE = "import ctypes, json, resource, socket"
 PROBE_SECONDS = 60.0
 OWNED = ("copy", "home", "tmp")
 BESIDE = "beside"

@@ -1,8 +1,10 @@
 """A team with one provider's key, in a repository that has never seen the gate."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -31,3 +33,22 @@ def team(
         begun = SupportTeam(request.param, tmp_path / "shop", models, model, forks, environment)
         begun.begin()
         yield begun
+
+
+@pytest.fixture(scope="module")
+def first_teams() -> Iterator[Path]:
+    """Where the files of the first team of each provider that has recorded are kept for the others."""
+    with TemporaryDirectory() as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def recorded(team: SupportTeam, first_teams: Path) -> None:
+    """Takes the team to where it has set the gate up, recorded and committed, on a branch for its first change."""
+    first, place = first_teams / team.provider, team.folder.parent
+    if first.exists():
+        shutil.rmtree(place)
+        shutil.copytree(first, place, symlinks=True)
+    else:
+        team.record()
+        shutil.copytree(place, first, symlinks=True)

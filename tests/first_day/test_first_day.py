@@ -6,10 +6,11 @@ which is for a wrong configuration alone.
 
 import re
 
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.support.small_repository import Ended
-from tests.support.support_team import ADAPTER, SCENARIOS, SupportTeam, scenario
+from tests.support.support_team import SupportTeam
 
 _SECTIONS = re.compile(r"(?sm)### (?:Metrics|Judges|Money|Compared with the base)\n.*?(?=^### |^More in |\Z)")
 _TABLES = re.compile(
@@ -45,25 +46,6 @@ def _progress_sorted(lines: list[str]) -> list[str]:
     return done[:-1]
 
 
-def start(team: SupportTeam) -> None:
-    """Set the gate up, put the bot and five scenarios in, and record them."""
-    assert team.ratiba("init", "--yes", **team.lying_key).code == 0
-    team.write("ratiba_adapter.py", ADAPTER)
-    for name in ("scenarios/first_conversation.yaml", "scenarios/recordings/first_conversation.jsonl"):
-        (team.folder / name).unlink()
-    for name in SCENARIOS:
-        team.write(f"scenarios/{name}.yaml", scenario(name))
-
-
-def recorded(team: SupportTeam) -> None:
-    """The same, recorded and committed, on a branch for the first change."""
-    start(team)
-    done = team.ratiba("record", **team.keyed)
-    assert done.code == 0, done.printed
-    team.commit()
-    team.git.git("switch", "--quiet", "--create", "change")
-
-
 def test_a_repository_without_a_configuration_is_told_to_run_init(
     team: SupportTeam, snapshot: SnapshotAssertion
 ) -> None:
@@ -81,7 +63,7 @@ def test_a_repository_without_a_configuration_is_told_to_run_init(
 def test_five_scenarios_are_recorded_with_a_key_of_the_shell_that_no_other_run_spends(
     team: SupportTeam, snapshot: SnapshotAssertion
 ) -> None:
-    start(team)
+    team.set_up()
     assert shown(team.ratiba("validate"), team) == snapshot(name="validate before recording")
     assert shown(team.ratiba("gate", **team.lying_key), team) == snapshot(name="gate before recording")
     assert team.models.received == ()
@@ -98,8 +80,8 @@ def test_five_scenarios_are_recorded_with_a_key_of_the_shell_that_no_other_run_s
     assert ended.code == 0, ended.printed
 
 
+@pytest.mark.usefixtures("recorded")
 def test_an_edited_prompt(team: SupportTeam, snapshot: SnapshotAssertion) -> None:
-    recorded(team)
     team.edit("prompts/support.md", "Be brief", "Be very brief")
     team.model.manner = "Sure. "
     ended = team.ratiba("gate")
@@ -118,8 +100,8 @@ def test_an_edited_prompt(team: SupportTeam, snapshot: SnapshotAssertion) -> Non
     assert ended.code == 0
 
 
+@pytest.mark.usefixtures("recorded")
 def test_a_bug_in_a_tools_arguments(team: SupportTeam, snapshot: SnapshotAssertion) -> None:
-    recorded(team)
     team.edit("bot.py", 'order_status(args["order"])', 'order_status(args["order"].lower())')
     for options in ((), ("--mode", "blocking")):
         ended = team.ratiba("gate", *options)
@@ -129,16 +111,16 @@ def test_a_bug_in_a_tools_arguments(team: SupportTeam, snapshot: SnapshotAsserti
     assert ended.code == 1
 
 
+@pytest.mark.usefixtures("recorded")
 def test_an_exception(team: SupportTeam, snapshot: SnapshotAssertion) -> None:
-    recorded(team)
     team.edit("bot.py", "calls = []", "calls = [].missing")
     ended = team.ratiba("gate", "--mode", "blocking")
     assert shown(ended, team) == snapshot(name="gate")
     assert ended.code in {1, 3}
 
 
+@pytest.mark.usefixtures("recorded")
 def test_a_lost_key(team: SupportTeam, snapshot: SnapshotAssertion) -> None:
-    recorded(team)
     team.edit("prompts/support.md", "Be brief", "Be very brief")
     lost = dict.fromkeys(team.keyed, "sk-revoked-0123456789")
     ended = team.ratiba("gate", **lost)
@@ -152,8 +134,8 @@ def test_a_lost_key(team: SupportTeam, snapshot: SnapshotAssertion) -> None:
     assert ended.code == 3
 
 
+@pytest.mark.usefixtures("recorded")
 def test_values_that_are_new_in_each_run(team: SupportTeam, snapshot: SnapshotAssertion) -> None:
-    recorded(team)
     team.edit("bot.py", 'PROMPT = (Path(__file__).parent / "prompts/support.md").read_text()', CLOCK)
     assert shown(team.ratiba("gate", "--mode", "blocking"), team) == snapshot(name="the machine's clock in the prompt")
     team.git.git("checkout", "--quiet", "bot.py")

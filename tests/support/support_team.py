@@ -220,6 +220,23 @@ class SupportTeam:
         self.write("prompts/support.md", PROMPT)
         self.commit()
 
+    def set_up(self) -> None:
+        """Set the gate up, and put an adapter and five scenarios in the place of its own."""
+        assert self.ratiba("init", "--yes", **self.lying_key).code == 0
+        self.write("ratiba_adapter.py", ADAPTER)
+        for name in ("scenarios/first_conversation.yaml", "scenarios/recordings/first_conversation.jsonl"):
+            (self.folder / name).unlink()
+        for name in SCENARIOS:
+            self.write(f"scenarios/{name}.yaml", scenario(name))
+
+    def record(self) -> None:
+        """Set up, record and commit, and begin a branch for the first change."""
+        self.set_up()
+        done = self.ratiba("record", **self.keyed)
+        assert done.code == 0, done.printed
+        self.commit()
+        self.git.git("switch", "--quiet", "--create", "change")
+
     @property
     def keyed(self) -> dict[str, str]:
         """What the team exports so that the gate may call models."""
