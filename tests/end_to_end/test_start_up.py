@@ -1,6 +1,9 @@
 """What a run loads, and when."""
 
+import shutil
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +47,18 @@ def test_a_document_that_a_scenario_touches_is_no_documentation(small: SmallRepo
     small.write("knowledge/prices.md", "Massage: KES 3,500\n")
     ended = small.gate()
     assert (ended.outputs["mode"], ended.outputs["passed"]) == ("advisory", 1)
+
+
+def test_no_commit_is_listed_twice(small: SmallRepository, tmp_path: Path) -> None:
+    small.scenario("talks", "say hello")
+    small.commit()
+    small.write("prompts/one.md", "Be kind.\n")
+    programs, asked = tmp_path / "programs", tmp_path / "asked"
+    programs.mkdir()
+    git = programs / "git"
+    git.write_text(f'#!/bin/sh\necho "$@" >> {asked}\nexec {shutil.which("git")} "$@"\n')
+    git.chmod(0o755)
+    ended = small.gate(PATH=f"{programs}:{small.environment['PATH']}")
+    assert ended.outputs["conclusion"] == "passed", ended.printed
+    listed = Counter(line for line in asked.read_text().splitlines() if " ls-tree " in line)
+    assert set(listed.values()) == {1}, listed

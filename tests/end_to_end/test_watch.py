@@ -4,18 +4,16 @@ import asyncio
 import json
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from queue import Empty, Queue
-from threading import Thread
 from typing import Any
 
 import pytest
 
+from tests.support.eventually import eventually
+from tests.support.gate_forks import StartedGate
 from tests.support.live_repository import LiveRepository
 from tests.support.small_repository import SmallRepository
 
@@ -24,51 +22,51 @@ _SECONDS = 90
 
 @dataclass
 class Watching:
-    """A ``ratiba gate --watch`` that runs, and what it prints."""
+    """A ``ratiba gate --watch`` that runs, and what it prints.
 
-    process: "subprocess.Popen[str]"
-    lines: "Queue[str]"
+    Args:
+        seen: characters of each of its outputs that were looked at.
+        ended: whether it was.
+    """
+
+    gate: StartedGate
+    seen: dict[str, int] = field(default_factory=lambda: {"stdout": 0, "stderr": 0})
+    ended: bool = False
 
     def until(self, pattern: str) -> str:
         """What is printed up to a line that has the pattern."""
-        printed = ""
-        while True:
-            try:
-                printed += self.lines.get(timeout=_SECONDS)
-            except Empty:
-                raise AssertionError(f"no line has {pattern!r} in:\n{printed}") from None
-            if re.search(pattern, printed.splitlines()[-1]):
-                return printed
+
+        def found() -> str:
+            for name, start in self.seen.items():
+                printed = self.gate.printed(name)[start:]
+                line = re.search(rf"^.*(?:{pattern}).*\n", printed, re.MULTILINE)
+                if line is not None:
+                    self.seen[name] += line.end()
+                    return printed[: line.end()]
+            return ""
+
+        try:
+            return eventually(found, _SECONDS)
+        except AssertionError:
+            printed = [self.gate.printed(name)[start:] for name, start in self.seen.items()]
+            raise AssertionError(f"no line has {pattern!r} in:\n{''.join(printed)}") from None
 
     def end(self) -> int:
-        self.process.send_signal(signal.SIGINT)
-        return self.process.wait(_SECONDS)
+        """Its exit code after Ctrl-C."""
+        self.gate.send_signal(signal.SIGINT)
+        self.ended = True
+        return self.gate.wait(_SECONDS).returncode
 
 
 @contextmanager
 def watching(small: SmallRepository, *options: str) -> Iterator[Watching]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ratiba_action", "gate", "--watch", "--report-dir", str(small.report), *options],
-        cwd=small.folder,
-        env=small.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdout is not None
-    lines, stream = Queue[str](), process.stdout
-
-    def read() -> None:
-        for line in stream:
-            lines.put(line)
-
-    Thread(target=read, daemon=True).start()
+    watch = Watching(small.start("--watch", *options))
     try:
-        yield Watching(process, lines)
+        yield watch
     finally:
-        process.kill()
-        process.wait()
-        stream.close()
+        if not watch.ended:
+            watch.gate.kill()
+            watch.gate.wait()
 
 
 @pytest.fixture

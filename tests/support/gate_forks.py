@@ -51,9 +51,9 @@ class StartedGate:
         """Whether it has not ended."""
         return not select.select([self._connection], [], [], 0)[0]
 
-    def printed(self) -> str:
-        """Its standard output so far."""
-        printed = Path(self._place.name) / "stdout"
+    def printed(self, name: str = "stdout") -> str:
+        """What it has printed so far to standard output, or to ``stderr``."""
+        printed = Path(self._place.name) / name
         return printed.read_text(errors="replace") if printed.exists() else ""
 
     def wait(self, timeout: float = 120) -> "subprocess.CompletedProcess[str]":

@@ -145,6 +145,29 @@ def test_of_a_folder_only_its_files_are_listed(repository: GitRepository) -> Non
     assert git.untracked("a") == ("a/new",)
 
 
+def test_a_commit_is_listed_once_and_what_a_name_stands_for_each_time(repository: GitRepository) -> None:
+    commit = repository.commit({"a": "1"})
+    git = opened(repository)
+    listed = git.tree(commit)
+    (repository.folder / ".git/objects").rename(repository.folder / ".git/gone")
+    assert git.tree(commit) == listed
+    with pytest.raises(InfrastructureError):
+        git.tree("HEAD")
+
+
+def test_the_first_name_of_a_commit_is_found(repository: GitRepository) -> None:
+    commit = repository.commit({"a": "1"})
+    repository.git("tag", "file", "HEAD:a")
+    repository.git("update-ref", "refs/remotes/origin/gone", commit)
+    git = opened(repository)
+    assert git.first_commit(["absent", "file", "refs/remotes/origin/gone", "main"]) == (
+        "refs/remotes/origin/gone",
+        commit,
+    )
+    assert git.first_commit(["main", "HEAD"]) == ("main", commit)
+    assert git.first_commit(["absent", "file"]) is None
+
+
 def test_what_the_user_ignores_everywhere_is_not_listed(repository: GitRepository, tmp_path: Path) -> None:
     repository.commit({"a": "1"})
     repository.write({".secret": "1", "prompt.md": "1"})
