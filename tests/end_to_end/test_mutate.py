@@ -2,15 +2,16 @@
 
 import asyncio
 import json
+import re
 import signal
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.eventually import eventually
+from tests.support.gate_forks import GateForks
 from tests.support.live_repository import CONFIGURATION as LIVE
 from tests.support.live_repository import LiveRepository
 from tests.support.small_repository import Ended, SmallRepository
@@ -251,17 +252,14 @@ def test_the_deadline_keeps_what_was_measured(shop: SmallRepository) -> None:
     assert found["notes"]
 
 
-def test_ctrl_c_keeps_what_was_measured(shop: SmallRepository) -> None:
-    command = [sys.executable, "-m", "ratiba_action", "mutate", "shop.py", "--json", "--report-dir", str(shop.report)]
-    process = subprocess.Popen(
-        command, cwd=shop.folder, env=shop.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
-    next(line for line in process.stderr if line.startswith("1 of "))
+def test_ctrl_c_keeps_what_was_measured(shop: SmallRepository, forks: GateForks) -> None:
+    words = ["mutate", "shop.py", "--json", "--report-dir", str(shop.report)]
+    process = forks.start(words, shop.folder, shop.environment)
+    eventually(lambda: re.search("^1 of ", process.printed("stderr"), re.MULTILINE))
     process.send_signal(signal.SIGINT)
-    printed, _ = process.communicate(timeout=60)
-    found = json.loads(printed)
-    assert process.returncode == 3
+    done = process.wait(60)
+    found = json.loads(done.stdout)
+    assert done.returncode == 3
     assert 1 <= found["measured"] < found["chosen"]
     assert found["ended"] == "the run was cancelled by SIGINT"
     assert (shop.report / "mutation.html").exists()

@@ -16,6 +16,7 @@ from traced_conversation import hold
 from whatsapp_buttons import feedback_buttons, take_reply
 
 from ratiba_action.main import run
+from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
 from tests.support.langfuse_server import LangfuseState, langfuse_server
 from tests.support.production_project import SPA, ProductionProject
@@ -88,7 +89,7 @@ def test_what_is_no_button_of_ours_is_left_to_the_assistant(
 
 
 def test_a_thumbs_down_ends_as_a_masked_scenario_that_the_gate_runs(
-    project: ProductionProject, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    project: ProductionProject, forks: GateForks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checkout = tmp_path / "checkout"
     shutil.copytree(EXAMPLE, checkout, ignore=shutil.ignore_patterns("__pycache__"))
@@ -109,7 +110,8 @@ def test_a_thumbs_down_ends_as_a_masked_scenario_that_the_gate_runs(
     assert run(["validate", "--repo", str(checkout)], project.environment) == 0
     assert "it asserts nothing" in capsys.readouterr().out
 
-    repository = SmallRepository(checkout, tmp_path / "report", {"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    repository = SmallRepository(checkout, tmp_path / "report", environment, run=forks.run)
     ended = repository.gate()
     assert ended.code == 3
     assert f"({scenario['id']}): the scenario asserts nothing" in ended.printed
