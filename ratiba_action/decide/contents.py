@@ -34,6 +34,8 @@ class Contents:
         self._blobs = git.blobs() if git is not None else None
         self._read: dict[tuple[str, str], bytes | None] = {}
         self._trees: dict[str, Mapping[str, TreeEntry]] = {}
+        if git is not None and links is not None:
+            self._trees = {side: git.tree(commit) for side, commit in self._commits.items() if commit}
         self._listed: dict[str, dict[str, TreeEntry]] = {"base": {}, "head": {}}
         self._links = links
 

@@ -18,7 +18,6 @@ KNOWN = frozenset(
         "aiohttp",
         "alembic",
         "anthropic",
-        "asyncio",
         "fastapi",
         "httpx",
         "jinja2",
@@ -57,6 +56,7 @@ ANSWERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 MAX_FILES = 200
+MAX_ENTRIES = 2000
 MAX_BYTES = 1024 * 1024
 _ADDRESS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -73,7 +73,7 @@ def import_known(adapter: dict[str, Any], root: str) -> None:
     values = [adapter["adapter"], *(adapter.get("options") or {}).values()]
     modules = [value.partition(":")[0] for value in values if isinstance(value, str) and _ADDRESS.fullmatch(value)]
     names = known_imports(modules, root)
-    for name in names:
+    for name in (*names, *(["asyncio"] if may_be_asynchronous(root) else [])):
         with contextlib.suppress(BaseException):
             importlib.import_module(name)
     clients = {name.partition(".")[0] for name in names} & ANSWERS.keys() & sys.modules.keys()
@@ -83,6 +83,30 @@ def import_known(adapter: dict[str, Any], root: str) -> None:
     if clients and "httpcore2" in names:
         with contextlib.suppress(BaseException):
             make_contexts(sys.modules["httpcore2"], len(clients))
+
+
+def may_be_asynchronous(root: str) -> bool:
+    """Whether a Python file of a folder has the word ``async``, or there is too much to look through.
+
+    A system without it needs no ``asyncio``, the slowest import of the worker. Any other has it before the fork, and so
+    an event loop from its first call on, wherever it imports ``asyncio`` itself.
+    """
+    files = entries = 0
+    for folder, folders, names in os.walk(root):
+        entries += len(folders) + len(names)
+        sources = [os.path.join(folder, name) for name in names if name.endswith(".py")]  # noqa: PTH118 - as below
+        files += len(sources)
+        if files > MAX_FILES or entries > MAX_ENTRIES:
+            return True
+        for source in sources:
+            try:
+                with open(source, "rb") as file:  # noqa: PTH123 - pathlib costs start-up time
+                    content = file.read(MAX_BYTES + 1)
+            except OSError:
+                continue  # the conversation says what is wrong with it
+            if b"async" in content or len(content) > MAX_BYTES:
+                return True
+    return False
 
 
 def make_contexts(http: Any, count: int) -> None:
@@ -130,16 +154,17 @@ def known_imports(modules: list[str], root: str) -> list[str]:
         for file, package in _files(name, root):
             for imported in _imports(file, package):
                 top = imported.partition(".")[0]
-                if top in KNOWN and not _is_own(top, root):
+                if top in KNOWN and not is_own(top, root):
                     found[imported] = None
-                elif imported not in seen and len(seen) < MAX_FILES and _is_own(top, root):
+                elif imported not in seen and len(seen) < MAX_FILES and is_own(top, root):
                     seen.add(imported)
                     waiting.append(imported)
     later = (name for top in dict.fromkeys(each.partition(".")[0] for each in found) for name in LATER.get(top, ()))
-    return [*dict.fromkeys((*found, *(name for name in later if not _is_own(name.partition(".")[0], root))))]
+    return [*dict.fromkeys((*found, *(name for name in later if not is_own(name.partition(".")[0], root))))]
 
 
-def _is_own(top: str, root: str) -> bool:
+def is_own(top: str, root: str) -> bool:
+    """Whether a folder has a module or package of this name."""
     path = os.path.join(root, top)  # noqa: PTH118 - pathlib costs start-up time
     return os.path.isdir(path) or os.path.isfile(path + ".py")  # noqa: PTH112, PTH113 - the same
 
@@ -158,12 +183,9 @@ def _imports(file: str, package: str) -> Iterator[str]:
     """Names that a file imports when it is imported itself: not in functions, not for type checkers."""
     try:
         with open(file, "rb") as source:  # noqa: PTH123 - as above
-            content = source.read(MAX_BYTES)
-            statements: list[Any] = [*ast.parse(content).body]
+            statements: list[Any] = [*ast.parse(source.read(MAX_BYTES)).body]
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return  # the conversation imports it and says what is wrong
-    if b"async" in content:
-        yield "asyncio"  # which runs a coroutine of the system, whether or not the system imports it
     for statement in statements:
         if isinstance(statement, ast.Import):
             yield from (alias.name for alias in statement.names)

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .adapters import deepeval_metrics
+from .adapters import deepeval_metrics, pytest_plugins
 from .lookup import AdapterError, find
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def run_test(node: str, known: list[str], judge: Judge) -> dict[str, Any]:
     folder = tempfile.mkdtemp(prefix="ratiba-test-")
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     os.environ.pop("PYTEST_ADDOPTS", None)
+    root = os.getcwd()  # noqa: PTH109 - the option holds a string
+    pytest_plugins.forget_own(root)
     deepeval_metrics.prepare(judge, needed=False)
     try:
         pytest = importlib.import_module("pytest")
@@ -107,7 +109,6 @@ def run_test(node: str, known: list[str], judge: Judge) -> dict[str, Any]:
         raise AdapterError(f"pytest is not installed for the system's interpreter. Run: {command}") from problem
     file, _, name = node.partition("::")
     outcomes = _Outcomes(name, known, lambda: deepeval_metrics.adopt(judge))
-    root = os.getcwd()  # noqa: PTH109 - the option holds a string
     code = pytest.main([*_WITHOUT, f"--rootdir={root}", f"--basetemp={folder}/pytest", file], plugins=[outcomes])
     return {"cases": outcomes.cases(int(code))}
 

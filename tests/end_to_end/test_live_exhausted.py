@@ -82,8 +82,8 @@ async def test_a_cancelled_run_says_what_was_checked_and_what_the_month_holds(
 
     try:
         await eventually_async(held, 60)
-        process.send_signal(signal.SIGINT)
     finally:
+        process.send_signal(signal.SIGINT)
         done = await asyncio.to_thread(process.wait)
     ended = Ended(done.returncode, done.stdout + done.stderr, live.small.report)
     assert ended.code == 3, ended.printed

@@ -44,8 +44,9 @@ class StartedGate:
 
     def send_signal(self, number: signal.Signals) -> None:
         """Send it a signal, unless it has ended: SIGTERM as a runner does that cancels it, or SIGINT for Ctrl-C."""
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, number)
+        if self.is_running():
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def is_running(self) -> bool:
         """Whether it has not ended."""

@@ -360,3 +360,36 @@ async def test_a_system_beside_another_with_a_set_up_command_has_a_fork_server_o
             assert (await (await open_session(system)).send(Turn(user="?"))).text == said
     finally:
         await beside.close()
+
+
+async def test_what_imports_asyncio_late_finds_the_loop_of_the_conversation(
+    tmp_path: Path, start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    bot = tmp_path / "system" / "bot.py"
+    bot.parent.mkdir()
+    bot.write_text(
+        "import asyncio\n"
+        "class Bot:\n"
+        "    def __init__(self):\n"
+        "        self.loop = asyncio.get_event_loop()\n"
+        "        self.asked = asyncio.Queue()\n"
+        "        self.task = self.loop.create_task(self.echo())\n"
+        "    async def echo(self):\n"
+        "        return await self.asked.get()\n"
+        "    async def answer(self, message):\n"
+        "        self.asked.put_nowait(message)\n"
+        "        return {'text': await self.task}\n"
+    )
+    system = await start_worker(
+        """
+        class Adapter:
+            def open(self, context):
+                from bot import Bot
+                self.bot = Bot()
+                return self
+            def send(self, message):
+                return self.bot.answer(message)
+        """
+    )
+    session = await open_session(system)
+    assert (await session.send(Turn("Habari"))).text == "Habari"

@@ -9,7 +9,7 @@ from pathlib import Path
 import certifi
 import pytest
 
-from ratiba_action.worker.imports import KNOWN, LATER, import_known, known_imports, make_contexts
+from ratiba_action.worker.imports import KNOWN, LATER, import_known, known_imports, make_contexts, may_be_asynchronous
 
 
 def _write(root: Path, **modules: str) -> str:
@@ -208,3 +208,21 @@ def test_modules_named_in_options_are_read_too(tmp_path: Path, monkeypatch: pyte
 def test_the_documentation_lists_the_known_libraries() -> None:
     text = (Path(__file__).parents[2] / "docs/adapters.md").read_text()
     assert [name for name in sorted(KNOWN) if f"`{name}`" not in text] == []
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"adapter": "from shop import bot", "shop__in__bot": "def send():\n    import asyncio"},
+        {"adapter": "async def migrate(url): pass"},
+        {f"part_{number}": "" for number in range(201)},
+        {"adapter": "x" * 1024 * 1024 + "async"},
+    ],
+    ids=["in a function of another module", "a coroutine", "too many files", "too large a file"],
+)
+def test_a_system_that_may_be_asynchronous_is_seen(tmp_path: Path, files: dict[str, str]) -> None:
+    assert may_be_asynchronous(_write(tmp_path, **files))
+
+
+def test_any_other_system_needs_no_asyncio(tmp_path: Path) -> None:
+    assert not may_be_asynchronous(_write(tmp_path, adapter="import time", shop__in__bot="def send(): pass"))

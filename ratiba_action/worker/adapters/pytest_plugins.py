@@ -9,8 +9,11 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import os
+import sys
 from importlib import metadata
 
+from ..imports import is_own
 from . import deepeval_metrics
 
 KNOWN = frozenset(
@@ -18,7 +21,6 @@ KNOWN = frozenset(
         "_hypothesis_pytestplugin",
         "anyio",
         "deepeval",
-        "hypothesis",
         "langsmith",
         "pytest",
         "pytest_asyncio",
@@ -28,17 +30,22 @@ KNOWN = frozenset(
         "xdist",
     }
 )
-"""Packages that start no thread when they are imported, and read then no variable that tests differ in."""
+"""Packages that start no thread when they are imported, and read nothing then that tests differ in.
+
+Not Hypothesis itself: it finds its database in the folder that it is imported in, and imports what the repository has
+registered with it.
+"""
 
 _INSTALLED = ("site-packages", "dist-packages")
 
 
 def load() -> None:
-    """Import DeepEval and what pytest will; a module of the repository with such a name is left to pytest."""
+    """Import DeepEval and the installed plug-ins that pytest will import."""
     deepeval_metrics.load()
-    named = {"pytest", *(point.module for point in metadata.entry_points(group="pytest11"))}
-    if "_hypothesis_pytestplugin" in named:
-        named.add("hypothesis")  # which its plug-in imports when pytest starts
+    named = {"pytest"}
+    if not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
+        with contextlib.suppress(TypeError):  # before Python 3.10 entry points have no groups
+            named |= {point.module for point in metadata.entry_points(group="pytest11")}
     for module in sorted(named):
         top = module.partition(".")[0]
         if top in KNOWN and _is_installed(top):
@@ -49,3 +56,15 @@ def load() -> None:
 def _is_installed(top: str) -> bool:
     found = importlib.util.find_spec(top)
     return found is not None and any(folder in (found.origin or "") for folder in _INSTALLED)
+
+
+def forget_own(root: str) -> None:
+    """Let a test import the repository's modules where installed ones of their names are loaded.
+
+    Args:
+        root: the folder that modules are imported from first.
+    """
+    kept = {"ratiba_worker", "__main__", *getattr(sys, "stdlib_module_names", ())}
+    own = {top for top in {name.partition(".")[0] for name in sys.modules} - kept if is_own(top, root)}
+    for name in [name for name in sys.modules if name.partition(".")[0] in own]:
+        del sys.modules[name]
