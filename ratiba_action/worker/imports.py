@@ -154,17 +154,16 @@ def known_imports(modules: list[str], root: str) -> list[str]:
         for file, package in _files(name, root):
             for imported in _imports(file, package):
                 top = imported.partition(".")[0]
-                if top in KNOWN and not is_own(top, root):
+                if top in KNOWN and not _is_own(top, root):
                     found[imported] = None
-                elif imported not in seen and len(seen) < MAX_FILES and is_own(top, root):
+                elif imported not in seen and len(seen) < MAX_FILES and _is_own(top, root):
                     seen.add(imported)
                     waiting.append(imported)
     later = (name for top in dict.fromkeys(each.partition(".")[0] for each in found) for name in LATER.get(top, ()))
-    return [*dict.fromkeys((*found, *(name for name in later if not is_own(name.partition(".")[0], root))))]
+    return [*dict.fromkeys((*found, *(name for name in later if not _is_own(name.partition(".")[0], root))))]
 
 
-def is_own(top: str, root: str) -> bool:
-    """Whether a folder has a module or package of this name."""
+def _is_own(top: str, root: str) -> bool:
     path = os.path.join(root, top)  # noqa: PTH118 - pathlib costs start-up time
     return os.path.isdir(path) or os.path.isfile(path + ".py")  # noqa: PTH112, PTH113 - the same
 

@@ -13,7 +13,6 @@ import os
 import sys
 from importlib import metadata
 
-from ..imports import is_own
 from . import deepeval_metrics
 
 KNOWN = frozenset(
@@ -65,6 +64,12 @@ def forget_own(root: str) -> None:
         root: the folder that modules are imported from first.
     """
     kept = {"ratiba_worker", "__main__", *getattr(sys, "stdlib_module_names", ())}
-    own = {top for top in {name.partition(".")[0] for name in sys.modules} - kept if is_own(top, root)}
+    own = {top for top in {name.partition(".")[0] for name in sys.modules} - kept if _comes_first(top, root)}
     for name in [name for name in sys.modules if name.partition(".")[0] in own]:
         del sys.modules[name]
+
+
+def _comes_first(top: str, root: str) -> bool:
+    """Whether a folder has a module of this name, or a package; a folder without ``__init__.py`` comes last."""
+    place = os.path.join(root, top)  # noqa: PTH118 - pathlib costs start-up time
+    return os.path.isfile(place + ".py") or os.path.isfile(os.path.join(place, "__init__.py"))  # noqa: PTH113, PTH118 - the same

@@ -43,9 +43,10 @@ def test_known_plugins_are_imported_and_start_no_thread_and_hypothesis_is_left_t
 def test_a_module_of_the_repository_comes_before_an_installed_one_of_its_name(tmp_path: Path) -> None:
     for name in ("syrupy", "json"):
         (tmp_path / f"{name}.py").touch()
+    (tmp_path / "anyio").mkdir()
     syrupy, anyio, standard = said(tmp_path, FORGOTTEN)
     assert syrupy == str(tmp_path / "syrupy.py")
-    assert "site-packages" in anyio
+    assert "site-packages" in anyio, "a folder that is no package does not come before one that is installed"
     assert not standard.startswith(str(tmp_path)), "the standard library is loaded long before"
 
 
