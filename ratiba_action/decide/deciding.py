@@ -181,13 +181,14 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
     )
     rules = _rules(request, doubts)
     with Contents(change.git, change.files.base, change.files.head) as contents:
-        links = _links(contents, doubts)
+        read_links = _links(contents, doubts)
+        links = read_links or Links()
         decide_with = functools.partial(
             decide_mode,
             change.files,
             rules,
             reader=contents.read,
-            links=links or Links(),
+            links=links,
             protection=protection,
             floor=request.floor,
             floor_why=request.floor_why,
@@ -201,10 +202,10 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
             # A document that a conversation is answered from, or that names packages, is no documentation.
             touched = (
                 *_floors(scenarios, read_touches, "the files that a scenario depends on", doubts),
-                *included_floors((links or Links()).paths, contents.both),
+                *included_floors(links.paths, contents.both),
             )
             decision = decide_with(floors=(*floors, *touched), doubts=doubts)
-    return Decided(decision, change, links)
+    return Decided(decision, change, read_links)
 
 
 def decide_or_doubt(request: DecideRequest, environment: Mapping[str, str]) -> Decided:

@@ -46,7 +46,7 @@ class WorkerSystem:
         setup: command that is run once in the copy, or None.
         setup_reads: every file that it reads, below ``root``: it is run once for all copies in which these are equal,
             and its result is read-only; None for any file, and a run in each copy.
-        preload: frameworks that the fork server imports.
+        preload: frameworks that the fork server imports, and functions that it calls, as ``module:function``.
         environment: variables given by value.
         turn_timeout: seconds that one turn may take.
         start_timeout: seconds for preloading, for ``open`` and for ``migrate``.

@@ -221,7 +221,7 @@ class SupportTeam:
         self.commit()
 
     def set_up(self) -> None:
-        """Set the gate up, and put an adapter and five scenarios in the place of its own."""
+        """Set the gate up, with an adapter and five scenarios instead of those that it writes."""
         assert self.ratiba("init", "--yes", **self.lying_key).code == 0
         self.write("ratiba_adapter.py", ADAPTER)
         for name in ("scenarios/first_conversation.yaml", "scenarios/recordings/first_conversation.jsonl"):

@@ -53,6 +53,9 @@ class TestGroup:
 class Billing(unittest.TestCase):
     def test_case(self): self.assertEqual(1, 1)
 async def test_without_a_plugin(): pass
+def test_imports_its_own():
+    import syrupy
+    assert "site-packages" not in syrupy.__file__
 def test_hangs(): time.sleep(600)
 """
 CONFTEST = """
@@ -84,6 +87,7 @@ EXPECTED = {
     "test_with_a_teardown": "failed: ValueError: teardown",
     "TestGroup::test_method": "passed",
     "Billing::test_case": "passed",
+    "test_imports_its_own": "passed",
     "test_without_a_plugin": "async def functions are not natively supported",
 }
 
@@ -118,6 +122,7 @@ def write(root: Path, **files: str) -> None:
 async def test_only_what_ran_and_passed_has_passed(tmp_path: Path, start_worker: StartWorker) -> None:
     write(tmp_path, test_own=TESTS, conftest=CONFTEST, **{name: content for name, (content, _) in HIDDEN.items()})
     (tmp_path / "system" / "pytest.ini").write_text(INI)
+    (tmp_path / "system" / "syrupy.py").touch()  # named like a plug-in that is loaded before the fork
     system = await start_worker(ADAPTER, preload=PRELOAD, turn_timeout=120.0)
     tests, got = found_in(tmp_path / "system"), dict[str, str]()
     own = {name for name in tests if ".py" not in name}

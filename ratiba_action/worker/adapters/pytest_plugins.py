@@ -1,6 +1,6 @@
 """Which of pytest's plug-ins are imported once for all tests of the repository.
 
-Each test function has a process of its own, in which pytest would import every installed plug-in again: more than a
+Each test function has a process of its own, in which pytest would import every installed plug-in again: most of a
 second of CPU time where DeepEval brings its own.
 """
 

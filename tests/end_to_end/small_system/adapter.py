@@ -63,9 +63,11 @@ class Conversation:
 
 
 def execute(database_url: str, statement: str) -> None:
-    """Execute a statement by psycopg's own library: to import psycopg takes a quarter of a whole run of the gate."""
+    """Execute a statement by psycopg's own library: to import psycopg takes a third of a whole run of the gate."""
     found = find_spec("psycopg_binary")
-    (library,) = Path(str(found and found.origin)).parent.with_name("psycopg_binary.libs").glob("libpq-*")
+    if found is None or found.origin is None:
+        raise RuntimeError("psycopg_binary is not installed")
+    (library,) = Path(found.origin).parent.with_name("psycopg_binary.libs").glob("libpq-*")
     libpq = ctypes.CDLL(str(library))
     libpq.PQconnectdb.restype = libpq.PQexec.restype = ctypes.c_void_p
     connection = ctypes.c_void_p(libpq.PQconnectdb(database_url.encode()))
