@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 
-from . import imports, kernel, processes, supervisor
+from . import imports, kernel, landlock, processes, supervisor
 
 DESCRIPTORS = 3
 MOST_TOLD = 16_384
@@ -28,7 +28,8 @@ def main(arguments: list[str]) -> None:
     """Serve until the control socket ends."""
     control = socket.socket(fileno=int(arguments[0]))
     control.set_inheritable(False)
-    kernel.hide_memory()
+    if not landlock.version():  # it keeps conversations from this process's memory, and the guardian must read theirs
+        kernel.hide_memory()
     kernel.adopt_orphans()
     collecting = gc.get_threshold()
     gc.set_threshold(0)  # nearly all that an import makes stays: looking for garbage takes a fifth of its time

@@ -5,6 +5,8 @@ the gate's), ``descriptors`` to hand on, ``folder``, ``private`` paths that the 
 folders that it must not write to, and ``shared`` ones that it may read wherever they lie. It gives up every privilege
 in a child, executes the command there, and ends the whole tree of processes when the command ends or when the gate says
 so or dies. When the gate died, it removes the folder, as nobody else is left to do it.
+
+A command of the gate's own user runs under a filter of system calls, of which this process does some in its stead.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import select
 import signal
+import socket
 import sys
 from typing import Any, NoReturn
 
-from . import kernel, landlock, processes
+from . import call_server, kernel, landlock, limits, processes, seccomp
 
 CANNOT_EXECUTE = 126
 SIGNALLED = 128
@@ -38,13 +40,19 @@ def main(_arguments: list[str]) -> None:
     kernel.adopt_orphans()
     # A process group signal meant for the gate ends the gate, and the pipe ends this.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Rules are made while every folder can still be read, and enforced when nothing is left to give up.
+    ruleset = landlock.make_ruleset(order["private"], order["folder"], order["read_only"], order["shared"])
     guardian = os.getpid()
+    near, far = socket.socketpair()
     pid = os.fork()
     if pid == 0:
-        _become(order, guardian)
-    for descriptor in order["descriptors"]:
+        _become(order, guardian, ruleset, far)
+    far.close()
+    for descriptor in (*order["descriptors"], *([ruleset.descriptor] if ruleset.descriptor >= 0 else [])):
         os.close(descriptor)
-    ending = processes.wait_for(pid, 0)
+    if order["uid"] is None:
+        kernel.drop_capabilities()  # what it does for the command, the command could do itself but for the filter
+    ending = processes.wait_for(pid, 0, _server(near, ruleset))
     processes.end_children()
     if _gate_died(ending):
         import shutil  # noqa: PLC0415 - slow, and seldom needed
@@ -62,17 +70,23 @@ def _gate_died(ending: processes.Ending) -> bool:
     return last_words == b""
 
 
-def _become(order: dict[str, Any], guardian: int) -> NoReturn:
+def _server(channel: socket.socket, ruleset: landlock.Ruleset) -> call_server.CallServer | None:
+    """Who answers the command's calls; None where its filter hands on none."""
+    with channel:
+        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
+    return call_server.CallServer(descriptors[0], ruleset.writable) if descriptors else None
+
+
+def _become(order: dict[str, Any], guardian: int, ruleset: landlock.Ruleset, channel: socket.socket) -> NoReturn:
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.setsid()
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.umask(0o077)
-        # Rules are made while every folder can still be read, and enforced when nothing is left to give up.
-        ruleset = landlock.make_ruleset(order["private"], order["folder"], order["read_only"], order["shared"])
-        if order["uid"] is None:
-            _part_from_own_user()
-        else:
+        kernel.be_ended_first()
+        same_user = order["uid"] is None
+        alone = _part_from_own_user() if same_user else True
+        limits.apply(own_processes=alone)
+        if not same_user:
             _change_user(order["uid"], order["gid"])
         kernel.drop_capabilities()
         if not kernel.refuse_new_privileges() and sys.platform == "linux":
@@ -86,10 +100,40 @@ def _become(order: dict[str, Any], guardian: int) -> NoReturn:
         os.close(nothing)
         for descriptor in order["descriptors"]:
             os.set_inheritable(descriptor, True)  # noqa: FBT003 - its only form
+        _filter_calls(channel, same_user=same_user, guardian=guardian, files=ruleset.descriptor >= 0)
         os.execvpe(order["argv"][0], order["argv"], order["environment"])  # noqa: S606 - an argument list, no shell
     except (OSError, ValueError) as problem:
         os.write(2, f"cannot execute {order['argv'][0]!r}: {problem}\n".encode("utf-8", "replace"))
     os._exit(CANNOT_EXECUTE)
+
+
+def _filter_calls(channel: socket.socket, *, same_user: bool, guardian: int, files: bool) -> None:
+    """Enter the filter; what it hands on is answered by the guardian.
+
+    Args:
+        channel: to the guardian.
+        same_user: another user's worker is refused by the kernel what the guardian would judge.
+        guardian: its process id.
+        files: Landlock says which files the command may change.
+    """
+    machine = seccomp.machine()
+    if not machine:
+        return
+    scoped = landlock.version() >= landlock.SIGNALS_ARE_SCOPED
+    if not same_user:
+        allowing = seccomp.Policy(seccomp.ALLOW, seccomp.ALLOW, signals_scoped=True)
+        seccomp.install(seccomp.program(machine, allowing), listen=False)
+        return
+    protected = (1, guardian)
+    handed_on = seccomp.NOTIFY if files else seccomp.ALLOW
+    policy = seccomp.Policy(handed_on, seccomp.NOTIFY, scoped, protected)
+    listener = seccomp.install(seccomp.program(machine, policy), listen=True)
+    if listener is not None:
+        socket.send_fds(channel, [b"."], [listener])
+        return
+    # Another supervisor has the only listener that the kernel allows.
+    without = seccomp.Policy(seccomp.ALLOW, seccomp.refuse(), scoped, protected)
+    seccomp.install(seccomp.program(machine, without), listen=False)
 
 
 def _change_user(uid: int, gid: int) -> None:
@@ -99,12 +143,12 @@ def _change_user(uid: int, gid: int) -> None:
     os.setresuid(uid, uid, uid)
 
 
-def _part_from_own_user() -> None:
-    """Keep the gate's user, and part from its other processes as far as the kernel allows."""
+def _part_from_own_user() -> bool:
+    """Keep the gate's user, and part from its other processes as far as the kernel allows; True in a namespace."""
     if os.getuid() == 0:
         with contextlib.suppress(PermissionError):
             os.setgroups([])
     kernel.show_memory()  # /proc/self/uid_map belongs to root otherwise; exec resets the flag anyway
-    if kernel.can_enter_user_namespace():
-        kernel.enter_user_namespace()
+    entered = kernel.can_enter_user_namespace() and kernel.enter_user_namespace()
     kernel.drop_bounding_set()
+    return entered

@@ -17,7 +17,7 @@ PR_SET_DUMPABLE = 4
 PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
-CLONE_NEWUSER = 0x10000000
+CLONE_NEWUSER, CLONE_NEWIPC = 0x10000000, 0x08000000
 LINUX_CAPABILITY_VERSION_3 = 0x20080522
 HIGHEST_CAPABILITY = 63
 
@@ -78,14 +78,14 @@ def drop_capabilities() -> bool:
 
 
 def enter_user_namespace() -> bool:
-    """Move into a new user namespace that maps this user and group to themselves.
+    """Move into a new user namespace that maps this user and group to themselves, with message queues of its own.
 
     A process in it cannot open the environment, memory or files of any process outside it, even of the same user
     (``ptrace(2)``, access mode checking).
     """
     libc = _libc()
     uid, gid = os.getuid(), os.getgid()
-    if libc is None or libc.unshare(CLONE_NEWUSER) != 0:
+    if libc is None or libc.unshare(CLONE_NEWUSER | CLONE_NEWIPC) != 0:
         return False
     try:
         with contextlib.suppress(FileNotFoundError):
@@ -103,6 +103,12 @@ def can_enter_user_namespace() -> bool:
     if probe == 0:
         os._exit(0 if enter_user_namespace() else 1)
     return os.waitpid(probe, 0)[1] == 0
+
+
+def be_ended_first() -> None:
+    """Let the kernel end this process and all that it starts before others, when memory runs out."""
+    with contextlib.suppress(OSError):  # not on every system
+        _write("/proc/self/oom_score_adj", "1000")
 
 
 def _write(path: str, text: str) -> None:

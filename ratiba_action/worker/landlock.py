@@ -14,14 +14,31 @@ import os
 import stat
 import struct
 import sys
+from typing import NamedTuple
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 QUERY_VERSION = 1
 PATH_BENEATH = 1
 FILES_MOVE_BETWEEN_FOLDERS, FILES_ARE_CUT, SIGNALS_ARE_SCOPED = 2, 3, 6  # versions that brought it
-WRITE_FILE, READ_FILE, TRUNCATE = 1 << 1, 1 << 2, 1 << 14
+WRITE_FILE, READ_FILE, READ_DIR, REFER, TRUNCATE = 1 << 1, 1 << 2, 1 << 3, 1 << 13, 1 << 14
 REMOVE_MAKE_AND_MOVE = sum(1 << bit for bit in range(4, 14))
 SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1 << 0, 1 << 1
+
+
+KERNEL_FILES = ("/proc", "/sys")
+"""What is written there changes processes and the kernel, and needs no program of the system's."""
+
+
+class Ruleset(NamedTuple):
+    """Rules that are made and not in force yet.
+
+    Args:
+        descriptor: for ``enforce``; -1 where the kernel has no Landlock.
+        writable: absolute paths that can be written to, each with all below it.
+    """
+
+    descriptor: int
+    writable: tuple[str, ...]
 
 
 def version() -> int:
@@ -30,40 +47,60 @@ def version() -> int:
     return found if found >= FILES_MOVE_BETWEEN_FOLDERS else 0
 
 
-def make_ruleset(private: list[str], own: str, read_only: list[str], shared: list[str]) -> int:
+def make_ruleset(private: list[str], own: str, read_only: list[str], shared: list[str]) -> Ruleset:
     """Rules that leave every file as it is but the gate's private ones, and those that are only to be read.
 
-    A new file cannot be made directly in a folder above a private or a read-only one; ``own`` is there for that.
+    A folder above a private one cannot be listed, and a new file cannot be made directly in one above a private or a
+    read-only one; ``own`` is there for that.
 
     Args:
         private: absolute paths; one that ends in ``*`` stands for every name that begins so, now or later.
         own: the folder of the untrusted code, granted wherever it lies.
         read_only: absolute paths of folders in which nothing can be written, in ``own`` too.
         shared: absolute paths of folders that can be read wherever they lie, and not be written to.
-
-    Returns:
-        A file descriptor for ``enforce``; -1 where the kernel has no Landlock.
     """
     known = version()
     if not known:
-        return -1
-    files = WRITE_FILE | READ_FILE | (TRUNCATE if known >= FILES_ARE_CUT else 0)
+        return Ruleset(-1, ())
+    reading = READ_FILE | READ_DIR
+    files = WRITE_FILE | reading | (TRUNCATE if known >= FILES_ARE_CUT else 0)
     scoped = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS if known >= SIGNALS_ARE_SCOPED else 0
     attributes = struct.pack("=QQQ", files | REMOVE_MAKE_AND_MOVE, 0, scoped)
     # A kernel refuses a longer structure than it knows unless the rest is zero.
     ruleset = _call(CREATE_RULESET, attributes, len(attributes) if scoped else 8, 0)
-    if ruleset >= 0:
-        unwritable = [*read_only, *shared]
-        # Its own folder and the shared ones may lie in a private one.
-        open_ones = [("/", private), (own, []), *((folder, []) for folder in shared)]
-        for path, writable in (rule for top, closed in open_ones for rule in _granted(top, closed, unwritable)):
-            _grant(ruleset, path, files if writable else READ_FILE)
-    return ruleset
+    if ruleset < 0:
+        return Ruleset(-1, ())
+    unwritable = [*read_only, *shared, *KERNEL_FILES]
+    # Its own folder and the shared ones may lie in a private one.
+    open_ones = [("/", private), (own, []), *((folder, []) for folder in shared)]
+    rules = [rule for top, closed in open_ones for rule in _granted(top, closed, unwritable)]
+    for path, writable in rules:
+        _grant(ruleset, path, files if writable else reading)
+    return Ruleset(ruleset, tuple(path for path, writable in rules if writable))
 
 
-def enforce(ruleset: int) -> bool:
+def enforce(ruleset: Ruleset) -> bool:
     """Enter the domain for good; needs ``no_new_privs``. Does nothing without a ruleset."""
-    return ruleset >= 0 and _call(RESTRICT_SELF, ruleset, 0) == 0
+    return ruleset.descriptor >= 0 and _call(RESTRICT_SELF, ruleset.descriptor, 0) == 0
+
+
+def part_from_siblings() -> bool:
+    """Enter a domain that closes no file, so that processes in other ones cannot trace or read this one's memory.
+
+    It stays readable for processes outside every domain, as the guardian is. False where the kernel has no Landlock.
+    """
+    if not version():
+        return False
+    # A rule set has to handle something; files may be moved between folders as before.
+    attributes = struct.pack("=Q", REFER)
+    ruleset = _call(CREATE_RULESET, attributes, len(attributes), 0)
+    if ruleset < 0:
+        return False
+    try:
+        _grant(ruleset, "/", REFER)
+        return _call(RESTRICT_SELF, ruleset, 0) == 0
+    finally:
+        os.close(ruleset)
 
 
 def _granted(top: str, private: list[str], read_only: list[str]) -> list[tuple[str, bool]]:
@@ -96,7 +133,10 @@ def _grant(ruleset: int, path: str, rights: int) -> None:
         return
     try:
         mode = os.fstat(descriptor).st_mode
-        rights |= REMOVE_MAKE_AND_MOVE if stat.S_ISDIR(mode) and rights & WRITE_FILE else 0
+        if not stat.S_ISDIR(mode):
+            rights &= ~READ_DIR
+        elif rights & WRITE_FILE:
+            rights |= REMOVE_MAKE_AND_MOVE
         if not stat.S_ISLNK(mode):
             _call(ADD_RULE, ruleset, PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
     finally:

@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,15 +69,25 @@ class Ending(NamedTuple):
     last_words: bytes | None
 
 
-def wait_for(pid: int, leash: int) -> Ending:
+class Served(Protocol):
+    """Somebody to be served while a child runs."""
+
+    listener: int
+
+    def serve(self) -> bool:
+        """Answer what made the listener readable; False when nothing will come any more."""
+
+
+def wait_for(pid: int, leash: int, served: Served | None = None) -> Ending:
     """Wait until a child ends, or kill it when the other side pulls the leash: writes to it or lets go of it.
 
     Args:
         pid: the child.
         leash: file descriptor of the leash.
+        served: whose calls are answered meanwhile.
     """
     last_words = None
-    watched = [leash]
+    watched = [leash] if served is None else [leash, served.listener]
     handle = _handle(pid)
     if handle is not None:
         watched.append(handle)
@@ -88,6 +98,8 @@ def wait_for(pid: int, leash: int) -> Ending:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             watched = [entry for entry in watched if entry != leash]
+        if served is not None and served.listener in readable and not served.serve():
+            watched = [entry for entry in watched if entry != served.listener]
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             if handle is not None:

@@ -9,7 +9,7 @@ import socket
 import traceback
 from typing import NoReturn
 
-from . import conversation, kernel, processes
+from . import conversation, kernel, landlock, processes
 
 
 def supervise(parent: int, channel: int, output: int, leash: int) -> NoReturn:
@@ -59,6 +59,7 @@ def _converse(supervisor: int, channel: int, leash: int) -> NoReturn:
         os.close(leash)
         os.setsid()
         kernel.die_with_parent(supervisor)
+        landlock.part_from_siblings()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         with socket.socket(fileno=channel) as connection:
             conversation.serve(connection)
