@@ -31,6 +31,8 @@ readonly MASKED=(
   RATIBA_SEAL_KEY
 )
 readonly IMAGE_USER=1001
+# What the code of each side of a change may use of the memory and of the names in it.
+readonly ROOM=exec,nosuid,nodev,mode=1777,size=40%,nr_inodes=1m
 # Where the evaluating step leaves for the concluding one what the container has written.
 readonly HANDED=${RUNNER_TEMP:-/tmp}/ratiba-handed
 # Where the workflow puts the sealed write-ahead journals of earlier attempts of this run, and finds this one's.
@@ -230,6 +232,7 @@ create_container() {
   CONTAINER=$(
     docker create --interactive --cidfile "$work/container" --read-only \
       --tmpfs /tmp:exec,nosuid,nodev,mode=1777 --tmpfs /home/ratiba:nosuid,nodev,mode=1777 \
+      --tmpfs "/sandbox/head:$ROOM" --tmpfs "/sandbox/base:$ROOM" \
       --cap-drop ALL --security-opt no-new-privileges --pids-limit 512 --memory "$(memory_limit)" \
       --network "${RATIBA_JOB_NETWORK:-host}" --user "$owner" --workdir /workspace \
       "${options[@]}" "${variables[@]}" "$IMAGE" "$@"

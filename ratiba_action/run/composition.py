@@ -359,6 +359,7 @@ def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":
 
 def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path, setups: "SharedSetups") -> "Surroundings":
     from ratiba_action.systems.choose import Surroundings  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.systems.separation import room  # noqa: PLC0415 - the same
     from ratiba_action.systems.workplace import places_of_job, private_places  # noqa: PLC0415 - the same
 
     environment, git = inputs.environment, inputs.decided.change.git
@@ -368,7 +369,7 @@ def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path, setups: "SharedSet
     return Surroundings(
         Path(arm.root),
         inherited=environment,
-        scratch=scratch,
+        scratch=room(arm.name, scratch),
         checkout=checkout_of(inputs, arm.commit) if in_checkout else None,
         private=(
             *private_places(environment, inputs.settings.report_dir),

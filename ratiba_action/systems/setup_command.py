@@ -69,6 +69,7 @@ class Setup:
             folder=workplace.folder,
             identity=workplace.identity,
             private=(*self.private, *workplace.closed),
+            read_only=workplace.outside,
         )
         try:
             code, output = await command.wait(self.timeout)

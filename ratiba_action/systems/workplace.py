@@ -1,7 +1,6 @@
 """Where untrusted code works: a copy of its files, a home, a temporary folder, and the user that it runs as."""
 
 import asyncio
-import ctypes
 import os
 import re
 import shutil
@@ -13,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from ratiba_action.errors import ConfigurationError, WorkerError
+from ratiba_action.errors import WorkerError
 from ratiba_action.model.note import Note
 from ratiba_action.systems.launch import (
     JUDGING_USERS,
@@ -25,52 +24,16 @@ from ratiba_action.systems.launch import (
     worker_folder,
 )
 from ratiba_action.systems.scratch import give_to, make_read_only
+from ratiba_action.systems.separation import (
+    ROOMS,
+    has_landlock,
+    in_container,
+    memory_of_container,
+    missing_layers,
+    separation_warnings,
+)
 from ratiba_action.util.folder_tree import empty_folder, remove_tree
 from ratiba_action.util.git import Git
-
-_LANDLOCK_CREATE_RULESET, _QUERY_VERSION, _NEEDED_VERSION = 444, 1, 2
-
-
-def has_landlock() -> bool:
-    """Whether the kernel can close files and processes to a worker of the gate's own user; Linux 5.19 and newer."""
-    if sys.platform != "linux":
-        return False
-    libc = ctypes.CDLL(None, use_errno=True)
-    version = libc.syscall(
-        ctypes.c_long(_LANDLOCK_CREATE_RULESET), None, ctypes.c_long(0), ctypes.c_long(_QUERY_VERSION)
-    )
-    return bool(version >= _NEEDED_VERSION)
-
-
-def separation_warnings(*, same_user: bool, landlock: bool, secrets: bool) -> tuple[str, ...]:
-    """What the reader of a report should know about how far the worker is from the gate.
-
-    Args:
-        same_user: whether the worker runs as the gate's own user.
-        landlock: whether the kernel has it.
-        secrets: whether the gate holds any, or its checkout does.
-
-    Raises:
-        ConfigurationError: nothing but the process boundary would part the worker from secrets.
-    """
-    if not same_user or landlock:
-        return ()
-    if secrets:
-        raise ConfigurationError(
-            "The gate was given keys or tokens, and the system under test would run as the gate's own user on a kernel "
-            "without Landlock, so nothing was run: the system could reach the gate's files and processes.",
-            "Use Linux 5.19 or newer with 'landlock' in /sys/kernel/security/lsm, or start the gate as root outside "
-            "the action's container, so that the system gets a user of its own. To replay recordings without secrets, "
-            "give no key, no database-url or ledger-url, an empty github-token and no proxy with a password, and check "
-            "out with 'persist-credentials: false'.",
-        )
-    warning = Note(
-        "The system runs as the gate's own user on a kernel without Landlock: the files and processes of an embedded "
-        "database, and the repository's own rules and metrics, are not closed to it.",
-        "Use Linux 5.19 or newer.",
-    )
-    return (warning,)
-
 
 _FOLDERS = ("ratiba-pg-*", ".ratiba-pg-*", "ratiba-run-*", ".ratiba-run-*")
 _CHECKOUT_CREDENTIALS = "git-credentials-*"
@@ -87,11 +50,24 @@ def private_places(environment: Mapping[str, str], report_dir: str) -> tuple[str
         environment: the gate's own.
         report_dir: as the settings name it.
     """
-    temporary = Path(tempfile.gettempdir()).resolve()
+    # The database takes the second one where a socket's path would become too long in the first.
+    temporary = {Path(folder).resolve() for folder in (tempfile.gettempdir(), "/tmp")}  # noqa: S108 - nothing is made
     report = Path(os.path.realpath(report_dir))
     steps = {str(Path(os.path.realpath(path)).parent) for name in _STEP_FILES if (path := environment.get(name))}
     staged = report.with_name(f".{report.name}-*")
-    return (*(str(temporary / name) for name in _FOLDERS), str(report), str(staged), *sorted(steps - {"/", "/dev"}))
+    folders = sorted(str(folder / name) for folder in temporary for name in _FOLDERS)
+    return (*folders, str(ROOMS), str(report), str(staged), *sorted(steps - {"/", "/dev"}), *_inbox(environment))
+
+
+def _inbox(environment: Mapping[str, str]) -> Iterator[str]:
+    """What the action hands to the gate in a folder, but the certificates, which programs of the system read."""
+    event = environment.get("GITHUB_EVENT_PATH")
+    if not in_container(environment) or not event:
+        return
+    certificates = environment.get("SSL_CERT_FILE", "")
+    for path in sorted(Path(event).parent.iterdir()) if Path(event).parent.is_dir() else ():
+        if str(path) != certificates:
+            yield str(path)
 
 
 def places_of_job(git: Git | None, environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -178,6 +154,7 @@ class Workplace:
         environment: the whole environment, without a scenario's own part.
         warnings: a separation that could not be had.
         left_out: warnings of files that were not copied.
+        outside: folders in memory that nothing of it may write to, apart from its own folder.
         use: rules and metrics work there, the system, or a set-up command whose result is shared.
     """
 
@@ -189,6 +166,7 @@ class Workplace:
     warnings: tuple[str, ...]
     use: Use = Use.SYSTEM
     left_out: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
 
     @property
     def owned(self) -> tuple[tuple[int, int, int], ...]:
@@ -217,7 +195,7 @@ class Workplace:
     @property
     def read_only(self) -> tuple[str, ...]:
         """Folders that no process of the fork server's may write to."""
-        return (str(self.folder / "worker"), *([str(self.copy)] if self.use is Use.JUDGING else []))
+        return (*self.outside, str(self.folder / "worker"), *([str(self.copy)] if self.use is Use.JUDGING else []))
 
     @property
     def closed(self) -> tuple[str, ...]:
@@ -332,7 +310,9 @@ async def _furnish(
             identity = None
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))
     warnings += separation_warnings(same_user=identity is None, landlock=has_landlock(), secrets=secrets)
-    return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings), use, left_out)
+    warnings += missing_layers(inherited, folder, same_user=identity is None)
+    outside = memory_of_container(inherited)
+    return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings), use, left_out, outside)
 
 
 def _give(folder: Path, identity: Identity) -> None:

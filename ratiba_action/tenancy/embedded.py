@@ -32,10 +32,12 @@ _END_SECONDS = 5.0
 
 
 def base_folder(scratch: Path | None) -> Path:
-    """Where to make run folders: ``scratch``, else memory, else the temporary folder, if a socket's path fits."""
+    """Where to make run folders: ``scratch``, for root memory, else the temporary folder, if a socket's path fits."""
     if scratch is not None and len(os.fsencode(scratch.resolve())) + _SOCKET_NAME_BYTES <= _SOCKET_PATH_BYTES:
         return scratch.resolve()
-    if os.access(_MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(_MEMORY).free >= _ROOM_BYTES:
+    # Programs need the folder for their own locks, so it cannot be closed to a system of the gate's own user.
+    memory = os.geteuid() == 0 and os.access(_MEMORY, os.W_OK | os.X_OK)
+    if memory and shutil.disk_usage(_MEMORY).free >= _ROOM_BYTES:
         return _MEMORY
     temporary = Path(tempfile.gettempdir()).resolve()
     fits = len(os.fsencode(temporary)) + _SOCKET_NAME_BYTES <= _SOCKET_PATH_BYTES
@@ -106,6 +108,8 @@ _SETTINGS = {
     "jit": "off",
     "io_method": "sync",
     "shared_buffers": "64MB",
+    # In its own folder: what lies in /dev/shm opens for every process of the user.
+    "dynamic_shared_memory_type": "mmap",
     "max_connections": "200",
     "max_locks_per_transaction": "256",
     "timezone": "UTC",

@@ -29,7 +29,7 @@ GO_ON = 1
 AT_FDCWD = -100
 NO_FOLLOW, EMPTY_PATH = 0x100, 0x1000
 LONGEST_PATH, CHUNK = 4096, 256
-OMIT_OR_NOW = {0x3FFFFFFF, 0x3FFFFFFE}
+MICROSECONDS = 1_000_000
 TIMES = struct.Struct("=4q")
 OWN = ("/proc/self/", "/proc/thread-self/")
 
@@ -135,7 +135,7 @@ class CallServer:
             # The number may be another process's by now, and then this was its folder or descriptor.
             fcntl.ioctl(self.listener, IS_VALID, struct.pack("=Q", call.id))
             own = b"/proc/self/fd/%d" % opened
-            if not self._may_write(os.readlink(own)):
+            if not self._may_write(os.readlink(own)):  # noqa: PTH115 - bytes, of any name
                 raise PermissionError(errno.EPERM, "")
             if change(self._libc, own) != 0:
                 raise OSError(ctypes.get_errno(), "")
@@ -235,7 +235,7 @@ def _timespec(found: bytes, form: str) -> bytes:
     if form == "timespec":
         return found
     accessed, first, modified, second = TIMES.unpack(found)
-    if not (0 <= first < 1_000_000 and 0 <= second < 1_000_000):
+    if not (0 <= first < MICROSECONDS and 0 <= second < MICROSECONDS):
         raise OSError(errno.EINVAL, "")
     return TIMES.pack(accessed, first * 1000, modified, second * 1000)
 

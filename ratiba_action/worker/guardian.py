@@ -42,11 +42,12 @@ def main(_arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Rules are made while every folder can still be read, and enforced when nothing is left to give up.
     ruleset = landlock.make_ruleset(order["private"], order["folder"], order["read_only"], order["shared"])
-    guardian = os.getpid()
+    guardian, gate = os.getpid(), os.getppid()
+    protected = (1, gate, -os.getpgid(gate), guardian, -guardian)
     near, far = socket.socketpair()
     pid = os.fork()
     if pid == 0:
-        _become(order, guardian, ruleset, far)
+        _become(order, guardian, protected, ruleset, far)
     far.close()
     for descriptor in (*order["descriptors"], *([ruleset.descriptor] if ruleset.descriptor >= 0 else [])):
         os.close(descriptor)
@@ -77,7 +78,9 @@ def _server(channel: socket.socket, ruleset: landlock.Ruleset) -> call_server.Ca
     return call_server.CallServer(descriptors[0], ruleset.writable) if descriptors else None
 
 
-def _become(order: dict[str, Any], guardian: int, ruleset: landlock.Ruleset, channel: socket.socket) -> NoReturn:
+def _become(
+    order: dict[str, Any], guardian: int, protected: tuple[int, ...], ruleset: landlock.Ruleset, channel: socket.socket
+) -> NoReturn:
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.setsid()
@@ -100,20 +103,20 @@ def _become(order: dict[str, Any], guardian: int, ruleset: landlock.Ruleset, cha
         os.close(nothing)
         for descriptor in order["descriptors"]:
             os.set_inheritable(descriptor, True)  # noqa: FBT003 - its only form
-        _filter_calls(channel, same_user=same_user, guardian=guardian, files=ruleset.descriptor >= 0)
+        _filter_calls(channel, same_user=same_user, protected=protected, files=ruleset.descriptor >= 0)
         os.execvpe(order["argv"][0], order["argv"], order["environment"])  # noqa: S606 - an argument list, no shell
     except (OSError, ValueError) as problem:
         os.write(2, f"cannot execute {order['argv'][0]!r}: {problem}\n".encode("utf-8", "replace"))
     os._exit(CANNOT_EXECUTE)
 
 
-def _filter_calls(channel: socket.socket, *, same_user: bool, guardian: int, files: bool) -> None:
+def _filter_calls(channel: socket.socket, *, same_user: bool, protected: tuple[int, ...], files: bool) -> None:
     """Enter the filter; what it hands on is answered by the guardian.
 
     Args:
         channel: to the guardian.
         same_user: another user's worker is refused by the kernel what the guardian would judge.
-        guardian: its process id.
+        protected: processes and, below zero, groups that no signal may name.
         files: Landlock says which files the command may change.
     """
     machine = seccomp.machine()
@@ -124,8 +127,7 @@ def _filter_calls(channel: socket.socket, *, same_user: bool, guardian: int, fil
         allowing = seccomp.Policy(seccomp.ALLOW, seccomp.ALLOW, signals_scoped=True)
         seccomp.install(seccomp.program(machine, allowing), listen=False)
         return
-    protected = (1, guardian)
-    handed_on = seccomp.NOTIFY if files else seccomp.ALLOW
+    handed_on = seccomp.NOTIFY if files and seccomp.memory_can_be_read() else seccomp.ALLOW
     policy = seccomp.Policy(handed_on, seccomp.NOTIFY, scoped, protected)
     listener = seccomp.install(seccomp.program(machine, policy), listen=True)
     if listener is not None:

@@ -15,7 +15,11 @@ import errno
 import os
 import struct
 import sys
+import threading
+from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
+
+from . import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,6 +31,7 @@ SPECULATION_ALLOWED, NEW_LISTENER, WAIT_KILLABLE = 1 << 2, 1 << 3, 1 << 5
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """``AUDIT_ARCH_X86_64`` and ``AUDIT_ARCH_AARCH64`` of ``linux/audit.h``."""
 X32 = 0x40000000
+YAMA, ITS_CHILDREN = "/proc/sys/kernel/yama/ptrace_scope", 1
 
 Numbers = tuple["int | None", "int | None"]
 
@@ -85,7 +90,7 @@ REFUSED: dict[str, Numbers] = {
 CLONE: Numbers = (56, 220)
 CLONE3: Numbers = (435, 435)
 NEW_NAMESPACES = 0x7E020000
-"""``CLONE_NEWNS``, ``NEWCGROUP``, ``NEWUTS``, ``NEWIPC``, ``NEWUSER``, ``NEWPID`` and ``NEWNET`` of ``linux/sched.h``."""
+"""``CLONE_NEWNS``, ``NEWCGROUP``, ``NEWUTS``, ``NEWIPC``, ``NEWUSER``, ``NEWPID``, ``NEWNET`` of ``linux/sched.h``."""
 IOCTL: Numbers = (16, 29)
 # FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR, FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX
 REFUSED_IOCTLS = (0x40086602, 0x40046602, 0x401C5820, 0x8901, 0x8902, 0x5412, 0x541C)
@@ -159,11 +164,14 @@ def _rules(policy: Policy) -> Iterable[tuple[Numbers, list[Instruction]]]:
         process, group = KINDS[name]
         of_process = [_argument(1), *_each((0,), ALLOW), _then(policy.processes)]
         of_group = [_argument(1), *_each((0,), ALLOW), _then(refuse())]
-        yield numbers, [
-            *(_argument(0), (JUMP_EQUAL, 0, len(of_process), process), *of_process),
-            *((JUMP_EQUAL, 0, len(of_group), group), *of_group),
-            _then(refuse()),
-        ]
+        yield (
+            numbers,
+            [
+                *(_argument(0), (JUMP_EQUAL, 0, len(of_process), process), *of_process),
+                *((JUMP_EQUAL, 0, len(of_group), group), *of_group),
+                _then(refuse()),
+            ],
+        )
     for numbers in SIGNALS.values():
         yield numbers, [_argument(0), *_each((_ALL, *policy.protected), refuse()), _then(ALLOW)]
     if not policy.signals_scoped:
@@ -227,6 +235,49 @@ def install(instructions: list[Instruction], *, listen: bool) -> int | None:
         if made >= 0 or ctypes.get_errno() != errno.EINVAL:
             break
     return made if made >= 0 else None
+
+
+class Missing(Enum):
+    """Why calls cannot be filtered, or not all of them judged."""
+
+    FILTER = "filter"
+    LISTENER = "listener"
+    MEMORY = "memory"
+
+
+def missing(*, same_user: bool) -> Missing | None:
+    """What this machine has not of the filter; None where it is whole.
+
+    It is tried in a thread of its own, as a filter belongs to a thread and ends with it.
+
+    Args:
+        same_user: the untrusted code has the gate's own user, so that some of its calls have to be judged.
+    """
+    found: list[Missing | None] = [Missing.FILTER]
+    thread = threading.Thread(target=lambda: found.append(_try(listen=same_user)))
+    if machine():
+        thread.start()
+        thread.join()
+    return found[-1] or (None if not same_user or memory_can_be_read() else Missing.MEMORY)
+
+
+def _try(*, listen: bool) -> Missing | None:
+    kernel.refuse_new_privileges()
+    listener = install([_then(ALLOW)], listen=listen)
+    if listen and listener is not None:
+        os.close(listener)
+    if listener is not None:
+        return None
+    return Missing.LISTENER if listen and install([_then(ALLOW)], listen=False) is not None else Missing.FILTER
+
+
+def memory_can_be_read() -> bool:
+    """Whether a guardian may read the paths that calls point to: Yama may keep it from every other process."""
+    try:
+        with open(YAMA, encoding="ascii") as file:  # noqa: PTH123 - one small file of /proc
+            return int(file.read()) <= ITS_CHILDREN
+    except (OSError, ValueError):
+        return True
 
 
 def call_names() -> Mapping[int, str]:

@@ -17,6 +17,8 @@ CONFINED = (
     "--read-only",
     *("--tmpfs", "/tmp:exec,nosuid,nodev,mode=1777"),  # noqa: S108 - inside the container
     *("--tmpfs", "/home/ratiba:nosuid,nodev,mode=1777"),
+    *("--tmpfs", "/sandbox/head:exec,nosuid,nodev,mode=1777,size=40%,nr_inodes=1m"),
+    *("--tmpfs", "/sandbox/base:exec,nosuid,nodev,mode=1777,size=40%,nr_inodes=1m"),
     *("--cap-drop", "ALL"),
     *("--security-opt", "no-new-privileges"),
     *("--pids-limit", "512"),

@@ -10,8 +10,8 @@ from ratiba_action.metrics.registry import load_metric, metric_problems
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import CodeMetric
+from ratiba_action.systems.separation import has_landlock
 from ratiba_action.systems.worker_system import WorkerSystem
-from ratiba_action.systems.workplace import has_landlock
 from tests.support.cases import case, exchange
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]

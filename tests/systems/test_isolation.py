@@ -3,7 +3,7 @@
 import pytest
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.systems.workplace import has_landlock, separation_warnings
+from ratiba_action.systems.separation import has_landlock, separation_warnings
 from ratiba_action.worker import landlock
 
 
