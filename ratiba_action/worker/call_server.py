@@ -129,15 +129,15 @@ class CallServer:
             return -(problem.errno or errno.EPERM), 0
 
     def _change(self, call: Call) -> None:
-        place, target, follow, change = _CHANGES[call.name](call)
-        opened = _open(call, place, target, follow=follow)
+        change = _CHANGES[call.name](call)
+        opened = _open(call, change.target)
         try:
             # The number may be another process's by now, and then this was its folder or descriptor.
             fcntl.ioctl(self.listener, IS_VALID, struct.pack("=Q", call.id))
             own = b"/proc/self/fd/%d" % opened
             if not self._may_write(os.readlink(own)):  # noqa: PTH115 - bytes, of any name
                 raise PermissionError(errno.EPERM, "")
-            if change(self._libc, own) != 0:
+            if change.make(self._libc, own) != 0:
                 raise OSError(ctypes.get_errno(), "")
         finally:
             os.close(opened)
@@ -157,15 +157,9 @@ def _names_own_thread(call: Call) -> bool:
     return os.path.isdir(f"/proc/{call.thread}/task/{named}")  # noqa: PTH112 - a few calls a millisecond
 
 
-def _open(call: Call, place: int, path: bytes | None, *, follow: bool) -> int:
-    """What a call names, opened without any right but to name it.
-
-    Args:
-        call: the caller's.
-        place: descriptor of the caller's that the path starts from, or ``AT_FDCWD``.
-        path: None for the descriptor itself.
-        follow: a link at the path's end.
-    """
+def _open(call: Call, target: Target) -> int:
+    """What a call names, opened without any right but to name it."""
+    path, place = target.path, target.place
     process = f"/proc/{call.thread}"
     if path is None:
         try:
@@ -177,7 +171,7 @@ def _open(call: Call, place: int, path: bytes | None, *, follow: bool) -> int:
             path = os.fsencode(process) + b"/" + path[len(prefix) :]
     if path.startswith(b"/dev/fd/"):
         path = os.fsencode(process) + path[4:]
-    flags = os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    flags = os.O_PATH | os.O_CLOEXEC | (0 if target.follow else os.O_NOFOLLOW)
     if path.startswith(b"/"):
         return os.open(path, flags)
     start = f"{process}/cwd" if place == AT_FDCWD else f"{process}/fd/{place}"
@@ -191,19 +185,41 @@ def _open(call: Call, place: int, path: bytes | None, *, follow: bool) -> int:
         os.close(folder)
 
 
-Change = "tuple[int, bytes | None, bool, Callable[[ctypes.CDLL, bytes], int]]"
-"""Where the path starts, the path, whether a link at its end is followed, and what is done with what was opened."""
+class Target(NamedTuple):
+    """What a call names.
+
+    Args:
+        place: descriptor of the caller's that the path starts from, or ``AT_FDCWD``.
+        path: None for the descriptor itself.
+        follow: a link at the path's end.
+    """
+
+    place: int
+    path: bytes | None = None
+    follow: bool = True
 
 
-def _named(call: Call, *, place: int = AT_FDCWD, path: int = 0, flags: int = 0) -> tuple[int, bytes | None, bool]:
+class Change(NamedTuple):
+    """What a call is to do.
+
+    Args:
+        target: what it is done to.
+        make: changes what was opened; 0 or -1, as the C library.
+    """
+
+    target: Target
+    make: Callable[[ctypes.CDLL, bytes], int]
+
+
+def _named(call: Call, *, place: int = AT_FDCWD, path: int = 0, flags: int = 0) -> Target:
     """A path argument under the flags of the ``…at`` calls; an empty path may stand for the descriptor."""
     found = call.path(path)
     if not found:
         if not flags & EMPTY_PATH:
             raise OSError(errno.ENOENT, "")
         # The current folder, where that is what the descriptor says.
-        return (place, b".", True) if place == AT_FDCWD else (place, None, True)
-    return place, found, not flags & NO_FOLLOW
+        return Target(place, b"." if place == AT_FDCWD else None)
+    return Target(place, found, not flags & NO_FOLLOW)
 
 
 def _mode(call: Call, index: int) -> Callable[[ctypes.CDLL, bytes], int]:
@@ -240,10 +256,10 @@ def _timespec(found: bytes, form: str) -> bytes:
     return TIMES.pack(accessed, first * 1000, modified, second * 1000)
 
 
-def _at_or_open(call: Call, flags: int = 0) -> tuple[int, bytes | None, bool]:
+def _at_or_open(call: Call, flags: int = 0) -> Target:
     """As ``_named``, for the calls whose path may be missing altogether."""
     place = call.signed(0)
-    return _named(call, place=place, path=1, flags=flags) if call.arguments[1] else (place, None, True)
+    return _named(call, place=place, path=1, flags=flags) if call.arguments[1] else Target(place)
 
 
 def _length(call: Call) -> Callable[[ctypes.CDLL, bytes], int]:
@@ -252,23 +268,23 @@ def _length(call: Call) -> Callable[[ctypes.CDLL, bytes], int]:
 
 
 _CHANGES: dict[str, Callable[[Call], Change]] = {
-    "chmod": lambda call: (*_named(call), _mode(call, 1)),
-    "fchmod": lambda call: (call.signed(0), None, True, _mode(call, 1)),
-    "fchmodat": lambda call: (*_named(call, place=call.signed(0), path=1), _mode(call, 2)),
-    "fchmodat2": lambda call: (
-        *_named(call, place=call.signed(0), path=1, flags=call.signed(3)),
+    "chmod": lambda call: Change(_named(call), _mode(call, 1)),
+    "fchmod": lambda call: Change(Target(call.signed(0)), _mode(call, 1)),
+    "fchmodat": lambda call: Change(_named(call, place=call.signed(0), path=1), _mode(call, 2)),
+    "fchmodat2": lambda call: Change(
+        _named(call, place=call.signed(0), path=1, flags=call.signed(3)),
         _mode(call, 2),
     ),
-    "chown": lambda call: (*_named(call), _owner(call, 1)),
-    "lchown": lambda call: (*_named(call, flags=NO_FOLLOW), _owner(call, 1)),
-    "fchown": lambda call: (call.signed(0), None, True, _owner(call, 1)),
-    "fchownat": lambda call: (
-        *_named(call, place=call.signed(0), path=1, flags=call.signed(4)),
+    "chown": lambda call: Change(_named(call), _owner(call, 1)),
+    "lchown": lambda call: Change(_named(call, flags=NO_FOLLOW), _owner(call, 1)),
+    "fchown": lambda call: Change(Target(call.signed(0)), _owner(call, 1)),
+    "fchownat": lambda call: Change(
+        _named(call, place=call.signed(0), path=1, flags=call.signed(4)),
         _owner(call, 2),
     ),
-    "utime": lambda call: (*_named(call), _times(call, 1, "utimbuf")),
-    "utimes": lambda call: (*_named(call), _times(call, 1, "timeval")),
-    "futimesat": lambda call: (*_at_or_open(call), _times(call, 2, "timeval")),
-    "utimensat": lambda call: (*_at_or_open(call, call.signed(3)), _times(call, 2, "timespec")),
-    "truncate": lambda call: (*_named(call), _length(call)),
+    "utime": lambda call: Change(_named(call), _times(call, 1, "utimbuf")),
+    "utimes": lambda call: Change(_named(call), _times(call, 1, "timeval")),
+    "futimesat": lambda call: Change(_at_or_open(call), _times(call, 2, "timeval")),
+    "utimensat": lambda call: Change(_at_or_open(call, call.signed(3)), _times(call, 2, "timespec")),
+    "truncate": lambda call: Change(_named(call), _length(call)),
 }

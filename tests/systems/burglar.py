@@ -26,6 +26,7 @@ class Adapter:
         }
         for part in ("environ", "cmdline", "fd", "mem", "maps", "cwd"):
             found[part] = sorted(int(pid.name) for pid in processes() if leaks(pid / part))
+        found["moved"] = [int(pid.name) for pid in processes() if moves(pid)]
         found["opened_memory"] = sorted(int(pid.name) for pid in processes() if opens_memory(pid))
         return {"text": json.dumps(found)}
 
@@ -54,6 +55,17 @@ def opens_memory(pid: Path) -> bool:
         return False
     try:
         os.close(os.open(pid / "mem", os.O_RDONLY))
+    except OSError:
+        return False
+    return True
+
+
+def moves(pid: Path) -> bool:
+    """Whether a process that is not this one can be told which processors to run on."""
+    if pid.name == str(os.getpid()):
+        return False
+    try:
+        os.sched_setaffinity(int(pid.name), os.sched_getaffinity(0))
     except OSError:
         return False
     return True

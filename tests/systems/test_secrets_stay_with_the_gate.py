@@ -109,6 +109,7 @@ def assert_nothing_was_found(found: dict[str, Any]) -> None:
     for part in ("environ", "cmdline", "fd", "maps"):
         assert found[part] == [], part
     assert found["gate"] not in found["opened_memory"]
+    assert found["gate"] not in found["moved"]
     own = {"/dev/null", "pipe:[N]", "socket:[N]", "anon_inode:[eventpoll]", ""}  # "" is the listing itself
     assert set(found["descriptors"]) <= own
     assert found["descriptors"].count("socket:[N]") == 1  # the channel
