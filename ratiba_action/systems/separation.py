@@ -83,17 +83,19 @@ def memory_of_container(environment: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(str(Path(folder).resolve()) for folder in folders))
 
 
-def missing_layers(environment: Mapping[str, str], folder: Path, *, same_user: bool) -> tuple[str, ...]:
+def missing_layers(
+    environment: Mapping[str, str], folder: Path, missing_filter: seccomp.Missing | None
+) -> tuple[str, ...]:
     """What the reader of a report should know about layers of the sandbox that this machine does not have.
 
     Args:
         environment: the gate's own.
         folder: that the untrusted code works in.
-        same_user: whether it runs as the gate's own user.
+        missing_filter: what the machine has not of the filter of system calls.
     """
     notes = []
-    if sys.platform == "linux" and (reason := seccomp.missing(same_user=same_user)):
-        notes.append(_WITHOUT_FILTER[reason])
+    if missing_filter is not None:
+        notes.append(_WITHOUT_FILTER[missing_filter])
     if in_container(environment) and not folder.is_relative_to(ROOMS):
         notes.append(_WITHOUT_ROOM)
     return tuple(notes)

@@ -34,6 +34,7 @@ from ratiba_action.systems.separation import (
 )
 from ratiba_action.util.folder_tree import empty_folder, remove_tree
 from ratiba_action.util.git import Git
+from ratiba_action.worker import seccomp
 
 _FOLDERS = ("ratiba-pg-*", ".ratiba-pg-*", "ratiba-run-*", ".ratiba-run-*")
 _CHECKOUT_CREDENTIALS = "git-credentials-*"
@@ -310,7 +311,7 @@ async def _furnish(
             identity = None
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))
     warnings += separation_warnings(same_user=identity is None, landlock=has_landlock(), secrets=secrets)
-    warnings += missing_layers(inherited, folder, same_user=identity is None)
+    warnings += missing_layers(inherited, folder, seccomp.missing(same_user=identity is None))
     outside = memory_of_container(inherited)
     return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings), use, left_out, outside)
 

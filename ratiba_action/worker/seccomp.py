@@ -15,7 +15,6 @@ import errno
 import os
 import struct
 import sys
-import threading
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -246,13 +245,17 @@ class Missing(Enum):
 
 
 def missing(*, same_user: bool) -> Missing | None:
-    """What this machine has not of the filter; None where it is whole.
+    """What this machine has not of the filter; None where it is whole, and on other systems than Linux.
 
     It is tried in a thread of its own, as a filter belongs to a thread and ends with it.
 
     Args:
         same_user: the untrusted code has the gate's own user, so that some of its calls have to be judged.
     """
+    if sys.platform != "linux":
+        return None
+    import threading  # noqa: PLC0415 - no guardian needs it
+
     found: list[Missing | None] = [Missing.FILTER]
     thread = threading.Thread(target=lambda: found.append(_try(listen=same_user)))
     if machine():

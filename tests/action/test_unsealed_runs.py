@@ -119,17 +119,8 @@ def assert_incomplete(
     assert list((runner.folder / "temp").iterdir()) == []
 
 
-@pytest.mark.parametrize("enforce", ["true", "false"])
-@pytest.mark.parametrize("attack", ["take_rights"])
-def test_a_report_that_the_system_made_unreadable_is_an_incomplete_run(
-    make_runner: MakeRunner, github: GithubState, attack: str, enforce: str
-) -> None:
-    runner = make_runner(attack, enforce=enforce)
-    assert_incomplete(runner, github, runner.gate(), "is not sealed by the gate", blocks=enforce == "true")
-
-
-@pytest.mark.parametrize("attack", ["delete", "forge"])
-def test_a_system_can_neither_delete_nor_forge_what_the_gate_leaves(
+@pytest.mark.parametrize("attack", ["delete", "forge", "take_rights"])
+def test_a_system_can_neither_delete_nor_forge_nor_close_what_the_gate_leaves(
     make_runner: MakeRunner, github: GithubState, attack: str
 ) -> None:
     runner = make_runner(attack)

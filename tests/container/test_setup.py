@@ -69,7 +69,7 @@ ATTACKS = {
     "add": lambda: open(Path(tiny.__file__).with_name("json.py"), "w"),
     "move": lambda: os.rename(os.path.realpath(".venv"), "mine"),
     "replace what was declared": lambda: open(os.path.realpath(".venv/../requirements.txt"), "w"),
-    MODE: lambda: os.chmod(tiny.__file__, 0),
+    "change the mode": lambda: os.chmod(tiny.__file__, 0),
 }
 class Adapter:
     def migrate(self, database_url): pass
@@ -98,16 +98,7 @@ def declared(prison: Prison, adapter: str) -> None:
 
 @pytest.mark.skipif(not landlock.version(), reason="needs a kernel with Landlock")
 def test_what_set_up_shares_works_by_its_link_and_cannot_be_written_to(prison: Prison) -> None:
-    declared(prison, "\n".join(line for line in SHARED.splitlines() if "MODE:" not in line))
+    declared(prison, SHARED)
     run = prison.run("greet")
     assert (run.code, run.outputs["conclusion"]) == (0, "passed"), run.printed
     assert not any(run.said.values())
-
-
-def test_a_changed_mode_which_no_rule_of_the_kernels_refuses_is_no_pass(prison: Prison) -> None:
-    attacker = SHARED.replace("MODE:", "'mode':").replace('"FOUND" if any(found.values()) else "CLEAN"', '"CLEAN"')
-    declared(prison, attacker)
-    run = prison.run("greet")
-    assert run.said["mode"], "in the container the system and set-up are one user"
-    assert run.outputs["conclusion"] == "incomplete", run.printed
-    assert "What system.setup made for all sides of the change was altered" in run.published

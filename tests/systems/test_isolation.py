@@ -1,10 +1,15 @@
 """How far the worker is from the gate is told where it is less than it could be, and refused where secrets are near."""
 
+from pathlib import Path
+
 import pytest
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.systems.separation import has_landlock, separation_warnings
-from ratiba_action.worker import landlock
+from ratiba_action.model.note import Note
+from ratiba_action.systems.separation import ROOMS, has_landlock, missing_layers, room, separation_warnings
+from ratiba_action.worker import landlock, seccomp
+
+IN_CONTAINER = {"RATIBA_CONTAINER": "1"}
 
 
 def test_a_worker_of_the_same_user_on_an_old_kernel_is_told_when_the_gate_holds_no_secret() -> None:
@@ -26,3 +31,23 @@ def test_otherwise_there_is_nothing_to_tell(*, same_user: bool, kernel: bool) ->
 
 def test_gate_and_worker_know_the_same_kernel() -> None:
     assert has_landlock() == bool(landlock.version())
+
+
+@pytest.mark.parametrize("missing", seccomp.Missing)
+def test_a_part_of_the_filter_that_is_missing_is_a_note_with_what_to_do(missing: seccomp.Missing) -> None:
+    (note,) = missing_layers({}, Path("/tmp/run"), missing)  # noqa: S108 - nothing is made there
+    assert isinstance(note, Note)
+    assert "makes the run incomplete, not passed" in note
+
+
+def test_a_container_without_a_file_system_for_each_side_is_a_note() -> None:
+    (note,) = missing_layers(IN_CONTAINER, Path("/tmp/run"), None)  # noqa: S108 - nothing is made there
+    assert "--tmpfs /sandbox/" in note
+    assert missing_layers(IN_CONTAINER, ROOMS / "head" / "worker", None) == ()
+    assert missing_layers({}, Path("/tmp/run"), None) == ()  # noqa: S108 - the same
+
+
+def test_a_side_without_a_file_system_of_its_own_works_in_the_runs_folder(tmp_path: Path) -> None:
+    (tmp_path / "head").mkdir()
+    assert room("head", Path("/run"), tmp_path) == Path("/run")
+    assert room("proc", Path("/run"), Path("/")) == Path("/run"), "a variant has the change's room"
