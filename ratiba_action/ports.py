@@ -477,6 +477,14 @@ class GithubRepository(CommentedChanges, Protocol):
     understood.
     """
 
+    def repository(self) -> Any:
+        """The repository itself."""
+        ...
+
+    def branch(self, name: str) -> Any:
+        """One branch, with the commit that it points at."""
+        ...
+
     def open_pull_requests(self, head: str) -> Iterator[Any]:
         """The open pull requests from a branch.
 

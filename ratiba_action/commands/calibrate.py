@@ -298,15 +298,15 @@ def _ask(criteria: Sequence[str]) -> dict[str, int] | None:
 
 
 def _run(task: _Task) -> _Ended:
-    from ratiba_action.config.configuration import load_configuration  # noqa: PLC0415 - on demand
-    from ratiba_action.production.calibration import schedule  # noqa: PLC0415 - the same
+    from ratiba_action.production.calibration import schedule  # noqa: PLC0415 - on demand
     from ratiba_action.production.judge_calibration import JudgeRequest, judged_by, run_judges  # noqa: PLC0415 - the same
+    from ratiba_action.run.authority import authorized_configuration  # noqa: PLC0415 - the same
     from ratiba_action.run.provider_keys import keys_of  # noqa: PLC0415 - the same
 
     calibration, settings = task.calibration(), task.settings
     judges: tuple[Configuration, ...] = ()
     if not task.arguments.recorded:
-        configuration = load_configuration(task.repository, settings.config)
+        settings, configuration = authorized_configuration(settings, task.repository, task.environment)
         judges = judged_by(configuration, keys_of(settings, configuration))
     request = JudgeRequest(task.folder, calibration, judges, settings, task.environment, _warn)
     outcome, plan = run_judges(request), schedule(calibration, task.today)

@@ -129,8 +129,18 @@ def _judge(
             "Remove --judge, or add one such as FaithfulnessByClaimMetric.",
         )
     from ratiba_action.production.inline_judge import InlineJudge  # noqa: PLC0415 - loads DeepEval
+    from ratiba_action.run.authority import authorized_configuration  # noqa: PLC0415 - the same
 
-    judge = InlineJudge(settings, Path.cwd(), environment, generators=arguments.generator or (), note=_warn)
+    folder = Path.cwd()
+    allowed, configuration = authorized_configuration(settings, folder, environment)
+    judge = InlineJudge(
+        allowed,
+        folder,
+        environment,
+        generators=arguments.generator or (),
+        note=_warn,
+        configuration=configuration,
+    )
     return stack.enter_context(judge)
 
 

@@ -47,6 +47,7 @@ from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import mode_line, selection_line
 from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.attribution import with_explanation
+from ratiba_action.run.authority import authorized
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
@@ -104,11 +105,12 @@ def run(
     stream = sys.stderr if arguments.json else sys.stdout
     publication = full_publication(settings, environment, stream)
     publication.hide_secrets()
-    publication.reserve_space()
     _refuse_with_shards(arguments, settings)
     if arguments.variants and (arguments.variant or arguments.resume):
         raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
-    request = replace(_request(arguments, environment, settings, repository), kept=kept)
+    request = replace(authorized(_request(arguments, environment, settings, repository)), kept=kept)
+    publication = _as_authorized(publication, request.settings)
+    publication.reserve_space()
     persisted = persisted_credentials(request.decided.change.git, environment)
     publication.hide(persisted)
     log = RunLog(make_progress(stream, environment, publication.redactor))
@@ -118,6 +120,16 @@ def run(
         JudgeCache(cache_folder(environment), log.note).clear()
     with interruption.noting():
         return _conclude(arguments, request, log, publication, problems=problems, tracer=tracer)
+
+
+def _as_authorized(publication: Publication, allowed: Settings) -> Publication:
+    """The publication with the run's own settings, and with the token that writes the report.
+
+    Comment and status go to the address of the forge, whatever the configuration says.
+    """
+    given = publication.settings
+    settings = replace(allowed, github_token=given.github_token, gitlab_token=given.gitlab_token)
+    return replace(publication, settings=settings)
 
 
 def inputs_of(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> RunInputs:

@@ -91,13 +91,13 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """
     from ratiba_action.authoring.proposals.asking import require_another_model  # noqa: PLC0415 - for this task only
     from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - the same
+    from ratiba_action.run.authority import authorized_configuration  # noqa: PLC0415 - the same
     from ratiba_action.run.provider_keys import keys_line, require_key  # noqa: PLC0415 - the same
 
     count = parse_option("--propose", arguments.propose, _count)
     options = {"scenarios": arguments.scenarios, "config": arguments.config, "budget-usd": arguments.budget_usd}
-    settings = read_settings(environment, options)
     repository = Path(arguments.repo or ".").resolve()
-    configuration = _configuration(settings, repository)
+    settings, configuration = authorized_configuration(read_settings(environment, options), repository, environment)
     prompts = _prompts(arguments.prompt, repository, configuration)
     line = _line(arguments.protected, prompts)
     require_another_model(configuration)
@@ -155,12 +155,6 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MOST):
         raise ValueError(f"a whole number from 1 to {_MOST}")
     return int(text)
-
-
-def _configuration(settings: Settings, repository: Path) -> "Configuration":
-    from ratiba_action.config.configuration import load_configuration  # noqa: PLC0415 - for this task only
-
-    return load_configuration(repository, settings.config)
 
 
 def _prompts(named: Sequence[str], repository: Path, configuration: "Configuration") -> dict[str, str]:

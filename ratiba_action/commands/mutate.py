@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         sys.stderr.write(f"{printable(redactor.text(line))}\n")
         sys.stderr.flush()
 
-    require_key(settings, inputs.configuration, environment)
-    if inputs.llm != Llm.REPLAY and (line := keys_line(settings, inputs.configuration, environment)):
+    require_key(inputs.settings, inputs.configuration, environment)
+    if inputs.llm != Llm.REPLAY and (line := keys_line(inputs.settings, inputs.configuration, environment)):
         progress(line)
     files, ledger = read_files(inputs, arguments.file), Ledger(settings.budget_usd)
     log = RunLog(SilentProgress())

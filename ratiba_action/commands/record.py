@@ -29,6 +29,7 @@ from ratiba_action.publish.unmeasured_runs import refuse_wrong_start
 from ratiba_action.reporting.money_facts import log_forecast, money_phrase
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import plural
+from ratiba_action.run.authority import authorized
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.gate import RunOutcome, evaluate
@@ -108,11 +109,11 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
             WorkflowLog(stream).mask(secret)
     redactor = Redactor(settings.secrets)
     request = _request(arguments, environment, settings)
-    require_key(settings, load_configuration(request.repository, settings.config), environment)
+    require_key(request.settings, load_configuration(request.repository, settings.config), environment)
     inputs, log = read_inputs(request), RunLog(make_progress(stream, environment, redactor))
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     expected = forecast(inputs)
-    print(keys_line(settings, inputs.configuration, environment), file=stream, flush=True)
+    print(keys_line(inputs.settings, inputs.configuration, environment), file=stream, flush=True)
     if expected is not None:
         log_forecast(expected, lambda line: print(printable(line), file=stream, flush=True), log.note)
     recorded = _keep(inputs, log, recorder, overwrite=arguments.accept)
@@ -171,7 +172,7 @@ def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str
     # Recording runs whatever has changed.
     decided = decide(replace(request, floor=Mode.BLOCKING, connect=by_pygithub), environment)
     refuse_wrong_start(decided, ())
-    return RunRequest(
+    asked = RunRequest(
         settings=settings,
         decided=decided,
         repository=decided.change.git.root if decided.change.git is not None else repository,
@@ -183,6 +184,7 @@ def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str
         variant=arguments.variant,
         trials=parse_option("--trials", arguments.trials, partial(parse_count, most=MOST_TRIALS)),
     )
+    return authorized(asked)
 
 
 @contextlib.contextmanager

@@ -18,7 +18,6 @@ from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
-    from ratiba_action.config.configuration import Configuration
     from ratiba_action.observability.langfuse_asking import LangfuseAccess
     from ratiba_action.production.sample_reading import SampleRules
     from ratiba_action.production.sampling import SampleRun
@@ -146,15 +145,17 @@ def _request(
     from ratiba_action.production.sampling import SampleRun  # noqa: PLC0415 - the same
     from ratiba_action.production.tenants import tenants_outside  # noqa: PLC0415 - the same
     from ratiba_action.reporting.terminal import make_progress  # noqa: PLC0415 - the same
+    from ratiba_action.run.authority import authorized_configuration  # noqa: PLC0415 - the same
     from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
 
-    access = None if arguments.files else required_access(settings, environment, "production cannot be read")
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    settings, configuration = authorized_configuration(settings, repository, environment)
+    access = None if arguments.files else required_access(settings, environment, "production cannot be read")
     cursor = _cursor(arguments, environment, access, repository)
     seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
     request = SampleRun(
         settings=settings,
-        configuration=_configuration(settings, repository),
+        configuration=configuration,
         repository=repository,
         environment=environment,
         access=None if access is None else replace(access, seconds=seconds),
@@ -164,12 +165,6 @@ def _request(
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
     )
     return request, cursor
-
-
-def _configuration(settings: Settings, repository: Path) -> "Configuration":
-    from ratiba_action.config.configuration import load_configuration  # noqa: PLC0415 - for this task only
-
-    return load_configuration(repository, settings.config)
 
 
 def _cursor(

@@ -16,14 +16,17 @@ from ratiba_action.decide.event import infer_name, load_event, subject_of
 from ratiba_action.decide.judging_code import Modules, read_addresses
 from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 from ratiba_action.decide.protection import Protection
-from ratiba_action.decide.read import UNKNOWN_REFUSED, Change, Connect, read_change
+from ratiba_action.decide.read import Change, Connect, read_change
+from ratiba_action.decide.refusals import UNKNOWN_REFUSED
 from ratiba_action.decide.rules import default_rules, parse_rules
 from ratiba_action.decide.selection import decide_mode
 from ratiba_action.decide.system_paths import read_root, read_system_paths, read_touches
+from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.errors import InfrastructureError, RatibaError
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
 from ratiba_action.settings.gitlab import gitlab_job
+from ratiba_action.util.git import find_checkout
 from ratiba_action.util.links import Links
 from ratiba_action.util.locked_folder import is_file, is_folder
 
@@ -161,7 +164,7 @@ class Decided:
 def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
     """Decide the mode. Nothing that can be wrong with the world raises: every doubt is a reason to be blocking."""
     doubts: list[str] = []
-    event, event_name = _event(request, doubts)
+    event, event_name = _event(request, doubts, environment)
     change = read_change(
         event_name,
         event,
@@ -283,10 +286,16 @@ def _judging_floors(
     return tuple(floors)
 
 
-def _event(request: DecideRequest, doubts: list[str]) -> tuple[Mapping[str, Any] | None, str]:
+def _event(
+    request: DecideRequest, doubts: list[str], environment: Mapping[str, str]
+) -> tuple[Mapping[str, Any] | None, str]:
     """The payload and the event's name."""
     if request.event_path is None:
         return request.payload, request.event_name
+    checkout = find_checkout(request.repository) or request.repository
+    if runs_in_ci(environment) and request.event_path.resolve().is_relative_to(checkout.resolve()):
+        doubts.append("the event file is one of the checkout's, so the change could have written it")
+        return None, request.event_name
     try:
         event = load_event(request.event_path)
     except RatibaError as error:

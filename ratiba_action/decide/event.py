@@ -24,6 +24,7 @@ class PullRequest:
         changed_files: number of its files, None when it is not said.
         fork: its head is in another repository, or in one that is gone.
         branch: that it is to be merged into; empty when it is not said.
+        merge: the merge of both that the forge has made to try it; empty when it is not said.
     """
 
     number: int
@@ -34,6 +35,7 @@ class PullRequest:
     author: str = ""
     fork: bool = False
     branch: str = ""
+    merge: str = ""
 
 
 def load_event(path: Path) -> Mapping[str, Any]:
@@ -102,6 +104,7 @@ def read_pull_request(value: Any) -> PullRequest:
         str(mapping(payload.get("user")).get("login") or ""),
         fork=names[0] is None or names[0] != names[1],
         branch=_branch(base.get("ref")),
+        merge=str(payload.get("merge_commit_sha") or ""),
     )
 
 

@@ -2,11 +2,15 @@
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ratiba_action.decide.default_branch import default_of_clone
 from ratiba_action.decide.event import PullRequest, mapping, read_pull_request, sha, subject_of
+from ratiba_action.decide.known_base import judge_base
+from ratiba_action.decide.refusals import UNKNOWN_REFUSED, UNREAD_REFUSED, Refusal, refused_event
+from ratiba_action.decide.trusted_configuration import Known
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.github.github_api import GithubApi
 from ratiba_action.github.urllib_repository import UrllibRepository
@@ -21,13 +25,6 @@ Connect = Callable[[GithubApi], GithubRepository]
 
 _SECONDS = 60.0
 _RETRY = RetryPolicy(most_tries=4)  # a few seconds: without an answer the mode is blocking
-_DEFAULT_BRANCHES = (
-    "refs/remotes/origin/HEAD",
-    "refs/remotes/origin/main",
-    "refs/remotes/origin/master",
-    "main",
-    "master",
-)
 _CAP = 3000  # rows that the API gives at most
 
 
@@ -54,7 +51,7 @@ class PullRequestApi:
         Raises:
             InfrastructureError: the API cannot be used or answers anything else.
         """
-        return read_pull_request(self._github().pull_request(number))
+        return read_pull_request(self.github().pull_request(number))
 
     def files(self, pull_request: PullRequest) -> tuple[str, ...]:
         """All paths of a pull request, with both names of renamed files.
@@ -64,7 +61,7 @@ class PullRequestApi:
         """
         paths: dict[str, None] = {}
         rows = 0
-        for row in itertools.islice(self._github().changed_files(pull_request.number), _CAP):
+        for row in itertools.islice(self.github().changed_files(pull_request.number), _CAP):
             paths.update(dict.fromkeys(_names(row)))
             rows += 1
         if pull_request.changed_files != rows or rows >= _CAP:
@@ -73,7 +70,12 @@ class PullRequestApi:
             )
         return tuple(paths)
 
-    def _github(self) -> GithubRepository:
+    def github(self) -> GithubRepository:
+        """The client that asks.
+
+        Raises:
+            InfrastructureError: address, token or repository are missing.
+        """
         environment = self._environment
         token = environment.get("RATIBA_GITHUB_TOKEN") or environment.get("GITHUB_TOKEN") or ""
         address = environment.get("GITHUB_API_URL", "")
@@ -97,30 +99,6 @@ def _names(row: Any) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why the gate must not run on an event, and what to do instead."""
-
-    problem: str
-    remedy: str
-
-
-TARGET_REFUSED = Refusal(
-    "The event 'pull_request_target' is refused: it would run a fork's code with this repository's secrets.",
-    "Trigger the workflow by 'pull_request'.",
-)
-UNREAD_REFUSED = Refusal(
-    "A manual run of a fork's pull request is refused unless it names the head commit that was read.",
-    "Read the change, then give its head as the workflow's input 'commit'; a head that has moved on is not evaluated.",
-)
-UNKNOWN_REFUSED = Refusal(
-    "A manual run is refused while its pull request cannot be read: a fork's code might run with this repository's "
-    "secrets.",
-    "Give the pull request's number, check out a git repository, and let the step's token read pull requests; "
-    "then start the run again.",
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Change:
     """What an event is about.
 
@@ -132,7 +110,9 @@ class Change:
         refused: why the gate must not run on the event; None when it may.
         confirmed: a manual run that names the commit which it evaluates, so that a person has read it.
         merged: what the event is about has been merged, or was let into a merge queue.
-        default_branch: of the repository; empty when the event does not tell it.
+        default_branch: of the repository; empty when nobody tells it.
+        known: what decides whose configuration may spend and send.
+        unmerged: why the base is not known to be merged; empty where it is.
     """
 
     files: ChangedFiles
@@ -143,6 +123,8 @@ class Change:
     confirmed: bool = False
     merged: bool = False
     default_branch: str = ""
+    known: Known = field(default_factory=Known)
+    unmerged: str = ""
 
     @property
     def without_base(self) -> "Change":
@@ -186,6 +168,10 @@ def read_change(
     except InfrastructureError as error:
         files = ChangedFiles((), doubt=str(error))
     found = reader.pull_request
+    judged = judge_base(
+        event_name, files, git=reader.git, request=found, environment=environment, github=lambda: reader.api().github()
+    )
+    files = judged.files
     subject = subject_of(reader.event, found, environment)
     subject = replace(subject, event=event_name)
     if found is None:
@@ -193,12 +179,12 @@ def read_change(
     elif reader.evaluated:
         # A head that has moved on was not evaluated: no status may stand on it, no comment may speak of it.
         subject = replace(subject, head=reader.evaluated)
-    refused = TARGET_REFUSED if event_name == "pull_request_target" else reader.refused
+    refused = refused_event(event_name) or reader.refused
     if event_name == "workflow_dispatch" and found is None and (event is None or reader.number):
         refused = UNKNOWN_REFUSED
     confirmed = reader.confirmed and files.doubt is None
     fork = found.fork if found else False
-    default = mapping((event or {}).get("repository")).get("default_branch")
+    default = judged.default_branch or mapping((event or {}).get("repository")).get("default_branch")
     return Change(
         files,
         subject,
@@ -208,6 +194,8 @@ def read_change(
         confirmed,
         _is_merged(event_name, event or {}),
         default if isinstance(default, str) else "",
+        judged.known,
+        judged.unmerged,
     )
 
 
@@ -242,17 +230,18 @@ class _ChangeReader:
         """The changed files of the event."""
         if self.git is None:
             raise InfrastructureError("There is no repository.")
-        if event_name == "pull_request_target":
-            return ChangedFiles((), doubt="pull_request_target is refused: it would run a fork's code with secrets")
         readers = {
             "": _work_tree,
             "pull_request": self._pull_request,
+            "pull_request_review": self._pull_request,
             "merge_group": self._merge_group,
             "push": self._push,
             "workflow_dispatch": self._dispatch,
         }
         if event_name not in readers:
-            return ChangedFiles((), doubt=f"nothing is known about what the event {event_name!r} changes")
+            refused = refused_event(event_name)
+            nothing = f"nothing is known about what the event {event_name!r} changes"
+            return ChangedFiles((), doubt=refused.problem if refused is not None else nothing)
         if missing and event_name:
             return ChangedFiles((), doubt=f"the event {event_name!r} has no payload")
         return readers[event_name](self.git)
@@ -287,9 +276,10 @@ class _ChangeReader:
         return all(git.commit(commit) is not None for commit in (pull_request.base, pull_request.head))
 
     def _from_api(self, pull_request: PullRequest, tip: str | None) -> ChangedFiles:
-        return ChangedFiles(self._api().files(pull_request), None, tip)
+        return ChangedFiles(self.api().files(pull_request), None, tip)
 
-    def _api(self) -> PullRequestApi:
+    def api(self) -> PullRequestApi:
+        """Asks GitHub about the event's repository."""
         named = str(mapping(self.event.get("repository")).get("full_name") or "")
         return PullRequestApi(self._environment, named, self._connect)
 
@@ -309,7 +299,7 @@ class _ChangeReader:
         if number := self.number:
             if not (number.isascii() and number.isdigit() and len(number) < 12):  # noqa: PLR2004 - no number is longer
                 return ChangedFiles((), doubt=f"the pull request number is {number[:80]!r}, not a number")
-            self.pull_request = self._api().pull_request(int(number))
+            self.pull_request = self.api().pull_request(int(number))
             if self.pull_request.fork and str(inputs.get("commit") or "") != self.pull_request.head:
                 # A stranger may push after the maintainer has read the change and before the run checks it out.
                 self.refused = UNREAD_REFUSED
@@ -349,10 +339,7 @@ def _default_base(git: Git) -> str:
     Raises:
         InfrastructureError: no default branch is here, or history is cut off.
     """
-    found = git.first_commit(_DEFAULT_BRANCHES)
-    if found is None:
-        raise InfrastructureError("There is no branch origin/HEAD, main or master to compare with.")
-    name, commit = found
+    name, commit = default_of_clone(git.first_commit)
     base = git.merge_base(commit, "HEAD")
     if base is None:
         raise InfrastructureError(f"What is checked out and {name!r} have no common ancestor in this clone.")

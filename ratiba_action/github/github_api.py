@@ -92,7 +92,7 @@ class GithubApi:
         """The decoded answer to a GET, which is asked for again where GitHub fails for a moment.
 
         Args:
-            path: below the repository, such as ``pulls/7``.
+            path: below the repository, such as ``pulls/7``; empty for the repository itself.
             query: parameters, not yet escaped.
 
         Raises:
@@ -198,7 +198,8 @@ class GithubApi:
         from urllib.parse import quote, urlencode  # noqa: PLC0415 - a run that asks nothing need not load it
 
         parameters = f"?{urlencode(query)}" if query else ""
-        return f"{self.address.rstrip('/')}/repos/{self.repository}/{quote(path)}{parameters}"
+        below = f"/{quote(path)}" if path else ""
+        return f"{self.address.rstrip('/')}/repos/{self.repository}{below}{parameters}"
 
     def _next(self, links: str) -> str | None:
         found = _NEXT.search(links)

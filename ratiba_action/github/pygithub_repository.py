@@ -34,6 +34,16 @@ class PyGithubRepository:
         with _understood():
             return self._repository.get_pull(number).raw_data
 
+    def repository(self) -> Any:
+        """The repository itself."""
+        with _understood():
+            return self._repository.raw_data
+
+    def branch(self, name: str) -> Any:
+        """One branch, with the commit that it points at."""
+        with _understood():
+            return _as_it_came(self._repository.get_branch(name))
+
     def open_pull_requests(self, head: str) -> Iterator[Any]:
         """The open pull requests from ``owner:branch``."""
         return _rows(self._repository.get_pulls(state="open", head=head))

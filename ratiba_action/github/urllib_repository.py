@@ -21,6 +21,14 @@ class UrllibRepository:
         """One pull request."""
         return self.api.get(f"pulls/{number}")
 
+    def repository(self) -> Any:
+        """The repository itself."""
+        return self.api.get("")
+
+    def branch(self, name: str) -> Any:
+        """One branch, with the commit that it points at."""
+        return self.api.get(f"branches/{name}")
+
     def open_pull_requests(self, head: str) -> Iterator[Any]:
         """The open pull requests from ``owner:branch``."""
         return self._rows("pulls", {"head": head, "state": "open"})

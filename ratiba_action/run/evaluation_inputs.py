@@ -32,6 +32,7 @@ from ratiba_action.metrics.registry import (
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Scenario, Suite
+from ratiba_action.run.authority import authorized
 from ratiba_action.run.base_commit import BaseCommit, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest, needs_judge
@@ -49,10 +50,6 @@ from ratiba_action.verdict.pairing import ContentDigests
 
 _SHOWN = 20
 """Most names that a message lists."""
-_UNMERGED_PROVIDERS = (
-    "Models under `providers` are not called before this change is merged: the base has no configuration that can be "
-    "used, and a pull request does not decide where keys are sent."
-)
 _BLOCKS = ("judge", "simulator", "providers", "prices", "models")
 _UNREADABLE_BASE = ("the base's configuration could not be read, so the system that it tests is not known",)
 
@@ -65,7 +62,7 @@ def read_inputs(request: RunRequest) -> RunInputs:
         ConfigurationError: what a person asked for does not exist.
         InfrastructureError: a pull request whose base cannot be read.
     """
-    inputs = _of_variant(_with_ratchet(request))
+    inputs = _of_variant(_with_ratchet(authorized(request)))
     _require_root(inputs.repository, inputs.configuration.system.root)
     if inputs.choice:
         chosen = tuple(scenario for scenario in inputs.suite.scenarios if inputs.choice.admits(scenario))
@@ -117,10 +114,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             suite, more = ratchet_suite(suite, base_suite)
         if unusable:
             more += (f"The base could not be read in {', '.join(unusable)}, so the ratchet did not apply there.",)
-        if base.known and base_configuration is None and request.environment.get("GITHUB_ACTIONS") == "true":
-            # Nobody has reviewed the addresses that this configuration would have keys sent to.
-            request = replace(request, settings=replace(settings, uses_named_keys=False))
-            more += (_UNMERGED_PROVIDERS,) if configuration.providers else ()
+        more += (settings.why_withheld,) if settings.withheld else ()
         return RunInputs(
             **{field.name: getattr(request, field.name) for field in fields(RunRequest)},
             configuration=configuration,

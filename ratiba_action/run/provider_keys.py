@@ -109,6 +109,8 @@ def require_key(settings: Settings, configuration: Configuration, environment: M
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
     """
+    if settings.llm in LIVE and settings.why_withheld:
+        raise InfrastructureError(f"No model is called. {settings.why_withheld}")
     if settings.llm in LIVE and not keys_of(settings, configuration):
         recording = settings.llm == Llm.RECORD
         why, undone = ("Recording asks models", "recorded") if recording else (f"llm is '{settings.llm}'", "measured")
@@ -140,8 +142,8 @@ def keys_of(settings: Settings, configuration: Configuration) -> dict[str, str]:
 
     An empty text is the key of a provider that needs none.
     """
-    if not settings.uses_named_keys:
-        return settings.keys
+    if settings.why_withheld:
+        return {}  # nor any provider of an unmerged configuration that needs no key
     declared = {
         name: settings.named_keys.get(provider.key_variable, "") if provider.key_variable is not None else ""
         for name, provider in configuration.providers.items()

@@ -5,7 +5,7 @@ Each input is an environment variable and, unless it is a secret, an option of `
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
@@ -201,8 +201,10 @@ class Settings:
     """Of the environment: used where the configuration names one, masked in any case."""
     shell_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     """By provider: used only where live calls were asked for."""
-    uses_named_keys: bool = True
-    """False where the configuration is a pull request's first one: keys that it names are masked, and not used."""
+    withheld: tuple[str, ...] = field(default=(), repr=False)
+    """Secrets that are masked and not used."""
+    why_withheld: str = ""
+    """Why there is no secret to use; empty where what was given is used."""
     langfuse_host: str = ""
     langfuse_public_key: str = field(default="", repr=False)
     langfuse_secret_key: str = field(default="", repr=False)
@@ -237,8 +239,19 @@ class Settings:
             self.gitlab_token,
             *_parts(self.redis_url),
             *self.named_keys.values(),
+            *self.withheld,
         )
         return tuple(dict.fromkeys(value for value in given if value))
+
+    def without_secrets(self, why: str) -> "Settings":
+        """The same inputs with nothing to spend or to sign in with; what was given stays masked.
+
+        Args:
+            why: a sentence for people.
+        """
+        emptied = {entry.attribute: entry.parse("") for entry in INPUTS if entry.secret}
+        around: dict[str, Any] = {"keys_around": {}, "shell_keys": {}, "gitlab_token": "", "redis_url": ""}
+        return replace(self, **emptied, **around, withheld=self.secrets, why_withheld=why)
 
     @property
     def named_keys(self) -> dict[str, str]:

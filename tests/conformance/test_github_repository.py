@@ -146,6 +146,17 @@ def test_how_two_commits_stand_to_each_other(github: GithubRepository, state: Gi
     assert github.comparison(HEAD, BASE)["status"] == "diverged"
 
 
+def test_a_branch_is_known_with_its_tip_and_the_repository_with_its_default_one(
+    github: GithubRepository, state: GithubState
+) -> None:
+    state.branches["release/1.x"] = BASE
+    assert github.repository()["default_branch"] == "main"
+    assert github.branch("release/1.x")["commit"]["sha"] == BASE
+    assert [path for _, path in state.requests] == [
+        "/repos/ratiba/assistant", "/repos/ratiba/assistant/branches/release/1.x"
+    ]  # fmt: skip
+
+
 def test_a_bad_moment_is_waited_out(github: GithubRepository, state: GithubState) -> None:
     state.faults.append(Fault(status=502, times=2))
     assert github.pull_request(7)["number"] == 7

@@ -195,9 +195,30 @@ def _download(request: _Request) -> Answer:
 
 def _compare(request: _Request) -> Answer:
     older, _, newer = request.route["basehead"].partition("...")
-    status = "ahead" if (older, newer) in request.state.ancestors else "diverged"
+    common = _of_clone(request, "merge-base", older, newer)
+    if not common and (older, newer) in {*request.state.ancestors, (older, older)}:
+        common = older
+    status = {older: "ahead", newer: "behind"}.get(common, "diverged")
     status = "identical" if older == newer else status
-    return Answer(200, request.objects.comparison(older, newer, status))
+    return Answer(200, request.objects.comparison(older, newer, status, common or "d" * 40))
+
+
+def _get_repository(request: _Request) -> Answer:
+    return Answer(200, request.objects.full_repository(request.state.default_branch))
+
+
+def _get_branch(request: _Request) -> Answer:
+    name = request.route["branch"]
+    tip = request.state.branches.get(name) or _of_clone(request, "rev-parse", "--verify", f"refs/heads/{name}")
+    return Answer(200, request.objects.branch(name, tip)) if tip else _refuse(404, "Branch not found")
+
+
+def _of_clone(request: _Request, *command: str) -> str:
+    """What git says in the clone; empty where there is none, or it says nothing."""
+    if request.state.clone is None:
+        return ""
+    asked = ["git", "-C", str(request.state.clone), *command]
+    return subprocess.run(asked, capture_output=True, check=False, text=True).stdout.strip()
 
 
 def _list_commits(request: _Request) -> Answer:
@@ -250,6 +271,8 @@ _OPERATIONS: tuple[tuple[str, str, str, Callable[[_Request], Answer]], ...] = (
         _download,
     ),
     ("GET", r"/commits", "repos.list_commits", _list_commits),
+    ("GET", r"", "repos.get", _get_repository),
+    ("GET", r"/branches/(?P<branch>.+)", "repos.get_branch", _get_branch),
     ("GET", r"/compare/(?P<basehead>[^/]+)", "repos.compare_commits", _compare),
 )
 

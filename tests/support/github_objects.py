@@ -255,8 +255,26 @@ class GithubObjects:
             "display_title": "Warmer greeting",
         }
 
-    def comparison(self, older: str, newer: str, status: str) -> dict[str, Any]:
-        """How two commits stand to each other."""
+    def full_repository(self, default_branch: str) -> dict[str, Any]:
+        """The repository itself."""
+        counts = dict.fromkeys(("network_count", "subscribers_count"), 0)
+        parts = dict.fromkeys(("has_issues", "has_projects", "has_wiki", "has_discussions"), True)
+        return {**self.repository_of(self.repository), **counts, **parts, "default_branch": default_branch}
+
+    def branch(self, name: str, tip: str) -> dict[str, Any]:
+        """A branch that nobody protects."""
+        where = f"{self._here}/branches/{name}"
+        return {
+            "name": name,
+            "commit": self.commit(tip),
+            "_links": {"self": where, "html": f"{self._page}/tree/{name}"},
+            "protected": False,
+            "protection": {"enabled": False},
+            "protection_url": f"{where}/protection",
+        }
+
+    def comparison(self, older: str, newer: str, status: str, common: str) -> dict[str, Any]:
+        """How two commits stand to each other; ``common`` is the newest that both descend from."""
         page = f"{self._page}/compare/{older}...{newer}"
         return {
             "url": f"{self._here}/compare/{older}...{newer}",
@@ -265,7 +283,7 @@ class GithubObjects:
             "diff_url": f"{page}.diff",
             "patch_url": f"{page}.patch",
             "base_commit": self.commit(older),
-            "merge_base_commit": self.commit(older),
+            "merge_base_commit": self.commit(common),
             "status": status,
             "ahead_by": int(status == "ahead"),
             "behind_by": 0,

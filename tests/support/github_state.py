@@ -126,6 +126,8 @@ class GithubState:
         gate: requests wait until it is set; a slow server is one whose gate stays shut.
         pending: requests that are done late.
         clone: the repository itself, which knows its commits; None for one without any.
+        branches: tips of branches by name; others are those of the clone.
+        default_branch: name of one.
         closing: set when the server ends.
         violations: what was asked or answered against GitHub's own description.
     """
@@ -140,6 +142,8 @@ class GithubState:
     statuses: list[dict[str, Any]] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
     clone: Path | None = None
+    branches: dict[str, str] = field(default_factory=dict)
+    default_branch: str = "main"
     writable: bool = True
     answers: dict[str, Any] = field(default_factory=dict)
     failure: tuple[int, str] | None = None
