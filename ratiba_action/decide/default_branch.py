@@ -53,9 +53,9 @@ def default_branch(head: str, environment: Mapping[str, str], connect: Callable[
     job = gitlab_job(environment)
     if job is not None:
         # Set by GitLab's runner for the pipeline; nothing of the checkout has a part in them.
-        name = environment.get("CI_DEFAULT_BRANCH", "")
-        if name and environment.get("CI_COMMIT_BRANCH") == name and environment.get("CI_COMMIT_SHA") == head:
-            return DefaultBranch(name, head)
+        named = environment.get("CI_DEFAULT_BRANCH", "")
+        if named and environment.get("CI_COMMIT_BRANCH") == named and environment.get("CI_COMMIT_SHA") == head:
+            return DefaultBranch(named, head)
         raise InfrastructureError(
             "This pipeline is neither of a merge request nor of the default branch.",
             "Run the job for merge requests, and on the default branch.",

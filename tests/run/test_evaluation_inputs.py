@@ -40,8 +40,8 @@ def request(folder: Path, change: Change) -> RunRequest:
     return RunRequest(settings=read_settings({}, {}), decided=decided, repository=folder, environment={})
 
 
-def changed(folder: Path) -> Change:
-    return read_change("", None, folder, os.environ)
+def changed(folder: Path, environment: Mapping[str, str] | None = None) -> Change:
+    return read_change("", None, folder, {"PATH": os.environ["PATH"], **(environment or {})})
 
 
 def test_the_language_brings_its_metric(tmp_path: Path) -> None:
@@ -63,14 +63,15 @@ prices: {gpt-5.6: {free: true}}
 
 def _with_key(folder: Path, environment: Mapping[str, str]) -> RunInputs:
     settings = read_settings({"GEMINI_API_KEY": "planted-key"}, {})
-    return read_inputs(replace(request(folder, changed(folder)), settings=settings, environment=dict(environment)))
+    asked = request(folder, changed(folder, environment))
+    return read_inputs(replace(asked, settings=settings, environment=dict(environment)))
 
 
 def test_a_change_does_not_decide_where_keys_are_sent(tmp_path: Path) -> None:
     repository = GitRepository(tmp_path, os.environ["PATH"])
     repository.commit({**BASE, ".github/ratiba.yml": CONFIGURATION + ENDPOINT})
     repository.write({".github/ratiba.yml": CONFIGURATION + ENDPOINT.replace("models.example", "thief.example")})
-    found = _with_key(tmp_path, {"GITHUB_ACTIONS": "true"})
+    found = _with_key(tmp_path, {"CI": "true"})
     assert found.configuration.providers["own"].address == "https://models.example/v1"
     assert found.keys == {"own": "planted-key"}
     assert "providers" in found.from_base
@@ -80,7 +81,7 @@ def test_a_change_does_not_decide_where_keys_are_sent(tmp_path: Path) -> None:
     "base", [None, "system: [", "system: {adapter: 'shop.adapter:Adapter'}\nno_such_block: 1\n"],
     ids=["none", "no YAML", "a mistake"],
 )  # fmt: skip
-@pytest.mark.parametrize(("environment", "keys"), [({"GITHUB_ACTIONS": "true"}, {}), ({}, {"own": "planted-key"})])
+@pytest.mark.parametrize(("environment", "keys"), [({"CI": "true"}, {}), ({}, {"own": "planted-key"})])
 def test_without_a_usable_configuration_at_the_base_a_workflow_sends_no_key_to_an_address_of_the_change(
     tmp_path: Path, base: str | None, environment: Mapping[str, str], keys: Mapping[str, str]
 ) -> None:
@@ -90,7 +91,7 @@ def test_without_a_usable_configuration_at_the_base_a_workflow_sends_no_key_to_a
     found = _with_key(tmp_path, environment)
     assert found.keys == keys
     assert "planted-key" in found.settings.secrets
-    assert any("before this change is merged" in note for note in found.notes) == (not keys)
+    assert any("nobody has merged this configuration" in note for note in found.notes) == (not keys)
 
 
 def test_a_change_that_would_repair_the_bases_judge_does_not_decide_where_keys_are_sent(tmp_path: Path) -> None:
