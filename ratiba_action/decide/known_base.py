@@ -18,7 +18,7 @@ from ratiba_action.util.git import Git
 from ratiba_action.util.work_tree import changed_since
 
 _OF_MERGE_REF = ("pull_request", "pull_request_review")
-"""Events whose GITHUB_SHA is the merge that GitHub has made of base and head; no step can change that variable."""
+"""Events for which the runner names the merge that the forge has made of base and head; no step can change that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class _Checkout:
         Raises:
             InfrastructureError: it does not, or the base is the evaluated commit itself.
         """
-        base, tried = files.base, self._merge_of_runner()
+        base, tried = files.base, self._merge_of_runner(request)
         if base is None or base == (files.head or self.tip) or (tried and base != tried):
             raise InfrastructureError("The event names no base that is in this clone.", self.git.remedy())
         if tried or request is None or base == request.base or self.tip == request.merge:
@@ -112,9 +112,13 @@ class _Checkout:
         if fork_point(self.github(), request.branch, base) != base:
             raise InfrastructureError(f"The commit {base} is not on the branch {request.branch!r}.")
 
-    def _merge_of_runner(self) -> str:
-        """First parent of the merge that the runner says GitHub has made for the event; empty for no such merge."""
-        if self.event_name not in _OF_MERGE_REF or self.tip != self.environment.get("GITHUB_SHA"):
+    def _merge_of_runner(self, request: PullRequest | None) -> str:
+        """First parent of the merge that the runner says the forge has made for the event; empty for no such merge."""
+        gitlab = gitlab_job(self.environment)
+        if gitlab is not None and (request is None or self.tip == request.head):
+            return ""  # a pipeline of merged results alone is about a merge
+        named = self.environment.get("CI_COMMIT_SHA" if gitlab is not None else "GITHUB_SHA")
+        if self.event_name not in _OF_MERGE_REF or self.tip != named:
             return ""
         parents = self.git.parents(self.tip)
         return parents[0] if len(parents) == 2 else ""  # noqa: PLR2004 - base and head

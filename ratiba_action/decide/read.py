@@ -86,7 +86,7 @@ class PullRequestApi:
         if not token or not address or not self._repository:
             raise InfrastructureError(
                 "The API cannot be asked without GITHUB_TOKEN, GITHUB_API_URL and GITHUB_REPOSITORY.",
-                "Give the step the workflow's token, or check out with fetch-depth: 2.",
+                "Give the step the workflow's token; a pull request needs none with fetch-depth: 2.",
             )
         return self._connect(GithubApi(self._repository, token, address, environment, _SECONDS, _RETRY))
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from ratiba_action.config.configuration import Configuration, load_configuration
 from ratiba_action.decide.contents import Contents
-from ratiba_action.decide.deciding import event_of
-from ratiba_action.decide.event import load_event
-from ratiba_action.decide.read import Change, read_change
+from ratiba_action.decide.deciding import decide, event_of, request_of
+from ratiba_action.decide.read import Change
 from ratiba_action.decide.trusted_configuration import Base, Whose, whose_configuration
 from ratiba_action.errors import ConfigurationError, InfrastructureError
 from ratiba_action.github.clients import by_pygithub
@@ -53,24 +52,14 @@ def authorized_configuration(
         InfrastructureError: keys were given that may not be used.
         SuiteError: the configuration is wrong or missing.
     """
-    change = _change(repository, environment)
+    asked = replace(request_of(settings, event_of(environment, repository)), connect=by_pygithub)
+    change = decide(asked, environment).change
     if change.refused is not None:
         raise ConfigurationError(change.refused.problem, change.refused.remedy)
     base, allowed = _authorized(settings, change)
     if allowed.withheld:
         raise InfrastructureError(allowed.why_withheld)
     return allowed, base or load_configuration(repository, settings.config)
-
-
-def _change(repository: Path, environment: Mapping[str, str]) -> Change:
-    asked = event_of(environment, repository)
-    payload = asked.payload
-    if asked.event_path is not None:
-        try:
-            payload = load_event(asked.event_path)
-        except InfrastructureError:
-            payload = None  # as little is known then as without an event
-    return read_change(asked.event_name, payload, repository, environment, connect=by_pygithub)
 
 
 def _authorized(settings: Settings, change: Change) -> tuple[Configuration | None, Settings]:

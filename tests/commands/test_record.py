@@ -282,11 +282,12 @@ def test_for_programs_the_outcome_is_json(shop: Shop, capsys: pytest.CaptureFixt
 
 
 def test_what_a_model_says_is_no_command_of_a_workflow_and_no_control_of_a_terminal(
-    shop: Shop, capsys: pytest.CaptureFixture[str]
+    shop: Shop, repository: GitRepository, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = "ok\n::error::planted\n##[error]planted\x1b[2J\u202e"
     recorder = FakeRecorder({"first": [line(said)]}, broken={"second": "\n::error::planted"})
-    shop.record(recorder, GITHUB_ACTIONS="true")
+    scheduled = {"GITHUB_EVENT_NAME": "schedule", "GITHUB_SHA": repository.git("rev-parse", "HEAD")}
+    shop.record(recorder, GITHUB_ACTIONS="true", **scheduled)
     told = capsys.readouterr().out
     assert f"::add-mask::{KEY}" in told
     stopped, _, rest = told.partition("::stop-commands::")

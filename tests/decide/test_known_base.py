@@ -230,6 +230,15 @@ def test_gitlabs_own_variables_say_what_is_on_the_default_branch(repo: Repositor
     assert repo.answer("push", push("refs/heads/change", NOTHING, own), own, on_change)[0] is Whose.NOBODY
 
 
+def test_a_pipeline_of_merged_results_is_of_the_first_parent_of_gitlabs_merge(repo: Repository) -> None:
+    first, tip = repo.merged
+    event = pull_request_event(first, repo.own[1])
+    job = {"GITHUB_ACTIONS": "", "GITHUB_EVENT_NAME": "", "GITLAB_CI": "true"}
+    assert repo.answer("pull_request", event, repo.merge, {**job, "CI_COMMIT_SHA": repo.merge}) == (Whose.BASE, tip)
+    assert repo.answer("pull_request", event, repo.own[1], {**job, "CI_COMMIT_SHA": repo.own[1]}) == (Whose.BASE, first)
+    assert repo.answer("pull_request", event, repo.evil, {**job, "CI_COMMIT_SHA": repo.own[1]})[0] is Whose.NOBODY
+
+
 def test_another_ci_system_has_the_clones_default_branch_and_no_tag_of_its_name(repo: Repository) -> None:
     other = {"GITHUB_ACTIONS": "", "GITHUB_EVENT_NAME": "", "JENKINS_URL": "https://ci.example"}
     change = repo.change("", None, repo.own[1], other)
@@ -275,7 +284,7 @@ def payloads(repo: Repository) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])  # git runs in each
 @given(data=st.data())
 def test_no_event_and_no_payload_makes_a_changes_own_configuration_the_one_that_decides(
     repo: Repository, data: st.DataObject
