@@ -4,11 +4,13 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.eventually import eventually
+from tests.support.github_server import GithubState, github_server
 from tests.support.receiver import Receiver, Reply, receiver
 from tests.support.slack_blocks import require_slack
 from tests.support.small_repository import CONFIGURATION, SmallRepository
@@ -17,7 +19,14 @@ SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 PAGE = Path(__file__).parents[2] / "docs" / "notifications.md"
 
 
-def pushed(small: SmallRepository, before: str, after: str, branch: str = "main") -> dict[str, str]:
+@pytest.fixture
+def github(small: SmallRepository) -> Iterator[str]:
+    """Says that the branch is the default one: without its word, no address is used."""
+    with github_server(GithubState(clone=small.folder)) as address:
+        yield address
+
+
+def pushed(small: SmallRepository, before: str, after: str, github: str, *, branch: str = "main") -> dict[str, str]:
     event = {
         "ref": f"refs/heads/{branch}",
         "before": before,
@@ -26,7 +35,13 @@ def pushed(small: SmallRepository, before: str, after: str, branch: str = "main"
     }
     path = small.report.parent / "event.json"
     path.write_text(json.dumps(event))
-    return {"GITHUB_EVENT_NAME": "push", "GITHUB_EVENT_PATH": str(path)}
+    return {
+        "GITHUB_EVENT_NAME": "push",
+        "GITHUB_EVENT_PATH": str(path),
+        "GITHUB_REPOSITORY": "salon/assistant",
+        "GITHUB_API_URL": github,
+        "RATIBA_GITHUB_TOKEN": "ghs_planted",
+    }
 
 
 def addresses(server: Receiver) -> dict[str, str]:
@@ -38,12 +53,14 @@ def addresses(server: Receiver) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("branch", "sent"), [("main", 2), ("feature", 0)])
-def test_a_failure_on_the_default_branch_is_sent_once(small: SmallRepository, branch: str, sent: int) -> None:
+def test_a_failure_on_the_default_branch_is_sent_once(
+    small: SmallRepository, github: str, branch: str, sent: int
+) -> None:
     before = small.commit()
     small.scenario("fails", "say hello", expect="NEVER")
     after = small.commit()
     with receiver() as server:
-        ended = small.gate(**pushed(small, before, after, branch), **addresses(server))
+        ended = small.gate(**pushed(small, before, after, github, branch=branch), **addresses(server))
     assert ended.code == 1, ended.printed
     assert len(server.posted) == sent
     bodies = {posted.path.split("/")[1]: posted.body for posted in server.posted}
@@ -55,15 +72,17 @@ def test_a_failure_on_the_default_branch_is_sent_once(small: SmallRepository, br
     assert not any("PLANTED" in text or SECRET in text for text in (ended.printed, *files))
 
 
-def test_a_change_does_not_silence_the_alert_and_a_server_that_fails_changes_nothing(small: SmallRepository) -> None:
+def test_a_change_does_not_silence_the_alert_and_a_server_that_fails_changes_nothing(
+    small: SmallRepository, github: str
+) -> None:
     before = small.commit()
     silent = CONFIGURATION.format(timeout=30) + "notifications: {events: []}\n"
     small.write(".github/ratiba.yml", silent)
     small.scenario("fails", "say hello", expect="NEVER")
     after = small.commit()
     with receiver(usual=Reply(403, b"no_service")) as server:
-        ended = small.gate(**pushed(small, before, after), **addresses(server))
-        again = small.gate("--mode", "blocking", **pushed(small, after, small.commit()), **addresses(server))
+        ended = small.gate(**pushed(small, before, after, github), **addresses(server))
+        again = small.gate("--mode", "blocking", **pushed(small, after, small.commit(), github), **addresses(server))
     assert ended.code == again.code == 1
     assert len(server.posted) == 2
     assert "warning: The notification was not sent: Slack answered 403 (no_service)." in ended.printed

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 
 from ratiba_action.model.verdict import Conclusion
+from tests.support.github_server import GithubState, github_server
 from tests.support.judge_of_arms import BASE_SAYS, HEAD_SAYS, JudgeOfArms
 from tests.support.live_repository import CONFIGURATION, LiveRepository, report_of
 from tests.support.small_repository import Ended
@@ -30,8 +31,11 @@ class Branch:
         event.write_text(
             json.dumps({"ref": "refs/heads/main", "before": before, "after": after, "repository": repository})
         )
-        about = {"GITHUB_EVENT_NAME": "push", "GITHUB_EVENT_PATH": str(event)}
-        return await self.gate({**self.live.pull_request(before, after), **about})
+        about = {"GITHUB_EVENT_NAME": "push", "GITHUB_EVENT_PATH": str(event), "RATIBA_GITHUB_TOKEN": "ghs_planted"}
+        # It says that the branch is the default one: without its word, the ledger would not be used.
+        with github_server(GithubState(clone=self.live.small.folder)) as address:
+            about["GITHUB_API_URL"] = address
+            return await self.gate({**self.live.pull_request(before, after), **about})
 
     async def gate(self, variables: dict[str, str]) -> Ended:
         """The gate, with the ledger in the database."""
