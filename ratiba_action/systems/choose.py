@@ -35,6 +35,7 @@ class Surroundings:
         secrets: whether the gate holds any.
         setups: the shared results of set-up commands, of all arms of a run.
         beside: what runs the same code of another arm; None to start what runs it.
+        repository: the checkout of the run; None where that is ``root``.
     """
 
     root: Path
@@ -45,6 +46,7 @@ class Surroundings:
     secrets: bool = False
     setups: SharedSetups = field(default_factory=SharedSetups)
     beside: WorkerSystem | None = None
+    repository: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +82,18 @@ def choose_judges(block: SystemBlock, around: Surroundings, *, with_judge: bool 
         with_judge: some metric calls a judge, so that DeepEval is preloaded where the interpreter has it.
     """
     preload = ("ratiba_worker.measuring", *(("ratiba_worker.adapters.deepeval_metrics:load",) if with_judge else ()))
-    return _worker(block, InWorker(_NO_ADAPTER, preload=preload), around, judging=True)
+    return _worker(block, InWorker(_NO_ADAPTER, preload=preload), around, isolated=True, judging=True)
 
 
 def choose_tests(block: SystemBlock, around: Surroundings) -> WorkerSystem:
     """What runs the repository's own tests, not started: files and processes apart from the system's."""
     preload = ("ratiba_worker.measuring", "ratiba_worker.adapters.pytest_plugins:load")
-    return _worker(block, InWorker(_NO_ADAPTER, preload=preload), around)
+    return _worker(block, InWorker(_NO_ADAPTER, preload=preload), around, isolated=True)
 
 
-def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings, *, judging: bool = False) -> WorkerSystem:
+def _worker(
+    block: SystemBlock, chosen: InWorker, around: Surroundings, *, isolated: bool = False, judging: bool = False
+) -> WorkerSystem:
     return WorkerSystem(
         around.root / block.root,
         chosen.adapter,
@@ -109,6 +113,7 @@ def _worker(block: SystemBlock, chosen: InWorker, around: Surroundings, *, judgi
         private=around.private,
         secrets=around.secrets,
         judging=judging,
+        isolated=(around.repository or around.root) / block.root if isolated else None,
         beside=None if judging else around.beside,
     )
 

@@ -16,6 +16,7 @@ from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
+from ratiba_action.systems.judging_files import JudgingFiles
 from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch, worker_folder
 from ratiba_action.systems.link import JudgeCall, Link, open_link
 from ratiba_action.systems.scratch import Checkout, copy_files
@@ -59,6 +60,9 @@ class WorkerSystem:
         secrets: the gate holds some, so that a system which could reach its processes is refused.
         judging: it runs rules and metrics and no system: in a copy that it cannot write to, and that the processes of
             no system can reach.
+        isolated: it runs rules, metrics or tests: by an interpreter that starts without a line of the repository or of a
+            package, and finds modules of the repository last. The value is the checkout's folder, whose editable install
+            means the copy. None for a system.
         beside: another one that is started and differs in ``root`` alone: its fork server serves both, unless a set-up
             command makes files of their own. It is closed last.
     """
@@ -86,6 +90,7 @@ class WorkerSystem:
         private: Sequence[str] = (),
         secrets: bool = False,
         judging: bool = False,
+        isolated: Path | None = None,
         beside: "WorkerSystem | None" = None,
     ) -> None:
         self._root = root
@@ -109,6 +114,7 @@ class WorkerSystem:
         self._private = tuple(private)
         self._secrets = secrets
         self._judging = judging
+        self._isolated = isolated
         self._beside = beside if setup is None else None
         self._workplace: Workplace | None = None
         self._server: tuple[GuardedCommand, socket.socket] | None = None
@@ -117,6 +123,7 @@ class WorkerSystem:
         self._describing = asyncio.Lock()
         self._described: dict[str, JsonObject] = {}
         self._warnings: list[str] = []
+        self._changed: tuple[str, ...] = ()
         self._files: dict[str, JsonObject] = {}
         self._traced: dict[str, dict[str, frozenset[int]]] | None = None
         self._stamps: Mapping[str, int] | None = None
@@ -169,7 +176,7 @@ class WorkerSystem:
         """What the fork server and its sandbox are made of."""
         inherited = {name: value for name, value in self._inherited.items() if INHERITED.fullmatch(name)}
         kind = (self._root, self._python, self._setup, self._uid, self._private, self._secrets, self._judging)
-        return kind, self._preload, self._environment, inherited, self._made_of()
+        return kind, self._isolated, self._preload, self._environment, inherited, self._made_of()
 
     def replace_file(self, name: str, text: str, number: int) -> None:
         """Let every conversation from now on find another text in a file of its copy.
@@ -205,7 +212,7 @@ class WorkerSystem:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the reader of a report should know about how this system was run."""
-        return tuple(dict.fromkeys((*_warnings_of(self._workplace), *self._warnings)))
+        return tuple(dict.fromkeys((*_warnings_of(self._workplace), *self._changed, *self._warnings)))
 
     async def copy(self) -> None:
         """Copy the files; what is changed in the repository afterwards is not run.
@@ -273,12 +280,15 @@ class WorkerSystem:
             python=self._python,
             private=(*self._private, *workplace.closed),
         )
+        judging = await asyncio.to_thread(JudgingFiles.of, workplace.copy) if self._isolated is not None else None
         if setup.reads is None:
             await setup.run(workplace)
-            return
-        shared = await self._setups.get(setup, workplace.copy, self._scratch, uid=self._uid, secrets=self._secrets)
-        await asyncio.to_thread(shared.link_into, workplace.copy)
-        self._shared = (str(shared.workplace.folder),)
+        else:
+            shared = await self._setups.get(setup, workplace.copy, self._scratch, uid=self._uid, secrets=self._secrets)
+            await asyncio.to_thread(shared.link_into, workplace.copy)
+            self._shared = (str(shared.workplace.folder),)
+        if judging is not None:
+            self._changed = await asyncio.to_thread(judging.require_code)
 
     async def control(self) -> socket.socket:
         """The fork server's socket; started, or started again after hostile code ended it."""
@@ -293,7 +303,9 @@ class WorkerSystem:
             near, far = socket.socketpair()
             near.settimeout(0)
             described = (json.dumps(self._preload), json.dumps(self._made_of()))
-            argv = (*workplace.server_command, str(far.fileno()), *described)
+            isolated = () if self._isolated is None else (str(self._isolated.resolve()),)
+            command_line = workplace.server_command if self._isolated is None else workplace.isolated_command
+            argv = (*command_line, str(far.fileno()), *described, *isolated)
             try:
                 command = await launch(
                     argv,

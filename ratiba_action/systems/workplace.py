@@ -231,6 +231,12 @@ class Workplace:
         """The fork server's command, without its arguments."""
         return (self.python, "-u", "-B", str(self.folder / "worker" / "start.py"), "fork_server")
 
+    @property
+    def isolated_command(self) -> tuple[str, ...]:
+        """The same in an interpreter that starts without a line of the repository or of a package."""
+        python, *rest = self.server_command
+        return (python, "-I", "-S", *rest)
+
 
 async def create_workplace(
     copying: Callable[[Path], tuple[str, ...]],

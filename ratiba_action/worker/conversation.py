@@ -18,6 +18,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from . import isolation
 from .judge import Judge
 from .lookup import AdapterError, find
 from .plain_callable import as_adapter
@@ -123,7 +124,7 @@ def _context(fields: dict[str, Any]) -> SimpleNamespace:
 
 
 def _look_in_the_copy() -> None:
-    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - sys.path holds strings
+    isolation.look_in(os.getcwd())  # noqa: PTH109 - sys.path holds strings
     sys.dont_write_bytecode = False  # the copy is ours to write to, and the next conversation starts faster
     importlib.invalidate_caches()
 
@@ -228,7 +229,8 @@ def _measured(request: dict[str, Any], root: str, judge: Judge) -> dict[str, Any
             return {"id": request["id"], "answer": measuring.run_test(request["node"], request["known"], judge)}
         return {"id": request["id"], "answer": measuring.measure(request["adapter"], request["evidence"], judge)}
     except BaseException as problem:  # noqa: BLE001 - a metric may raise anything, SystemExit too
-        return {"id": request["id"], "error": _describe(problem, root)}
+        error = _describe(problem, root)
+        return {"id": request["id"], "error": {**error, "message": error["message"] + isolation.explanation(root)}}
 
 
 def _begin(request: dict[str, Any], root: str) -> tuple[Conversation | None, dict[str, Any]]:

@@ -1,7 +1,8 @@
 """Imports the frameworks once and forks a process for each conversation; runs under the user's interpreter.
 
 It never imports a module of the repository under test. ``main`` is given the number of its control socket and, as
-JSON, the modules to preload and the adapter, whose source is read for libraries to import. On the socket it says that
+JSON, the modules to preload and the adapter, whose source is read for libraries to import; where it judges, also the
+checkout that its folder is a copy of. On the socket it says that
 it is ready (one JSON line, with the files and folders whose change would have it import something else); then each
 byte that arrives carries three descriptors, of one conversation: its channel, its output and its leash.
 """
@@ -18,7 +19,7 @@ import signal
 import socket
 import sys
 
-from . import imports, kernel, landlock, processes, supervisor
+from . import imports, isolation, kernel, landlock, processes, supervisor
 
 DESCRIPTORS = 3
 MOST_TOLD = 16_384
@@ -31,10 +32,12 @@ def main(arguments: list[str]) -> None:
     if not landlock.version():  # it keeps conversations from this process's memory, and the guardian must read theirs
         kernel.hide_memory()
     kernel.adopt_orphans()
+    isolation.enter(arguments[3] if len(arguments) > 3 else "")
     collecting = gc.get_threshold()
     gc.set_threshold(0)  # nearly all that an import makes stays: looking for garbage takes a fifth of its time
-    warnings = preload(json.loads(arguments[1]))
-    imports.import_known(json.loads(arguments[2]), os.getcwd())  # noqa: PTH109 - pathlib costs start-up time
+    root = os.getcwd()  # noqa: PTH109 - pathlib costs start-up time
+    warnings = [*isolation.warnings(root), *preload(json.loads(arguments[1]))]
+    imports.import_known(json.loads(arguments[2]), root)
     gc.collect()
     gc.freeze()
     if not gc.get_threshold()[0]:  # otherwise what was imported has chosen its own

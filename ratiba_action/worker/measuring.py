@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .adapters import deepeval_metrics, pytest_plugins
+from . import isolation
+from .adapters import deepeval_metrics
 from .lookup import AdapterError, find
 
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ def run_test(node: str, known: list[str], judge: Judge) -> dict[str, Any]:
     """
     folder = tempfile.mkdtemp(prefix="ratiba-test-")
     os.environ["TMPDIR"] = tempfile.tempdir = folder
-    os.environ.pop("PYTEST_ADDOPTS", None)
+    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
+        os.environ.pop(name, None)
     root = os.getcwd()  # noqa: PTH109 - the option holds a string
-    pytest_plugins.forget_own(root)
     deepeval_metrics.prepare(judge, needed=False)
     try:
         pytest = importlib.import_module("pytest")
@@ -108,7 +109,7 @@ def run_test(node: str, known: list[str], judge: Judge) -> dict[str, Any]:
         command = f"{sys.executable} -m pip install pytest"
         raise AdapterError(f"pytest is not installed for the system's interpreter. Run: {command}") from problem
     file, _, name = node.partition("::")
-    outcomes = _Outcomes(name, known, lambda: deepeval_metrics.adopt(judge))
+    outcomes = _Outcomes(name, known, root, lambda: deepeval_metrics.adopt(judge))
     code = pytest.main([*_WITHOUT, f"--rootdir={root}", f"--basetemp={folder}/pytest", file], plugins=[outcomes])
     return {"cases": outcomes.cases(int(code))}
 
@@ -119,18 +120,20 @@ class _Outcomes:
     Args:
         name: of the function in its file.
         known: of every function in the file.
+        root: the repository's copy.
         collected: called when the modules of the test have been imported.
     """
 
-    def __init__(self, name: str, known: list[str], collected: Callable[[], None]) -> None:
-        self._name, self._known, self._collected = name, set(known), collected
+    def __init__(self, name: str, known: list[str], root: str, collected: Callable[[], None]) -> None:
+        self._name, self._known, self._root, self._collected = name, set(known), root, collected
         self._found: dict[str, dict[str, str]] = {}
         self._errors: list[str] = []
 
     def pytest_collectreport(self, report: Any) -> None:
         """Keep why a file cannot be collected."""
         if not report.passed:
-            self._errors.append(f"{report.nodeid} cannot be collected: {_end(str(report.longrepr))}")
+            why = _end(str(report.longrepr)) + isolation.explanation(self._root)
+            self._errors.append(f"{report.nodeid} cannot be collected: {why}")
 
     def pytest_internalerror(self, excrepr: Any) -> None:
         """Keep why pytest itself gave up."""

@@ -53,9 +53,10 @@ class TestGroup:
 class Billing(unittest.TestCase):
     def test_case(self): self.assertEqual(1, 1)
 async def test_without_a_plugin(): pass
-def test_imports_its_own():
-    import syrupy
-    assert "site-packages" not in syrupy.__file__
+def test_imports_what_is_installed():
+    import html.parser, syrupy
+    assert "site-packages" in syrupy.__file__
+    assert os.path.dirname(os.__file__) in html.parser._markupbase.__file__
 def test_hangs(): time.sleep(600)
 """
 CONFTEST = """
@@ -63,6 +64,14 @@ def pytest_collection_modifyitems(config, items):
     away = [item for item in items if item.name in ("test_is_deselected", "test_parameters[dropped]")]
     items[:] = [item for item in items if item not in away]
 """
+FORGED = """
+import os, sys
+def main(arguments, plugins):
+    (told,) = plugins
+    told._found = {told._name: {"name": told._name, "outcome": "passed", "message": ""}}
+    return 0
+"""
+"""A pytest by which every test passes."""
 INI = "[pytest]\naddopts = -n 4 --lf -k nothing\n"
 HIDDEN = {
     "test_import": ("import missing_module\ndef test_a(): pass\n", "cannot be collected.*missing_module"),
@@ -87,7 +96,7 @@ EXPECTED = {
     "test_with_a_teardown": "failed: ValueError: teardown",
     "TestGroup::test_method": "passed",
     "Billing::test_case": "passed",
-    "test_imports_its_own": "passed",
+    "test_imports_what_is_installed": "passed",
     "test_without_a_plugin": "async def functions are not natively supported",
 }
 
@@ -122,8 +131,10 @@ def write(root: Path, **files: str) -> None:
 async def test_only_what_ran_and_passed_has_passed(tmp_path: Path, start_worker: StartWorker) -> None:
     write(tmp_path, test_own=TESTS, conftest=CONFTEST, **{name: content for name, (content, _) in HIDDEN.items()})
     (tmp_path / "system" / "pytest.ini").write_text(INI)
-    (tmp_path / "system" / "syrupy.py").touch()  # named like a plug-in that is loaded before the fork
-    system = await start_worker(ADAPTER, preload=PRELOAD, turn_timeout=120.0)
+    for name in ("pytest", "_pytest", "pluggy", "syrupy", "_markupbase", "tests/traceback"):
+        (tmp_path / "system" / f"{name}.py").write_text(FORGED)
+    system = await start_worker(ADAPTER, preload=PRELOAD, turn_timeout=120.0, isolated=tmp_path / "system")
+    assert any("pytest.py" in warning for warning in system.warnings)
     tests, got = found_in(tmp_path / "system"), dict[str, str]()
     own = {name for name in tests if ".py" not in name}
     assert {*EXPECTED, "test_parameters", "test_hangs"} == own

@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import importlib.util
 import os
-import sys
 from importlib import metadata
 
 from . import deepeval_metrics
@@ -55,21 +54,3 @@ def load() -> None:
 def _is_installed(top: str) -> bool:
     found = importlib.util.find_spec(top)
     return found is not None and any(folder in (found.origin or "") for folder in _INSTALLED)
-
-
-def forget_own(root: str) -> None:
-    """Let a test import the repository's modules where installed ones of their names are loaded.
-
-    Args:
-        root: the folder that modules are imported from first.
-    """
-    kept = {"ratiba_worker", "__main__", *getattr(sys, "stdlib_module_names", ())}
-    own = {top for top in {name.partition(".")[0] for name in sys.modules} - kept if _comes_first(top, root)}
-    for name in [name for name in sys.modules if name.partition(".")[0] in own]:
-        del sys.modules[name]
-
-
-def _comes_first(top: str, root: str) -> bool:
-    """Whether a folder has a module of this name, or a package; a folder without ``__init__.py`` comes last."""
-    place = os.path.join(root, top)  # noqa: PTH118 - pathlib costs start-up time
-    return os.path.isfile(place + ".py") or os.path.isfile(os.path.join(place, "__init__.py"))  # noqa: PTH113, PTH118 - the same
