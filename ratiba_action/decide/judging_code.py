@@ -63,6 +63,13 @@ class Modules:
             found |= dict.fromkeys(self._imported(module))
         return tuple(Rule(Mode.BLOCKING, "/" + literal_pattern(path), why=_WHY) for path in found)
 
+    def files(self, module: str) -> frozenset[str]:
+        """The files that a module is, its packages, and what it imports of the repository."""
+        try:
+            return frozenset(self._imported(module)) or frozenset(self._elsewhere(module))
+        except ValueError:  # more than are looked at, which is a doubt of the decision
+            return frozenset(path for path, _ in self._files(module))
+
     def _elsewhere(self, module: str) -> list[str]:
         """Files of that name in other places, such as ``src``, where an installed package may come from."""
         name = module.replace(".", "/")

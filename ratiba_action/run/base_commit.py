@@ -274,7 +274,7 @@ _LARGEST = 2_000_000_000
 _LARGE_FILE_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
-def export_commit(git: Git, commit: str, folder: Path) -> None:
+def export_commit(git: Git, commit: str, folder: Path, *, under: str = "", pointers: bool = False) -> None:
     """Write every file of a commit below a folder.
 
     Symbolic links that lead out of the folder, and submodules, are left out.
@@ -283,11 +283,13 @@ def export_commit(git: Git, commit: str, folder: Path) -> None:
         git: the repository; a shallow clone will do if it holds the commit with its files.
         commit: full id.
         folder: empty, and ours alone.
+        under: a folder of the commit, of which alone the files are written; empty for all.
+        pointers: of a file that is kept in Git LFS, write what the commit itself holds instead of raising.
 
     Raises:
         InfrastructureError: files of the commit are not in this clone, are kept in Git LFS, or cannot be written.
     """
-    entries = [(path, entry) for path, entry in git.tree(commit).items() if entry.mode != SUBMODULE]
+    entries = [(path, entry) for path, entry in git.tree(commit, under).items() if entry.mode != SUBMODULE]
     entries.sort(key=lambda pair: pair[1].mode == LINK)  # last, so that nothing is written through one
     left = _LARGEST
     try:
@@ -300,7 +302,7 @@ def export_commit(git: Git, commit: str, folder: Path) -> None:
                     raise InfrastructureError(
                         f"The file {path[:200]!r} of {commit} is not in this clone.", git.remedy()
                     )
-                if content.startswith(_LARGE_FILE_POINTER):
+                if content.startswith(_LARGE_FILE_POINTER) and not pointers:
                     raise InfrastructureError(f"The file {path[:200]!r} of {commit} is kept in Git LFS.")
                 left -= len(content)
                 _write(folder, path, entry.mode, content)

@@ -14,7 +14,6 @@ from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.checks.custom_code import declared_judge_calls, is_address, needs_custom_code
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.model.answer_origin import Llm
@@ -27,6 +26,7 @@ from ratiba_action.run.arms import base_inputs, base_of, head_inputs
 from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.earlier_runs import github_history
 from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs, RunLog
+from ratiba_action.run.judges import Judges, JudgesOfRun
 from ratiba_action.run.model_calls import ModelCalls, open_model_calls, score_cache
 from ratiba_action.run.paid_run import (
     EARLIER_JOURNALS,
@@ -87,7 +87,12 @@ async def open_services(
     journal = journal_place(inputs, head) if paid else None
     setups = SharedSetups()
     async with AsyncExitStack() as stack:
-        system, custom, tests = await _open_code(stack, inputs, head, scratch, setups=setups, kept=inputs.kept)
+        judges = JudgesOfRun(
+            stack, inputs, scratch, partial(_surroundings, inputs, scratch=scratch, setups=setups), _borrow
+        )
+        system, custom, tests = await _open_code(
+            stack, inputs, head, scratch, setups=setups, judges=judges, kept=inputs.kept
+        )
         opened = open_model_calls(inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline)
         calls, services = await stack.enter_async_context(opened)
         services.tenants, *_ = await asyncio.gather(
@@ -96,7 +101,7 @@ async def open_services(
             load_judging(inputs, head, scratch),
         )
         await services.tenants.prepare(head.arm, system.migrate)
-        for warning in getattr(system, "warnings", ()):
+        for warning in _warnings_of(system, custom, tests):
             log.note(warning)
         services.arms[head.arm.name] = _arm_services(head, system, custom, tests)
         services.detect_language = _language_detector(head.scenarios)
@@ -104,15 +109,14 @@ async def open_services(
         services.altered = setups.altered
         services.add_arm = partial(_add_arm, calls, services, head)
         services.open_arm = partial(
-            _open_arm, inputs, head, scratch=scratch, setups=setups, calls=calls, services=services
+            _open_arm, inputs, head, scratch=scratch, setups=setups, judges=judges, calls=calls, services=services
         )
         base = base_of(inputs)
         if isinstance(base, str):
             services.no_base = base
         else:
-            services.start_base = partial(
-                _start_base, stack, inputs, base, scratch=scratch, setups=setups, calls=calls, services=services
-            )
+            start = partial(_start_base, stack, inputs, base, scratch=scratch, setups=setups, judges=judges)
+            services.start_base = partial(start, calls=calls, services=services)
         yield services
 
 
@@ -138,23 +142,28 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
         if block.has_database and not inputs.settings.database_url:
             server = choose_server(None)
             stack.push_async_callback(server.stop)
-        code = await _open_code(stack, inputs, head, scratch, setups=SharedSetups()) if block.setup is None else ()
+        setups = SharedSetups()
+        judges = JudgesOfRun(
+            stack, inputs, scratch, partial(_surroundings, inputs, scratch=scratch, setups=setups), _borrow
+        )
+        opened = _open_code(stack, inputs, head, scratch, setups=setups, judges=judges)
+        code = await opened if block.setup is None else ()
         # The server dies with the thread that starts it, which is this one.
         await asyncio.gather(
             *([server.start()] if server is not None else []), _start_all(*code), load_judging(inputs, head, scratch)
         )
-        workers = [worker for worker in code if isinstance(worker, WorkerSystem)]
-        yield Kept(workers, server.dsn if server is not None else "", mmap(-1, 1))
+        parts = [part for each in code for part in (each.workers if isinstance(each, Judges) else (each,))]
+        workers = [worker for worker in parts if isinstance(worker, WorkerSystem)]
+        yield Kept(workers, server.dsn if server is not None else "", mmap(-1, 1), judges.kept)
 
 
-def _borrow(*code: "WorkerSystem | ReplaySystem", kept: Kept | None) -> None:
+def _borrow(worker: "WorkerSystem | ReplaySystem", kept: Kept | None) -> None:
     """Let what needs a fork server use one that is kept."""
     from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - not needed to decide
 
-    for worker in code:
-        if kept is not None and isinstance(worker, WorkerSystem):
-            borrowed = any(worker.borrow(other) for other in kept.workers)
-            kept.missed[0] |= not borrowed
+    if kept is not None and isinstance(worker, WorkerSystem):
+        borrowed = any(worker.borrow(other) for other in kept.workers)
+        kept.missed[0] |= not borrowed
 
 
 def _add_arm(calls: ModelCalls, services: RunServices, head: ArmInputs, arm: ArmInputs) -> None:
@@ -171,6 +180,7 @@ async def _open_arm(
     *,
     scratch: Path,
     setups: "SharedSetups",
+    judges: JudgesOfRun,
     calls: ModelCalls,
     services: RunServices,
 ) -> AsyncIterator[None]:
@@ -178,9 +188,8 @@ async def _open_arm(
     async with AsyncExitStack() as stack:
         calls.add_arm(arm)
         beside = services.arms[head.arm.name]
-        started = await _start_arm(
-            stack, inputs, arm, scratch=scratch, setups=setups, services=services, beside=beside, template=template
-        )
+        start = partial(_start_arm, stack, inputs, arm, scratch=scratch, setups=setups, judges=judges)
+        started = await start(services=services, beside=beside, template=template)
         services.arms[arm.arm.name] = started
         stack.callback(services.arms.pop, arm.arm.name)
         yield
@@ -193,11 +202,12 @@ async def _start_arm(
     *,
     scratch: Path,
     setups: "SharedSetups",
+    judges: JudgesOfRun,
     services: RunServices,
     beside: ArmServices | None = None,
     template: Arm | None = None,
 ) -> ArmServices:
-    system, custom, tests = await _open_code(stack, inputs, arm, scratch, setups=setups, beside=beside)
+    system, custom, tests = await _open_code(stack, inputs, arm, scratch, setups=setups, judges=judges, beside=beside)
     await _start_all(system, custom, tests)
     if template is None:
         await services.tenants.prepare(arm.arm, system.migrate)
@@ -211,26 +221,34 @@ async def _start_base(
     *,
     scratch: Path,
     setups: "SharedSetups",
+    judges: JudgesOfRun,
     calls: ModelCalls,
     services: RunServices,
 ) -> ArmServices:
     """Fetch and start the base; whatever is started ends with the run, however far it came."""
     arm = await asyncio.to_thread(base_inputs, inputs, base, scratch, github_history(inputs))
     calls.add_arm(arm)
-    started = await _start_arm(stack, inputs, arm, scratch=scratch, setups=setups, services=services)
-    warnings = {
-        warning for arm_services in services.arms.values() for warning in getattr(arm_services.system, "warnings", ())
-    }
-    for warning in getattr(started.system, "warnings", ()):
+    started = await _start_arm(stack, inputs, arm, scratch=scratch, setups=setups, judges=judges, services=services)
+    warnings = {warning for other in services.arms.values() for warning in _warnings_of(*_code_of(other))}
+    for warning in _warnings_of(*_code_of(started)):
         if warning not in warnings:
             services.log.note(prefixed("On the base: ", warning))
     return started
 
 
+def _code_of(arm: ArmServices) -> tuple[object, ...]:
+    return arm.system, arm.custom, arm.tests
+
+
+def _warnings_of(*code: object) -> tuple[str, ...]:
+    """What the reader of a report should know about how code was run."""
+    return tuple(dict.fromkeys(warning for each in code for warning in getattr(each, "warnings", ())))
+
+
 def _arm_services(
     arm: ArmInputs,
     system: "WorkerSystem | ReplaySystem",
-    custom: "WorkerSystem | None",
+    custom: Judges | None,
     tests: "WorkerSystem | None",
 ) -> ArmServices:
     block = arm.configuration.system
@@ -254,46 +272,34 @@ async def _open_code(
     scratch: Path,
     *,
     setups: "SharedSetups",
+    judges: JudgesOfRun,
     beside: ArmServices | None = None,
     kept: Kept | None = None,
-) -> tuple["WorkerSystem | ReplaySystem", "WorkerSystem | None", "WorkerSystem | None"]:
+) -> tuple["WorkerSystem | ReplaySystem", Judges | None, "WorkerSystem | None"]:
     """An arm's system, what runs its rules and metrics, and what runs its tests; None where it has none of its own.
 
     The files of all are copied before anything of the change runs.
     """
-    from ratiba_action.systems.choose import choose_judges, choose_tests  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.systems.choose import choose_tests  # noqa: PLC0415 - not needed to decide
     from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - the same
 
-    around = _surroundings(inputs, arm.arm, scratch, setups)
+    around = _surroundings(inputs, arm.arm, scratch=scratch, setups=setups)
     first, of_tests = (None, None) if beside is None else (beside.system, beside.tests)
     system = open_system(inputs, arm, scratch, setups, first if isinstance(first, WorkerSystem) else None)
     stack.push_async_callback(system.close)
-    _borrow(system, kept=kept)
+    _borrow(system, kept)
     tests = None
     if any(scenario.test is not None for scenario in arm.scenarios):
         tests = choose_tests(
             arm.configuration.system, replace(around, beside=of_tests if isinstance(of_tests, WorkerSystem) else None)
         )
         stack.push_async_callback(tests.close)
-        _borrow(tests, kept=kept)
+        _borrow(tests, kept)
         await tests.copy()
-    if not needs_custom_code(arm.scenarios):
-        return system, None, tests
-
-    with_judge = any(
-        declared_judge_calls(entry.metric, entry.parameters) > 0
-        for scenario in arm.scenarios
-        for entry in scenario.assertions
-        if is_address(entry.metric)
-    )
-    judges = choose_judges(arm.configuration.system, around, with_judge=with_judge)
-    stack.push_async_callback(judges.close)
-    _borrow(judges, kept=kept)
-    await judges.copy()
-    return system, judges, tests
+    return system, await judges.open(stack, arm, kept), tests
 
 
-async def _start_all(*code: "WorkerSystem | ReplaySystem | None") -> None:
+async def _start_all(*code: "WorkerSystem | ReplaySystem | Judges | None") -> None:
     await asyncio.gather(*(worker.start() for worker in code if worker is not None))
 
 
@@ -339,7 +345,7 @@ def open_system(
     """The arm's system under test, not started; ``setups`` and ``beside`` are those of ``Surroundings``."""
     from ratiba_action.systems.choose import choose_system  # noqa: PLC0415 - not needed to decide
 
-    around = _surroundings(inputs, arm.arm, scratch, setups)
+    around = _surroundings(inputs, arm.arm, scratch=scratch, setups=setups)
     return choose_system(arm.configuration.system, replace(around, beside=beside))
 
 
@@ -357,7 +363,7 @@ def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":
     return Checkout(inputs.decided.change.git, committed=commit is not None, untracked=untracked)
 
 
-def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path, setups: "SharedSetups") -> "Surroundings":
+def _surroundings(inputs: RunInputs, arm: Arm, *, scratch: Path, setups: "SharedSetups") -> "Surroundings":
     from ratiba_action.systems.choose import Surroundings  # noqa: PLC0415 - not needed to decide
     from ratiba_action.systems.separation import room  # noqa: PLC0415 - the same
     from ratiba_action.systems.workplace import places_of_job, private_places  # noqa: PLC0415 - the same

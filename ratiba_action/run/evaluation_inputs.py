@@ -36,12 +36,13 @@ from ratiba_action.run.authority import authorized
 from ratiba_action.run.base_commit import BaseCommit, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest, needs_judge
+from ratiba_action.run.judging_base import judging_base
 from ratiba_action.run.provider_keys import keys_of
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.load import files_digest, is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.suite.ratchet import ratchet_suite
-from ratiba_action.suite.scenario_selection import edited_code, select, with_defaults, with_least_trials
+from ratiba_action.suite.scenario_selection import select, with_defaults, with_least_trials
 from ratiba_action.suite.team_tests import FoundTests, files_of_checkout, find_tests, has_tests, with_tests
 from ratiba_action.suite.thresholds import with_configured_thresholds
 from ratiba_action.util.locked_folder import is_folder, read_plain_file
@@ -115,6 +116,8 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
         if unusable:
             more += (f"The base could not be read in {', '.join(unusable)}, so the ratchet did not apply there.",)
         more += (settings.why_withheld,) if settings.withheld else ()
+        theirs = base_configuration.system if base_configuration is not None else None
+        judging, edited = judging_base(base, theirs, suite, base_suite, configuration.system.root)
         return RunInputs(
             **{field.name: getattr(request, field.name) for field in fields(RunRequest)},
             configuration=configuration,
@@ -122,7 +125,8 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             selection=Selection(request.decided.decision, suite.scenarios),
             base_scores=base.grades(),
             edited_recordings=len(base.edited_recordings()),
-            notes=(*notes, *more, *edited_code(suite, configuration.system.root, change.files.paths)),
+            notes=(*notes, *more, *edited),
+            judging=judging,
             base=read_base_inputs(base, configuration, base_configuration, suite, base_suite, digests=digests),
             digests=digests,
             replaced=replaced,

@@ -20,6 +20,7 @@ from ratiba_action.money.sealed_journal import SealedPlace
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import EventLog, Progress
 from ratiba_action.run.base_commit import BaseInputs
+from ratiba_action.run.judging_base import JudgingBase
 from ratiba_action.run.provider_keys import keys_of, source_of_answers
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.pairing import ContentDigests
@@ -61,11 +62,13 @@ class Kept:
         workers: fork servers of the system, of its rules and metrics, and of its tests.
         database: address of a server that was started for these runs; empty where there is none.
         missed: a byte of memory that the runs share with the watch; a run sets it that had to start a worker itself.
+        judging: the commit whose rules and metrics judge, and the folder of its files; None where the checkout's do.
     """
 
     workers: Sequence["WorkerSystem"]
     database: str
     missed: mmap
+    judging: tuple[str, Path] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +123,7 @@ class RunInputs(RunRequest):
         from_base: names of the blocks that are the base branch's where the change says otherwise.
         sealed: where the sealed copy of the write-ahead journal is kept; None for none.
         digests: of the scenarios' content.
+        judging: whose rules and metrics judge; None for the checkout's own.
     """
 
     configuration: Configuration
@@ -134,6 +138,7 @@ class RunInputs(RunRequest):
     anchored: bool = False
     sealed: SealedPlace | None = None
     digests: ContentDigests = field(default_factory=ContentDigests)
+    judging: JudgingBase | None = None
 
     @property
     def llm(self) -> Llm:

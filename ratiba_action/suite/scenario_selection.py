@@ -1,10 +1,8 @@
 """Selects the scenarios that a mode runs."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from ratiba_action.checks.custom_code import is_address, rule_addresses
-from ratiba_action.checks.failure_rules import CUSTOM
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Scenario, Strategy, Suite
@@ -38,37 +36,6 @@ def with_least_trials(scenario: Scenario, least: int) -> Scenario:
         return scenario
     passes = None if strategy.passes is None else strategy.passes + more
     return replace(scenario, strategy=replace(strategy, trials=strategy.trials + more, passes=passes))
-
-
-def edited_code(suite: Suite, root: str, changed: Iterable[str]) -> tuple[str, ...]:
-    """A note for each custom rule or metric whose module the change edits.
-
-    Args:
-        suite: with the rules and metrics.
-        root: folder of the system, where modules are looked up.
-        changed: paths from the repository's root.
-    """
-    paths = set(changed)
-    return tuple(
-        f"{address} is edited by this change, so the change is measured by its own code."
-        for address in sorted(set(_addresses(suite)))
-        if paths & set(_files(root, address))
-    )
-
-
-def _addresses(suite: Suite) -> Iterator[str]:
-    for scenario in suite.scenarios:
-        yield from (entry.metric for entry in scenario.assertions if is_address(entry.metric))
-        for rule in scenario.rules:
-            yield from rule_addresses(rule) if rule.type == CUSTOM else ()
-
-
-def _files(root: str, address: str) -> Iterator[str]:
-    """The module's file and the ``__init__.py`` files of its packages."""
-    folder = [part for part in root.split("/") if part not in {"", "."}]
-    parts = address.partition(":")[0].split(".")
-    yield "/".join([*folder, *parts]) + ".py"
-    yield from ("/".join([*folder, *parts[:depth], "__init__.py"]) for depth in range(1, len(parts) + 1))
 
 
 def _none(_: Scenario) -> bool:

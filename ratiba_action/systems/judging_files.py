@@ -67,9 +67,8 @@ class JudgingFiles:
             modules.setdefault(folder, set()).add(file.partition(".")[0])
         known = {*self.code, *self.others}
         for folder, stems in modules.items():
-            for entry in sorted(os.listdir(self.copy / folder)):
-                name = f"{folder}/{entry}" if folder else entry
-                path = self.copy / name
+            for path in sorted((self.copy / folder).iterdir()):
+                entry, name = path.name, path.relative_to(self.copy).as_posix()
                 if entry == _CACHE:
                     _forget(path, stems)
                 elif name not in known and entry.partition(".")[0] in stems and _is_imported(path):

@@ -60,9 +60,9 @@ class WorkerSystem:
         secrets: the gate holds some, so that a system which could reach its processes is refused.
         judging: it runs rules and metrics and no system: in a copy that it cannot write to, and that the processes of
             no system can reach.
-        isolated: it runs rules, metrics or tests: by an interpreter that starts without a line of the repository or of a
-            package, and finds modules of the repository last. The value is the checkout's folder, whose editable install
-            means the copy. None for a system.
+        isolated: it runs rules, metrics or tests: by an interpreter that starts without a line of the repository or of
+            a package, and finds modules of the repository last. The value is the checkout's folder, an editable install
+            of which means the copy. None for a system.
         beside: another one that is started and differs in ``root`` alone: its fork server serves both, unless a set-up
             command makes files of their own. It is closed last.
     """

@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> None:
     if not landlock.version():  # it keeps conversations from this process's memory, and the guardian must read theirs
         kernel.hide_memory()
     kernel.adopt_orphans()
-    isolation.enter(arguments[3] if len(arguments) > 3 else "")
+    isolation.enter("".join(arguments[3:4]))
     collecting = gc.get_threshold()
     gc.set_threshold(0)  # nearly all that an import makes stays: looking for garbage takes a fifth of its time
     root = os.getcwd()  # noqa: PTH109 - pathlib costs start-up time

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OF_ANYBODY = frozenset({"benchmarks", "doc", "docs", "example", "examples", "scripts", "test", "tests", "tools"})
-"""Names that many repositories use, and that packages leave among the installed ones by mistake: nothing needs those."""
+"""Names that many repositories use, and that packages leave among installed ones by mistake: nothing needs those."""
 _MOST_READ = 1 << 20
 
 
 def enter(checkout: str) -> None:
-    """Add installed packages to the path of an interpreter that was started with ``-I -S``, and let nothing shadow them.
+    """Add installed packages to the path of an interpreter that was started with ``-I -S``; nothing shadows them.
 
     A second call, and a call in an interpreter that was started in another way, does nothing.
 
@@ -51,8 +51,8 @@ def look_in(root: str) -> None:
         return
     folders = [root]
     for named in [named for folder in finder.installed for named in _named_folders(folder)]:
-        inside = os.path.relpath(named, finder.checkout) if finder.checkout else ".."
-        folders.append(named if inside.split(os.sep)[0] == ".." else os.path.normpath(os.path.join(root, inside)))  # noqa: PTH118 - sys.path holds strings
+        own = bool(finder.checkout) and f"{named}/".startswith(f"{finder.checkout}/")
+        folders.append(root + named[len(finder.checkout) :] if own else named)
     folders += [os.path.join(root, entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]  # noqa: PTH118 - the same
     sys.path += [folder for folder in dict.fromkeys(folders) if folder not in sys.path]
 
@@ -158,7 +158,9 @@ def _virtual_environment() -> tuple[str, bool] | None:
     above = os.path.dirname(folder)  # noqa: PTH120 - the same
     for place in (folder, above):
         lines = _read(os.path.join(place, "pyvenv.cfg")).splitlines()  # noqa: PTH118 - the same
-        given = {key.strip().lower(): value.strip().lower() for key, _, value in (line.partition("=") for line in lines)}
+        given = {
+            key.strip().lower(): value.strip().lower() for key, _, value in (line.partition("=") for line in lines)
+        }
         if given:
             return above, given.get("include-system-site-packages") == "true"
     return None

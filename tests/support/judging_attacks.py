@@ -179,3 +179,77 @@ def was_forged(results: Mapping[str, Any]) -> bool:
     return not (
         honest and {(one["value"], one["reason"]) for one in scores} == {(0.0, WRITTEN)} and len(scores) == TRIALS
     )
+
+
+RULE = """\
+import html.parser
+import pathlib
+
+
+class Words(html.parser.HTMLParser):
+    pass
+
+
+def no_cash(evidence):
+    refused = pathlib.Path("refused.txt").read_text().split()
+    words = Words()
+    for turn in evidence["turns"]:
+        words.feed(turn["reply"]["text"])
+    found = [turn for turn in evidence["turns"] if any(word in turn["reply"]["text"] for word in refused)]
+    return {"passed": not found, "reason": "as it was written"}
+"""
+PASSING = "def no_cash(evidence): return {'passed': True, 'reason': 'forged'}\n"
+PASSES = (
+    "import sys, types; m = types.ModuleType('checks'); exec(" + repr(PASSING) + ", vars(m)); sys.modules['checks'] = m"
+)
+SPEAKS = """\
+class Adapter:
+    def open(self, context):
+        return self
+    def send(self, message):
+        return {"text": "Pay in cash", "state": "SAID"}
+"""
+ASKS = """\
+id: asks
+language: fr
+now: 2026-04-25T10:00:00+03:00
+customer: {name: Amina, phone: "+254 700 000 001"}
+turns:
+  - {user: Habari, expect: {state: SAID}}
+rules:
+  - {type: custom, value: "checks:no_cash"}
+"""
+CONFIGURED = """\
+system:
+  adapter: adapter:Adapter
+  database: false
+  setup: [sh, install.sh]
+  python: env/bin/python
+"""
+INSTALL = """\
+python3 -m venv --without-pip env
+for site in env/lib/*/site-packages; do cp -R packages/. "$site"; done
+"""
+"""Set-up that installs what the lock says: here, the modules of a folder."""
+
+CHANGES: dict[str, dict[str, str]] = {
+    "set-up rewrites the rule": {"install.sh": INSTALL + f"cat >checks.py <<'END'\n{PASSING}END\n"},
+    "a package runs code at the start": {"packages/evil.pth": PASSES + "\n"},
+    "a module has a name of the standard library": {"_markupbase.py": f"{PASSES}\nclass ParserBase: pass\n"},
+    "what the rule reads": {"refused.txt": "nothing"},
+}
+"""Files that a change adds or replaces so that the rule, which it leaves alone, passes."""
+
+
+def judged_repository(change: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Files of a base whose system a rule fails, and those of a change."""
+    base = {
+        ".github/ratiba.yml": CONFIGURED,
+        "adapter.py": SPEAKS,
+        "checks.py": RULE,
+        "refused.txt": "cash",
+        "install.sh": INSTALL,
+        "packages/tiny.py": "",
+        "scenarios/asks.yaml": ASKS,
+    }
+    return base, dict(change)

@@ -116,7 +116,9 @@ def test_modules_of_the_repository_are_found_after_all_others(judging: Interpret
 
 def test_an_error_names_the_module_that_was_not_imported(judging: Interpreter) -> None:
     judging.has(calendar="def working_days(): pass\n", other="")
-    code = "import calendar; found = [isolation.explanation({0!r}), isolation.warnings({0!r})]".format(str(judging.root))
+    code = "import calendar; found = [isolation.explanation({0!r}), isolation.warnings({0!r})]".format(
+        str(judging.root)
+    )
     explained, warned = judging.run(code)
     assert "calendar.py of the repository is not imported" in explained
     assert "rename it" in explained

@@ -1,0 +1,207 @@
+"""What runs the repository's rules and metrics: the base's for all arms, and an arm's own where it edits them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ratiba_action.checks.custom_code import declared_judge_calls, is_address, needs_custom_code
+from ratiba_action.errors import InfrastructureError, WorkerError
+from ratiba_action.model.plan import BASE, Arm
+from ratiba_action.model.values import JsonObject
+from ratiba_action.ports import CustomCode
+from ratiba_action.run.base_commit import export_commit
+from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs
+
+if TYPE_CHECKING:
+    from ratiba_action.systems.choose import Surroundings
+    from ratiba_action.systems.worker_system import WorkerSystem
+
+_FOLDER = "judging-base"
+_REMEDY = (
+    "Rules and metrics run with the base's files, set-up and packages. If those are what this change fixes, edit the "
+    "module of the rule or metric too: it then runs with this change's own, and the comment says so."
+)
+
+
+class Judges:
+    """Implements ``CustomCode`` by the code of two sides.
+
+    Args:
+        theirs: runs the base's, started once for all arms; None where there is no base.
+        own: runs the arm's own; None where nothing of it judges.
+        edited: addresses that the arm's own code answers for.
+        start_theirs: starts the base's unless that was done.
+    """
+
+    def __init__(
+        self,
+        theirs: "WorkerSystem | None",
+        own: "WorkerSystem | None",
+        edited: Collection[str] = (),
+        start_theirs: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._theirs, self._own, self._edited, self._start_theirs = theirs, own, frozenset(edited), start_theirs
+
+    @property
+    def workers(self) -> "tuple[WorkerSystem, ...]":
+        """What runs the code."""
+        return tuple(worker for worker in (self._theirs, self._own) if worker is not None)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the reader of a report should know about how the code was run."""
+        return tuple(dict.fromkeys(warning for worker in self.workers for warning in worker.warnings))
+
+    async def start(self) -> None:
+        """Start both sides.
+
+        Raises:
+            WorkerError: one of them could not be started.
+        """
+        own = [self._own.start()] if self._own is not None else []
+        await asyncio.gather(*own, *([self._start_theirs()] if self._start_theirs is not None else []))
+
+    def is_own(self, address: str) -> bool:
+        """Whether the arm's own code answers for an address."""
+        return self._theirs is None or (self._own is not None and address in self._edited)
+
+    async def run(
+        self, address: str, evidence: JsonObject, judge: Callable[[Any], Awaitable[JsonObject]] | None = None
+    ) -> Any:
+        """See ``CustomCode``."""
+        return await self._code(address).run(address, evidence, judge)
+
+    async def describe(self, address: str) -> JsonObject:
+        """See ``CustomCode``."""
+        return await self._code(address).describe(address)
+
+    def _code(self, address: str) -> CustomCode:
+        code = self._own if self.is_own(address) else self._theirs
+        if code is None:
+            raise WorkerError(f"nothing runs {address!r}.")
+        return code
+
+
+class JudgesOfRun:
+    """Makes the judges of each arm; those of the base serve all of them and end with the run.
+
+    Args:
+        stack: closes the base's.
+        inputs: of the run.
+        scratch: a folder outside the workspace.
+        surroundings: of an arm.
+        borrow: lets what needs a fork server use one that is kept.
+    """
+
+    def __init__(
+        self,
+        stack: AsyncExitStack,
+        inputs: RunInputs,
+        scratch: Path,
+        surroundings: Callable[[Arm], "Surroundings"],
+        borrow: "Callable[[WorkerSystem, Kept | None], None]",
+    ) -> None:
+        self._stack, self._inputs, self._scratch = stack, inputs, scratch
+        self._surroundings, self._borrow = surroundings, borrow
+        self._theirs: WorkerSystem | None = None
+        self._starting = asyncio.Lock()
+        self._started = False
+
+    @property
+    def kept(self) -> tuple[str, Path] | None:
+        """For ``Kept``: the commit whose code judges, and the folder of its files; None where the checkout's does."""
+        judging = self._inputs.judging
+        return None if judging is None else (judging.commit, self._scratch / _FOLDER)
+
+    async def open(self, stack: AsyncExitStack, arm: ArmInputs, kept: Kept | None = None) -> Judges | None:
+        """What judges an arm, its files copied and not started; None where nothing of the repository does.
+
+        Args:
+            stack: closes what is the arm's own.
+            arm: that is judged.
+            kept: what is started already.
+
+        Raises:
+            InfrastructureError: the base's files cannot be had.
+            WorkerError: files cannot be copied.
+        """
+        if not needs_custom_code(arm.scenarios):
+            return None
+        named = {entry.metric for scenario in arm.scenarios for entry in scenario.assertions}
+        named |= {address for scenario in arm.scenarios for rule in scenario.rules for address in _texts(rule.value)}
+        judging = self._inputs.judging
+        if judging is not None:
+            theirs = await self._of_base(arm, kept)
+            edited = judging.own & named if arm.arm.name != BASE else frozenset[str]()
+            own = await self._own(stack, arm, kept) if edited else None
+            return Judges(theirs, own, edited, self._start)
+        return Judges(None, await self._own(stack, arm, kept))
+
+    async def _own(self, stack: AsyncExitStack, arm: ArmInputs, kept: Kept | None) -> "WorkerSystem":
+        from ratiba_action.systems.choose import choose_judges  # noqa: PLC0415 - not needed to decide
+
+        around = self._surroundings(arm.arm)
+        worker = choose_judges(arm.configuration.system, around, with_judge=_with_judge(arm))
+        stack.push_async_callback(worker.close)
+        self._borrow(worker, kept)
+        await worker.copy()
+        return worker
+
+    async def _of_base(self, arm: ArmInputs, kept: Kept | None) -> "WorkerSystem":
+        from ratiba_action.systems.choose import choose_judges  # noqa: PLC0415 - not needed to decide
+
+        judging = self._inputs.judging
+        if self._theirs is None and judging is not None:
+            root = await asyncio.to_thread(self._export, kept)
+            around = self._surroundings(Arm(BASE, str(root), judging.commit))
+            around = replace(around, repository=self._inputs.repository)
+            self._theirs = choose_judges(judging.system, around, with_judge=_with_judge(arm))
+            self._stack.push_async_callback(self._theirs.close)
+            self._borrow(self._theirs, kept)
+            await self._theirs.copy()
+        if self._theirs is None:
+            raise WorkerError("there is no base to judge by.")
+        return self._theirs
+
+    def _export(self, kept: Kept | None) -> Path:
+        """The folder of the base's files, written unless that was done."""
+        judging, git = self._inputs.judging, self._inputs.decided.change.git
+        if judging is None or git is None:
+            raise InfrastructureError("The base's rules and metrics cannot be read: there is no repository.")
+        if kept is not None and kept.judging is not None and kept.judging[0] == judging.commit:
+            return kept.judging[1]
+        folder = self._scratch / _FOLDER
+        try:
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise InfrastructureError(f"The base's rules and metrics cannot be written: {error}.") from error
+        root = judging.system.root
+        export_commit(git, judging.commit, folder, under="" if root == "." else f"{root}/", pointers=True)
+        return folder
+
+    async def _start(self) -> None:
+        async with self._starting:
+            if self._started or self._theirs is None:
+                return
+            try:
+                await self._theirs.start()
+            except WorkerError as error:
+                message = f"What runs the base's rules and metrics could not be started: {error.problem}"
+                raise WorkerError(message, f"{error.remedy} {_REMEDY}".strip()) from error
+            self._started = True
+
+
+def _with_judge(arm: ArmInputs) -> bool:
+    return any(
+        declared_judge_calls(entry.metric, entry.parameters) > 0
+        for scenario in arm.scenarios
+        for entry in scenario.assertions
+        if is_address(entry.metric)
+    )
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else (str(value),)
