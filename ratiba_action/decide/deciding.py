@@ -20,7 +20,8 @@ from ratiba_action.decide.read import Change, Connect, read_change
 from ratiba_action.decide.refusals import UNKNOWN_REFUSED
 from ratiba_action.decide.rules import default_rules, parse_rules
 from ratiba_action.decide.selection import decide_mode
-from ratiba_action.decide.system_paths import read_root, read_system_paths, read_touches
+from ratiba_action.decide.shadowing import Shadowing
+from ratiba_action.decide.system_paths import read_root, read_system_paths, read_test_folders, read_touches
 from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.errors import InfrastructureError, RatibaError
 from ratiba_action.github.urllib_repository import UrllibRepository
@@ -199,7 +200,7 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
         scenarios = _scenarios(request, change, doubts)
         configurations = _configurations(request.config, contents, doubts)
         floors = _floors(configurations, read_system_paths, "the prompts that the configuration names", doubts)
-        floors = (*floors, *_judging_floors(configurations, contents, scenarios, doubts))
+        floors = (*floors, *_judging_floors(configurations, contents, scenarios, doubts, change.files.paths))
         decision = decide_with(floors=floors, doubts=doubts)
         if decision.mode is Mode.SKIP and change.files.paths:
             # A document that a conversation is answered from, or that names packages, is no documentation.
@@ -266,21 +267,31 @@ def _floors(
 
 
 def _judging_floors(
-    configurations: Iterable[Node], contents: Contents, scenarios: Iterable[Node], doubts: list[str]
+    configurations: Sequence[Node],
+    contents: Contents,
+    scenarios: Iterable[Node],
+    doubts: list[str],
+    changed: Iterable[str],
 ) -> tuple[Rule, ...]:
-    """The code of the repository's own metrics and rules, at either side."""
+    """The code of the repository's own metrics and rules, at either side, and what has the name of other code."""
     addresses = {module for scenario in scenarios for module in read_addresses(scenario)}
     roots: dict[str, None] = {}
+    tests: dict[str, None] = {}
     for configuration in configurations:
         addresses |= read_addresses(configuration, without="system")
         with contextlib.suppress(YamlDoubt):  # a doubt of the floors of the system already
             roots[read_root(configuration)] = None
-    if not addresses:
+            tests |= dict.fromkeys(read_test_folders(configuration))
+    if not addresses and not tests:
         return ()
     floors: dict[Rule, None] = {}
     try:
+        paths = contents.links().paths
         for root in roots or {"": None}:
-            floors |= dict.fromkeys(Modules(root, contents.links().paths, contents.both).floors(addresses))
+            floors |= dict.fromkeys(Modules(root, paths, contents.both).floors(addresses))
+        folders = {*tests, *(roots or {"": None})}
+        folders |= {f"{folder}/src".lstrip("/") for folder in roots or {"": None}}
+        floors |= dict.fromkeys(Shadowing(paths, changed, contents.both).floors(sorted(folders)))
     except (ValueError, InfrastructureError) as error:
         doubts.append(f"the code of the metrics and rules cannot be determined: {error}")
     return tuple(floors)

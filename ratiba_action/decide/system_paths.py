@@ -12,6 +12,7 @@ from ratiba_action.decide.plain_yaml import Node
 from ratiba_action.model.change import Mode, Rule
 
 _TESTS = "a test of the repository is, or is collected by, this file"
+_ABOVE = ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini")
 _FRAMEWORKS = {"langgraph": "graph", "langchain": "runnable", "llamaindex": "engine"}
 
 
@@ -61,6 +62,16 @@ def read_system_paths(document: Node) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
+def read_test_folders(document: Node) -> tuple[str, ...]:
+    """Folders of the repository's own tests and those above, from which pytest may have modules imported."""
+    folders: dict[str, None] = {}
+    for path in map(_normal, _texts(document.entries(), "tests")):
+        parts = path.rstrip("/").split("/")
+        parts = parts[:-1] if path.endswith(".py") else parts
+        folders |= dict.fromkeys("/".join(parts[:depth]) for depth in range(len(parts) + 1))
+    return tuple(folders)
+
+
 def _files_of_tests(paths: Sequence[str]) -> Iterator[str]:
     """The tests of the repository's own, and what pytest reads above them that may deselect or change them."""
     for path in map(_normal, paths):
@@ -68,7 +79,7 @@ def _files_of_tests(paths: Sequence[str]) -> Iterator[str]:
         parts = path.rstrip("/").split("/")
         for depth in range(len(parts)):
             above = "".join(f"/{literal_pattern(part)}" for part in parts[:depth])
-            yield from (f"{above}/{name}" for name in ("conftest.py", "pytest.ini", "tox.ini"))
+            yield from (f"{above}/{name}" for name in _ABOVE)
 
 
 def read_root(document: Node) -> str:

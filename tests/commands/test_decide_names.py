@@ -410,6 +410,43 @@ def test_the_code_of_a_custom_metric_or_rule_always_blocks(
     assert "a metric or rule of the repository" in printed["reasons"][0]["why"]
 
 
+LOCK = '[[package]]\nname = "python-dateutil"\nversion = "1.0"\nsource = { registry = "https://pypi.org/simple" }\n'
+TESTS = "system: {adapter: 'app:App'}\ntests: [tests/evals]\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "added"),
+    [
+        ({"scenarios/a.yaml": RULE % "evals:tone", "evals.py": "import html.parser"}, "_markupbase.py"),
+        ({"scenarios/a.yaml": RULE % "evals:tone", "evals.py": "1"}, "json/__init__.py"),
+        ({"scenarios/a.yaml": RULE % "evals:tone", "evals.py": "1"}, "re.cpython-311-x86_64-linux-gnu.so"),
+        ({"scenarios/a.yaml": RULE % "evals:tone", "evals.py": "1"}, "src/ast.py"),
+        ({"scenarios/a.yaml": RULE % "evals:tone", "evals.py": "1", "uv.lock": LOCK}, "dateutil.py"),
+        ({"scenarios/a.yaml": RULE % "evals:tone", "requirements.txt": "regex==1\n"}, "regex/__init__.py"),
+        ({CONFIG: TESTS, "tests/evals/test_a.py": "def test_a(): pass\n"}, "pytest.py"),
+        ({CONFIG: TESTS, "tests/evals/test_a.py": "def test_a(): pass\n"}, "tests/_pytest/__init__.py"),
+    ],
+)
+def test_a_module_with_a_name_that_what_judges_imports_from_elsewhere_blocks(
+    decide: Decide, base: Mapping[str, Any], added: str
+) -> None:
+    printed = decide(base, {added: "forged = True"}, "--rules", "advisory *")
+
+    assert printed["mode"] == "blocking", printed
+    assert "it has the name of a module" in printed["reasons"][0]["why"]
+
+
+@pytest.mark.parametrize("added", ["app/json.py", "html/page.html", "tests.py", "docs/__init__.py", "own.py"])
+def test_other_names_and_places_do_not_block_for_it(decide: Decide, added: str) -> None:
+    base = {"scenarios/a.yaml": RULE % "evals:tone", "evals.py": "1", "requirements.txt": "regex==1\n"}
+
+    assert decide(base, {added: "1"}, "--rules", "advisory *")["mode"] == "advisory"
+
+
+def test_without_rules_metrics_and_tests_no_name_blocks(decide: Decide) -> None:
+    assert decide({"scenarios/a.yaml": "id: a\n"}, {"json.py": "1"}, "--rules", "advisory *")["mode"] == "advisory"
+
+
 def test_other_code_does_not_block_for_a_custom_metric(decide: Decide) -> None:
     base = {"scenarios/a.yaml": SCENARIO % "qa.tone:tone", "qa/tone.py": "import json", "json2.py": "1"}
 
