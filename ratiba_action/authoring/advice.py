@@ -9,7 +9,7 @@ from pathlib import Path
 from ratiba_action.errors import FileProblem
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged, made_for, metric_names, recorded_as, recorded_names
-from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Assertion, Expectation, Scenario
+from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Assertion, Scenario
 from ratiba_action.util.gitignore import PatternList
 from ratiba_action.verdict.quarantine import ends_soon
 
@@ -147,9 +147,7 @@ def quarantine_advice(scenario: Scenario, today: date) -> Iterator[tuple[int, st
 
 def measuring_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
     """Warns of a scenario without any assertion, counting metrics that apply without being listed."""
-    exact = (
-        scenario.rules or scenario.rows or scenario.replies or any(_is_exact(turn.expect) for turn in scenario.turns)
-    )
+    exact = scenario.rules or scenario.rows or scenario.replies or any(turn.expect.is_exact for turn in scenario.turns)
     limited = scenario.limits.seconds is not None or scenario.limits.usd is not None
     if not (scenario.assertions or exact or limited):
         yield scenario.line, "it asserts nothing: add `expect` to a turn, or add rules or assertions"
@@ -185,9 +183,3 @@ def touches_advice(scenario: Scenario, paths: Sequence[str]) -> Iterator[tuple[i
             continue
         if not any(pattern.match(path) for path in paths):
             yield scenario.line, f"touches: no file matches {text!r}"
-
-
-def _is_exact(expect: Expectation) -> bool:
-    blank = Expectation()
-    names = ("state", "payment", "tools", "events", "transitions", "output", "language", "reply", "rows")
-    return any(getattr(expect, name) != getattr(blank, name) for name in names)

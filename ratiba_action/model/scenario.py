@@ -159,6 +159,12 @@ class Expectation:
     labels: tuple[str, ...] | None = None
     refusal: bool | None = None
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether there is a deterministic assertion among it."""
+        given = (self.state, self.payment, self.tools, self.output, self.language, self.reply)
+        return bool(self.events or self.transitions or self.rows) or any(part is not None for part in given)
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:

@@ -309,6 +309,8 @@ class Report:
         system_ran: False when nothing but captured replies was measured.
         edited_recordings: how many of the recordings that it is judged by the change itself edits.
         replaced: each setting by which the change tests another system than its base.
+        edited_judges: addresses of rules and metrics that the change edits, and that measured it as it has them.
+        self_reported: ids of scenarios of which some result comes from a process that runs the system's code too.
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
         data_sets: what the cases of each case file came to together.
         variants: of the system, the system as it is first; empty when only that was run.
@@ -340,6 +342,8 @@ class Report:
     suite_digest: str = ""
     edited_recordings: int = 0
     replaced: tuple[str, ...] = ()
+    edited_judges: tuple[str, ...] = ()
+    self_reported: tuple[str, ...] = ()
     system_ran: bool = True
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()

@@ -160,6 +160,7 @@ def _failed(row: ScenarioRow, summary: ReportSummary) -> str:
         return ""
     about = [code(row.name)]
     about += ["critical"] if scenario.critical else []
+    about += ["self-reported"] if scenario.id in summary.report.self_reported else []
     about += [_trials(row)] if len(row.trials) > 1 else []
     about += [f"judged: {rate:.0%} of such scores must pass"] if row.below_threshold else []
     line = next((check.line for check in result.checks if not check.passed and check.line), scenario.line)

@@ -84,6 +84,7 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
             "left_out": _each(_ID),
             "llm": _ANSWERS,
             "scenario_digests": _each(_DIGEST, _ID),
+            "self_reported": _each(_ID),
             "seconds": _SECONDS,
             "started_at": _AWARE,
             "suite_digest": _DIGEST,

@@ -398,6 +398,7 @@ def _caveat(report: Report, decide: Iterable[ScenarioRow]) -> str:
         "" if report.system_ran else ", on captured replies: no system ran",
         ", of another system than the base's" if report.replaced else "",
         ", with recordings changed in this PR" if report.edited_recordings else "",
+        ", by rules or metrics changed in this PR" if report.edited_judges else "",
         _critical_failures(report, decide),
         "" if report.covered else ", but no scenario covers this change",
     ]

@@ -36,8 +36,9 @@ from ratiba_action.run.authority import authorized
 from ratiba_action.run.base_commit import BaseCommit, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest, needs_judge
-from ratiba_action.run.judging_base import judging_base
+from ratiba_action.run.judging_base import judging_code
 from ratiba_action.run.provider_keys import keys_of
+from ratiba_action.run.self_reported import critical_problems
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.load import files_digest, is_scenario_file, load_suite, read_scenario_files
@@ -117,7 +118,9 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             more += (f"The base could not be read in {', '.join(unusable)}, so the ratchet did not apply there.",)
         more += (settings.why_withheld,) if settings.withheld else ()
         theirs = base_configuration.system if base_configuration is not None else None
-        judging, edited = judging_base(base, theirs, suite, base_suite, configuration.system.root)
+        judging = judging_code(base, theirs, configuration.system, suite, base_suite)
+        if problems := critical_problems(suite, judging):
+            raise SuiteError(problems)
         return RunInputs(
             **{field.name: getattr(request, field.name) for field in fields(RunRequest)},
             configuration=configuration,
@@ -125,7 +128,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             selection=Selection(request.decided.decision, suite.scenarios),
             base_scores=base.grades(),
             edited_recordings=len(base.edited_recordings()),
-            notes=(*notes, *more, *edited),
+            notes=(*notes, *more, *judging.notes),
             judging=judging,
             base=read_base_inputs(base, configuration, base_configuration, suite, base_suite, digests=digests),
             digests=digests,

@@ -45,6 +45,7 @@ from ratiba_action.run.notes import (
 from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_budget
 from ratiba_action.run.plan_loop import PlanLoop, cancelled_by_signals
 from ratiba_action.run.provider_keys import require_key
+from ratiba_action.run.self_reported import notes_of_self_reported, self_reported
 from ratiba_action.run.services import Measured
 from ratiba_action.run.shard_folders import FoundShard
 from ratiba_action.run.shard_reports import measured_anew, merge_shards, notes_of_merges, paid_by_merges, with_shards
@@ -372,6 +373,7 @@ class _Gate:
             *inputs.notes,
             *self._log.warnings,
             *notes_of_choice(inputs),
+            *notes_of_self_reported(inputs),
             *notes_of_stale(inputs, evidence.left_out),
             *notes_of_baseline(self._earlier, verdict, evidence.answers),
             *unseen_calls(inputs, measured, self._ledger),
@@ -394,6 +396,8 @@ class _Gate:
             suite_digest=inputs.suite.digest,
             edited_recordings=inputs.edited_recordings,
             replaced=inputs.replaced,
+            edited_judges=inputs.judging.edited,
+            self_reported=self_reported(inputs),
             system_ran=configuration.system.replay is None,
             notes=in_order(notes),
             left_out=evidence.left_out,

@@ -20,7 +20,7 @@ from ratiba_action.money.sealed_journal import SealedPlace
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import EventLog, Progress
 from ratiba_action.run.base_commit import BaseInputs
-from ratiba_action.run.judging_base import JudgingBase
+from ratiba_action.run.judging_base import JudgingCode
 from ratiba_action.run.provider_keys import keys_of, source_of_answers
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.pairing import ContentDigests
@@ -123,7 +123,7 @@ class RunInputs(RunRequest):
         from_base: names of the blocks that are the base branch's where the change says otherwise.
         sealed: where the sealed copy of the write-ahead journal is kept; None for none.
         digests: of the scenarios' content.
-        judging: whose rules and metrics judge; None for the checkout's own.
+        judging: whose rules and metrics judge.
     """
 
     configuration: Configuration
@@ -138,7 +138,7 @@ class RunInputs(RunRequest):
     anchored: bool = False
     sealed: SealedPlace | None = None
     digests: ContentDigests = field(default_factory=ContentDigests)
-    judging: JudgingBase | None = None
+    judging: JudgingCode = field(default_factory=JudgingCode)
 
     @property
     def llm(self) -> Llm:

@@ -113,7 +113,7 @@ class JudgesOfRun:
     @property
     def kept(self) -> tuple[str, Path] | None:
         """For ``Kept``: the commit whose code judges, and the folder of its files; None where the checkout's does."""
-        judging = self._inputs.judging
+        judging = self._inputs.judging.base
         return None if judging is None else (judging.commit, self._scratch / _FOLDER)
 
     async def open(self, stack: AsyncExitStack, arm: ArmInputs, kept: Kept | None = None) -> Judges | None:
@@ -132,7 +132,7 @@ class JudgesOfRun:
             return None
         named = {entry.metric for scenario in arm.scenarios for entry in scenario.assertions}
         named |= {address for scenario in arm.scenarios for rule in scenario.rules for address in _texts(rule.value)}
-        judging = self._inputs.judging
+        judging = self._inputs.judging.base
         if judging is not None:
             theirs = await self._of_base(arm, kept)
             edited = judging.own & named if arm.arm.name != BASE else frozenset[str]()
@@ -153,7 +153,7 @@ class JudgesOfRun:
     async def _of_base(self, arm: ArmInputs, kept: Kept | None) -> "WorkerSystem":
         from ratiba_action.systems.choose import choose_judges  # noqa: PLC0415 - not needed to decide
 
-        judging = self._inputs.judging
+        judging = self._inputs.judging.base
         if self._theirs is None and judging is not None:
             root = await asyncio.to_thread(self._export, kept)
             around = self._surroundings(Arm(BASE, str(root), judging.commit))

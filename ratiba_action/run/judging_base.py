@@ -1,13 +1,13 @@
 """Whose rules and metrics judge a change: its base's, but for those that the change openly edits or adds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ratiba_action.checks.custom_code import is_address, needs_custom_code, rule_addresses
 from ratiba_action.checks.failure_rules import CUSTOM
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.decide.judging_code import Modules
-from ratiba_action.model.scenario import Suite
+from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.run.base_commit import BaseCommit
 
 
@@ -26,50 +26,80 @@ class JudgingBase:
     own: frozenset[str]
 
 
-def judging_base(
-    base: BaseCommit, system: SystemBlock | None, suite: Suite, base_suite: Suite, root: str
-) -> tuple[JudgingBase | None, tuple[str, ...]]:
-    """Whose code judges, and a note for each rule and metric that is the change's own.
+@dataclass(frozen=True, slots=True)
+class JudgingCode:
+    """Whose rules and metrics judge a run.
+
+    Args:
+        base: of the change; None where the checkout's own files judge: there is no base, or nothing differs from it.
+        edited: addresses of the code that the change edits.
+        with_system: addresses of the code that runs as the change has it and imports the change's system.
+        notes: for the reader of the report.
+    """
+
+    base: JudgingBase | None = None
+    edited: tuple[str, ...] = ()
+    with_system: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+def judging_code(
+    base: BaseCommit, before: SystemBlock | None, system: SystemBlock, suite: Suite, base_suite: Suite
+) -> JudgingCode:
+    """Whose code judges.
 
     Args:
         base: of the change, open.
-        system: section of the base's configuration; None where it has none that can be used.
+        before: section of the base's configuration; None where it has none that can be used.
+        system: section of the change's.
         suite: of the change, after the ratchet.
         base_suite: of the base.
-        root: folder of the change's system, where modules are looked up.
-
-    Returns:
-        None for the base where the checkout's own files judge: there is no base, or nothing differs from it, or nothing
-        of the repository judges.
 
     Raises:
-        InfrastructureError: the names of the base's files cannot be read from this clone.
+        InfrastructureError: the names of files cannot be read from this clone.
     """
-    addresses, files = frozenset(_addresses(suite)), base.change.files
-    edited = frozenset(_edited(addresses, base, {root, system.root if system is not None else root}))
+    addresses, changed = frozenset(_addresses(suite)), frozenset(base.change.files.paths)
+    files = _files(addresses, base, {system.root, *([before.root] if before is not None else [])})
+    edited = frozenset(address for address in addresses if files[address] & changed)
     notes = [f"{each} is edited by this change, so the change is measured by its own code." for each in sorted(edited)]
-    usable = system is not None and files.base is not None and files.paths and needs_custom_code(suite.scenarios)
-    if not usable or system is None or files.base is None:
-        return None, tuple(notes)
-    added = addresses - frozenset(_addresses(base_suite)) - edited
-    notes += [f"{each} is new in this change, so it runs with the change's own packages." for each in sorted(added)]
-    return JudgingBase(files.base, system, edited | added), tuple(notes)
+    judged_by, own = None, addresses
+    if before is not None and base.change.files.base is not None and changed and needs_custom_code(suite.scenarios):
+        added = addresses - frozenset(_addresses(base_suite)) - edited
+        notes += [f"{each} is new in this change, so it runs with the change's own packages." for each in sorted(added)]
+        own = edited | added
+        judged_by = JudgingBase(base.change.files.base, before, own)
+    theirs = _files(frozenset(_system_addresses(system)), base, {system.root}) if own else {}
+    of_system = frozenset(path for paths in theirs.values() for path in paths if not path.endswith("__init__.py"))
+    with_system = frozenset(address for address in own if files[address] & of_system)
+    return JudgingCode(judged_by, tuple(sorted(edited)), with_system, tuple(notes))
+
+
+def addresses_of(scenario: Scenario) -> Iterator[str]:
+    """The repository's own rules and metrics that measure a scenario."""
+    yield from (entry.metric for entry in scenario.assertions if is_address(entry.metric))
+    for rule in scenario.rules:
+        yield from rule_addresses(rule) if rule.type == CUSTOM else ()
 
 
 def _addresses(suite: Suite) -> Iterator[str]:
     for scenario in suite.scenarios:
-        yield from (entry.metric for entry in scenario.assertions if is_address(entry.metric))
-        for rule in scenario.rules:
-            yield from rule_addresses(rule) if rule.type == CUSTOM else ()
+        yield from addresses_of(scenario)
 
 
-def _edited(addresses: frozenset[str], base: BaseCommit, roots: set[str]) -> Iterator[str]:
-    """Addresses of which a file that the module is, or imports, is among the changed ones."""
-    changed = frozenset(base.change.files.paths)
-    if not addresses or not changed:
-        return
-    everything = base.contents.links().paths | changed
+def _files(addresses: frozenset[str], base: BaseCommit, roots: set[str]) -> Mapping[str, frozenset[str]]:
+    """The files that each address needs, of both sides."""
+    if not addresses:
+        return {}
+    everything = base.contents.links().paths | frozenset(base.change.files.paths)
     modules = [Modules(root, everything, base.contents.both) for root in sorted(roots)]
-    for address in addresses:
-        if any(changed & each.files(address.partition(":")[0]) for each in modules):
-            yield address
+    return {
+        address: frozenset(path for each in modules for path in each.files(address.partition(":")[0]))
+        for address in addresses
+    }
+
+
+def _system_addresses(system: SystemBlock) -> Iterator[str]:
+    """What the configuration names of the system as ``module:attribute``."""
+    block = getattr(system, system.kind)
+    values = [block, *(vars(block).values() if hasattr(block, "model_fields_set") else ())]
+    yield from (value for value in values if isinstance(value, str) and is_address(value))

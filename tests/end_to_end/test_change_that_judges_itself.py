@@ -1,6 +1,5 @@
 """What a change brings beside an unedited rule, metric or test judges nothing: files, set-up, packages, names."""
 
-import json
 from collections.abc import Mapping
 
 import pytest

@@ -111,7 +111,7 @@ def test_modules_of_the_repository_are_found_after_all_others(judging: Interpret
     judging.has(checks="", helper="")
     judging.installs(helper="")
     assert judging.files("checks", "helper") == [str(judging.root / "checks.py"), str(judging.site / "helper.py")]
-    assert judging.run("found = isolation.shadowed({!r})".format(str(judging.root))) == ["helper.py"]
+    assert judging.run(f"found = isolation.shadowed({str(judging.root)!r})") == ["helper.py"]
 
 
 def test_an_error_names_the_module_that_was_not_imported(judging: Interpreter) -> None:
