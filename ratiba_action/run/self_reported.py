@@ -1,4 +1,4 @@
-"""Results that the process says of itself which ran the system's code: a claim, and no proof for a critical scenario."""
+"""Results from a process that ran the system's code too: a claim, and no proof for a critical scenario."""
 
 from collections.abc import Iterator
 

@@ -7,8 +7,10 @@ packages are installed in, and those that a ``.pth`` file names, as an editable 
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import site
 import sys
 from importlib.machinery import PathFinder
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 OF_ANYBODY = frozenset({"benchmarks", "doc", "docs", "example", "examples", "scripts", "test", "tests", "tools"})
 """Names that many repositories use, and that packages leave among installed ones by mistake: nothing needs those."""
+_EDITABLE = re.compile(r"import (__editable___\w+_finder); \1\.install\(\)")
+_MAPPING = re.compile(r"^MAPPING(?:: [^=\n]*)? = (\{[^\n]*\})", re.MULTILINE)
 _MOST_READ = 1 << 20
 
 
@@ -167,15 +171,28 @@ def _virtual_environment() -> tuple[str, bool] | None:
 
 
 def _named_folders(folder: str) -> Iterator[str]:
-    """Folders that lines of ``.pth`` files name; a line that runs code is left out."""
+    """Folders that lines of ``.pth`` files name; a line that runs code is not run, and that of setuptools is read."""
     for name in sorted(os.listdir(folder)):  # noqa: PTH208 - plain strings
         if not name.endswith(".pth") or name.startswith("."):
             continue
         for line in _read(os.path.join(folder, name)).splitlines():  # noqa: PTH118 - as above
-            if line.strip() and not line.startswith(("#", "import ", "import\t")):
-                named = os.path.abspath(os.path.join(folder, line.rstrip()))  # noqa: PTH100, PTH118 - the same
-                if os.path.isdir(named):  # noqa: PTH112 - the same
+            finder = _EDITABLE.match(line)
+            lines = _mapped_folders(os.path.join(folder, f"{finder[1]}.py")) if finder else [line.rstrip()]  # noqa: PTH118 - the same
+            for place in lines if finder or not line.startswith(("#", "import ", "import\t")) else []:
+                named = os.path.abspath(os.path.join(folder, place))  # noqa: PTH100, PTH118 - the same
+                if place and os.path.isdir(named):  # noqa: PTH112 - the same
                     yield named
+
+
+def _mapped_folders(file: str) -> list[str]:
+    """Folders of the packages that an editable install of setuptools maps, read from the finder that it wrote."""
+    found = _MAPPING.search(_read(file))
+    try:
+        mapping = ast.literal_eval(found[1]) if found else {}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    places = mapping.values() if isinstance(mapping, dict) else ()
+    return [os.path.dirname(place) for place in places if isinstance(place, str)]  # noqa: PTH120 - as above
 
 
 def _of_local_folders(folder: str) -> Iterator[str]:

@@ -159,6 +159,19 @@ def test_an_editable_install_of_the_checkout_means_the_copy(judging: Interpreter
     assert judging.files("shop") == [str(judging.root / "src" / "shop.py")]
 
 
+def test_the_finder_of_an_editable_install_is_read_and_not_run(judging: Interpreter) -> None:
+    for folder in (judging.root, judging.checkout):
+        (folder / "lib" / "shop").mkdir(parents=True)
+        (folder / "lib" / "shop" / "__init__.py").touch()
+    finder = "__editable___shop_1_0_finder"
+    (judging.site / f"{finder}.pth").write_text(f"import {finder}; {finder}.install()")
+    mapping = {"shop": str(judging.checkout / "lib" / "shop")}
+    planted = f"{PLANT}MAPPING: dict[str, str] = {mapping!r}\nNAMESPACES: dict[str, list[str]] = {{}}\n"
+    (judging.site / f"{finder}.py").write_text(planted + "def install(): pass\n")
+    assert judging.files("shop") == [str(judging.root / "lib" / "shop" / "__init__.py")]
+    assert judging.run("import builtins; found = hasattr(builtins, 'planted')") is False
+
+
 def test_folders_of_the_configured_pythonpath_come_after_the_repository(judging: Interpreter) -> None:
     (judging.root / "src").mkdir()
     for name in ("own", "colorsys"):
