@@ -12,7 +12,7 @@ from ratiba_action.reporting.cost_summary import CostRow, shown_scenarios
 from ratiba_action.reporting.markdown import code, folded, inline, table
 from ratiba_action.reporting.money_facts import Fact, Part
 from ratiba_action.reporting.summary import VERDICT_IS_OF, MetricRow, ReportSummary, ScenarioRow, TrialRow, VariantRow
-from ratiba_action.reporting.wording import dollars, number, plural
+from ratiba_action.reporting.wording import SELF_REPORTED, dollars, number, plural
 
 _NAMED = 100
 _ROWS = 50
@@ -110,6 +110,10 @@ def all_scenarios(summary: ReportSummary) -> str:
     if left_out:
         body += "\n\nNot selected in this mode: " + ", ".join(code(name) for name in left_out[:_NAMED])
         body += f" and {len(left_out) - _NAMED} more." if len(left_out) > _NAMED else "."
+    claimed = summary.report.self_reported
+    if claimed:
+        more = f" and {len(claimed) - _NAMED} more" if len(claimed) > _NAMED else ""
+        body += f"\n\nSelf-reported: {', '.join(code(name) for name in claimed[:_NAMED])}{more}. {SELF_REPORTED}"
     parts = [folded(f"{'All ' if len(rows) > 1 else ''}{plural(len(rows), 'scenario')}", body), *_all_trials(rows)]
     return "\n\n".join(parts)
 

@@ -241,6 +241,7 @@ def render_html(summary: ReportSummary, thresholds: Sequence[JudgeThresholds] = 
         script=Markup(script),  # noqa: S704 - a constant of this package
         script_digest=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
         verdict_is_of=VERDICT_IS_OF,
+        self_reported_text=wording.SELF_REPORTED,
         thresholds=[(found, threshold_chart(found)) for found in thresholds],
         trends=[(trend, trend_chart(trend)) for trend in summary.report.trends if trend.points],
     )

@@ -13,6 +13,7 @@ from ratiba_action.model.values import Usd
 from ratiba_action.util.text import clip, origin_of, summary_of, traceback_of
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 
+SELF_REPORTED = "Their results come from processes that run the system's code as well, which could change them."
 _LISTED = 10
 _CENT = Decimal("0.01")
 

@@ -45,7 +45,7 @@ from ratiba_action.run.notes import (
 from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_budget
 from ratiba_action.run.plan_loop import PlanLoop, cancelled_by_signals
 from ratiba_action.run.provider_keys import require_key
-from ratiba_action.run.self_reported import notes_of_self_reported, self_reported
+from ratiba_action.run.self_reported import self_reported
 from ratiba_action.run.services import Measured
 from ratiba_action.run.shard_folders import FoundShard
 from ratiba_action.run.shard_reports import measured_anew, merge_shards, notes_of_merges, paid_by_merges, with_shards
@@ -373,7 +373,6 @@ class _Gate:
             *inputs.notes,
             *self._log.warnings,
             *notes_of_choice(inputs),
-            *notes_of_self_reported(inputs),
             *notes_of_stale(inputs, evidence.left_out),
             *notes_of_baseline(self._earlier, verdict, evidence.answers),
             *unseen_calls(inputs, measured, self._ledger),

@@ -6,12 +6,9 @@ from ratiba_action.checks.custom_code import is_address
 from ratiba_action.checks.failure_rules import CUSTOM
 from ratiba_action.errors import FileProblem
 from ratiba_action.metrics.registry import is_judged
-from ratiba_action.model.note import Note
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.run.inputs import RunInputs
 from ratiba_action.run.judging_base import JudgingCode, addresses_of
-
-_NAMED = 5
 
 
 def self_reported(inputs: RunInputs) -> tuple[str, ...]:
@@ -21,22 +18,6 @@ def self_reported(inputs: RunInputs) -> tuple[str, ...]:
     module that the configuration names as the system.
     """
     return tuple(sorted(one.id for one in inputs.selection.scenarios if _is_self_reported(one, inputs.judging)))
-
-
-def notes_of_self_reported(inputs: RunInputs) -> tuple[str, ...]:
-    """What a reader must know about such results; none without them."""
-    names = self_reported(inputs)
-    if not names:
-        return ()
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    count = "1 scenario is" if len(names) == 1 else f"{len(names)} scenarios are"
-    message = (
-        f"{count} self-reported: {', '.join(names[:_NAMED])}{more}. What is said of them comes from processes that run "
-        "the system's code as well, which could change it."
-    )
-    return (
-        Note(message, "Where that matters, assert in a scenario what the gate checks itself: `expect` or `rules`."),
-    )
 
 
 def critical_problems(suite: Suite, judging: JudgingCode) -> tuple[FileProblem, ...]:

@@ -87,7 +87,10 @@ async def test_the_failing_test_is_the_headline_and_each_test_counts_as_a_scenar
     assert [name for name in IDS if name != LATE and failed(results[name])] == []
     assert ended.comment.splitlines()[3].startswith("1 of 4 scenarios failed a deterministic assertion: tests")
     assert "3 of 4 scenarios passed" in ended.comment
-    assert f"**`{LATE}`** · `tests/evals/test_support.py` line 28" in ended.comment
+    assert f"**`{LATE}`** · self-reported · `tests/evals/test_support.py` line 28" in ended.comment
+    assert f"Self-reported: `{IDS[0]}`" in ended.comment
+    assert ended.results["report"]["self_reported"] == sorted(IDS)
+    assert "self-reported" in (ended.report / "report.html").read_text()
     questions = results[IDS[1]]
     assert isinstance(questions, Scored)
     assert [check.what for check in questions.checks] == ["pytest test_questions[open]", "pytest test_questions[price]"]
