@@ -168,7 +168,7 @@ class JudgesOfRun:
 
     def _export(self, kept: Kept | None) -> Path:
         """The folder of the base's files, written unless that was done."""
-        judging, git = self._inputs.judging, self._inputs.decided.change.git
+        judging, git = self._inputs.judging.base, self._inputs.decided.change.git
         if judging is None or git is None:
             raise InfrastructureError("The base's rules and metrics cannot be read: there is no repository.")
         if kept is not None and kept.judging is not None and kept.judging[0] == judging.commit:
