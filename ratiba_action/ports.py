@@ -291,8 +291,13 @@ class Reservations(Protocol):
     be written when a call is closed is a warning of the run: there the call stays reserved at its upper bound.
     """
 
-    async def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
+    async def reserve(
+        self, party: Party, scenario_id: str, model: str, upper: Usd, *, exact: bool = False
+    ) -> Reservation:
         """Set money aside for one attempt that can cost at most ``upper``.
+
+        An upper bound that an answer of the same model has passed is not trusted again: as much as that answer cost is
+        set aside, if it is more. What is ``exact`` is no bound but what the attempt costs.
 
         Waits while the attempt does not fit beside those in flight but may once they are closed. Cancelled or
         failed, it leaves nothing reserved.
@@ -363,6 +368,23 @@ class Prices(Protocol):
 
         Raises:
             ConfigurationError: the model has no price.
+        """
+        ...
+
+    def price_of_answer(self, model: str, provider: str, usage: Usage, answered_by: str) -> Usd | None:
+        """What a call cost: the higher price of two models, the one asked for and the one that answered.
+
+        Args:
+            model: asked for.
+            provider: of it.
+            usage: of the call.
+            answered_by: the model that answered, as the answer names it; empty where that is ``model``, or unknown.
+
+        Returns:
+            None where another model answered, and no price is known for it.
+
+        Raises:
+            ConfigurationError: the model asked for has no price.
         """
         ...
 

@@ -134,6 +134,7 @@ def _score(result: ScenarioResult, score: Score, judge_model: str) -> ScoreRecor
         threshold=score.threshold,
         status="passed" if score.passed else "failed",
         repeats=_repeats(score, judge_model),
+        answered_by=", ".join(score.answered_by),
     )
 
 

@@ -126,6 +126,10 @@ ALTER TABLE ratiba_history.run
 ALTER TABLE ratiba_history.result ADD COLUMN digest text NOT NULL DEFAULT '';
 """
 
+_ANSWERED_BY = """
+ALTER TABLE ratiba_history.metric ADD COLUMN answered_by text NOT NULL DEFAULT '';
+"""
+
 _REVISIONS: Mapping[str, str] = {
     "tables": _TABLES,
     "append_only": _APPEND_ONLY,
@@ -133,6 +137,7 @@ _REVISIONS: Mapping[str, str] = {
     "judges": _JUDGES,
     "execution": _EXECUTION,
     "decline": _DECLINE,
+    "answered_by": _ANSWERED_BY,
 }
 """Every revision, the newest last, and what makes it of the one before. One that has been released never changes."""
 

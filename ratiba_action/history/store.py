@@ -41,11 +41,13 @@ WITH run AS (
     )
 ), metric AS (
     INSERT INTO ratiba_history.metric (
-        run, scenario, trial, metric, version, judge_model, score, threshold, status, required, repeats
+        run, scenario, trial, metric, version, judge_model, score, threshold, status, required, repeats,
+        answered_by
     )
     SELECT run.id, given.* FROM run, json_to_recordset(%(scores)s::json) AS given (
         scenario text, trial integer, metric text, version text, judge_model text, score double precision,
-        threshold double precision, status text, required text, repeats double precision[]
+        threshold double precision, status text, required text, repeats double precision[],
+        answered_by text
     )
 )
 SELECT count(*) FROM run

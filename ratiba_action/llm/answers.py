@@ -12,6 +12,7 @@ from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.request_inputs import VOLATILE, changed_inputs, request_inputs
 from ratiba_action.model.answer_origin import RecordingSource
+from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest, PaidRequest
 from ratiba_action.model.values import JsonObject
@@ -77,7 +78,8 @@ class LiveAnswers:
                 arm=request.arm,
             )
         )
-        return ModelAnswer(paid.body, paid.usage, replayed=False)
+        answered_by = spelled_otherwise(request.model, answering_model(paid.body))
+        return ModelAnswer(paid.body, paid.usage, replayed=False, answered_by=answered_by, usd=paid.usd)
 
 
 _MISSING, _CHANGED = "Run:", "If that is meant, run:"
@@ -162,9 +164,14 @@ class ReplayAnswers:
             raise self._refusal(request)
         self._used.setdefault((request.scenario_id, request.trial), set()).add(_identity(line))
         usage = endpoint_named(request.endpoint).usage(line.response)
-        list_price = self._prices.price(line.model, line.provider, usage)
-        self._ledger.record_replayed(request.payer, request.scenario_id, line.model, usage, list_price)
-        return ModelAnswer(line.response, usage, replayed=True)
+        answered_by = spelled_otherwise(line.model, answering_model(line.response))
+        list_price = self._prices.price_of_answer(line.model, line.provider, usage, answered_by)
+        if list_price is None:
+            list_price = self._prices.price(line.model, line.provider, usage)
+        self._ledger.record_replayed(
+            request.payer, request.scenario_id, line.model, usage, list_price, answered_by=answered_by
+        )
+        return ModelAnswer(line.response, usage, replayed=True, answered_by=answered_by)
 
     def _refusal(self, request: ModelRequest) -> RecordingError:
         problem, lead = self._difference(request)

@@ -13,7 +13,7 @@ from ratiba_action.llm.endpoint import Endpoint
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject
-from ratiba_action.money.reported_usage import reported_usage
+from ratiba_action.money.answer_usage import reported_usage
 
 
 def recorded_usage(provider: str, endpoint: str, answer: JsonObject) -> Usage:

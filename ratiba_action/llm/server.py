@@ -26,6 +26,7 @@ from ratiba_action.llm.canonical_request import prompt_digest, request_key
 from ratiba_action.llm.endpoint import Endpoint
 from ratiba_action.llm.endpoints import ENDPOINTS, GEMINI
 from ratiba_action.llm.gemini_wire import chunks, received_body
+from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.plan import HEAD
@@ -235,6 +236,7 @@ class Gateway:
         try:
             self._check_model(call.model)
             answer = await self._answers.answer(call)
+            self._check_answering_model(answer.answered_by)
         except StaleRecordingError as stale:
             access.note_stale(stale)
             return stale.answer
@@ -244,19 +246,31 @@ class Gateway:
             list_price = self._list_price(call, answer)
         except RatibaError as problem:
             raise _RefusedError(_status(problem), problem) from problem
-        access.count_answer(call.model, answer.usage, list_price, replayed=answer.replayed)
+        model = answer.answered_by if is_another_model(call.model, answer.answered_by) else call.model
+        access.count_answer(model, answer.usage, list_price, replayed=answer.replayed)
         return answer
 
     def _list_price(self, call: ModelRequest, answer: ModelAnswer) -> Usd | None:
         if self._prices is None or call.scenario_id in self._scripts:
             return None
-        return self._prices.price(call.model, call.provider, answer.usage)
+        if answer.usd is not None:
+            return answer.usd
+        prices, told = self._prices, (call.model, call.provider, answer.usage)
+        listed = prices.price_of_answer(*told, answer.answered_by)
+        return prices.price(*told) if listed is None else listed
 
     def _check_model(self, model: str) -> None:
         if base_model(model) in self._forbidden:
             raise ConfigurationError(
                 f"The system under test asked for {model!r}, the model of a judge: no model may judge its own output.",
                 "Give the judge or the system another model.",
+            )
+
+    def _check_answering_model(self, model: str) -> None:
+        if model and base_model(model) in self._forbidden:
+            raise ConfigurationError(
+                f"{model!r} answered the system under test, the model of a judge: no model may judge its own output.",
+                "Look at what routes the system's calls, or give the judge another model.",
             )
 
     async def _refuse_path(self, request: web.Request) -> web.StreamResponse:

@@ -185,6 +185,7 @@ class ModelCall:
     Args:
         cost: what was paid; 0 when replayed.
         list_price: the estimated cost of it live.
+        answered_by: the model that answered, where the answer names it otherwise than ``model``; else empty.
     """
 
     party: Party
@@ -194,6 +195,7 @@ class ModelCall:
     cost: Usd
     list_price: Usd
     replayed: bool
+    answered_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +217,7 @@ class Reservation:
     Args:
         number: which reservation of its ledger this is, from 1.
         upper: the most that the call can cost.
+        exact: ``upper`` is what it costs, since the money is spent already.
     """
 
     number: int
@@ -222,6 +225,7 @@ class Reservation:
     scenario_id: str
     model: str
     upper: Usd
+    exact: bool = False
 
 
 def payer(party: Party, arm: str) -> Party:

@@ -142,6 +142,7 @@ class ModelCalled:
         list_price_usd: what it costs live; None where it is not known.
         replayed: a recording or a script answered.
         provider: of the model; empty where it is not known.
+        answered_by: the model that answered, where the answer names it otherwise than ``model``; else empty.
     """
 
     party: str
@@ -151,6 +152,7 @@ class ModelCalled:
     list_price_usd: Usd | None = None
     replayed: bool = False
     provider: str = ""
+    answered_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,7 @@ class JudgeCalled:
         cost_usd: see ``ModelCalled``; as ``list_price_usd``.
         cached: the whole score came from the judge cache; no judge was called.
         provider: of the model; empty where none was called.
+        answered_by: see ``ModelCalled``.
     """
 
     metric: str
@@ -176,6 +179,7 @@ class JudgeCalled:
     replayed: bool = False
     cached: bool = False
     provider: str = ""
+    answered_by: str = ""
 
 
 class BudgetAction(StrEnum):

@@ -33,6 +33,7 @@ class ScoreRecord:
         status: ``passed`` or ``failed``.
         required: thresholds of the metric in that run in words, those of cases and means too; ``none`` without any.
         repeats: what the judge itself gave this transcript when it was called several times; empty for one score.
+        answered_by: the models that answered for the judge, where they name themselves otherwise than it.
     """
 
     scenario: str
@@ -45,6 +46,7 @@ class ScoreRecord:
     status: str
     required: str = ""
     repeats: tuple[float, ...] = ()
+    answered_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

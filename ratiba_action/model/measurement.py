@@ -9,7 +9,7 @@ from ratiba_action.model.conversation import Transcript, Usage
 from ratiba_action.model.event import EvaluationFailed
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.model.values import JsonObject, mean
+from ratiba_action.model.values import JsonObject, Usd, mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,15 @@ class Answer:
         body: fits the question's schema; of a score ``{"score": 0 to 1, "reason": "…"}``. Its texts are untrusted.
         replayed: it came from a recording.
         usage: tokens of it, as far as they are known.
+        answered_by: the model that gave it, where the answer names it otherwise than the request; else empty.
+        usd: what was paid for it; None where nothing was, or an earlier process of the run did.
     """
 
     body: JsonObject
     replayed: bool = False
     usage: Usage = field(default_factory=Usage, compare=False)
+    answered_by: str = field(default="", compare=False)
+    usd: Usd | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,7 @@ class Score:
         votes: each measurement in the order taken when there were several. ``value`` is the first of them, so that
             means never contain a vote; whether it passed is what the majority says.
         voters: the model that gave each vote; empty texts for recorded ones.
+        answered_by: the models that answered for the judge, sorted, where they name themselves otherwise than it.
     """
 
     metric: str
@@ -130,6 +135,7 @@ class Score:
     cached: bool = False
     votes: tuple[float, ...] = ()
     voters: tuple[str, ...] = ()
+    answered_by: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Party, Usage, payer
 from ratiba_action.model.plan import HEAD
-from ratiba_action.model.values import JsonObject
+from ratiba_action.model.values import JsonObject, Usd
 
 PROVIDER_NAME = r"[a-z][a-z0-9_-]{0,49}"
 """Pattern of a provider's name: ``anthropic``, ``openai``, or one of the configuration's ``providers``."""
@@ -51,11 +51,15 @@ class ModelAnswer:
 
     Args:
         replayed: no model was called for it now: a recording or a script gave it.
+        answered_by: the model that gave it, where the answer names it otherwise than the request; else empty.
+        usd: what was paid for it; None where nothing was, or an earlier process of the run did.
     """
 
     body: JsonObject = field(repr=False)
     usage: Usage
     replayed: bool
+    answered_by: str = ""
+    usd: Usd | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +101,10 @@ class PaidAnswer:
 
     Args:
         resumed: an earlier process of the same run was given it and has paid for it.
+        usd: what was paid for it; None where an earlier process did.
     """
 
     body: JsonObject = field(repr=False)
     usage: Usage
     resumed: bool = False
+    usd: Usd | None = None

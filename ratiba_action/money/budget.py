@@ -11,7 +11,7 @@ never decides what is spent; the ledger refuses each call that might pass the ca
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 
@@ -177,6 +177,7 @@ class Ledger:
         self._discarded: list[ModelCall] = []
         self._cache_hits = 0
         self._breaches: list[str] = []
+        self._overruns: dict[str, Usd] = {}
         self._refused: dict[str, Usd] = {}
         self._uppers: dict[str, Usd] = {}
         self._settled: dict[str, tuple[int, Usd]] = {}
@@ -261,6 +262,14 @@ class Ledger:
         """Each call that cost more than its reservation, in words; empty unless an upper bound was wrong."""
         return tuple(self._breaches)
 
+    def dearest_overrun(self, model: str) -> Usd:
+        """The most that an answer of a model has cost above its upper bound; 0 where none has."""
+        return self._overruns.get(model, _NOTHING)
+
+    def learn_overrun(self, model: str, cost: Usd) -> None:
+        """Remember that an answer of a model has cost so much, above its upper bound."""
+        self._overruns[model] = max(cost, self.dearest_overrun(model))
+
     def spent_on(self, scenario_id: str, *, without: Party | None = None) -> Usd:
         """What finished calls of one scenario cost, of all parties or all but one."""
         spent: Mapping[Party, Usd] = self._by_scenario.get(scenario_id, {})
@@ -296,6 +305,7 @@ class Ledger:
         cache_hits: int = 0,
         breaches: Iterable[str] = (),
         discarded: Iterable[ModelCall] = (),
+        overruns: Iterable[tuple[Reservation, Usd]] = (),
     ) -> None:
         """Begin where an earlier process of the same run, or its shards, ended.
 
@@ -305,6 +315,7 @@ class Ledger:
             cache_hits: scores that were taken from the judge cache.
             breaches: as in ``breaches``.
             discarded: calls of attempts whose results do not count: their money does, and they answer nothing.
+            overruns: reservations that were settled above their upper bound, and at what.
 
         Raises:
             ValueError: this ledger was used before.
@@ -324,9 +335,11 @@ class Ledger:
         self._carried = self._spent
         self._cache_hits += cache_hits
         self._breaches += breaches
+        for reservation, cost in overruns:
+            self._note_breach(reservation, cost)
 
-    def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
-        """Set money aside for one call that can cost at most ``upper``.
+    def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd, *, exact: bool = False) -> Reservation:
+        """Set money aside for one call that can cost at most ``upper``; see ``Reservation`` for ``exact``.
 
         Raises:
             BudgetError: spent + reserved + upper would pass the cap; nothing is reserved. What can cost nothing always
@@ -343,16 +356,23 @@ class Ledger:
                 f"{show_usd(to_cents((self._spent + self._reserved + upper) * self.shares))}, or run fewer scenarios.",
             )
         self._count += 1
-        reservation = Reservation(self._count, party, scenario_id, model, upper)
+        reservation = Reservation(self._count, party, scenario_id, model, upper, exact)
         self._open[reservation.number] = reservation
         self._reserved += upper
         self._uppers[model] = max(upper, self._uppers.get(model, _NOTHING))
         return reservation
 
-    def settle(self, reservation: Reservation, usage: Usage, cost: Usd) -> None:
+    def settle(self, reservation: Reservation, usage: Usage, cost: Usd, answered_by: str = "") -> None:
         """Book what a call cost in place of its reservation.
 
-        A cost above the reservation is counted in full and added to ``breaches``.
+        A cost above the reservation is counted in full and added to ``breaches``; the upper bound of its model is not
+        trusted again.
+
+        Args:
+            reservation: open.
+            usage: tokens of the call.
+            cost: in US dollars.
+            answered_by: see ``ModelCall``.
 
         Raises:
             ValueError: the reservation was closed before, or is another ledger's.
@@ -361,14 +381,20 @@ class Ledger:
         _exact(cost, f"the cost of a call to {reservation.model!r}")
         self._close(reservation)
         if cost > reservation.upper:
-            self._breaches.append(
-                f"A call of the {reservation.party} to {reservation.model!r} in scenario "
-                f"{reservation.scenario_id!r} cost {show_usd(cost, ROUND_CEILING)}, reserved were "
-                f"{show_usd(reservation.upper)}."
-            )
-        self._book(reservation, usage, cost)
+            self._note_breach(reservation, cost)
+        self._book(reservation, usage, cost, answered_by)
         count, total = self._settled.get(reservation.model, (0, _NOTHING))
         self._settled[reservation.model] = (count + 1, total + cost)
+
+    def _note_breach(self, reservation: Reservation, cost: Usd) -> None:
+        text = (
+            f"A call of the {reservation.party} to {reservation.model!r} in scenario {reservation.scenario_id!r} cost "
+            f"{show_usd(cost, ROUND_CEILING)}, reserved were {show_usd(reservation.upper)}."
+        )
+        if not reservation.exact:
+            self.learn_overrun(reservation.model, cost)
+            text += " From now on each call to it is reserved at what it has cost."
+        self._breaches.append(text)
 
     def keep(self, reservation: Reservation) -> None:
         """Count the whole reservation as spent: the call timed out, and what it cost is unknown.
@@ -387,10 +413,13 @@ class Ledger:
         """
         self._close(reservation)
 
-    def record_replayed(self, party: Party, scenario_id: str, model: str, usage: Usage, list_price: Usd) -> None:
+    def record_replayed(
+        self, party: Party, scenario_id: str, model: str, usage: Usage, list_price: Usd, *, answered_by: str = ""
+    ) -> None:
         """Count a call that a recording answered: it costs nothing, and would have cost ``list_price`` live."""
         _exact(list_price, f"the price of a call to {model!r}")
-        self._calls.append(ModelCall(party, scenario_id, model, usage, _NOTHING, list_price, replayed=True))
+        replayed = ModelCall(party, scenario_id, model, usage, _NOTHING, list_price, replayed=True)
+        self._calls.append(replace(replayed, answered_by=answered_by))
 
     def count_cache_hit(self) -> None:
         """Count a score that was taken from the judge cache."""
@@ -419,10 +448,9 @@ class Ledger:
         del self._open[reservation.number]
         self._reserved -= reservation.upper
 
-    def _book(self, reservation: Reservation, usage: Usage, cost: Usd) -> None:
-        self._add(
-            ModelCall(reservation.party, reservation.scenario_id, reservation.model, usage, cost, cost, replayed=False)
-        )
+    def _book(self, reservation: Reservation, usage: Usage, cost: Usd, answered_by: str = "") -> None:
+        party, scenario_id, model = reservation.party, reservation.scenario_id, reservation.model
+        self._add(ModelCall(party, scenario_id, model, usage, cost, cost, replayed=False, answered_by=answered_by))
 
     def _add(self, call: ModelCall) -> None:
         self._pay(call)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import LedgerError
+from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.conversation import JournaledAnswer, ModelCall, Party, Reservation, SettledAnswer, Usage
 from ratiba_action.model.values import Usd
 from ratiba_action.money.pricing import is_exact_usd
@@ -206,6 +207,7 @@ class JournalState:
         answers: by ``JournaledAnswer.key``; the last one where a key was called again.
         last_number: of all reservations.
         admitted: trials that were let start.
+        overruns: reservations that were settled above their upper bound, and at what.
     """
 
     identity: str
@@ -215,6 +217,7 @@ class JournalState:
     answers: Mapping[str, SettledAnswer] = field(default_factory=dict)
     last_number: int = 0
     admitted: frozenset[str] = frozenset()
+    overruns: tuple[tuple[Reservation, Usd], ...] = ()
 
     @property
     def total(self) -> Usd:
@@ -266,6 +269,7 @@ class _Reading:
         self._answers: dict[str, SettledAnswer] = {}
         self._last = 0
         self._admitted: set[str] = set()
+        self._overruns: list[tuple[Reservation, Usd]] = []
 
     def take(self, line: Line) -> None:
         if isinstance(line, Begun) != (self.begun is None):
@@ -278,7 +282,11 @@ class _Reading:
             case Reserved(reservation):
                 self._reserve(reservation)
             case Settled(number, usage, cost, answer):
-                self._calls.append(_call(self._close(number), usage, cost))
+                reservation = self._close(number)
+                if reservation.upper and cost > reservation.upper:  # nothing is reserved for what is spent already
+                    self._overruns.append((reservation, cost))
+                answered_by = "" if answer is None else answering_model(answer.body)
+                self._calls.append(_call(reservation, usage, cost, spelled_otherwise(reservation.model, answered_by)))
                 if answer is not None:
                     self._answers[answer.key] = SettledAnswer(answer.body, usage)
             case Kept(number):
@@ -305,8 +313,18 @@ class _Reading:
             *(_call(reservation, Usage(), reservation.upper) for reservation in unknown),
         )
         admitted = frozenset(self._admitted)
-        return JournalState(begun.identity, begun.began, tuple(calls), unknown, self._answers, self._last, admitted)
+        return JournalState(
+            begun.identity,
+            begun.began,
+            tuple(calls),
+            unknown,
+            self._answers,
+            self._last,
+            admitted,
+            tuple(self._overruns),
+        )
 
 
-def _call(reservation: Reservation, usage: Usage, cost: Usd) -> ModelCall:
-    return ModelCall(reservation.party, reservation.scenario_id, reservation.model, usage, cost, cost, replayed=False)
+def _call(reservation: Reservation, usage: Usage, cost: Usd, answered_by: str = "") -> ModelCall:
+    party, scenario_id, model = reservation.party, reservation.scenario_id, reservation.model
+    return ModelCall(party, scenario_id, model, usage, cost, cost, replayed=False, answered_by=answered_by)

@@ -17,6 +17,7 @@ from ratiba_action.money.statements import (
     ACCOUNTS,
     CLOSE,
     OPEN_ACCOUNTS,
+    OVERRUN,
     RESERVE,
     ensure_schema,
     has_schema,
@@ -171,6 +172,15 @@ class MonthlyLedger:
             with contextlib.suppress(LedgerError):
                 await self._take_back(number)
             raise
+
+    async def dearest_overrun(self, model: str) -> Usd:
+        """The most that an answer of a model has cost above its upper bound, in any run of the ledger; 0 for none.
+
+        Raises:
+            LedgerError: the ledger cannot be used.
+        """
+        rows = await self._connection.fetch_surely(OVERRUN, {"model": model})
+        return Decimal(rows[0][0] or 0)
 
     async def settle(self, reservation: Reservation, cost: Usd) -> None:
         """Book what a call cost.

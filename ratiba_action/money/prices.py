@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import Usd
 from ratiba_action.money.pricing import ModelRates, bills_more_than_tokens, round_up
@@ -72,6 +73,25 @@ class PriceList:
         if key not in self._prices:
             self._prices[key] = self._listed(model, provider, **_listed_usage(usage))
         return self._prices[key]
+
+    def price_of_answer(self, model: str, provider: str, usage: Usage, answered_by: str) -> Usd | None:
+        """What a call cost; see ``Prices.price_of_answer``.
+
+        Nobody but the provider knows which of the two models it bills, so the higher price counts. A configured price
+        holds for every snapshot of its model.
+
+        Raises:
+            ConfigurationError: the model asked for has no price.
+        """
+        own = self.price(model, provider, usage)
+        another = is_another_model(model, answered_by)
+        if not answered_by or (model in self._overrides and not another):
+            return own
+        # At an address that the list does not know, a model that it knows by name costs what its vendor asks.
+        for name, seller in ((answered_by, provider), (answered_by, ""), (answered_by.rsplit("/", 1)[-1], "")):
+            if self._knows(name, seller):
+                return max(own, self.price(name, seller, usage))
+        return None if another else own
 
     def upper_bound(self, model: str, provider: str, input_tokens: int, output_tokens: int) -> Usd:
         """The most that a call with at most so many tokens can cost, however its input is cached.

@@ -2,9 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import replace
+from decimal import ROUND_CEILING
 from typing import Any, TypeVar
 
 from ratiba_action.errors import BudgetError, LedgerError
+from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.conversation import JournaledAnswer, Party, Reservation, SettledAnswer, Usage
 from ratiba_action.model.event import BudgetAction, BudgetMoved, Event, Place
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
@@ -14,6 +17,7 @@ from ratiba_action.money.admissions import Admissions
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import Journal
 from ratiba_action.money.monthly import MonthlyLedger, SharedCapError
+from ratiba_action.money.pricing import show_usd
 from ratiba_action.ports import EventLog, PaidCalls
 
 Result = TypeVar("Result")
@@ -137,33 +141,50 @@ class RunReservations:
         self._changed = asyncio.Event()
         self._in_flight: set[int] = set()
 
-    async def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
+    async def reserve(
+        self, party: Party, scenario_id: str, model: str, upper: Usd, *, exact: bool = False
+    ) -> Reservation:
         """Set money aside for one attempt; see ``Reservations.reserve``."""
+        asked = Reservation(0, party, scenario_id, model, upper, exact)
         try:
-            reservation = await self._reserved(party, scenario_id, model, upper)
+            reservation = await self._reserved(asked)
         except BudgetError as error:
             self._log(BudgetAction.REFUSED, party, scenario_id, model=model, amount=upper, reason=error.problem)
             raise
-        self._log(BudgetAction.RESERVED, party, scenario_id, model=model, amount=upper)
+        self._log(BudgetAction.RESERVED, party, scenario_id, model=model, amount=reservation.upper)
         return reservation
 
-    async def _reserved(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
+    async def _reserved(self, asked: Reservation) -> Reservation:
         async with self._turn:
             while True:
                 self._changed.clear()
+                wanted = asked if asked.exact else replace(asked, upper=await self._trusted(asked.model, asked.upper))
                 try:
-                    return await self._take(party, scenario_id, model, upper)
+                    return await self._take(wanted)
                 except BudgetError as refusal:
-                    if not self._waiting_helps(refusal, upper):
-                        self._ledger.note_refused(scenario_id, upper)
+                    if not self._waiting_helps(refusal, wanted.upper):
+                        self._ledger.note_refused(wanted.scenario_id, wanted.upper)
                         raise
                 await self._changed.wait()
+
+    async def _trusted(self, model: str, upper: Usd) -> Usd:
+        """An upper bound, or what an answer of the model has cost above its own in any run of the ledger, if more."""
+        if self._shared is not None:
+            dearest = await self._shared.dearest_overrun(model)
+            if dearest > self._ledger.dearest_overrun(model):
+                self._ledger.learn_overrun(model, dearest)
+                self._warn(
+                    f"An answer of {model!r} has cost {show_usd(dearest, ROUND_CEILING)} in another run of the shared "
+                    "ledger, more than was reserved for it: here, too, each call is reserved at that."
+                )
+        return max(upper, self._ledger.dearest_overrun(model))
 
     async def settle(
         self, reservation: Reservation, usage: Usage, cost: Usd, answer: JournaledAnswer | None = None
     ) -> None:
         """Book what an attempt cost; see ``Reservations.settle``."""
-        self._ledger.settle(reservation, usage, cost)
+        answered_by = "" if answer is None else spelled_otherwise(reservation.model, answering_model(answer.body))
+        self._ledger.settle(reservation, usage, cost, answered_by)
         self._write(lambda journal: journal.settled(reservation, usage, cost, answer))
         await self._close(reservation, lambda shared: shared.settle(reservation, cost))
         self._log_closed(BudgetAction.SETTLED, reservation, cost)
@@ -198,8 +219,10 @@ class RunReservations:
         moved = BudgetMoved(action, party.value, model, amount, ledger.spent, ledger.reserved, ledger.cap, reason)
         self._events.emit(Event(moved, Place(scenario=scenario_id)))
 
-    async def _take(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
-        reservation = self._ledger.reserve(party, scenario_id, model, upper)
+    async def _take(self, wanted: Reservation) -> Reservation:
+        reservation = self._ledger.reserve(
+            wanted.party, wanted.scenario_id, wanted.model, wanted.upper, exact=wanted.exact
+        )
         try:
             cancelled = await self._write_down(reservation)
         except BaseException:

@@ -94,7 +94,7 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
             "count": ("at most 256", lambda count: count <= _MOST_SHARDS),
         },
         ShardReport: {"identity": _each(_SHORT, _WORD)},
-        ModelCall: {"scenario_id": _ID, "model": _MODEL},
+        ModelCall: {"scenario_id": _ID, "model": _MODEL, "answered_by": _MODEL},
         Subject: {
             "author": _LOGIN,
             "base": _COMMIT,
@@ -134,7 +134,7 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
         Assertion: {"threshold": _SHARE},
         FailureRule: {"type": _WORD},
         Transcript: {"models": _each(_MODEL), "scenario_id": _ID},
-        Score: {"threshold": _SHARE, "value": _SHARE, "votes": _each(_SHARE)},
+        Score: {"answered_by": _each(_MODEL), "threshold": _SHARE, "value": _SHARE, "votes": _each(_SHARE)},
         Check: {"kind": _WORD},
         TraceDelivery: {"host": _URL, "run_url": _URL},
         TraceLink: {"url": _URL},

@@ -36,6 +36,7 @@ from ratiba_action.run.notes import (
     how_to_confirm,
     notes_of_baseline,
     notes_of_choice,
+    notes_of_other_models,
     notes_of_prompts,
     notes_of_stale,
     shortfall,
@@ -377,6 +378,7 @@ class _Gate:
             *notes_of_baseline(self._earlier, verdict, evidence.answers),
             *unseen_calls(inputs, measured, self._ledger),
             *limits_not_measured(measured.own),
+            *notes_of_other_models(self._ledger),
             *self._ledger.breaches,
         )
         return Report(

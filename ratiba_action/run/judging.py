@@ -143,7 +143,8 @@ class Judging:
             self.cross_check.offer(score, case, shown, partial(self._second_opinion, load))
 
         if self._paid is None:
-            return RunMetric(measurement, self._rule, questions=questions, replayed=True)
+            answered = self._answers.answered_by
+            return RunMetric(measurement, self._rule, questions=questions, replayed=True, answered=answered)
         return RunMetric(
             measurement,
             self._rule,
@@ -152,6 +153,7 @@ class Judging:
             judge_model=self._model,
             voter=voter_of,
             fresh=self._answers.is_fresh,
+            answered=self._answers.answered_by,
             on_hit=partial(self._note_hit, self._model),
             offer=offer if self._second is not None else None,
             turn=self._turn,
@@ -163,7 +165,13 @@ class Judging:
 
         metric = load(self._second_answers)
         on_hit = partial(self._note_hit, self.second_model)
-        return RunMetric(lambda _: metric, cache=self._judge_cache(), judge_model=self.second_model, on_hit=on_hit)
+        return RunMetric(
+            lambda _: metric,
+            cache=self._judge_cache(),
+            judge_model=self.second_model,
+            answered=self._second_answers.answered_by,
+            on_hit=on_hit,
+        )
 
     def _judge_cache(self) -> "JudgeCache | None":
         from ratiba_action.metrics.judging.cache import JudgeCache  # noqa: PLC0415 - not needed to decide
@@ -204,5 +212,6 @@ def _replay_judge(arm: ArmInputs, ledger: Ledger, prices: Prices) -> Judge:
     lines = [line for lines in arm.recordings.values() for line in lines if isinstance(line, JudgeRecording)]
     recorded = {line.key: line.body for line in lines}
     usages = {line.key: Usage(line.usage["input_tokens"], line.usage["output_tokens"]) for line in lines}
-    replay = ReplayJudge(described.model, recorded)
+    answered_by = {line.key: line.answered_by for line in lines}
+    replay = ReplayJudge(described.model, recorded, answered_by)
     return BookedReplayJudge(replay, described.provider, usages, ledger, prices)

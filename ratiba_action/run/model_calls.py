@@ -23,7 +23,6 @@ from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import CrossChecking
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.forecast import Forecast, way_out, with_refused, without_paid
-from ratiba_action.money.reported_usage import FreeTurns, TurnPayments
 from ratiba_action.ports import ModelGateway, Prices, TurnBooks
 from ratiba_action.run.configuration_checks import require_usable_models, second_judge
 from ratiba_action.run.estimating import ArmCosts, expected_models
@@ -39,6 +38,7 @@ from ratiba_action.run.paid_run import (
 from ratiba_action.run.provider_keys import cache_folder, recording_remedy
 from ratiba_action.run.services import Measured, RunServices, admit_all
 from ratiba_action.run.simulated_customer import SimulatedCustomer
+from ratiba_action.run.turn_payments import open_turn_books
 from ratiba_action.tenancy.provisioner import NoDatabase
 from ratiba_action.verdict.agreement import judges_agreement
 
@@ -54,6 +54,7 @@ class ModelCalls:
         inputs: of the run.
         head: of its first arm.
         paid: the way to live models; None when every answer is replayed.
+        turns: books what bypasses the gateway.
         second: model and provider of the cross-check; None for none.
         costs: what trials are expected to cost; knows the first arm where models are paid.
         bands: see ``Judging``.
@@ -69,6 +70,7 @@ class ModelCalls:
         log: RunLog,
         prices: Prices,
         paid: PaidRun | None,
+        turns: TurnBooks,
         second: tuple[str, str] | None,
         costs: ArmCosts,
         bands: Mapping[tuple[str, str], float],
@@ -80,8 +82,8 @@ class ModelCalls:
 
         self._inputs, self._head, self._ledger, self._log = inputs, head, ledger, log
         self._prices, self._paid, self._costs, self._deadline = prices, paid, costs, deadline
-        judge = inputs.configuration.judge
-        self._forbidden = [judge.model, *([second[0]] if second else [])]
+        self._turns = turns
+        self._forbidden = judge_models(inputs, second)
         self._recorder = AnswerRecorder()
         self._scripts = scripts_of(head.scenarios)
         self._answers: AnswerChain[ModelRequest, ModelAnswer] = AnswerChain(
@@ -102,10 +104,6 @@ class ModelCalls:
             bands=bands,
             ledger=ledger,
             log=log,
-        )
-        declared = inputs.configuration.system.price_per_turn_usd
-        self._turns: TurnBooks = (
-            FreeTurns(declared) if paid is None else TurnPayments(paid.reservations, prices, declared, self._forbidden)
         )
         self._answer_arm(head)
 
@@ -289,6 +287,11 @@ class ModelCalls:
         return recorded
 
 
+def judge_models(inputs: RunInputs, second: tuple[str, str] | None) -> tuple[str, ...]:
+    """The models of a run's judges, which its system must not call."""
+    return (inputs.configuration.judge.model, *([second[0]] if second else []))
+
+
 def score_cache(inputs: RunInputs) -> Path | None:
     """Folder of the judge cache; None to judge everything anew."""
     # A replayed score costs nothing and an edited recording must show; what is recorded is asked for.
@@ -328,6 +331,8 @@ async def open_model_calls(
             costs.add(head)
             opened = _paid_run(inputs, head, ledger=ledger, log=log, journal=journal, prices=prices, costs=costs)
             paid = await stack.enter_async_context(opened)
+        judges = judge_models(inputs, second)
+        opened_turns = open_turn_books(inputs, paid, ledger=ledger, prices=prices, judges=judges, log=log)
         calls = ModelCalls(
             inputs,
             head,
@@ -335,6 +340,7 @@ async def open_model_calls(
             log=log,
             prices=prices,
             paid=paid,
+            turns=await stack.enter_async_context(opened_turns),
             second=second,
             costs=costs,
             bands=await _bands(inputs, head, paid, log),

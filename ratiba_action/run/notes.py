@@ -1,9 +1,11 @@
 """What a report says of a run besides its results: what was not measured, and what its figures rest on."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.answer_origin import AnswerOrigin, Llm, RecordingSource
+from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
 from ratiba_action.model.note import Note
@@ -128,6 +130,23 @@ def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple
     return (Note(message, remedy),)
 
 
+def notes_of_other_models(ledger: Ledger) -> tuple[str, ...]:
+    """Which calls were answered by another model than the one that was asked for."""
+    found = Counter(
+        (call.party.value, call.model, call.answered_by)
+        for call in ledger.calls
+        if is_another_model(call.model, call.answered_by)
+    )
+    return tuple(
+        Note(
+            f"{answered!r} answered {'1 call' if count == 1 else f'{count} calls'} of the {party} to {asked!r}, which "
+            "is another model. Each counts at the higher price of the two.",
+            "Look at what routes these calls, or name the model that answers.",
+        )
+        for (party, asked, answered), count in sorted(found.items())
+    )
+
+
 def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -> tuple[str, ...]:
     """Scenarios whose recordings hold answers to the system, which made no call that the gateway saw in this run."""
     called = {call.scenario_id for call in ledger.calls if call.party is Party.SYSTEM}
@@ -162,6 +181,8 @@ def origin_of(requested: Llm, spending: Spending) -> AnswerOrigin:
     """Where answers came from, by what was asked for and what was called."""
     if requested == Llm.RECORD:
         return AnswerOrigin.RECORD
+    if requested == Llm.REPLAY:  # what is paid there are turns of a system that bypasses the gateway
+        return AnswerOrigin.REPLAY
     if not spending.live_calls:
         all_live = requested == Llm.LIVE and not spending.replayed_calls
         return AnswerOrigin.LIVE if all_live else AnswerOrigin.REPLAY

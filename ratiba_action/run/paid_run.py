@@ -243,15 +243,14 @@ async def open_paid_run(
             stack.callback(opened.close)
             # Only a resumed journal holds anything; a variant goes on with the ledger of the run before it.
             if opened.state.last_number:
-                ledger.carry_on(opened.state.calls, opened.state.last_number)
-        shared = await _open_shared(settings, subject or Subject(), ledger)
+                ledger.carry_on(opened.state.calls, opened.state.last_number, overruns=opened.state.overruns)
+        shared = await open_shared_ledger(settings, subject or Subject(), ledger)
         if shared is not None:
             stack.push_async_callback(shared.close)
         reservations = RunReservations(ledger, opened, shared, warn=warn, events=events)
         client = await stack.enter_async_context(_client(settings, configuration, environment))
-        calls = _calls(
-            client, configuration.models, reservations, prices=prices, concurrency=max(concurrency, _LEAST_CALLS)
-        )
+        most = max(concurrency, _LEAST_CALLS)
+        calls = _calls(client, configuration.models, reservations, prices=prices, concurrency=most, note=warn)
         admissions = Admissions(trials, estimate, ledger, opened, shared)
         if opened is None:
             yield PaidRun(calls, reservations, admissions, shared)
@@ -290,7 +289,13 @@ def _cloud_access(settings: Settings, block: ProviderBlock) -> "CloudAccess | No
 
 
 def _calls(
-    client: "ProviderClient", models: ModelsBlock, reservations: Reservations, *, prices: Prices, concurrency: int
+    client: "ProviderClient",
+    models: ModelsBlock,
+    reservations: Reservations,
+    *,
+    prices: Prices,
+    concurrency: int,
+    note: Callable[[str], None],
 ) -> PaidCalls:
     from ratiba_action.llm.providers.bounds import OutputLimits  # noqa: PLC0415 - not needed to decide
     from ratiba_action.llm.providers.metered import (  # noqa: PLC0415 - loaded where it is used
@@ -306,6 +311,7 @@ def _calls(
         limits=OutputLimits(*models.output_of(), of=own),
         retries=RetryPolicy(attempts=models.retries + 1, longest_wait=models.longest_wait_seconds),
         concurrency=concurrency,
+        note=note,
     )
 
 
@@ -381,7 +387,12 @@ def _shared_ledger(settings: Settings, subject: Subject, cap: Usd) -> MonthlyLed
     )
 
 
-async def _open_shared(settings: Settings, subject: Subject, ledger: Ledger) -> MonthlyLedger | None:
+async def open_shared_ledger(settings: Settings, subject: Subject, ledger: Ledger) -> MonthlyLedger | None:
+    """The ledger that other runs share, to be closed by whoever opens it; None where there is none.
+
+    Raises:
+        LedgerError: it cannot be used.
+    """
     shared = _shared_ledger(settings, subject, ledger.cap)
     if shared is None:
         return None

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from ratiba_action.model.answer_origin import AnswerOrigin
+from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.comparison import MeasuredRun, NotComparable, Pair
 from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
@@ -93,6 +94,8 @@ class _Arm:
     Args:
         first: the planned trials of every run.
         fresh: further ones, which ran beside those of the other arm.
+        metrics: versions of each.
+        answered_by: the models that answered for the judge of each, where they name themselves otherwise.
     """
 
     scenario: Scenario
@@ -102,6 +105,7 @@ class _Arm:
     first: tuple[Scored, ...]
     fresh: tuple[Scored, ...]
     metrics: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    answered_by: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def compared(self, common: int) -> tuple[Scored, ...]:
         """The trials that every scenario has; see ``compared_trials``."""
@@ -204,9 +208,11 @@ def _arm(found: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
     # Trials share their scenario: the same object is digested once.
     scenarios = {(id(run), id(result.trial.scenario)): (run, result.trial.scenario) for run, result in found}
     versions: dict[str, set[str]] = {}
+    answered: dict[str, set[str]] = {}
     for result in results:
         for score in result.scores:
             versions.setdefault(score.metric, set()).add(score.version)
+            answered.setdefault(score.metric, set()).update(score.answered_by)
     return _Arm(
         scenario=results[-1].trial.scenario,
         contents=frozenset(_content(run, scenario) for run, scenario in scenarios.values()),
@@ -217,6 +223,7 @@ def _arm(found: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
             result for run, result in found if result.trial.number >= _planned(run, result) and _is_beside(run)
         ),
         metrics={name: frozenset(seen) for name, seen in versions.items()},
+        answered_by={name: frozenset(seen) for name, seen in answered.items()},
     )
 
 
@@ -273,6 +280,9 @@ def _metric_obstacle(metric: str, head: _Arm, base: _Arm, *, judged: bool) -> st
         return f"its version is {_names(ours)} here and was {_names(theirs)} on the base"
     if judged and (head.judge_models != base.judge_models or len(head.judge_models) > 1):
         return f"its judge is {_names(head.judge_models)} here and was {_names(base.judge_models)} on the base"
+    here, there = (arm.answered_by.get(metric) or arm.judge_models for arm in (head, base))
+    if judged and any(is_another_model(ours, theirs) for ours in here for theirs in there):
+        return f"its judge's answers are from {_names(here)} here and were from {_names(there)} on the base"
     return ""
 
 

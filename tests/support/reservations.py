@@ -41,6 +41,7 @@ class MemoryReservations:
         self._refusal = refusal
         self._open: dict[int, Reservation] = {}
         self._count = 0
+        self._overruns: dict[str, Usd] = {}
         self._closed = asyncio.Event()
 
     @property
@@ -58,10 +59,13 @@ class MemoryReservations:
         """What was done, in order: ``("reserve", "settle", …)``."""
         return tuple(event.what for event in self.events)
 
-    async def reserve(self, party: Party, scenario_id: str, model: str, upper: Usd) -> Reservation:
+    async def reserve(
+        self, party: Party, scenario_id: str, model: str, upper: Usd, *, exact: bool = False
+    ) -> Reservation:
         """Set money aside; see ``Reservations.reserve``."""
         if self._refusal is not None:
             raise self._refusal
+        upper = upper if exact else max(upper, self._overruns.get(model, Decimal(0)))
         _require_exact(upper)
         while not self._fits(upper):
             if not self._may_fit(upper):
@@ -69,7 +73,7 @@ class MemoryReservations:
             self._closed.clear()
             await self._closed.wait()
         self._count += 1
-        reservation = Reservation(self._count, party, scenario_id, model, upper)
+        reservation = Reservation(self._count, party, scenario_id, model, upper, exact)
         self._open[reservation.number] = reservation
         self.events.append(ReservationEvent("reserve", reservation, upper))
         return reservation
@@ -79,6 +83,8 @@ class MemoryReservations:
     ) -> None:
         """Book what a call cost; see ``Reservations.settle``."""
         _require_exact(cost)
+        if cost > reservation.upper and not reservation.exact:
+            self._overruns[reservation.model] = max(cost, self._overruns.get(reservation.model, Decimal(0)))
         await self._close(ReservationEvent("settle", reservation, cost, usage, answer), cost)
 
     async def keep(self, reservation: Reservation) -> None:

@@ -1,18 +1,19 @@
 """Live model calls that cannot pass the budget: bounded, reserved, sent, booked, and sent again when that may help."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from decimal import ROUND_CEILING
 
 from ratiba_action.errors import ProviderError
-from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.providers.answers import Answered, NotSent, Outcome, ProviderApi, Refused, Unknown
 from ratiba_action.llm.providers.bounds import BoundedRequest, OutputLimits, bounded
+from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.conversation import JournaledAnswer, Reservation, Usage
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.values import JsonObject, Usd
-from ratiba_action.money.reported_usage import long_cache_writes, reported_usage
+from ratiba_action.money.answer_usage import answer_usage
+from ratiba_action.money.pricing import show_usd
 from ratiba_action.ports import Prices, Reservations
 
 _RETRIES_SERVER_ERROR = 500
@@ -59,79 +60,45 @@ class RetryPolicy:
                 return sum(isinstance(each, Unknown) for each in failures) <= self.unknown
 
 
-_LIST_PRICE_TIERS = ("auto", "default", "standard", "standard_only", "flex", "batch")
-_OWN_CALLS = ("function_call", "custom_tool_call")
-_LIST_PRICE_PLACES = (None, "", "global", "not_available")
-
-
-def usage_and_cost(request: PaidRequest, answer: JsonObject, prices: Prices) -> tuple[Usage, Usd]:
-    """The tokens of an answer and their price.
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What an answer cost, as far as it is known.
 
     Args:
-        request: what was asked; its model decides the price.
+        usage: its tokens.
+        usd: the least that it can have cost.
+        unexplained: why it may have cost more, in words; empty where it cannot.
+    """
+
+    usage: Usage
+    usd: Usd
+    unexplained: tuple[str, ...] = ()
+
+
+def charge_of(request: PaidRequest, answer: JsonObject, prices: Prices) -> Charge:
+    """What an answer cost: the tokens at the price of the model that answered, or what the provider says, if more.
+
+    Args:
+        request: what was asked.
         answer: the provider's whole body.
         prices: what tokens cost.
 
     Raises:
-        ValueError: the usage cannot be used, or the call was billed by another tariff than the list's.
-        ConfigurationError: the model has no price.
+        ValueError: the usage cannot be used.
+        ConfigurationError: the model asked for has no price.
     """
-    usage = reported_usage(request.endpoint, answer)
-    if request.endpoint == GENERATE_CONTENT:
-        _refuse_other_gemini_tariffs(answer)
-        return usage, prices.price(request.model, request.provider, usage)
-    _refuse_other_tariffs(answer)
-    if long_cache_writes(answer):
+    told = answer_usage(request.endpoint, answer)
+    usage, unexplained = told.usage, told.unexplained
+    answered_by = spelled_otherwise(request.model, answering_model(answer))
+    usd = prices.price_of_answer(request.model, request.provider, usage, answered_by)
+    if usd is None:
+        unexplained += (f"{answered_by!r} answered, for which no price is known",)
+        usd = prices.price(request.model, request.provider, usage)
+    if told.long_cache_writes:
         # The list has one price for a token that was written to a cache; for an hour's the dearest way is counted.
         prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        return usage, prices.upper_bound(request.model, request.provider, prompt_tokens, usage.output_tokens)
-    return usage, prices.price(request.model, request.provider, usage)
-
-
-def _refuse_other_tariffs(answer: JsonObject) -> None:
-    usage = answer["usage"]
-    for tier in (answer.get("service_tier"), usage.get("service_tier")):
-        if tier is not None and tier not in _LIST_PRICE_TIERS:
-            raise ValueError(f"it was served by the tier {str(tier)[:40]!r}, whose prices are not known")
-    if usage.get("inference_geo") not in _LIST_PRICE_PLACES:
-        raise ValueError(f"it was made in {str(usage['inference_geo'])[:40]!r}, which costs more than the list price")
-    tools = usage.get("server_tool_use")
-    if (any(tools.values()) if isinstance(tools, Mapping) else tools) or any(map(_ran_by_provider, _items(answer))):
-        raise ValueError("the provider ran tools of its own, which are billed apart")
-    details = [value for name, value in usage.items() if str(name).endswith("_details") and isinstance(value, Mapping)]
-    if any(each.get("audio_tokens") for each in details):
-        raise ValueError("it holds sound, whose tokens cost more than those of text")
-
-
-_GEMINI_TRAFFIC = (None, "TRAFFIC_TYPE_UNSPECIFIED", "ON_DEMAND", "ON_DEMAND_FLEX")
-
-
-def _refuse_other_gemini_tariffs(answer: JsonObject) -> None:
-    usage = answer["usageMetadata"]
-    if usage.get("trafficType") not in _GEMINI_TRAFFIC:
-        raise ValueError(f"it was served as {str(usage['trafficType'])[:40]!r}, whose prices are not known")
-    candidates = _objects(answer.get("candidates"))
-    if usage.get("toolUsePromptTokenCount") or any(each.get("groundingMetadata") for each in candidates):
-        raise ValueError("the provider ran tools of its own, which are billed apart")
-    details = [each for name in usage if str(name).endswith("TokensDetails") for each in _objects(usage[name])]
-    if any(each.get("modality") in ("AUDIO", "VIDEO") for each in details):
-        raise ValueError("it holds sound, whose tokens cost more than those of text")
-    if any(each.get("modality") == "IMAGE" for each in _objects(usage.get("candidatesTokensDetails"))):
-        raise ValueError("it holds an image, whose tokens cost more than those of text")
-
-
-def _objects(items: Any) -> list[Mapping[str, Any]]:
-    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
-
-
-def _items(answer: JsonObject) -> list[Any]:
-    """What an answer consists of, in Anthropic's and in OpenAI's words."""
-    return [item for name in ("content", "output") if isinstance(items := answer.get(name), list) for item in items]
-
-
-def _ran_by_provider(item: Any) -> bool:
-    kind = str(item.get("type")) if isinstance(item, Mapping) else ""
-    return kind == "server_tool_use" or (kind.endswith("_call") and kind not in _OWN_CALLS)
+        usd = max(usd, prices.upper_bound(request.model, request.provider, prompt_tokens, usage.output_tokens))
+    return Charge(usage, max(usd, told.usd or usd), unexplained)
 
 
 _FORBIDDEN = frozenset({401, 403})
@@ -150,6 +117,7 @@ class MeteredCalls:
         retries: how often an attempt is made again.
         concurrency: the most attempts at a time.
         sleep: waits so many seconds.
+        note: told, once for each model and reason, of an answer that was charged at its reservation.
     """
 
     def __init__(
@@ -162,6 +130,7 @@ class MeteredCalls:
         retries: RetryPolicy | None = None,
         concurrency: int = 8,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._api = api
         self._reservations = reservations
@@ -170,6 +139,8 @@ class MeteredCalls:
         self._retries = retries or RetryPolicy()
         self._slots = asyncio.Semaphore(concurrency)
         self._sleep = sleep
+        self._note = note
+        self._noted: set[str] = set()
         self._without_tiers: set[str] = set()
 
     async def call(self, request: PaidRequest) -> PaidAnswer:
@@ -211,20 +182,31 @@ class MeteredCalls:
         match outcome:
             case Answered(body=body):
                 try:
-                    usage, cost = usage_and_cost(request, body, self._prices)
+                    charge = charge_of(request, body, self._prices)
                 except ValueError as error:
                     await self._reservations.keep(reservation)
                     return Unknown(f"what the answer cost is not known: {error}")
                 except BaseException:
                     await self._reservations.keep(reservation)
                     raise
-                await self._reservations.settle(reservation, usage, cost, JournaledAnswer(request.journal_key, body))
-                return PaidAnswer(body, usage)
+                cost = max(charge.usd, reservation.upper) if charge.unexplained else charge.usd
+                self._note_unexplained(request.model, charge, cost)
+                kept = JournaledAnswer(request.journal_key, body)
+                await self._reservations.settle(reservation, charge.usage, cost, kept)
+                return PaidAnswer(body, charge.usage, usd=cost)
             case Unknown():
                 await self._reservations.keep(reservation)
             case Refused() | NotSent():
                 await self._reservations.release(reservation)
         return outcome
+
+    def _note_unexplained(self, model: str, charge: Charge, cost: Usd) -> None:
+        """Say why a call counts as more than its tokens cost; its answer is used like any other."""
+        reasons = "; ".join(charge.unexplained)
+        if reasons and f"{model} {reasons}" not in self._noted:
+            self._noted.add(f"{model} {reasons}")
+            amount = show_usd(cost, ROUND_CEILING)
+            self._note(f"What an answer of {model!r} cost is not known, so that {amount} were counted: {reasons}.")
 
 
 def _knows_no_tier(outcome: Outcome, request: PaidRequest, work: BoundedRequest) -> bool:

@@ -233,6 +233,7 @@ def _held(line: Recording) -> Parts:
         parts = {"said": answer.text, "tools": "\n".join(answer.tools), "ended": answer.ended, "prompt": line.system}
     else:
         parts = {**_answered(line), "metric": line.metric}
+        parts["answered by"] = line.answered_by
     parts |= {"model": line.model, "source": line.source}
     return tuple((name, value) for name, value in parts.items() if value)
 

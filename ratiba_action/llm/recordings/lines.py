@@ -58,6 +58,7 @@ class JudgeRecording:
         reason: of a score, in words; else None.
         usage: ``{"input_tokens": …, "output_tokens": …}``.
         answer: to a question that asks for something other than a score; else None.
+        answered_by: the model that answered, where it named itself otherwise than ``model``; else empty.
     """
 
     key: str
@@ -70,6 +71,7 @@ class JudgeRecording:
     reason: str | None
     usage: JsonObject
     answer: JsonObject | None = field(default=None, repr=False)
+    answered_by: str = ""
 
     @property
     def body(self) -> JsonObject:

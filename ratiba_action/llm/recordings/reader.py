@@ -87,7 +87,9 @@ def _parse_line(raw: bytes) -> Recording | list[str]:
         return _check(line, _MODEL, _OPTIONAL) or ModelRecording(**line)
     if kind == "judge":
         shape = _ANSWER if "answer" in line else _GRADE
-        return _check(line, _JUDGE | shape, {}) or JudgeRecording(**{"score": None, "reason": None, **line})
+        return _check(line, _JUDGE | shape, _OPTIONAL_OF_JUDGE) or JudgeRecording(
+            **{"score": None, "reason": None, **line}
+        )
     return [f"kind: {kind!r} is unknown; allowed are 'model' and 'judge'"]
 
 
@@ -189,5 +191,6 @@ _JUDGE: dict[str, FieldRule] = {
     "transcript": _KEY,
     "usage": _USAGE,
 }
+_OPTIONAL_OF_JUDGE: Mapping[str, FieldRule] = {"answered_by": _NAME}
 _GRADE: dict[str, FieldRule] = {"score": (_is_score, "a number from 0 to 1"), "reason": _TEXT}
 _ANSWER: dict[str, FieldRule] = {"answer": (lambda value: isinstance(value, dict), "an object")}

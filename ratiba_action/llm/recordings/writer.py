@@ -62,7 +62,7 @@ def _place(recording: Recording) -> tuple[bool, int]:
 def _render(recording: Recording) -> bytes:
     line = dataclasses.asdict(recording)
     line["kind"] = "model" if isinstance(recording, ModelRecording) else "judge"
-    for name in ("usage_estimated", "trial"):
+    for name in ("usage_estimated", "trial", "answered_by"):
         if not line.get(name, True):
             del line[name]
     for name in ("score", "reason", "answer", "inputs"):

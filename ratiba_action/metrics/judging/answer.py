@@ -2,16 +2,38 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ratiba_action.errors import JudgeError
 from ratiba_action.metrics.judging.json_shape import shape_problems
+from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.measurement import Answer, JudgeScore, Question
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge
 
 _REMEDY = "Run the scenario again; if it repeats, use another judge model."
+
+
+class AnotherModelError(JudgeError):
+    """Another model answered than the judge that was asked: its score would count as the judge's."""
+
+
+def require_same_model(asked: str, answered: str) -> None:
+    """Check that a judge answered itself; see ``is_another_model``.
+
+    Args:
+        asked: the judge's model.
+        answered: as its answer names it; empty where it does not say.
+
+    Raises:
+        AnotherModelError: it is certainly another model.
+    """
+    if is_another_model(asked, answered):
+        raise AnotherModelError(
+            f"The judge {asked!r} was asked, and {answered!r} answered: the score of another model does not count.",
+            f"Look at what routes the judge's calls, or name the model that answers: judge: {{model: {answered}}}.",
+        )
 
 
 def validated(answer: Answer, question: Question) -> Answer:
@@ -22,7 +44,7 @@ def validated(answer: Answer, question: Question) -> Answer:
             fit its schema.
     """
     if question.schema is None:
-        return Answer(_grade_body(answer.body, question), answer.replayed)
+        return replace(answer, body=_grade_body(answer.body, question))
     problem = next(shape_problems(answer.body, question.schema), None)
     if problem is not None:
         raise JudgeError(f"{_asked(question)} and the answer has another shape: {problem}.", _REMEDY)

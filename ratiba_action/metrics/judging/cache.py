@@ -23,12 +23,14 @@ class CachedScore:
         reason: the judge's words.
         votes: each measurement when there were several.
         voters: the model that gave each.
+        answered_by: see ``Score.answered_by``.
     """
 
     value: float
     reason: str
     votes: tuple[float, ...] = ()
     voters: tuple[str, ...] = ()
+    answered_by: tuple[str, ...] = ()
 
 
 class JudgeCache:
@@ -73,7 +75,8 @@ class JudgeCache:
             return None
         fits = earlier and judged == transcript
         voters = tuple(map(str, entry.get("voters", ())))
-        return CachedScore(float(value), reason, tuple(map(float, votes)), voters) if fits else None
+        answered_by = tuple(map(str, entry.get("answered_by", ())))
+        return CachedScore(float(value), reason, tuple(map(float, votes)), voters, answered_by) if fits else None
 
     def put(self, key: str, transcript: str, score: CachedScore) -> None:
         """Keep a score, replacing what was under the key; a failure is a warning.
@@ -83,6 +86,7 @@ class JudgeCache:
         reason = mask_identifiers(score.reason)
         entry = {"value": score.value, "reason": reason, "transcript": transcript, "votes": list(score.votes)}
         entry |= {"voters": list(score.voters)} if score.voters else {}
+        entry |= {"answered_by": list(score.answered_by)} if score.answered_by else {}
         text = canonical_json({**entry, "written": time.time_ns()})
         temporary: Path | None = None
         try:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.recordings.lines import JudgeRecording
-from ratiba_action.metrics.judging.answer import validated
+from ratiba_action.metrics.judging.answer import require_same_model, validated
 from ratiba_action.model.answer_origin import RecordingSource
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Party, Usage, payer
@@ -37,11 +37,15 @@ class ReplayJudge:
     Args:
         model: identifier of the model whose answers are replayed.
         recorded: the body of each answer by ``judge_recording_key``.
+        answered_by: the model that gave an answer, by the same key, where it named itself otherwise than ``model``.
     """
 
-    def __init__(self, model: str, recorded: Mapping[str, JsonObject]) -> None:
+    def __init__(
+        self, model: str, recorded: Mapping[str, JsonObject], answered_by: Mapping[str, str] | None = None
+    ) -> None:
         self._model = model
         self._recorded = recorded
+        self._answered_by = answered_by or {}
 
     @property
     def model(self) -> str:
@@ -53,7 +57,7 @@ class ReplayJudge:
 
         Raises:
             RecordingError: there is none; says how to record it.
-            JudgeError: the recorded answer is outside the contract.
+            JudgeError: the recorded answer is outside the contract, or another model's.
         """
         key = judge_recording_key(question.metric, self._model, question.transcript, question.ordinal)
         body = self._recorded.get(key)
@@ -63,7 +67,9 @@ class ReplayJudge:
                 "it was never judged, or the conversation changed since.",
                 _remedy(question),
             )
-        return validated(Answer(body, replayed=True), question)
+        answered_by = self._answered_by.get(key, "")
+        require_same_model(self._model, answered_by)
+        return validated(Answer(body, replayed=True, answered_by=answered_by), question)
 
 
 def _remedy(question: Question) -> str:
@@ -109,9 +115,13 @@ class BookedReplayJudge:
         answer = await self._judge.answer(question)
         key = judge_recording_key(question.metric, self.model, question.transcript, question.ordinal)
         usage = self._usages.get(key, Usage())
-        price = self._prices.price(self.model, self._provider, usage)
+        told = (self.model, self._provider, usage)
+        listed = self._prices.price_of_answer(*told, answer.answered_by)
+        price = self._prices.price(*told) if listed is None else listed
         party = payer(Party.JUDGE, question.arm)
-        self._ledger.record_replayed(party, question.scenario_id, self.model, usage, price)
+        self._ledger.record_replayed(
+            party, question.scenario_id, self.model, usage, price, answered_by=answer.answered_by
+        )
         return replace(answer, usage=usage)
 
 
@@ -148,6 +158,7 @@ class ScoreCollector:
             reason=None if question.schema else answer.body["reason"],
             answer=answer.body if question.schema else None,
             usage={"input_tokens": prompt_tokens, "output_tokens": usage.output_tokens},
+            answered_by=answer.answered_by,
         )
         lines[key] = (question.trial, line)
 

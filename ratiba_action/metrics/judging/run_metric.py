@@ -4,6 +4,7 @@
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from ratiba_action.metrics.judged_identity import BY_DEEPEVAL
 from ratiba_action.metrics.judging.cache import CachedScore, JudgeCache
 from ratiba_action.metrics.judging.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
 from ratiba_action.metrics.judging.voting_rule import VotingRule
+from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.measurement import Answer, Case, Question, Score
 from ratiba_action.ports import JudgedMetric, Metric
 
@@ -40,6 +42,7 @@ class JudgeChain(AnswerChain[Question, Answer]):
         super().__init__(log, keep=keep)
         self.model = model
         self._replayed: set[tuple[str, str, int, str]] = set()
+        self._answered: defaultdict[tuple[str, str, int, str], set[str]] = defaultdict(set)
 
     async def answer(self, question: Question) -> Answer:
         """The answer; see ``AnswerChain.answer``.
@@ -50,9 +53,21 @@ class JudgeChain(AnswerChain[Question, Answer]):
             BudgetError: the call was refused.
         """
         answer = await super().answer(question)
+        asked = (question.metric, question.scenario_id, question.trial, question.arm)
         if answer.replayed:
-            self._replayed.add((question.metric, question.scenario_id, question.trial, question.arm))
+            self._replayed.add(asked)
+        if answer.answered_by:
+            self._answered[asked].add(answer.answered_by)
         return answer
+
+    def answered_by(self, metric: str, case: Case) -> tuple[str, ...]:
+        """The models that answered about a case, sorted, where they name themselves otherwise than the judge's.
+
+        Args:
+            metric: ``name:version`` that its questions have.
+            case: whose trial was measured, however often.
+        """
+        return tuple(sorted(self._answered.get((metric, case.scenario.id, case.trial, case.arm), ())))
 
     def is_fresh(self, metric: str, case: Case) -> bool:
         """Whether no answer about a case, as far as it is measured, came from a recording.
@@ -82,6 +97,7 @@ class RunMetric:
             case, asked when it was given; None for the judge's.
         fresh: whether the score that was just measured came from a model, by the same two; a recorded one is neither
             kept nor checked.
+        answered: the models that answered, by the same two; see ``Score.answered_by``.
         on_hit: told each kept score that is used, and its case.
         offer: told each score of a model, its case and the digest of what was shown, for the cross-check.
         turn: one lock for the whole run, so that one measurement begins per pass of the event loop, and each has sent
@@ -101,6 +117,7 @@ class RunMetric:
         judge_model: str = "",
         voter: Callable[[int, str, Case], str] | None = None,
         fresh: Callable[[str, Case], bool] = lambda *_: True,
+        answered: Callable[[str, Case], tuple[str, ...]] = lambda *_: (),
         on_hit: Callable[[Score, Case], None] = lambda *_: None,
         offer: Callable[[Score, Case, str], None] | None = None,
         turn: asyncio.Lock | None = None,
@@ -114,7 +131,7 @@ class RunMetric:
         self._rule = rule.of(self.name, self.version)
         self._voter = voter or (lambda *_: judge_model)
         self._cache, self._judge_model, self._fresh, self._on_hit = cache, judge_model, fresh, on_hit
-        self._offer, self._turn = offer, turn
+        self._answered, self._offer, self._turn = answered, offer, turn
 
     def evidence(self, case: Case) -> str:
         """SHA-256 of exactly what the judge is shown."""
@@ -133,7 +150,7 @@ class RunMetric:
                 # The HTTP client writes in a task of its own, which this lets run before the next question is worded.
                 await asyncio.sleep(0)
         cache = self._cache if not case.trial else None
-        score = await (self._voted(case, threshold) if cache is None else self._kept(cache, case, threshold))
+        score = await (self._fresh_score(case, threshold) if cache is None else self._kept(cache, case, threshold))
         if self._offer is not None and score.judged and self._fresh(self._asks, case):
             self._offer(score, case, self.evidence(case))
         return self._explained(score)
@@ -149,15 +166,24 @@ class RunMetric:
         cached = cache.get(key, shown)
         if cached is not None and self._counts(cached, threshold):
             score = Score(self.name, self.version, cached.value, threshold, judged=True, reason=cached.reason)
-            score = replace(score, cached=True, votes=cached.votes, voters=cached.voters)
+            score = replace(
+                score, cached=True, votes=cached.votes, voters=cached.voters, answered_by=cached.answered_by
+            )
             self._on_hit(score, case)
             return score
-        score = await self._voted(case, threshold)
+        score = await self._fresh_score(case, threshold)
         if self._fresh(self._asks, case):
-            cache.put(key, shown, CachedScore(score.value, score.reason, score.votes, score.voters))
+            kept = CachedScore(score.value, score.reason, score.votes, score.voters, score.answered_by)
+            cache.put(key, shown, kept)
         return score
 
+    async def _fresh_score(self, case: Case, threshold: float) -> Score:
+        score = await self._voted(case, threshold)
+        return replace(score, answered_by=self._answered(self._asks, case)) if score.judged else score
+
     def _counts(self, cached: CachedScore, threshold: float) -> bool:
+        if any(is_another_model(self._judge_model, name) for name in cached.answered_by):
+            return False
         measured = len(cached.votes) or 1
         return measured >= self._rule.votes or not self._rule.calls_for_a_vote(cached.value, threshold)
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ratiba_action.errors import BudgetError, JudgeError
-from ratiba_action.metrics.judging.answer import JudgeModel, parse_answer
+from ratiba_action.metrics.judging.answer import AnotherModelError, JudgeModel, parse_answer, require_same_model
 from ratiba_action.metrics.judging.structured_request import ENDPOINTS, answer_text, structured_request
+from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.conversation import Party, Usage, payer
+from ratiba_action.model.conversation import Party, payer
 from ratiba_action.model.measurement import Answer, Question
-from ratiba_action.model.model_request import PaidRequest
+from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import PaidCalls
@@ -56,8 +57,8 @@ class StructuredCalls:
         self._calls = calls
         self._party = party
 
-    async def ask(self, question: StructuredQuestion, read: Callable[[str], _Read]) -> tuple[_Read, Usage]:
-        """The answer as ``read`` understands it, and the tokens that it took.
+    async def ask(self, question: StructuredQuestion, read: Callable[[str], _Read]) -> tuple[_Read, PaidAnswer]:
+        """The answer as ``read`` understands it, and as it came.
 
         The second attempt carries ordinal 1 under the same key: a resumed run finds the unusable answer and the one
         after it where they were, and pays for neither again.
@@ -67,12 +68,15 @@ class StructuredCalls:
             read: makes a value of the answer's text, or raises JudgeError.
 
         Raises:
-            JudgeError: both answers were unusable, or the first was and the budget does not hold a second.
+            JudgeError: both answers were unusable, or the first was and the budget does not hold a second. An
+                ``AnotherModelError`` at once where another model answered, which asking again would pay once more.
             BudgetError: the first attempt was refused.
         """
         request = self._request(question)
         try:
             return await self._attempt(request, read)
+        except AnotherModelError:
+            raise
         except JudgeError as first:
             try:
                 return await self._attempt(replace(request, ordinal=1), read)
@@ -81,9 +85,13 @@ class StructuredCalls:
             except JudgeError as last:
                 raise JudgeError(f"{last.problem} It was asked twice.", last.remedy) from first
 
-    async def _attempt(self, request: PaidRequest, read: Callable[[str], _Read]) -> tuple[_Read, Usage]:
+    async def _attempt(self, request: PaidRequest, read: Callable[[str], _Read]) -> tuple[_Read, PaidAnswer]:
         answer = await self._calls.call(request)
-        return read(answer_text(self._asked.format, answer.body)), answer.usage
+        self._check(answer.body)
+        return read(answer_text(self._asked.format, answer.body)), answer
+
+    def _check(self, body: JsonObject) -> None:
+        """Accept whichever model answered."""
 
     def _request(self, question: StructuredQuestion) -> PaidRequest:
         body = structured_request(self._asked, question.instructions, question.form, question.schema)
@@ -152,7 +160,8 @@ class LiveJudge(StructuredCalls):
         """The model's answer; an unusable answer is asked for once more.
 
         Raises:
-            JudgeError: the model refused, was cut off, said nothing, or answered outside the contract, twice.
+            JudgeError: the model refused, was cut off, said nothing, or answered outside the contract, twice. An
+                ``AnotherModelError`` where another model answered.
             BudgetError: the call was refused.
             ProviderError: the provider refused or could not be reached.
         """
@@ -166,5 +175,9 @@ class LiveJudge(StructuredCalls):
             arm=question.arm,
             temperature=question.temperature,
         )
-        answer, usage = await self.ask(structured, lambda text: parse_answer(text, question))
-        return replace(answer, usage=usage)
+        answer, paid = await self.ask(structured, lambda text: parse_answer(text, question))
+        answered_by = spelled_otherwise(self.model, answering_model(paid.body))
+        return replace(answer, usage=paid.usage, usd=paid.usd, answered_by=answered_by)
+
+    def _check(self, body: JsonObject) -> None:
+        require_same_model(self.model, answering_model(body))

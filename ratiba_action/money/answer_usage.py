@@ -1,0 +1,306 @@
+"""What a provider's answer says that it took: tokens, a cost of its own, and what none of that explains.
+
+Each provider reports its usage in a shape of its own, and a shape that is read wrongly books too little. So a total
+that is more than its parts is output, a count that nobody here knows is not worth nothing but unknown, and an answer
+that leaves out a count cannot be used. The shapes stand in ``tests/money/test_usage_shapes.py``, each with its source.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from ratiba_action.model.conversation import Usage
+from ratiba_action.model.values import JsonObject, Usd
+from ratiba_action.money.pricing import is_exact_usd, round_up
+
+_MOST_TOKENS = 1_000_000_000
+"""Far above any model's context; beyond it a count is a mistake, and its price would not be exact."""
+
+_GEMINI = "generateContent"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerUsage:
+    """What an answer reports.
+
+    Args:
+        usage: its tokens; the input leaves out the cached ones, whatever the provider's habit.
+        long_cache_writes: of the tokens written to a cache, those for an hour, which cost more than for five minutes.
+        usd: what the provider itself says that the call cost; None where it does not.
+        unexplained: what else the call was billed for, in words; empty where tokens or ``usd`` explain it.
+    """
+
+    usage: Usage
+    long_cache_writes: int = 0
+    usd: Usd | None = None
+    unexplained: tuple[str, ...] = ()
+
+
+def reported_usage(endpoint: str, answer: JsonObject) -> Usage:
+    """The tokens of an answer; see ``answer_usage``."""
+    return _tokens(endpoint, _block(endpoint, answer))
+
+
+def answer_usage(endpoint: str, answer: JsonObject) -> AnswerUsage:
+    """What an answer reports.
+
+    Args:
+        endpoint: as ``PaidRequest`` names it.
+        answer: the whole body.
+
+    Raises:
+        ValueError: it reports no usage, leaves a count out, a count is not a whole number from 0 to 1000000000, or
+            there is no input at all.
+    """
+    block = _block(endpoint, answer)
+    tokens, usd = _tokens(endpoint, block), _reported_cost(block)
+    problems = dict.fromkeys(_gemini_fees(answer, block) if endpoint == _GEMINI else _fees(answer, block))
+    return AnswerUsage(
+        tokens, _nested(block, "cache_creation", "ephemeral_1h_input_tokens"), usd, () if usd else (*problems,)
+    )
+
+
+def _block(endpoint: str, answer: JsonObject) -> Mapping[str, Any]:
+    usage = answer.get("usageMetadata" if endpoint == _GEMINI else "usage")
+    if not isinstance(usage, Mapping):
+        raise ValueError("it reports no usage")  # noqa: TRY004 - the answer, not an argument, is at fault
+    return usage
+
+
+def _tokens(endpoint: str, usage: Mapping[str, Any]) -> Usage:
+    match endpoint:
+        case "messages":
+            tokens = _anthropic(usage)
+        case "generateContent":
+            tokens = _gemini(usage)
+        case "embeddings":
+            tokens = Usage(max(_required(usage, "prompt_tokens"), _count(usage, "total_tokens")))
+        case "responses":
+            tokens = _openai(usage, "input_tokens", "output_tokens")
+        case _:
+            tokens = _openai(usage, "prompt_tokens", "completion_tokens")
+    if tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_tokens == 0:
+        raise ValueError("its usage has no input tokens")
+    return tokens
+
+
+def _anthropic(usage: Mapping[str, Any]) -> Usage:
+    """Anthropic's input leaves out the cached tokens, and its sums leave out what a compaction took before them."""
+    told = Usage(
+        input_tokens=_required(usage, "input_tokens"),
+        output_tokens=_required(usage, "output_tokens"),
+        cache_read_tokens=_count(usage, "cache_read_input_tokens"),
+        cache_write_tokens=_count(usage, "cache_creation_input_tokens"),
+    )
+    steps = [_anthropic(step) for step in _objects(usage.get("iterations"))]
+    summed = sum(steps, Usage())
+    asked = told.input_tokens + told.cache_read_tokens + told.cache_write_tokens
+    rest = _count(usage, "total_tokens") - asked
+    return Usage(
+        max(told.input_tokens, summed.input_tokens),
+        max(told.output_tokens, summed.output_tokens, rest),
+        max(told.cache_read_tokens, summed.cache_read_tokens),
+        max(told.cache_write_tokens, summed.cache_write_tokens),
+    )
+
+
+_READ = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "num_cached_tokens", "cached_tokens")
+_WRITTEN = ("cache_creation_input_tokens",)
+
+
+def _openai(usage: Mapping[str, Any], asked: str, answered: str) -> Usage:
+    """OpenAI's input includes what was read from its cache and written to it, its output the reasoning.
+
+    Others who speak its format leave the reasoning out of the output (xAI, Gemini, proxies) or the cached tokens out
+    of the input; then the total has them.
+    """
+    details = f"{asked}_details"
+    read = max(_nested(usage, details, "cached_tokens"), *(_count(usage, name) for name in _READ))
+    written = max(
+        _nested(usage, details, "cache_write_tokens"),
+        _nested(usage, details, "cache_creation_tokens"),
+        *(_count(usage, name) for name in _WRITTEN),
+    )
+    prompt, output = _required(usage, asked), _required(usage, answered)
+    fresh = prompt - read - written if prompt >= read + written else prompt
+    reasoning = max(_nested(usage, f"{answered}_details", "reasoning_tokens"), _count(usage, "reasoning_tokens"))
+    total = _count(usage, "total_tokens")
+    apart = reasoning if reasoning > output or not total else 0
+    return Usage(fresh, max(output + apart, total - fresh - read - written), read, written)
+
+
+def _gemini(usage: Mapping[str, Any]) -> Usage:
+    """Gemini leaves out counts of 0, and bills thoughts as output.
+
+    The total is the oracle: a count that a later model adds beside candidates and thoughts is in it.
+    https://ai.google.dev/api/generate-content#UsageMetadata
+    """
+    prompt, cached = _required(usage, "promptTokenCount"), _count(usage, "cachedContentTokenCount")
+    asked = prompt + _count(usage, "toolUsePromptTokenCount")
+    rest = _required(usage, "totalTokenCount") - asked
+    if prompt < cached:
+        raise ValueError("usage.promptTokenCount is less than its cached tokens")
+    if rest < 0:
+        raise ValueError("usage.totalTokenCount is less than its input tokens")
+    answered = max(rest, _count(usage, "candidatesTokenCount") + _count(usage, "thoughtsTokenCount"))
+    return Usage(asked - cached, answered, cache_read_tokens=cached)
+
+
+def _required(usage: Mapping[str, Any], name: str) -> int:
+    if usage.get(name) is None:
+        raise ValueError(f"its usage has no {name}")
+    return _count(usage, name)
+
+
+def _nested(usage: Mapping[str, Any], group: str, name: str) -> int:
+    details = usage.get(group)
+    return _count(details, name) if isinstance(details, Mapping) else 0
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int:
+    value = usage.get(name)
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST_TOKENS:
+        raise ValueError(f"usage.{name} is {repr(value)[:40]}, not a count of tokens")
+    return value
+
+
+_TICKS = Decimal(10) ** 10
+"""Of xAI in a dollar."""
+
+
+def _reported_cost(usage: Mapping[str, Any]) -> Usd | None:
+    """What the provider says that the call cost: OpenRouter, xAI, DeepInfra and Perplexity do.
+
+    OpenRouter's ``cost`` is its fee alone where its user brings a key: then whoever serves the model bills the rest.
+    """
+    cost = usage.get("cost")
+    said = _usd(cost.get("total_cost") if isinstance(cost, Mapping) else cost)
+    details = usage.get("cost_details")
+    if usage.get("is_byok") is True:
+        upstream = _usd(details.get("upstream_inference_cost")) if isinstance(details, Mapping) else None
+        said = None if upstream is None else upstream + (said or 0)
+    ticks, estimated = _usd(usage.get("cost_in_usd_ticks")), _usd(usage.get("estimated_cost"))
+    found = [said, estimated, None if ticks is None else ticks / _TICKS]
+    amounts = [round_up(amount) for amount in found if amount is not None]
+    return max(amounts, default=None)
+
+
+def _usd(value: Any) -> Decimal | None:
+    """An amount of money that somebody else has written; None where it is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    amount = Decimal(str(value))
+    return (
+        amount if amount.is_finite() and 0 <= amount < _MOST_TOKENS * 100 and is_exact_usd(round_up(amount)) else None
+    )
+
+
+_LIST_PRICE_TIERS = frozenset({
+    "", "auto", "batch", "default", "flex", "on_demand", "service_tier_unspecified", "standard", "standard_only",
+    "unspecified",
+})  # fmt: skip
+"""Tiers that cost what the list says, or less. ``on_demand`` is Groq's own."""
+_OWN_CALLS = ("function_call", "custom_tool_call")
+_LIST_PRICE_PLACES = (None, "", "global", "not_available")
+_STEPS = (None, "message", "compaction")
+_TOOLS = "the provider ran tools of its own, which are billed apart"
+_SOUND = "it holds sound or video, whose tokens cost more than those of text"
+_PICTURE = "it holds an image, whose tokens cost more than those of text"
+
+
+def _fees(answer: JsonObject, usage: Mapping[str, Any]) -> Iterator[str]:
+    """What an answer in Anthropic's or OpenAI's format was billed for besides its tokens, in words."""
+    yield from _tiers(answer.get("service_tier"), usage.get("service_tier"))
+    if usage.get("inference_geo") not in _LIST_PRICE_PLACES:
+        yield f"it was made in {str(usage['inference_geo'])[:40]!r}, which costs more than the list price"
+    if usage.get("speed") not in (None, "standard"):
+        yield f"it was served at the speed {str(usage['speed'])[:40]!r}, whose prices are not known"
+    steps = [step for step in _objects(usage.get("iterations")) if step.get("type") not in _STEPS]
+    if steps or answer.get("usage_breakdown") or any(map(_ran_by_provider, _items(answer))) or _has_cited(answer):
+        yield _TOOLS
+    yield from _unknown_counts(usage)
+
+
+def _tiers(*tiers: Any) -> Iterator[str]:
+    for tier in tiers:
+        if tier is not None and str(tier).lower() not in _LIST_PRICE_TIERS:
+            yield f"it was served by the tier {str(tier)[:40]!r}, whose prices are not known"
+
+
+_COUNTED = re.compile(
+    r"(tokens?|counts?|calls|requests|queries|searches|sources_used|tools_used|seconds|minutes|images|pages|documents"
+    r"|characters|units|executed)$"
+)
+_EXPLAINED = frozenset({
+    *_READ, *_WRITTEN, "prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens",
+    "prompt_cache_miss_tokens", "cache_write_tokens", "cache_creation_tokens", "reasoning_tokens", "thinking_tokens",
+    "text_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens", "ephemeral_5m_input_tokens",
+    "ephemeral_1h_input_tokens",
+})  # fmt: skip
+"""Counts that are part of others, or are read above."""
+_OF_TOOLS = re.compile(r"tool|search|sources|queries|executed|citation")
+
+
+def _unknown_counts(usage: Mapping[str, Any], group: str = "") -> Iterator[str]:
+    """What was counted that tokens of text do not explain: tools, searches, sound, images, and what nobody knows."""
+    for name, value in usage.items():
+        path = f"{group}.{name}" if group else str(name)
+        if isinstance(value, Mapping) and name not in ("cost", "cost_details"):
+            yield from _unknown_counts(value, path)
+        elif not isinstance(value, int | float) or isinstance(value, bool) or not value:
+            continue
+        elif not _COUNTED.search(str(name)) or name in _EXPLAINED:
+            continue
+        elif re.search(r"audio|video", path):
+            yield _SOUND
+        elif name == "image_tokens":
+            if group.startswith(("completion", "output")):
+                yield _PICTURE
+        elif _OF_TOOLS.search(path):
+            yield _TOOLS
+        else:
+            yield f"its usage counts {path[:60]!r}, which is not known"
+
+
+def _items(answer: JsonObject) -> list[Any]:
+    """What an answer consists of, in Anthropic's and in OpenAI's words."""
+    return [item for name in ("content", "output") if isinstance(items := answer.get(name), list) for item in items]
+
+
+def _ran_by_provider(item: Any) -> bool:
+    kind = str(item.get("type")) if isinstance(item, Mapping) else ""
+    return kind == "server_tool_use" or (kind.endswith("_call") and kind not in _OWN_CALLS)
+
+
+def _has_cited(answer: JsonObject) -> bool:
+    """Whether a chat completion quotes the web, which somebody searched for it."""
+    messages = [choice.get("message") for choice in _objects(answer.get("choices"))]
+    notes = [
+        note for message in messages if isinstance(message, Mapping) for note in _objects(message.get("annotations"))
+    ]
+    return any(note.get("type") == "url_citation" for note in notes)
+
+
+_GEMINI_TRAFFIC = (None, "TRAFFIC_TYPE_UNSPECIFIED", "ON_DEMAND", "ON_DEMAND_FLEX")
+
+
+def _gemini_fees(answer: JsonObject, usage: Mapping[str, Any]) -> Iterator[str]:
+    yield from _tiers(usage.get("serviceTier"))
+    if usage.get("trafficType") not in _GEMINI_TRAFFIC:
+        yield f"it was served as {str(usage['trafficType'])[:40]!r}, whose prices are not known"
+    candidates = _objects(answer.get("candidates"))
+    if usage.get("toolUsePromptTokenCount") or any(each.get("groundingMetadata") for each in candidates):
+        yield _TOOLS
+    details = [each for name in usage if str(name).endswith("TokensDetails") for each in _objects(usage[name])]
+    if any(each.get("modality") in ("AUDIO", "VIDEO") for each in details):
+        yield _SOUND
+    if any(each.get("modality") == "IMAGE" for each in _objects(usage.get("candidatesTokensDetails"))):
+        yield _PICTURE
+
+
+def _objects(items: Any) -> list[Mapping[str, Any]]:
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
