@@ -251,19 +251,20 @@ def _unknown_counts(usage: Mapping[str, Any], group: str = "") -> Iterator[str]:
         path = f"{group}.{name}" if group else str(name)
         if isinstance(value, Mapping) and name not in ("cost", "cost_details"):
             yield from _unknown_counts(value, path)
-        elif not isinstance(value, int | float) or isinstance(value, bool) or not value:
-            continue
-        elif not _COUNTED.search(str(name)) or name in _EXPLAINED:
-            continue
-        elif re.search(r"audio|video", path):
-            yield _SOUND
-        elif name == "image_tokens":
-            if group.startswith(("completion", "output")):
-                yield _PICTURE
-        elif _OF_TOOLS.search(path):
-            yield _TOOLS
-        else:
-            yield f"its usage counts {path[:60]!r}, which is not known"
+        elif isinstance(value, int | float) and value and _COUNTED.search(str(name)) and name not in _EXPLAINED:
+            yield from _unknown_count(path, group)
+
+
+def _unknown_count(path: str, group: str) -> Iterator[str]:
+    if re.search(r"audio|video", path):
+        yield _SOUND
+    elif path.endswith("image_tokens"):
+        if group.startswith(("completion", "output")):  # pictures that are read cost what text does
+            yield _PICTURE
+    elif _OF_TOOLS.search(path):
+        yield _TOOLS
+    else:
+        yield f"its usage counts {path[:60]!r}, which is not known"
 
 
 def _items(answer: JsonObject) -> list[Any]:

@@ -302,6 +302,7 @@ class Ledger:
         self,
         calls: Iterable[ModelCall],
         last_number: int,
+        *,
         cache_hits: int = 0,
         breaches: Iterable[str] = (),
         discarded: Iterable[ModelCall] = (),

@@ -84,12 +84,12 @@ async def has_schema(connection: LedgerConnection) -> bool:
     return bool(found)
 
 
-OPEN_OVERRUN = """
+OVERRUN = """
 SELECT max(cost) FROM ratiba_ledger.reservation WHERE model = %(model)s AND cost > upper AND upper > 0
 """
 """What an answer of a model has cost above its upper bound. Nothing is reserved for what is spent already."""
 
-ACCOUNTS = """
+OPEN_ACCOUNTS = """
 INSERT INTO ratiba_ledger.account (scope) SELECT unnest(%(scopes)s::text[]) ORDER BY 1 ON CONFLICT DO NOTHING
 """
 

@@ -265,7 +265,9 @@ class _Gate:
         merged = merge_shards(shards, self._first_plan(head), identity_of(inputs, commit), attempt)
         earlier = paid_by_merges(self._earlier.earlier, attempt or 1)
         discarded = (*merged.discarded, *(call for each in earlier for call in each.calls))
-        self._ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches, discarded)
+        self._ledger.carry_on(
+            merged.calls, 0, cache_hits=merged.cache_hits, breaches=merged.breaches, discarded=discarded
+        )
         self._ledger.set_aside(merged.unknown_usd)
         self.seconds_of_shards = merged.seconds
         for note in (*merged.notes, *notes_of_merges(earlier, attempt or 1, inputs.llm)):

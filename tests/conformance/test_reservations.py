@@ -199,3 +199,26 @@ async def test_a_settlement_that_is_cancelled_still_settles(purse_with: Opened, 
     await reservations.release(await reserve(reservations, "0.6"))
     with pytest.raises(BudgetError):
         await reserve(reservations, "0.600000000001")
+
+
+async def test_a_bound_that_an_answer_has_passed_is_not_trusted_again(purse_with: Opened) -> None:
+    reservations, model = await purse_with("10"), f"gpt-{uuid.uuid4()}"  # all tests share the ledger's rows
+
+    async def reserve(upper: str, *, exact: bool = False) -> Reservation:
+        return await reservations.reserve(Party.SYSTEM, "spa", model, Decimal(upper), exact=exact)
+
+    for cost in ("1.5", "1.2"):
+        await reservations.settle(await reserve("0.01"), Usage(1, 1), Decimal(cost))
+    assert (await reserve("0.01")).upper == Decimal("1.5")
+    assert (await reserve("2")).upper == 2
+    known = await reserve("0.25", exact=True)
+    assert known.upper == Decimal("0.25"), "what is spent already is no bound"
+    other = await reservations.reserve(Party.SYSTEM, "spa", f"{model}-other", Decimal("0.01"))
+    assert other.upper == Decimal("0.01")
+
+
+async def test_what_is_spent_already_says_nothing_of_the_bound_of_a_call(purse_with: Opened) -> None:
+    reservations, model = await purse_with("10"), f"gpt-{uuid.uuid4()}"
+    spent = await reservations.reserve(Party.SYSTEM, "spa", model, Decimal(0), exact=True)
+    await reservations.settle(spent, Usage(1, 1), Decimal(3))
+    assert (await reservations.reserve(Party.SYSTEM, "spa", model, Decimal("0.01"))).upper == Decimal("0.01")

@@ -379,3 +379,28 @@ async def test_the_rights_that_the_guide_grants_are_enough_after_the_first_use(d
             assert [account.spent for account in await ledger.accounts()] == [Decimal("0.5"), Decimal("0.5")]
     finally:
         await run_sql(database, f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+async def test_every_run_of_the_ledger_reserves_what_an_answer_has_cost_above_its_bound(database: str) -> None:
+    notes: list[str] = []
+    async with shared(database, run="run 1") as one, shared(database, run="run 2") as other:
+        first = RunReservations(Ledger(Decimal(20)), None, one, warn=notes.append)
+        second = RunReservations(Ledger(Decimal(20)), None, other, warn=notes.append)
+        before = await second.reserve(Party.JUDGE, "spa", "gpt-6", Decimal("0.01"))
+        await first.settle(
+            await first.reserve(Party.SYSTEM, "spa", "gpt-6", Decimal("0.01")), Usage(1, 1), Decimal("1.5")
+        )
+        later = [await second.reserve(Party.JUDGE, "spa", "gpt-6", Decimal("0.01")) for _ in range(2)]
+    assert before.upper == Decimal("0.01")
+    assert [reservation.upper for reservation in later] == [Decimal("1.5")] * 2
+    (note,) = notes
+    assert "'gpt-6' has cost $1.50 in another run" in note
+
+
+async def test_a_ledger_of_an_earlier_version_gets_its_index_from_whoever_may_make_it(database: str) -> None:
+    lacks = "SELECT to_regclass('ratiba_ledger.reservation_above') IS NULL"
+    async with shared(database):
+        assert await fetch(database, lacks) == [(False,)]
+    await run_sql(database, "DROP INDEX ratiba_ledger.reservation_above")
+    async with shared(database):
+        assert await fetch(database, lacks) == [(False,)]

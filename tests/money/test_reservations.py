@@ -8,6 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ratiba_action.errors import BudgetError, LedgerError
 from ratiba_action.model.conversation import JournaledAnswer, Party, Reservation, Usage
@@ -165,6 +167,37 @@ async def test_a_resumed_run_starts_with_what_was_spent_and_with_what_may_have_b
         await reserve(reservations, "0.6")
     assert (await reserve(reservations, "0.5")).number == 3
     second.close()
+
+
+async def test_a_resumed_run_does_not_trust_a_bound_that_was_passed_before(tmp_path: Path) -> None:
+    path, workspace = tmp_path / "state" / "run.jsonl", tmp_path / "workspace"
+    first = begin_journal(path, "run", workspace)
+    reservations = RunReservations(Ledger(Decimal(5)), first, warn=refuse_warnings)
+    await reservations.settle(await reserve(reservations, "0.3"), Usage(1, 2), Decimal("1.5"))
+    first.close()
+    second = resume_journal(path, "run", workspace)
+    ledger = Ledger(Decimal(5))
+    ledger.carry_on(second.state.calls, second.state.last_number, overruns=second.state.overruns)
+    (breach,) = ledger.breaches
+    assert "cost $1.50, reserved were $0.30. From now on each call to it is reserved at what it has cost." in breach
+    assert (await reserve(RunReservations(ledger, second, warn=refuse_warnings), "0.3")).upper == Decimal("1.5")
+    second.close()
+
+
+@given(calls=st.lists(st.tuples(st.decimals("0.01", "1", places=2), st.decimals("0", "3", places=2)), max_size=12))
+def test_no_bound_is_passed_by_as_much_twice(calls: list[tuple[Decimal, Decimal]]) -> None:
+    """Whatever bounds are asked for and whatever calls cost: what passes a bound is dearer than all before it."""
+
+    async def spend() -> list[Decimal]:
+        reservations, passed = RunReservations(Ledger(Decimal(1000)), warn=refuse_warnings), []
+        for upper, cost in calls:
+            reservation = await reserve(reservations, str(upper))
+            passed += [cost] if cost > reservation.upper else []
+            await reservations.settle(reservation, Usage(1, 1), cost)
+        return passed
+
+    passed = asyncio.run(spend())
+    assert passed == sorted(set(passed))
 
 
 @pytest.mark.parametrize("steps", range(12))

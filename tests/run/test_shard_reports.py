@@ -106,7 +106,7 @@ def test_merged_shards_are_what_one_run_would_have_been(names: list[str], count:
     of_merged, of_whole = (tally(sample_report(results=tuple(each))) for each in (merged.measured.results, whole))
     assert of_merged == of_whole
     ledger = Ledger(Decimal(20))
-    ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches, merged.discarded)
+    ledger.carry_on(merged.calls, 0, cache_hits=merged.cache_hits, breaches=merged.breaches, discarded=merged.discarded)
     assert (ledger.spent, ledger.snapshot().live_calls) == (Decimal("0.1") * len(whole), len(whole))
 
 
@@ -324,7 +324,7 @@ def test_calls_of_an_attempt_that_does_not_count_are_money_and_no_answer() -> No
     first = shard_report(3, 4, [NotRun(FOUR[2].trial, "cancelled")], interruption="the run was cancelled by SIGTERM")
     merged = merge(found(*four(attempt=2, calls=()), first), FOUR)
     ledger = Ledger(Decimal(20))
-    ledger.carry_on(merged.calls, 0, merged.cache_hits, merged.breaches, merged.discarded)
+    ledger.carry_on(merged.calls, 0, cache_hits=merged.cache_hits, breaches=merged.breaches, discarded=merged.discarded)
     assert "s3" not in {each.scenario_id for each in ledger.calls}, "the attempt that counts called no model"
     spending = ledger.snapshot()
     assert (spending.spent, spending.list_price, spending.live_calls) == (Decimal("0.4"), Decimal("0.4"), 3)

@@ -37,6 +37,7 @@ class LiveRig:
 
     Args:
         pauses: seconds that were waited between attempts; nobody really waits.
+        notes: what was said of answers whose cost is not known.
     """
 
     server: ModelServer
@@ -44,6 +45,7 @@ class LiveRig:
     client: ProviderClient
     calls: MeteredCalls
     pauses: list[float]
+    notes: list[str]
 
     def paid_enough(self) -> bool:
         """Whether the books hold at least what the providers charge."""
@@ -68,6 +70,7 @@ async def live_calls(
         account: of Google, made by ``service_account``; with it, Claude on Bedrock and Vertex can be called too.
     """
     pauses: list[float] = []
+    notes: list[str] = []
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
@@ -84,8 +87,9 @@ async def live_calls(
                 retries=retries,
                 concurrency=concurrency,
                 sleep=sleep,
+                note=notes.append,
             )
-            yield LiveRig(server, reservations, client, calls, pauses)
+            yield LiveRig(server, reservations, client, calls, pauses, notes)
 
 
 def routes_to(url: str) -> tuple[ProviderRoute, ...]:

@@ -101,6 +101,30 @@ def test_another_judge_has_no_difference_in_what_it_judged() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("here", "there", "comparable"),
+    [
+        ("claude-opus-5-5-20260901", "claude-opus-5-5-20260101", True),
+        ("claude-opus-5-5", "", True),
+        ("claude-opus-5-5", "claude-haiku-4-5", False),
+    ],
+)
+def test_scores_of_an_alias_are_comparable_as_long_as_the_same_model_answers(
+    here: str,
+    there: str,
+    comparable: bool,  # noqa: FBT001 - of the table
+) -> None:
+    def answered(name: str, value: float) -> MeasuredRun:
+        score = replace(sample_score(value), answered_by=(name,) if name else ())
+        return run(replace(scored("a", value), scores=(score,)), judge="team-judge")
+
+    pairs, problems = pair_up([answered(here, 0.9)], [answered(there, 0.9)])
+    assert bool(pairs) is comparable
+    assert [problem.reason for problem in problems] == (
+        [] if comparable else [f"its judge's answers are from {here} here and were from {there} on the base"]
+    )
+
+
 def test_another_judge_leaves_what_is_exact_comparable() -> None:
     ((pair,), problems) = pair_up([run(scored("a", 0.5, 1.0), judge="judge-2")], [run(scored("a", 0.9, 1.0))])
     assert set(pair.metrics) == {"BookingSlotConsistencyMetric"}

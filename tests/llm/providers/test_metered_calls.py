@@ -55,11 +55,6 @@ UNKNOWN: dict[str, Served] = {
     "a null usage": Altered(HUGE, lambda body: {**body, "usage": None}),
     "a usage of nothing": Altered(HUGE, lambda body: {**body, "usage": {"input_tokens": 0, "output_tokens": 0}}),
     "a negative usage": Altered(HUGE, lambda body: {**body, "usage": {"input_tokens": -1, "output_tokens": 1}}),
-    "a dearer tier": Altered(HUGE, lambda body: {**body, "usage": {**body["usage"], "service_tier": "priority"}}),
-    "a dearer place": Altered(HUGE, lambda body: {**body, "usage": {**body["usage"], "inference_geo": "us"}}),
-    "tools that are billed apart": Altered(
-        HUGE, lambda body: {**body, "usage": {**body["usage"], "server_tool_use": {"web_search_requests": 1}}}
-    ),
     "a time-out on the way": Raw(b"<html>504</html>", "text/html", 504, step=HUGE),
     "too large": Raw(b" " * 1_000_001, step=HUGE),
 }
@@ -76,6 +71,68 @@ async def test_an_answer_that_cannot_be_used_is_paid_in_full_and_tried_once_more
         assert len(rig.server.bill.charges) == 2
         assert rig.paid_enough()
         assert KEY not in repr(caught.value)
+
+
+def with_usage(**told: Any) -> Altered:
+    return Altered(HELLO, lambda body: {**body, "usage": {**body["usage"], **told}})
+
+
+UNEXPLAINED: dict[str, tuple[Served, str]] = {
+    "a dearer tier": (with_usage(service_tier="priority"), "the tier 'priority'"),
+    "a dearer place": (with_usage(inference_geo="us"), "made in 'us'"),
+    "tools that are billed apart": (with_usage(server_tool_use={"web_search_requests": 1}), "tools of its own"),
+    "a count that nobody knows": (with_usage(gold_tokens=3), "'gold_tokens'"),
+    "another model without a price": (
+        Altered(HELLO, lambda body: {**body, "model": "gemini-99-ultra"}),
+        "'gemini-99-ultra' answered, for which no price is known",
+    ),
+}
+
+
+@pytest.mark.parametrize(("served", "reason"), UNEXPLAINED.values(), ids=UNEXPLAINED)
+async def test_what_the_usage_does_not_explain_is_charged_at_the_reservation_and_the_answer_is_used(
+    served: Served, reason: str
+) -> None:
+    async with live_calls([served, served]) as rig:
+        answers = [await rig.calls.call(paid_request(ordinal=number)) for number in (0, 1)]
+        upper = rig.reservations.events[0].amount
+        assert rig.reservations.done == ("reserve", "settle") * 2
+        assert [answer.usd for answer in answers] == [upper, upper]
+        assert rig.reservations.spent == 2 * upper
+        (note,) = rig.notes
+        assert reason in note
+
+
+ANSWERED_BY = {
+    "itself": ("claude-haiku-4-5", 1),
+    "a snapshot": ("claude-haiku-4-5-20251001", 1),
+    "a dearer model": ("claude-opus-4-1-20250805", 5),
+    "a cheaper model": ("claude-3-haiku-20240307", 1),
+    "a name that says nothing": ("team-judge", 1),
+}
+"""What answers for ``claude-haiku-4-5`` at 3 and 15 dollars a million; Opus 4.1 costs 15 and 75, Haiku 3 less."""
+
+
+@pytest.mark.parametrize(("model", "times"), ANSWERED_BY.values(), ids=ANSWERED_BY)
+async def test_a_call_costs_the_higher_price_of_the_model_asked_for_and_of_the_one_that_answered(
+    model: str, times: int
+) -> None:
+    async with live_calls([Altered(HELLO, lambda body: {**body, "model": model})]) as rig:
+        answer = await rig.calls.call(paid_request())
+        cost = Decimal(times * (40 * 3 + 12 * 15)) / 1_000_000
+        assert (answer.usd, rig.reservations.spent) == (cost, cost)
+        assert rig.notes == []
+
+
+async def test_reasoning_that_only_the_total_counts_is_booked_above_the_cap_and_no_further_call_fits() -> None:
+    reasoned = {"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 100_041}
+    served = Altered(HELLO, lambda body: {**body, "usage": reasoned})
+    async with live_calls([served, HELLO], cap=Decimal("0.3"), limits=OutputLimits(default=500)) as rig:
+        answer = await rig.calls.call(paid_request("chat/completions"))
+        assert answer.usage == Usage(32, 100_009)
+        assert rig.reservations.spent == Decimal("1.500231")
+        with pytest.raises(BudgetError):
+            await rig.calls.call(paid_request("chat/completions", ordinal=1))
 
 
 @pytest.mark.parametrize("fault", [Cut(HUGE, 100), Raw(b"{}", step=HUGE), Failure(529)], ids=["cut", "garbage", "529"])
