@@ -156,6 +156,10 @@ class LedgerError(InfrastructureError):
     """The run's write-ahead journal or the shared ledger cannot be read or written."""
 
 
+class LedgerRefusedError(LedgerError):
+    """Nobody listens at the shared ledger's address, or whoever does will not have us: asking again is in vain."""
+
+
 class LedgerRightsError(LedgerError):
     """The role of the shared ledger lacks a right.
 
@@ -182,6 +186,7 @@ class ExchangeError(InfrastructureError):
         unclear: the server may have done all the same what it was asked to write.
         wait_seconds: that the server asks to wait before the next request; None where it asks for nothing.
         limited: too many requests were made.
+        unreached: no connection could be made.
     """
 
     def __init__(
@@ -195,6 +200,7 @@ class ExchangeError(InfrastructureError):
         unclear: bool = False,
         wait_seconds: float | None = None,
         limited: bool = False,
+        unreached: bool = False,
     ) -> None:
         super().__init__(problem, remedy)
         self.status = status
@@ -203,6 +209,7 @@ class ExchangeError(InfrastructureError):
         self.unclear = unclear
         self.wait_seconds = wait_seconds
         self.limited = limited
+        self.unreached = unreached
 
 
 class GithubError(ExchangeError):

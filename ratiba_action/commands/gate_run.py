@@ -108,7 +108,8 @@ def run(
     _refuse_with_shards(arguments, settings)
     if arguments.variants and (arguments.variant or arguments.resume):
         raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
-    request = replace(authorized(_request(arguments, environment, settings, repository)), kept=kept)
+    asked = authorized(_request(arguments, environment, settings, repository))
+    request = replace(asked, kept=kept, outage=publication.outage)
     publication = _as_authorized(publication, request.settings)
     publication.reserve_space()
     persisted = persisted_credentials(request.decided.change.git, environment)

@@ -12,7 +12,7 @@ from ratiba_action.github.marker import Marker, is_stale, marker_of, read_marker
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.verdict import Report
 from ratiba_action.ports import CommentedChanges, GithubRepository
-from ratiba_action.util.http_exchange import USUAL, RetryPolicy
+from ratiba_action.util.http_exchange import USUAL, Outage, RetryPolicy
 
 COMMENT_SECONDS = 90.0
 """For the comment; long enough to wait out a secondary rate limit, for which GitHub asks a minute."""
@@ -86,6 +86,7 @@ class PullRequestComment:
         deadline_seconds: for all requests together, with the waits between them.
         environment: names proxies and certificates.
         retry: how often a request is made.
+        outage: see ``GithubApi``.
         only_missing: leave the comment as it is where this very run has written it.
         connect: which client writes it.
         forge: whose comment it is.
@@ -100,6 +101,7 @@ class PullRequestComment:
     deadline_seconds: float = COMMENT_SECONDS
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     retry: RetryPolicy = USUAL
+    outage: Outage = field(default_factory=Outage, repr=False, compare=False)
     only_missing: bool = False
     connect: Callable[[GithubApi], GithubRepository] = UrllibRepository
     forge: Forge = GITHUB
@@ -127,7 +129,8 @@ class PullRequestComment:
             raise self._refused(error) from error
 
     def _connected(self, repository: str) -> tuple[Repeating, CommentedChanges]:
-        api = GithubApi(repository, self.token, self.api_url, self.environment, self.deadline_seconds, self.retry)
+        seconds, retry = self.deadline_seconds, self.retry
+        api = GithubApi(repository, self.token, self.api_url, self.environment, seconds, retry, self.outage)
         return api, self.connect(api)
 
     def _write(self, api: Repeating, github: CommentedChanges, report: Report, number: int) -> str | None:

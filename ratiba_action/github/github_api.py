@@ -18,6 +18,7 @@ from ratiba_action.util.http_exchange import (
     TRANSIENT,
     USUAL,
     Answer,
+    Outage,
     Peer,
     Question,
     RetryPolicy,
@@ -59,6 +60,7 @@ class GithubApi:
             proxy's address may hold a password.
         deadline_seconds: for all requests together, with the waits between them.
         retry: how often a request is made, and for how long it is waited for.
+        outage: what the run's other clients know of GitHub, so that an outage is waited out once.
 
     Raises:
         GithubError: token, address or repository cannot be used.
@@ -70,6 +72,7 @@ class GithubApi:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     deadline_seconds: float = 60.0
     retry: RetryPolicy = USUAL
+    outage: Outage = field(default_factory=Outage, repr=False, compare=False)
     _ends: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -161,7 +164,7 @@ class GithubApi:
 
     def repeat(self, work: Callable[[], Result], is_repeatable: Callable[[GithubError], bool]) -> Result:
         """Do something again that several requests belong to; see ``http_exchange.repeat``."""
-        return repeat(work, self.retry, self._ends, is_repeatable)
+        return repeat(work, self.retry, self._ends, is_repeatable, self.outage)
 
     def download(self, path: str) -> bytes:
         """A file that GitHub keeps elsewhere and redirects to; the token stays here.
@@ -210,7 +213,9 @@ class GithubApi:
         return found[1]
 
     def _exchange(self, question: Question) -> Answer:
-        return exchange(question, self.environment, min(self._ends, time.monotonic() + self.retry.try_seconds))
+        return exchange(
+            question, self.environment, min(self._ends, time.monotonic() + self.outage.policy(self.retry).try_seconds)
+        )
 
 
 def _headers(token: str, content: bytes | None) -> dict[str, str]:

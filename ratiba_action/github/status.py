@@ -13,7 +13,7 @@ from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import Subject
 from ratiba_action.model.verdict import Report
 from ratiba_action.ports import GithubRepository
-from ratiba_action.util.http_exchange import USUAL, RetryPolicy
+from ratiba_action.util.http_exchange import USUAL, Outage, RetryPolicy
 from ratiba_action.util.text import printable
 
 LONGEST_DESCRIPTION = 140
@@ -44,6 +44,7 @@ class CommitStatus:
         deadline_seconds: for all requests together, with the waits between them.
         environment: names proxies and certificates.
         retry: how often a request is made.
+        outage: see ``GithubApi``.
         connect: which client sets it.
     """
 
@@ -52,6 +53,7 @@ class CommitStatus:
     deadline_seconds: float = 60.0
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     retry: RetryPolicy = USUAL
+    outage: Outage = field(default_factory=Outage, repr=False, compare=False)
     connect: Callable[[GithubApi], GithubRepository] = UrllibRepository
 
     def publish(self, report: Report, *, code: int, description: str) -> str | None:
@@ -91,7 +93,13 @@ class CommitStatus:
         context = f"ratiba / {printable(name)[:_LONGEST_NAME]}"
         try:
             api = GithubApi(
-                subject.repository, self.token, self.api_url, self.environment, self.deadline_seconds, self.retry
+                subject.repository,
+                self.token,
+                self.api_url,
+                self.environment,
+                self.deadline_seconds,
+                self.retry,
+                self.outage,
             )
             self.connect(api).set_status(
                 subject.head,

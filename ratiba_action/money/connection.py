@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ratiba_action.errors import LedgerError, LedgerRightsError
-from ratiba_action.util.dsn import passwords_in
+from ratiba_action.errors import LedgerError, LedgerRefusedError, LedgerRightsError
+from ratiba_action.util.dsn import is_refused, passwords_in
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -55,7 +55,7 @@ class LedgerConnection:
             return await self._attempt(query, values)
 
     async def fetch_surely(self, query: str, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        """``fetch`` for a statement that may run twice: it is repeated once over a new connection.
+        """``fetch`` for a statement that may run twice: it is repeated once over a new connection, if that may help.
 
         Raises:
             LedgerError: as ``fetch``.
@@ -63,7 +63,7 @@ class LedgerConnection:
         async with self._turn:
             try:
                 return await self._attempt(query, values)
-            except LedgerRightsError:
+            except (LedgerRightsError, LedgerRefusedError):
                 raise
             except LedgerError:
                 return await self._attempt(query, values)
@@ -76,6 +76,7 @@ class LedgerConnection:
     async def _attempt(self, query: str, values: Mapping[str, Any] | None) -> list[tuple[Any, ...]]:
         import psycopg  # noqa: PLC0415 - a run without a shared ledger does without it
 
+        connects = self._connection is None
         try:
             async with asyncio.timeout(_CONNECT_SECONDS + _STATEMENT_SECONDS):
                 if self._connection is None:
@@ -86,6 +87,8 @@ class LedgerConnection:
             await self._drop()
             cause, remedy = self._told(error), "Check RATIBA_LEDGER_URL and its server."
             problem = f"The shared ledger cannot be used: {cause}."
+            if connects and is_refused(cause):
+                raise LedgerRefusedError(problem, remedy) from None
             if isinstance(error, psycopg.errors.InsufficientPrivilege):
                 raise LedgerRightsError(problem, remedy, cause) from None
             raise LedgerError(problem, remedy) from None

@@ -40,6 +40,7 @@ from ratiba_action.reporting.wording import plural, selection_line
 from ratiba_action.settings.environment import FROM_STDIN
 from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.settings.settings import Settings
+from ratiba_action.util.http_exchange import Outage
 from ratiba_action.util.interruption import current
 from ratiba_action.util.persisted_credentials import Persisted
 from ratiba_action.util.text import printable
@@ -99,6 +100,7 @@ class Publication:
         make_printer: makes what prints to the stream.
         files: renders the files of the report directory, by name.
         connect: which client writes the comment and the status.
+        outage: what the run knows of GitHub; see ``GithubApi``.
         redactor: the run's own, for whatever else is printed.
     """
 
@@ -108,6 +110,7 @@ class Publication:
     make_printer: Callable[[TextIO, Mapping[str, str]], Printer] = PlainPrinter
     files: Callable[[ReportSummary], Mapping[str, FileParts]] = plain_files
     connect: Callable[[GithubApi], GithubRepository] = UrllibRepository
+    outage: Outage = field(default_factory=Outage, repr=False, compare=False)
     redactor: Redactor = field(init=False, repr=False)
     _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
     _report_before: frozenset[str] | None = field(init=False, repr=False)
@@ -328,6 +331,7 @@ class Publication:
             environment=self.environment,
             only_missing=only_missing,
             connect=self.connect,
+            outage=self.outage,
         )
         if (job := gitlab_job(self.environment)) is not None:
             publisher = as_note(publisher, job, self.settings.gitlab_token)
@@ -341,6 +345,7 @@ class Publication:
             api_url=self.environment.get("GITHUB_API_URL") or GITHUB_API,
             environment=self.environment,
             connect=self.connect,
+            outage=self.outage,
         )
         self._try(lambda: publisher.publish(summary.report, code=summary.exit_code, description=summary.status))
 

@@ -213,7 +213,8 @@ def _client(run: RunRequest, seconds: float) -> GithubRepository | None:
     token, address = run.settings.github_token, environment.get("GITHUB_API_URL") or ""
     if not (token and address and subject.repository and subject.run_id):
         return None
-    return by_pygithub(GithubApi(subject.repository, token, address, environment, seconds))
+    api = GithubApi(subject.repository, token, address, environment, seconds, outage=run.outage)
+    return by_pygithub(api)
 
 
 def _is_searched(run: RunRequest) -> bool:

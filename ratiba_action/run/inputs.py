@@ -23,6 +23,7 @@ from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.judging_base import JudgingCode
 from ratiba_action.run.provider_keys import keys_of, source_of_answers
 from ratiba_action.settings.settings import Settings
+from ratiba_action.util.http_exchange import Outage
 from ratiba_action.verdict.pairing import ContentDigests
 from ratiba_action.verdict.quarantine import quarantine_in_force
 
@@ -85,6 +86,7 @@ class RunRequest:
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
         kept: what is started already.
+        outage: what the run knows of GitHub; see ``GithubApi``.
     """
 
     settings: Settings
@@ -100,6 +102,7 @@ class RunRequest:
     variant: str = ""
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     kept: Kept | None = None
+    outage: Outage = field(default_factory=Outage, repr=False, compare=False)
 
     @property
     def recordings(self) -> Path:

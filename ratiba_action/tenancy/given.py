@@ -5,8 +5,11 @@ import time
 
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.connections import CONNECT_TIMEOUT_SECONDS, address, parameters, without_password
+from ratiba_action.util.dsn import is_refused
 
 _PAUSE_SECONDS = 0.1
+_REFUSED_SECONDS = 2.0
+"""Of a server that somebody else has started, which may be about to listen."""
 # A server that is starting refuses (no SQLSTATE) or says cannot_connect_now; anything else waits in vain.
 _STARTING = "57P03"
 
@@ -37,21 +40,27 @@ class GivenServer:
         Raises:
             DatabaseError: it refuses the connection string, or does not answer by the deadline.
         """
-        await wait_until_ready(self._dsn, self._start_timeout)
+        await wait_until_ready(self._dsn, self._start_timeout, _REFUSED_SECONDS)
 
     async def stop(self) -> None:
         """Leave the server running; it is not ours."""
 
 
-async def wait_until_ready(dsn: str, seconds: float) -> None:
+async def wait_until_ready(dsn: str, seconds: float, refused_seconds: float | None = None) -> None:
     """Connect again and again until the server answers.
 
+    Args:
+        dsn: of an administrator.
+        seconds: for a server that is silent or starting.
+        refused_seconds: for an address where nobody listens; None for as long.
+
     Raises:
-        DatabaseError: it answered that it will not have us (at once), or was silent for ``seconds``.
+        DatabaseError: it answered that it will not have us (at once), or did not answer in time.
     """
     import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
 
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
+    deadline = began + seconds
     while True:
         left = deadline - time.monotonic()
         try:
@@ -63,19 +72,15 @@ async def wait_until_ready(dsn: str, seconds: float) -> None:
             reason = "it did not answer in time"
         except psycopg.Error as error:
             reason = without_password(str(error).strip(), dsn)
-            if _refused_for_good(error):
+            if "FATAL:" in reason and is_refused(reason) and getattr(error, "sqlstate", None) != _STARTING:
                 raise _unusable(dsn, reason) from None
+            if refused_seconds is not None and is_refused(reason) and time.monotonic() >= began + refused_seconds:
+                raise _unusable(dsn, f"{reason} (tried for {refused_seconds:g} s)") from None
         else:
             return
         if time.monotonic() + _PAUSE_SECONDS >= deadline:
             raise _unusable(dsn, f"{reason} (waited {seconds:g} s)") from None
         await asyncio.sleep(_PAUSE_SECONDS)
-
-
-def _refused_for_good(error: Exception) -> bool:
-    """Whether the server spoke and said no: a wrong password, an absent database or role."""
-    text = str(error)
-    return "FATAL:" in text and "starting up" not in text and getattr(error, "sqlstate", None) != _STARTING
 
 
 def _unusable(dsn: str, reason: str) -> DatabaseError:

@@ -1,4 +1,4 @@
-"""The passwords that a PostgreSQL connection string holds, so that no message repeats them."""
+"""The passwords of a PostgreSQL connection string, which no message repeats, and what a failed connection means."""
 
 import re
 from urllib.parse import unquote
@@ -23,3 +23,20 @@ def passwords_in(dsn: str) -> tuple[str, ...]:
         bare = [value.removeprefix("'").removesuffix("'") if value.startswith("'") else value for value in written]
         meant = [*bare, *(re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL) for value in bare)]
     return tuple(sorted({password for password in (*written, *meant) if password}, key=len, reverse=True))
+
+
+_REFUSED = re.compile(r"connection refused|could not translate host name|name or service not known", re.IGNORECASE)
+_MAY_ANSWER = re.compile(
+    r"timeout|temporary failure in name resolution|too many (clients|connections)|connection slots are reserved"
+    r"|starting up|shutting down|in recovery mode",
+    re.IGNORECASE,
+)
+
+
+def is_refused(message: str) -> bool:
+    """Whether a failed connection says that nobody listens there, or that whoever does will not have us.
+
+    Args:
+        message: libpq's, of one attempt or of several addresses.
+    """
+    return bool("FATAL:" in message or _REFUSED.search(message)) and not _MAY_ANSWER.search(message)

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ratiba_action.errors import ConfigurationError, ExchangeError
@@ -57,7 +57,8 @@ class RetryPolicy:
         """
         import random  # noqa: PLC0415 - slow to import, and seldom needed
 
-        if not error.transient or tries >= self.most_tries:
+        most = min(self.most_tries, _TRIES_UNREACHED) if error.unreached else self.most_tries
+        if not error.transient or tries >= most:
             return None
         wait = self.first_seconds * 2 ** (tries - 1) * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
         if error.wait_seconds is not None:
@@ -67,9 +68,38 @@ class RetryPolicy:
 
 USUAL = RetryPolicy()
 
+_TRIES_UNREACHED = 5
+"""Where no connection can be made: about eight seconds. Whoever refuses one has no bad second, but is not there."""
+_TRIES_IN_AN_OUTAGE, _SECONDS_IN_AN_OUTAGE = 4, 5.0
+"""About four seconds of waits, which outlast a bad second."""
+
+
+@dataclass(slots=True)
+class Outage:
+    """Whether a server has failed a run for as long as it was waited for; the next request waits less then.
+
+    Without it each request of a run waits by itself until a dead server answers.
+
+    Args:
+        lasts: an answer ends it.
+    """
+
+    lasts: bool = False
+
+    def policy(self, usual: RetryPolicy) -> RetryPolicy:
+        """How often a request is made now, and for how long one try is waited for."""
+        if not self.lasts:
+            return usual
+        tries, seconds = min(usual.most_tries, _TRIES_IN_AN_OUTAGE), min(usual.try_seconds, _SECONDS_IN_AN_OUTAGE)
+        return replace(usual, most_tries=tries, try_seconds=seconds)
+
 
 def repeat(
-    work: Callable[[], Result], policy: RetryPolicy, ends: float, is_repeatable: Callable[[Any], bool]
+    work: Callable[[], Result],
+    policy: RetryPolicy,
+    ends: float,
+    is_repeatable: Callable[[Any], bool],
+    outage: Outage | None = None,
 ) -> Result:
     """Do something until it succeeds, or may not be done again.
 
@@ -78,19 +108,28 @@ def repeat(
         policy: says how often, and how long to wait.
         ends: reading of the monotonic clock at which the result must be there.
         is_repeatable: whether the work may be done again after an error of the kind that it raises.
+        outage: of the server; None where nobody else asks it.
 
     Raises:
         ExchangeError: of the last try.
     """
+    outage = Outage() if outage is None else outage
+    policy = outage.policy(policy)
     tries = 0
     while True:
         try:
-            return work()
+            result = work()
         except ExchangeError as error:
             tries += 1
-            wait = policy.wait(tries, error, ends - time.monotonic()) if is_repeatable(error) else None
-            if wait is None:
+            if not is_repeatable(error):
                 raise
+            wait = policy.wait(tries, error, ends - time.monotonic())
+            if wait is None:
+                outage.lasts = outage.lasts or (error.transient and error.wait_seconds is None)
+                raise
+        else:
+            outage.lasts = False
+            return result
         time.sleep(wait)
 
 
@@ -220,6 +259,7 @@ def _unreachable(question: Question, reason: object) -> ExchangeError:
         remedy,
         transient=never_sent or _is_broken(reason),
         unclear=writes and not never_sent,
+        unreached=never_sent,
     )
 
 

@@ -55,3 +55,28 @@ def test_a_system_whose_cost_is_declared_has_said_what_it_calls(small: SmallRepo
     ended = small.gate()
     assert ended.code == 0, ended.printed
     assert UNKNOWN not in ended.comment
+
+
+def test_a_turn_whose_declared_price_does_not_fit_the_budget_is_not_sent_without_a_key_either(
+    small: SmallRepository, provider: tuple[int, list[str]]
+) -> None:
+    port, calls = provider
+    adapter = small.folder / "adapter.py"
+    reply = 'return {"text": text, "state": "SAID"}'
+    adapter.write_text(adapter.read_text().replace(reply, CALLS.format(port=port) + reply, 1))
+    small.write(".github/ratiba.yml", "system: {adapter: 'adapter:Adapter', price_per_turn_usd: 3}\n")
+    small.scenario("talks", "say hello", "say bye")
+    ended = small.gate(RATIBA_EVAL_BUDGET_USD="5")
+    assert (ended.code, ended.outputs["conclusion"]) == (3, "incomplete"), ended.printed
+    assert len(calls) == 1, "the first turn fits into 5 dollars, and the second does not"
+    assert ended.outputs["spent_usd"] == "3"
+    assert "may cost $3.00: $3.00 is spent" in ended.printed
+
+
+def test_what_fits_is_booked_and_the_answers_stay_replayed_ones(small: SmallRepository) -> None:
+    small.write(".github/ratiba.yml", "system: {adapter: 'adapter:Adapter', price_per_turn_usd: 0.25}\n")
+    small.scenario("talks", "say hello", "say bye")
+    ended = small.gate()
+    assert ended.code == 0, ended.printed
+    assert ended.outputs["spent_usd"] == "0.5"
+    assert ended.results["report"]["llm"] == "replay"

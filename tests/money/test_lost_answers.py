@@ -1,15 +1,20 @@
 """The shared ledger did what it was asked, and its answer was lost on the way."""
 
 import asyncio
+import socket
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from ratiba_action.errors import LedgerRefusedError
 from ratiba_action.model.conversation import Party, Reservation
+from ratiba_action.money.connection import LedgerConnection
 from ratiba_action.money.monthly import MonthlyLedger
 from tests.support.sql import open_reservations
 
@@ -87,3 +92,26 @@ async def test_a_settlement_whose_answer_was_lost_is_booked_once(database: str) 
         await ledger.settle(RESERVATION, Decimal("0.25"))
         (month,) = await ledger.accounts()
         assert (wire.swallowed, month.spent, month.reserved) == (1, Decimal("0.25"), Decimal(0))
+
+
+class Counting(LedgerConnection):
+    """Counts how often a connection is tried."""
+
+    tries = 0
+
+    async def _connect(self) -> Any:
+        self.tries += 1
+        return await super()._connect()
+
+
+@pytest.mark.parametrize("refusal", ["nobody listens", "a wrong password"])
+async def test_a_ledger_that_refuses_is_not_asked_again(refusal: str, database: str) -> None:
+    parts = conninfo_to_dict(database)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    wrong = {"host": "127.0.0.1", "port": port} if refusal == "nobody listens" else {"password": "wrong"}
+    connection = Counting(make_conninfo(**{**parts, **wrong}))
+    with pytest.raises(LedgerRefusedError):
+        await connection.fetch_surely("SELECT 1")
+    assert connection.tries == 1

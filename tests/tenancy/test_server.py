@@ -37,6 +37,12 @@ async def test_a_refused_connection_names_host_and_port_but_not_the_password() -
     assert SECRET not in str(caught.value)
 
 
+async def test_an_address_where_nobody_listens_is_not_waited_for_as_long_as_a_server_that_starts() -> None:
+    with pytest.raises(DatabaseError, match="tried for 2 s"):
+        # The deadline is far away: only a refusal ends this soon.
+        await GivenServer(f"postgresql://admin:{SECRET}@127.0.0.1:{silent_port()}/ratiba", 3600).start()
+
+
 async def test_a_server_that_accepts_and_says_nothing_is_given_up_by_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         port = mute.getsockname()[1]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from ratiba_action.util.dsn import passwords_in
+from ratiba_action.util.dsn import is_refused, passwords_in
 
 PASSWORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
 
@@ -45,3 +45,23 @@ def test_the_longest_comes_first_so_that_no_part_of_it_is_left() -> None:
 @pytest.mark.parametrize("dsn", ["", "postgresql://localhost/db", "postgresql://u:@h/db", "host=h user=u"])
 def test_a_string_without_a_password_has_none(dsn: str) -> None:
     assert passwords_in(dsn) == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "refused"),
+    [
+        ('connection to server at "127.0.0.1", port 1 failed: Connection refused', True),
+        ('FATAL:  password authentication failed for user "u"', True),
+        ('FATAL:  database "absent" does not exist', True),
+        ('could not translate host name "nowhere" to address: Name or service not known', True),
+        ("could not translate host name: Temporary failure in name resolution", False),
+        ("FATAL:  the database system is starting up", False),
+        ("FATAL:  sorry, too many clients already", False),
+        ("FATAL:  the database system is shutting down", False),
+        ("connection timeout expired", False),
+        ("- host: 'a', port: 1: Connection refused\n- host: 'b', port: 1: connection timeout expired", False),
+        ("server closed the connection unexpectedly", False),
+    ],
+)
+def test_a_refusal_is_told_from_a_server_that_may_answer(message: str, refused: bool) -> None:  # noqa: FBT001 - a table
+    assert is_refused(message) is refused

@@ -4,15 +4,18 @@ import gc
 import socket
 import ssl
 import threading
+import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ratiba_action.errors import GithubError
+from ratiba_action.errors import ExchangeError, GithubError
 from ratiba_action.github.github_api import GithubApi
-from ratiba_action.util.http_exchange import MOST_BYTES
+from ratiba_action.util import http_exchange
+from ratiba_action.util.http_exchange import MOST_BYTES, USUAL, Outage, repeat
 from tests.support.github_server import GithubState, github_server
 from tests.support.raw_server import answering, raw_server
 
@@ -142,3 +145,69 @@ def test_no_proxy_is_heeded() -> None:
     environment = {"HTTPS_PROXY": "http://127.0.0.1:1", "NO_PROXY": "127.0.0.1", "SSL_CERT_FILE": str(CERTIFICATE)}
     with raw_server(encrypted) as host:
         assert client(f"https://{host}", environment=environment).get("pulls/7") == {"number": 7}
+
+
+class Clock:
+    """What is waited for, without waiting."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.waits: list[float] = []
+        monkeypatch.setattr(http_exchange.time, "sleep", self.waits.append)
+
+
+def failing(error: ExchangeError, times: int = 100) -> Callable[[], str]:
+    """Work that succeeds after so many errors."""
+    left = [error] * times
+
+    def work() -> str:
+        if left:
+            raise left.pop()
+        return "done"
+
+    return work
+
+
+DEAD = GithubError("GitHub answered 503.", status=503, transient=True)
+UNREACHED = GithubError("It could not be reached.", transient=True, unreached=True)
+
+
+def asked(work: Callable[[], str], outage: Outage | None = None) -> str:
+    return repeat(work, USUAL, time.monotonic() + 90, lambda error: not error.unclear, outage)
+
+
+def test_a_run_waits_out_an_outage_once_and_after_that_a_bad_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, outage = Clock(monkeypatch), Outage()
+    tries: list[int] = []
+    for error in (DEAD, DEAD, UNREACHED):
+        before = len(clock.waits)
+        with pytest.raises(GithubError):
+            asked(failing(error), outage)
+        tries.append(len(clock.waits) - before + 1)
+    assert tries == [6, 4, 4]
+    assert asked(failing(DEAD, times=3), outage) == "done", "a bad second in an outage costs no comment"
+    assert not outage.lasts
+    assert asked(failing(DEAD, times=5), outage) == "done", "an answer ends the outage"
+
+
+def test_where_no_connection_can_be_made_the_wait_is_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    with pytest.raises(GithubError):
+        asked(failing(UNREACHED))
+    assert len(clock.waits) == 4
+    assert sum(clock.waits) < 12
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        GithubError("GitHub answered 502.", status=502, transient=True, unclear=True),
+        GithubError("GitHub answered 403: too many requests.", transient=True, wait_seconds=3_600.0),
+        GithubError("GitHub answered 404.", status=404),
+    ],
+    ids=["an unclear write", "a rate limit", "a refusal"],
+)
+def test_what_is_no_outage_makes_nothing_less_patient(error: GithubError) -> None:
+    outage = Outage()
+    with pytest.raises(GithubError):
+        asked(failing(error), outage)
+    assert not outage.lasts
