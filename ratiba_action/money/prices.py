@@ -40,6 +40,7 @@ class PriceList:
         self._base_urls = {provider: url for provider, url in (base_urls or {}).items() if url}
         self._listed_ids: dict[str, str | None] = {}
         self._known: set[tuple[str, str]] = set()
+        self._sold: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._bounds: dict[tuple[str, str, int, int], Usd] = {}
         # A call's price is asked for by the ledger, the event, the trial and the report.
         self._prices: dict[tuple[str, str, Usage], Usd] = {}
@@ -87,10 +88,9 @@ class PriceList:
         another = is_another_model(model, answered_by)
         if not answered_by or (model in self._overrides and not another):
             return own
-        # At an address that the list does not know, a model that it knows by name costs what its vendor asks.
-        for name, seller in ((answered_by, provider), (answered_by, ""), (answered_by.rsplit("/", 1)[-1], "")):
-            if self._knows(name, seller):
-                return max(own, self.price(name, seller, usage))
+        sold = self._sold_as(answered_by, provider)
+        if sold is not None:
+            return max(own, self.price(*sold, usage))
         return None if another else own
 
     def upper_bound(self, model: str, provider: str, input_tokens: int, output_tokens: int) -> Usd:
@@ -126,6 +126,16 @@ class PriceList:
         return max(
             self._listed(model, provider, input_tokens=input_tokens, output_tokens=output_tokens, **way) for way in ways
         )
+
+    def _sold_as(self, answered_by: str, provider: str) -> tuple[str, str] | None:
+        """Model and provider whose price an answering model has; None where none is known.
+
+        At an address that the list does not know, a model that it knows by name costs what its vendor asks.
+        """
+        if (answered_by, provider) not in self._sold:
+            ways = ((answered_by, provider), (answered_by, ""), (answered_by.rsplit("/", 1)[-1], ""))
+            self._sold[answered_by, provider] = next((way for way in ways if self._knows(*way)), None)
+        return self._sold[answered_by, provider]
 
     def _knows(self, model: str, provider: str) -> bool:
         if model in self._overrides or (model, provider) in self._known:

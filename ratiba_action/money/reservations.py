@@ -17,7 +17,7 @@ from ratiba_action.money.admissions import Admissions
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import Journal
 from ratiba_action.money.monthly import MonthlyLedger, SharedCapError
-from ratiba_action.money.pricing import show_usd
+from ratiba_action.money.pricing import is_exact_usd, show_usd
 from ratiba_action.ports import EventLog, PaidCalls
 
 Result = TypeVar("Result")
@@ -177,7 +177,8 @@ class RunReservations:
                     f"An answer of {model!r} has cost {show_usd(dearest, ROUND_CEILING)} in another run of the shared "
                     "ledger, more than was reserved for it: here, too, each call is reserved at that."
                 )
-        return max(upper, self._ledger.dearest_overrun(model))
+        # What is no amount is refused as it is.
+        return max(upper, self._ledger.dearest_overrun(model)) if is_exact_usd(upper) else upper
 
     async def settle(
         self, reservation: Reservation, usage: Usage, cost: Usd, answer: JournaledAnswer | None = None

@@ -346,15 +346,15 @@ async def _end_sessions(database: str, via: str | None = None) -> None:
     await run_sql(via or database, f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}")  # noqa: S608 - the test's own name
 
 
-def _guide() -> tuple[str, str, str]:
-    """The statements that the guide gives: rights, what is open, giving one back."""
+def _guide() -> tuple[str, str, str, str]:
+    """The statements that the guide gives: rights, what is open, giving one back, forgetting a passed bound."""
     text = (Path(__file__).parents[2] / "docs" / "money.md").read_text(encoding="utf-8")
-    grants, pending, back = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
-    return grants, pending, back
+    forget, grants, pending, back = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
+    return grants, pending, back, forget
 
 
 async def test_a_reservation_of_a_dead_run_is_seen_and_given_back_as_the_guide_says(database: str) -> None:
-    _, pending, back = _guide()
+    _, pending, back, _ = _guide()
     async with shared(database, pull_request="o/r#7") as ledger:
         await ledger.reserve(reservation(1))
         await ledger.reserve(reservation(2, "0.5"))
@@ -366,7 +366,7 @@ async def test_a_reservation_of_a_dead_run_is_seen_and_given_back_as_the_guide_s
 
 
 async def test_the_rights_that_the_guide_grants_are_enough_after_the_first_use(database: str) -> None:
-    grants, _, _ = _guide()
+    grants, _, _, _ = _guide()
     role = f"ledger_{uuid.uuid4().hex[:12]}"
     async with shared(database):
         pass
@@ -395,6 +395,9 @@ async def test_every_run_of_the_ledger_reserves_what_an_answer_has_cost_above_it
     assert [reservation.upper for reservation in later] == [Decimal("1.5")] * 2
     (note,) = notes
     assert "'gpt-6' has cost $1.50 in another run" in note
+    await run_sql(database, _guide()[3].replace("gpt-5-mini", "gpt-6"))
+    async with shared(database, run="run 3") as third:
+        assert await third.dearest_overrun("gpt-6") == 0
 
 
 async def test_a_ledger_of_an_earlier_version_gets_its_index_from_whoever_may_make_it(database: str) -> None:

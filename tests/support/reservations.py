@@ -65,8 +65,8 @@ class MemoryReservations:
         """Set money aside; see ``Reservations.reserve``."""
         if self._refusal is not None:
             raise self._refusal
-        upper = upper if exact else max(upper, self._overruns.get(model, Decimal(0)))
         _require_exact(upper)
+        upper = upper if exact else max(upper, self._overruns.get(model, Decimal(0)))
         while not self._fits(upper):
             if not self._may_fit(upper):
                 raise BudgetError(f"A call may cost {upper}: {self.spent} is spent of {self._cap}.")
