@@ -3,6 +3,7 @@
 import http.server
 import threading
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_a_turn_whose_declared_price_does_not_fit_the_budget_is_not_sent_without
     ended = small.gate(RATIBA_EVAL_BUDGET_USD="5")
     assert (ended.code, ended.outputs["conclusion"]) == (3, "incomplete"), ended.printed
     assert len(calls) == 1, "the first turn fits into 5 dollars, and the second does not"
-    assert ended.outputs["spent_usd"] == "3"
+    assert Decimal(ended.outputs["spent_usd"]) == 3
     assert "may cost $3.00: $3.00 is spent" in ended.printed
 
 
@@ -78,5 +79,5 @@ def test_what_fits_is_booked_and_the_answers_stay_replayed_ones(small: SmallRepo
     small.scenario("talks", "say hello", "say bye")
     ended = small.gate()
     assert ended.code == 0, ended.printed
-    assert ended.outputs["spent_usd"] == "0.5"
+    assert Decimal(ended.outputs["spent_usd"]) == Decimal("0.5")
     assert ended.results["report"]["llm"] == "replay"

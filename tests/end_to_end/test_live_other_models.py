@@ -56,5 +56,5 @@ async def test_another_judge_is_an_error_of_the_score_and_no_score_of_the_judge(
     assert (ended.code, ended.outputs["conclusion"]) == (3, "incomplete"), ended.printed
     result = outcomes(ended)["greets"]
     assert isinstance(result, Errored)
-    assert "'claude-opus-5-5' was asked, and 'claude-haiku-4-5' answered" in result.reason
+    assert "'claude-opus-5-5' was asked, and 'claude-haiku-4-5' answered" in result.message
     assert "'claude-haiku-4-5' answered 1 call of the judge to 'claude-opus-5-5'" in ended.printed
