@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from ratiba_action.model.measurement import Errored
+from ratiba_action.model.measurement import Errored, Scored
 from tests.support.live_repository import LiveRepository, is_judged, outcomes, report_of
 from tests.support.model_servers import Received
 from tests.support.provider_faults import Altered, Served
@@ -44,7 +44,9 @@ async def test_the_systems_calls_cost_what_the_model_costs_that_answered_and_a_n
     assert spent == Decimal("0.02"), "500 tokens at 20 and 100 at 100 dollars a million"
     assert "'gpt-5-pro' answered 1 call of the system to 'gpt-5', which is another model." in ended.printed
     assert "gpt-5-pro" in ended.comment
-    assert outcomes(ended)["greets"].transcript.models == ("gpt-5-pro",)
+    result = outcomes(ended)["greets"]
+    assert isinstance(result, Scored)
+    assert result.transcript.models == ("gpt-5-pro",)
     events = [json.loads(line) for line in (ended.report / "events.jsonl").read_text().splitlines()]
     (called,) = [event["data"] for event in events if event["type"] == "model_call"]
     assert (called["model"], called["answered_by"], Decimal(called["cost_usd"])) == ("gpt-5", "gpt-5-pro", spent)

@@ -14,7 +14,6 @@ import pytest
 
 from ratiba_action.errors import ExchangeError, GithubError
 from ratiba_action.github.github_api import GithubApi
-from ratiba_action.util import http_exchange
 from ratiba_action.util.http_exchange import MOST_BYTES, USUAL, Outage, repeat
 from tests.support.github_server import GithubState, github_server
 from tests.support.raw_server import answering, raw_server
@@ -152,7 +151,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.waits: list[float] = []
-        monkeypatch.setattr(http_exchange.time, "sleep", self.waits.append)
+        monkeypatch.setattr(time, "sleep", self.waits.append)
 
 
 def failing(error: ExchangeError, times: int = 100) -> Callable[[], str]:
