@@ -134,7 +134,7 @@ async def test_tables_that_earlier_versions_made_with_alembic_are_brought_up_to_
     )
     await run_sql(database, insert)
     assert await MetricsHistory(database).write(record())
-    assert await fetch(database, "SELECT version_num FROM ratiba_history.alembic_version") == [("decline",)]
+    assert await fetch(database, "SELECT version_num FROM ratiba_history.alembic_version") == [("answered_by",)]
     assert await fetch(database, "SELECT count(*) FROM ratiba_history.run") == [(2,)]
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="append-only"):
         await run_sql(database, "DELETE FROM ratiba_history.run")
