@@ -9,8 +9,10 @@ from pathlib import Path
 from ratiba_action.errors import FileProblem
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged, made_for, metric_names, recorded_as, recorded_names
-from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Assertion, Scenario
+from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Assertion, Expectation, Scenario
+from ratiba_action.util.comparable import comparable, is_of_word
 from ratiba_action.util.gitignore import PatternList
+from ratiba_action.util.instants import LocalTime, clock_of, local_times
 from ratiba_action.verdict.quarantine import ends_soon
 
 _NOT_LOOKED_INTO = frozenset({".git", ".venv", "node_modules", "__pycache__", "ratiba-report"})
@@ -36,7 +38,7 @@ def scenario_advice(
     paths = tuple(_files(repository)) if any(scenario.touches for scenario in listed) else ()
     warnings: dict[FileProblem, None] = {}
     for scenario in listed:
-        found = [*quarantine_advice(scenario, today), *touches_advice(scenario, paths)]
+        found = [*quarantine_advice(scenario, today), *touches_advice(scenario, paths), *short_text_advice(scenario), *clock_advice(scenario)]
         complete = replace(scenario, assertions=attach(scenario))
         found += [*measuring_advice(complete), *default_advice(complete)]
         for name in (entry.metric for entry in scenario.assertions if entry.metric in metric_names()):
@@ -153,6 +155,51 @@ def measuring_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
         yield scenario.line, "it asserts nothing: add `expect` to a turn, or add rules or assertions"
 
 
+def clock_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
+    """Warns of expected times without an offset that the zones with the offset of ``now`` read differently."""
+    clock = clock_of(scenario)
+    for turn in scenario.turns:
+        expect = turn.expect
+        values = [tool.args for tool in expect.tools or ()] + [event.data for event in expect.events]
+        yield from ((turn.line, problem) for problem in _unclear(values, clock))
+    for rows in (*scenario.rows, *(rows for turn in scenario.turns for rows in turn.expect.rows)):
+        yield from ((rows.line, problem) for problem in _unclear([rows.where, rows.equals], clock))
+
+
+def _unclear(values: Iterable[object], clock: LocalTime) -> Iterator[str]:
+    return filter(None, (clock.describe(wall) for value in values for wall in local_times(value)))
+
+
+_LEAST_LETTERS = 3
+
+
+def short_text_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
+    """Warns of texts that are looked for anywhere and so short that other words have them: ``A``, ``no``, ``5%``."""
+    for turn in scenario.turns:
+        if turn.expect.reply is not None:
+            for key in ("contains", "contains_any", "not_contains"):
+                for value in getattr(turn.expect.reply, key):
+                    if _is_short(value):
+                        yield turn.line, _found_anywhere(key, value)
+    for rule in scenario.rules:
+        if rule.type in {"must_contain", "must_not_contain"}:
+            for value in rule.value if isinstance(rule.value, list | tuple) else [rule.value]:
+                if _is_short(str(value)):
+                    yield rule.line, _found_anywhere(rule.type, str(value))
+
+
+def _is_short(value: str) -> bool:
+    """Whether a text has fewer than three letters or digits, and no limits of its own such as ``(A)``."""
+    text = comparable(value)
+    count = sum(character.isalnum() for character in text)
+    spaced = all(is_of_word(character) for character in text if character.isalnum())
+    return 0 < count < _LEAST_LETTERS and spaced and (is_of_word(text[0]) or is_of_word(text[-1]))
+
+
+def _found_anywhere(key: str, value: str) -> str:
+    return f"{key}: {value!r} is found inside other words too; to find it as a whole word, write `{key}_word`"
+
+
 _COMPARES: Mapping[str, Sequence[str]] = {
     "BookingSlotConsistencyMetric": ("now", "customer"),
     "MpesaPaymentSafetyMetric": ("customer",),
@@ -162,7 +209,10 @@ _COMPARES: Mapping[str, Sequence[str]] = {
 
 def default_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
     """Metrics that compare with a field which the scenario leaves to its default."""
-    defaults = {"now": scenario.now == DEFAULT_NOW, "customer": scenario.customer == DEFAULT_CUSTOMER}
+    defaults = {
+        "now": scenario.now.replace(tzinfo=None) == DEFAULT_NOW.replace(tzinfo=None),
+        "customer": scenario.customer == DEFAULT_CUSTOMER,
+    }
     for metric in sorted({entry.metric for entry in scenario.assertions} & _COMPARES.keys()):
         if missing := [f"`{name}`" for name in _COMPARES[metric] if defaults[name]]:
             yield scenario.line, f"{metric} compares with {' and '.join(missing)}, which the scenario does not give"

@@ -26,6 +26,9 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "contains": "`expect.contains`",
         "contains_any": "`expect.contains_any`",
         "not_contains": "`expect.not_contains`",
+        "contains_word": "`expect.contains_word`",
+        "contains_any_word": "`expect.contains_any_word`: one of these words in the reply, whatever the scorer",
+        "not_contains_word": "`expect.not_contains_word`",
         "matches": "`expect.matches`",
         "equals": "`expect.equals`",
         "max_words": "`expect.max_words`",
@@ -45,14 +48,15 @@ _MEASURED = {
 }
 OVER_ALL: Mapping[str, str] = MappingProxyType({"label": "LabelMetric", "labels": "LabelsMetric"})
 """Fields that thresholds over all cases compare, and the metric that they bring."""
-_LISTS = ("contains", "contains_any", "not_contains", "matches", "labels", "key_phrases", "documents")
+_WORDS = ("contains_word", "contains_any_word", "not_contains_word")
+_LISTS = ("contains", "contains_any", "not_contains", *_WORDS, "matches", "labels", "key_phrases", "documents")
 FORMATS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "plain": {"input": "input"},
         "langsmith": {"input": "inputs.question", "answer": "outputs.answer"},
         "ragas": {"input": "user_input", "answer": "reference"},
-        "inspect": {"name": "id", "input": "input", "contains_any": "target"},
-        "openai-evals": {"input": "input", "contains_any": "ideal"},
+        "inspect": {"name": "id", "input": "input", "contains_any_word": "target"},
+        "openai-evals": {"input": "input", "contains_any_word": "ideal"},
         "deepeval": {"name": "name", "input": "input", "answer": "expected_output"},
     }
 )
@@ -216,7 +220,8 @@ def _field(found: Import, case: ImportedCase, key: str, value: Any, mapped: Mapp
     if key in _MEASURED:
         case.measure(_MEASURED[key], 0.0 if over_all else 1.0)
     case.expect[key] = value
-    found.note(place, _MAPPED, column, f"`expect.{key}`, compared over all cases" if over_all else FIELDS[key])
+    outcome = _NEAR if key == "contains_any_word" else _MAPPED
+    found.note(place, outcome, column, f"`expect.{key}`, compared over all cases" if over_all else FIELDS[key])
 
 
 def _needs_answer(entry: Mapping[str, Any]) -> bool:

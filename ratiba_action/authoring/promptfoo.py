@@ -1,7 +1,6 @@
 """Reads promptfoo's configurations and tests: YAML, JSON, JSON Lines or CSV. No code and no template is executed."""
 
 import contextlib
-import csv
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -485,8 +484,5 @@ def _expected(cell: str) -> dict[str, Any]:
     found = _EXPECTED.fullmatch(text)
     if found is None:
         return {"type": "equals", "value": text}
-    value: Any = found[3]
-    if value is not None and found[1].endswith(("-any", "-all")):
-        value = [part.strip() for row in csv.reader(value.splitlines(), skipinitialspace=True) for part in row]
     threshold = {"threshold": float(found[2])} if found[2] else {}
-    return {"type": found[1], **threshold, **({"value": value} if value else {})}
+    return {"type": found[1], **threshold, **({"value": found[3]} if found[3] else {})}

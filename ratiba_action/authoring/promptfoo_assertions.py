@@ -14,13 +14,18 @@ Assert = Mapping[str, Any]
 """An assertion with its value rendered: ``type``, ``value``, ``threshold``."""
 
 
-def _texts(given: Assert) -> list[str]:
+def _texts(given: Assert, *, split: bool = False) -> list[str]:
     """The texts of a value.
+
+    Args:
+        given: with a value.
+        split: a text is a comma-separated list.
 
     Raises:
         NotImportedError: there are none, or the value is something else.
     """
     value = given.get("value")
+    value = split_values(value) if split and isinstance(value, str) else value
     listed = value if isinstance(value, list) else [value]
     texts = [plain_text(item) for item in listed if isinstance(item, str | int | float)]
     if not texts or len(texts) < len(listed) or not all(text.strip() for text in texts):
@@ -31,6 +36,29 @@ def _texts(given: Assert) -> list[str]:
 def plain_text(value: str | float) -> str:
     """A scalar as promptfoo writes it: ``true``, ``4``, ``0.5``."""
     return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else f"{value}"
+
+
+_FIELD = re.compile(r'[\s,]*(?:"(?P<quoted>(?:\\["\\]|""|[^"])*+)"\s*(?:,|\Z)|(?P<plain>[^\s,"][^,]*))')
+_ESCAPED = re.compile(r'\\(["\\])|"(")')
+
+
+def split_values(text: str) -> list[str]:
+    r"""The values of a text that promptfoo reads as a comma-separated list: that of each type in ``-any`` or ``-all``.
+
+    White space around a value, line feeds among it, and empty values are left out. A value in quotation marks keeps its
+    commas; ``""`` or ``\"`` stands for a quotation mark in it, as in promptfoo's parseCommaSeparatedValues.
+
+    Raises:
+        NotImportedError: a quotation mark is not closed, or more text follows it.
+    """
+    values, at = list[str](), 0
+    while found := _FIELD.match(text, at):
+        quoted = found["quoted"]
+        values.append(found["plain"].strip() if quoted is None else _ESCAPED.sub(r"\1\2", quoted))
+        at = found.end()
+    if text[at:].replace(",", "").strip():
+        raise NotImportedError("its comma-separated list has a quotation mark that is not closed, or text after one")
+    return values
 
 
 def _one(given: Assert) -> str:
@@ -65,38 +93,43 @@ def _pattern(text: str) -> str:
     return text
 
 
-def _contains(case: ImportedCase, given: Assert) -> None:
-    for text in _texts(given):
-        case.extend("contains", [text]) if _caseless(text) else case.extend("matches", [_pattern(re.escape(text))])
+def _escaped(text: str) -> str:
+    """A pattern of the text, with any white space where it has some, as texts are compared without patterns."""
+    return r"\s+".join(map(re.escape, re.split(r"\s+", text)))
 
 
-def _icontains(case: ImportedCase, given: Assert) -> None:
-    case.extend("contains", _texts(given))
+def _contains(case: ImportedCase, given: Assert, *, split: bool = False) -> None:
+    for text in _texts(given, split=split):
+        case.extend("contains", [text]) if _caseless(text) else case.extend("matches", [_pattern(_escaped(text))])
+
+
+def _icontains(case: ImportedCase, given: Assert, *, split: bool = False) -> None:
+    case.extend("contains", _texts(given, split=split))
 
 
 def _contains_any(case: ImportedCase, given: Assert, *, ignore_case: bool) -> None:
-    texts = _texts(given)
+    texts = _texts(given, split=True)
     if "contains_any" not in case.expect and (ignore_case or all(map(_caseless, texts))):
         case.extend("contains_any", texts)
     else:
-        either = "|".join(map(re.escape, texts))
+        either = "|".join(map(_escaped, texts))
         case.extend("matches", [_pattern(f"(?{'i' if ignore_case else ''}:{either})")])
 
 
-def _contains_none(case: ImportedCase, given: Assert) -> None:
-    for text in _texts(given):
+def _contains_none(case: ImportedCase, given: Assert, *, split: bool = False) -> None:
+    for text in _texts(given, split=split):
         if _caseless(text):
             case.extend("not_contains", [text])
         else:
-            _forbid(case, re.escape(text))
+            _forbid(case, _escaped(text))
 
 
 def _forbid(case: ImportedCase, pattern: str) -> None:
     case.rules.append({"type": "regex_must_not_match", "value": _pattern(pattern)})
 
 
-def _icontains_none(case: ImportedCase, given: Assert) -> None:
-    case.extend("not_contains", _texts(given))
+def _icontains_none(case: ImportedCase, given: Assert, *, split: bool = False) -> None:
+    case.extend("not_contains", _texts(given, split=split))
 
 
 def _starts(case: ImportedCase, given: Assert) -> None:
@@ -200,20 +233,20 @@ ASSERTIONS: Mapping[str, Rule] = {
     "contains": Rule(
         "`contains` if the text has no letter case, else `matches` with the text escaped", apply=_contains
     ),
-    "contains-all": Rule("as `contains`, for each text", apply=_contains),
+    "contains-all": Rule("as `contains`, for each text", apply=partial(_contains, split=True)),
     "contains-any": Rule(
         "`contains_any` if the texts have no letter case, else `matches`",
         apply=partial(_contains_any, ignore_case=False),
     ),
     "icontains": Rule("`contains`", apply=_icontains),
-    "icontains-all": Rule("`contains`", apply=_icontains),
+    "icontains-all": Rule("`contains`", apply=partial(_icontains, split=True)),
     "icontains-any": Rule("`contains_any`", apply=partial(_contains_any, ignore_case=True)),
     "not-contains": Rule(
         "`not_contains` if the text has no letter case, else the rule `regex_must_not_match`", apply=_contains_none
     ),
-    "not-contains-any": Rule("as `not-contains`, for each text", apply=_contains_none),
+    "not-contains-any": Rule("as `not-contains`, for each text", apply=partial(_contains_none, split=True)),
     "not-icontains": Rule("`not_contains`", apply=_icontains_none),
-    "not-icontains-any": Rule("`not_contains`", apply=_icontains_none),
+    "not-icontains-any": Rule("`not_contains`", apply=partial(_icontains_none, split=True)),
     "starts-with": Rule("`matches` from the start", apply=_starts),
     "not-starts-with": Rule("the rule `regex_must_not_match` from the start", apply=_starts_not),
     "regex": _near(

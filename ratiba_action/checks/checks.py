@@ -16,11 +16,12 @@ from decimal import ROUND_CEILING
 from ratiba_action.checks.failure_rules import REFUSE, check_rule
 from ratiba_action.checks.request_checks import REQUEST_RULES
 from ratiba_action.checks.row_checks import ROWS
-from ratiba_action.checks.turn_checks import DetectLanguage, check_turn, plain_text
+from ratiba_action.checks.turn_checks import DetectLanguage, check_turn, whole_text
 from ratiba_action.model.conversation import Exchange, Transcript
 from ratiba_action.model.measurement import Check, NotRun, ScenarioResult
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.pricing import show_usd
+from ratiba_action.util.instants import clock_of
 from ratiba_action.util.patterns import SearchTime
 from ratiba_action.util.text import clip, cut_near
 
@@ -66,7 +67,7 @@ MOST_SHOWN = 1_000
 
 
 def check_replies(scenario: Scenario, transcript: Transcript) -> Iterator[Check]:
-    """One check for each captured reply: the same text, but for white space and Unicode's spelling (NFKC).
+    """One check for each captured reply: the same text as it is compared; case counts.
 
     An empty captured reply is none: an event may have brought no answer.
     """
@@ -75,7 +76,7 @@ def check_replies(scenario: Scenario, transcript: Transcript) -> Iterator[Check]
             continue
         reached = number <= len(transcript.exchanges)
         got = transcript.exchanges[number - 1].reply.text if reached else ""
-        first, second = plain_text(captured), plain_text(got)
+        first, second = whole_text(captured), whole_text(got)
         differs = _first_difference(first, second)
         starts = [cut_near(text, max(0, differs - _SHOWN_BEFORE), differs) for text in (first, second)]
         line = scenario.turns[number - 1].line if number <= len(scenario.turns) else 0
@@ -121,7 +122,7 @@ def check_transcript(
     for number, turn in enumerate(scenario.turns, 1):
         exchange = transcript.exchanges[number - 1] if number <= len(transcript.exchanges) else None
         reply = exchange.reply if exchange is not None else None
-        checks += check_turn(number, turn, reply, scenario.now.tzinfo, detect_language, time=time)
+        checks += check_turn(number, turn, reply, clock_of(scenario), detect_language, time=time)
     checks += check_replies(scenario, transcript)
     checks += check_limits(scenario, transcript)
     for rule in scenario.rules:
@@ -155,7 +156,7 @@ def _check_test(scenario: Scenario, transcript: Transcript) -> tuple[Check, ...]
 
 _OF_CODE = frozenset({"state", "payment", "tools", "event", "transitions", ROWS})
 _RULES_OF_CODE = frozenset({"must_call_tool", "must_not_call_tool", "must_emit", "must_not_emit", *REQUEST_RULES})
-_SOME = frozenset({"must_contain", "regex_must_match", "must_call_tool", "must_emit"})
+_SOME = frozenset({"must_contain", "must_contain_word", "regex_must_match", "must_call_tool", "must_emit"})
 """Rules that one turn can satisfy for good; every other one can be broken for good."""
 
 

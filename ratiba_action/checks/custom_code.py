@@ -79,6 +79,7 @@ def evidence(case: Case, parameters: JsonObject) -> JsonObject:
             "vertical": scenario.vertical,
             "tags": sorted(scenario.tags),
             "now": scenario.now.isoformat(),
+            "timezone": scenario.timezone or None,
         },
         "turns": [_turn(exchange) for exchange in case.transcript.exchanges],
         "rows": {name: [dict(row) for row in rows] for name, rows in case.transcript.rows.items()},

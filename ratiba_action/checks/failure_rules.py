@@ -6,6 +6,7 @@ requests are decided where requests pass (``request_checks.py``), since no trans
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ratiba_action.checks.conversation_events import happenings
@@ -17,10 +18,17 @@ from ratiba_action.model.conversation import Transcript
 from ratiba_action.model.event import Event
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import FailureRule
+from ratiba_action.util.comparable import comparable, has_text, has_word
 from ratiba_action.util.patterns import SearchTime, compile_pattern, pattern_problem
 from ratiba_action.util.text import clip, did_you_mean
 
-_TEXT_RULES = ("must_contain", "must_not_contain", "regex_must_match", "regex_must_not_match")
+_FINDERS: Mapping[str, Callable[[str, str], bool]] = {
+    "must_contain": has_text,
+    "must_not_contain": has_text,
+    "must_contain_word": has_word,
+    "must_not_contain_word": has_word,
+}
+_TEXT_RULES = (*_FINDERS, "regex_must_match", "regex_must_not_match")
 _CALL_RULES = ("must_call_tool", "must_not_call_tool")
 _EVENT_RULES = ("must_emit", "must_not_emit")
 EMITTED = ("hand_off", "payment", "state_transition", "tool_call")
@@ -50,7 +58,7 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
         share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
         return None if share else f"value {value!r:.80} of rule {RISK} must be a share from 0 to 1"
     values = value if isinstance(value, list | tuple) else [value]
-    if not values or not all(isinstance(item, str) and item.strip() for item in values):
+    if not values or not all(isinstance(item, str) and comparable(item).strip() for item in values):
         return f"value {value!r:.200} of rule {rule_type} must be a non-empty string or a list of them"
     problems = [_wrong_value(rule_type, item) for item in values]
     return next((f"value of rule {rule_type}: {problem}" for problem in problems if problem), None)
@@ -136,20 +144,22 @@ def _refusal_rule(rule: FailureRule, transcript: Transcript) -> Check:
 
 
 def _text_rule(rule: FailureRule, value: str, transcript: Transcript, time: SearchTime) -> Check:
-    finder = pattern_finder(value, time) if rule.type.startswith("regex_") else _substring(value)
+    looks = _FINDERS.get(rule.type)
+    finder = pattern_finder(value, time) if looks is None else partial(looks, value=value)
     hits = [
         (number, exchange.reply.text)
         for number, exchange in enumerate(transcript.exchanges, 1)
         if finder(exchange.reply.text)
     ]
-    wanted = rule.type in {"must_contain", "regex_must_match"}
+    wanted = rule.type in {"must_contain", "must_contain_word", "regex_must_match"}
     number, text = hits[0] if hits else (0, "no reply has it")
+    word = "the word " if looks is has_word else ""
     case = "case counts" if rule.type.startswith("regex_") else "case is ignored"
     return Check(
         "rule",
         0 if wanted else number,
         rule.type,
-        clip(f"{'the reply of any turn' if wanted else 'no reply of any turn'} has {value!r} ({case})"),
+        clip(f"{'the reply of any turn' if wanted else 'no reply of any turn'} has {word}{value!r} ({case})"),
         clip(text if wanted or not hits else f"turn {number}: {around(text, value)}"),
         passed=bool(hits) == wanted,
         line=rule.line,
@@ -194,8 +204,3 @@ def _event_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
         passed=bool(turns) == wanted,
         line=rule.line,
     )
-
-
-def _substring(value: str) -> Callable[[str], bool]:
-    needle = value.casefold()
-    return lambda text: needle in text.casefold()

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from ratiba_action.util.comparable import unicode_form
+
 _SHORT = r"(?:Dr|Mr|Mrs|Ms|Prof|No|Na|Bi|Bw|Tel|KSh|Ksh|KES|approx|e\.g|i\.e|vs|etc|n\.k)"
 _END = re.compile(r"(?<=[.!?…])\s+(?=[^a-z\s])|\n+")
 _ABBREVIATED = re.compile(rf"\b{_SHORT}\.$")
@@ -37,7 +39,6 @@ def split_claims(text: str) -> tuple[str, ...]:
     )
 
 
-_APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 _WRAPPED = re.compile(r"(?<=[\w,])[ \t]*\n[ \t]*(?=[a-z])")
 """A line that goes on in the next one."""
 LOOKED_FOR = (
@@ -95,7 +96,7 @@ def read_refusal(text: str) -> Refusal:
         text: one reply, of any length.
     """
     phrases, words, content = _phrases(), "", list[str]()
-    for claim in split_claims(_WRAPPED.sub(" ", text.replace(_APOSTROPHE, "'"))):
+    for claim in split_claims(_WRAPPED.sub(" ", unicode_form(text))):
         for part in _parts(" ".join(claim.split()), phrases):
             found = phrases.refusals.search(part)
             words = words or (found[0].strip() if found else "")

@@ -5,7 +5,6 @@ A request is searched as it passes the gateway and is never kept: of one that ha
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,8 @@ from ratiba_action.model.measurement import Check
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.scenario import FailureRule
 from ratiba_action.privacy.plain_text import read_plainly
-from ratiba_action.util.text import clip, stream_safe
+from ratiba_action.util.comparable import comparable, unicode_form
+from ratiba_action.util.text import clip
 
 MUST_SEND, MUST_NOT_SEND = "must_send_to_model", "must_not_send_to_model"
 REQUEST_RULES = (MUST_SEND, MUST_NOT_SEND)
@@ -135,9 +135,8 @@ def _sought(rule: FailureRule, text: str) -> _Sought:
 
 
 def _spelled(text: str) -> str:
-    """A text in one spelling: escapes of JSON and URLs, compatibility forms, the kind of white space and case go."""
-    plain = read_plainly(unicodedata.normalize("NFKC", stream_safe(text)))
-    return " ".join(_ESCAPED.sub(r"\1", plain).casefold().split())
+    """A text in one spelling: as texts are compared, and without escapes of JSON and URLs."""
+    return comparable(_ESCAPED.sub(r"\1", read_plainly(unicode_form(text)))).strip()
 
 
 def _parts(value: object) -> Iterator[tuple[str, str]]:

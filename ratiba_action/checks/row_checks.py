@@ -4,13 +4,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
 from typing import Any
 
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import ExpectedRows
 from ratiba_action.model.values import JsonObject
-from ratiba_action.util.instants import same_value
+from ratiba_action.util.instants import LocalTime, same_value, unclear_time
 from ratiba_action.util.text import clip
 
 ROWS = "rows"
@@ -50,24 +49,37 @@ def sql_of(expected: ExpectedRows) -> str:
     return f"SELECT * FROM (\n{source}\n) AS found{reads}"  # noqa: S608 - the query is the scenario's own
 
 
-def check_rows(expected: ExpectedRows, found: FoundRows, turn: int, zone: tzinfo | None) -> Check:
+def check_rows(expected: ExpectedRows, found: FoundRows, turn: int, clock: LocalTime) -> Check:
     """Whether the rows are there.
 
     Args:
         expected: of a turn or of the scenario.
         found: what was read for it.
         turn: its number, from 1; 0 after the conversation.
-        zone: in which instants without an offset are read.
+        clock: of the scenario, by which times without an offset are read.
     """
-    rows = matching_rows(expected, found, zone)
-    passed = not found.problem and _is_count(expected, len(rows)) and _are_equal(expected.equals, rows, zone)
-    got = f"not read: {found.problem}" if found.problem else _rows_words(expected, rows)
+    rows = matching_rows(expected, found, clock)
+    unclear = _unclear(expected, found.rows, clock)
+    problem = (found.problem and f"not read: {found.problem}") or (unclear and f"not compared: {unclear}")
+    passed = not problem and _is_count(expected, len(rows)) and _are_equal(expected.equals, rows, clock)
+    got = problem or _rows_words(expected, rows)
     return Check(ROWS, turn, what_of(expected), clip(_wanted(expected)), clip(got), passed=passed, line=expected.line)
 
 
-def matching_rows(expected: ExpectedRows, found: FoundRows, zone: tzinfo | None) -> tuple[JsonObject, ...]:
+def _unclear(expected: ExpectedRows, rows: Sequence[JsonObject], clock: LocalTime) -> str:
+    """Why times cannot be compared: that no row has an unclear time would say nothing."""
+    listed = expected.equals if isinstance(expected.equals, list | tuple) else [expected.equals]
+    for wanted in (expected.where, *listed):
+        for row in rows:
+            got = row if isinstance(wanted, Mapping) else next(iter(row.values()), None)
+            if why := unclear_time(wanted, got, clock):
+                return why
+    return ""
+
+
+def matching_rows(expected: ExpectedRows, found: FoundRows, clock: LocalTime) -> tuple[JsonObject, ...]:
     """The rows that have every value of ``where``."""
-    return tuple(row for row in found.rows if same_value(dict(expected.where), dict(row), zone))
+    return tuple(row for row in found.rows if same_value(dict(expected.where), dict(row), clock))
 
 
 def what_of(expected: ExpectedRows) -> str:
@@ -89,23 +101,23 @@ def _is_count(expected: ExpectedRows, number: int) -> bool:
     return isinstance(expected.equals, list | tuple) or number > 0
 
 
-def _are_equal(equals: Any, rows: Sequence[JsonObject], zone: tzinfo | None) -> bool:
+def _are_equal(equals: Any, rows: Sequence[JsonObject], clock: LocalTime) -> bool:
     if equals is None:
         return True
     if isinstance(equals, Mapping):
-        return all(same_value(dict(equals), dict(row), zone) for row in rows)
+        return all(same_value(dict(equals), dict(row), clock) for row in rows)
     if isinstance(equals, list | tuple):
-        return len(equals) == len(rows) and _pair_off(equals, rows, zone)
-    return len(rows) == 1 and len(rows[0]) == 1 and same_value(equals, next(iter(rows[0].values())), zone)
+        return len(equals) == len(rows) and _pair_off(equals, rows, clock)
+    return len(rows) == 1 and len(rows[0]) == 1 and same_value(equals, next(iter(rows[0].values())), clock)
 
 
-def _pair_off(wanted: Sequence[Any], rows: Sequence[JsonObject], zone: tzinfo | None) -> bool:
+def _pair_off(wanted: Sequence[Any], rows: Sequence[JsonObject], clock: LocalTime) -> bool:
     """Whether each wanted object has a row of its own, in any order."""
     taken: dict[int, int] = {}
 
     def place(index: int, seen: set[int]) -> bool:
         for at, row in enumerate(rows):
-            if at not in seen and same_value(dict(wanted[index]), dict(row), zone):
+            if at not in seen and same_value(dict(wanted[index]), dict(row), clock):
                 seen.add(at)
                 if at not in taken or place(taken[at], seen):
                     taken[at] = index

@@ -2,9 +2,8 @@
 
 import json
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
@@ -19,7 +18,8 @@ from ratiba_action.model.scenario import (
     ExpectedTransition,
     Turn,
 )
-from ratiba_action.util.instants import same_value
+from ratiba_action.util.comparable import comparable, has_text, has_word, place_of
+from ratiba_action.util.instants import LocalTime, same_value, unclear_time
 from ratiba_action.util.json_expression import Expression, ExpressionError, Step, parse_path, spell_path, without
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern
 from ratiba_action.util.text import clip, cut_near, stream_safe
@@ -114,7 +114,7 @@ def check_turn(
     number: int,
     turn: Turn,
     reply: Reply | None,
-    zone: tzinfo | None,
+    clock: LocalTime,
     detect_language: DetectLanguage | None = None,
     *,
     time: SearchTime | None = None,
@@ -125,14 +125,14 @@ def check_turn(
         number: of the turn, from 1.
         turn: with its expectations.
         reply: None when the conversation never reached the turn.
-        zone: in which instants without an offset are read.
+        clock: of the scenario, by which times without an offset are read.
         detect_language: see ``check_transcript``.
         time: see ``check_transcript``.
 
     Raises:
         ConfigurationError: the turn expects a language and there is no detector, or a pattern takes too long.
     """
-    found = [*_findings(turn.expect, reply or Reply(""), zone, detect_language)]
+    found = [*_findings(turn.expect, reply or Reply(""), clock, detect_language)]
     if turn.expect.reply is not None:
         found += _reply_findings(turn.expect.reply, reply.text if reply else "", time or SearchTime())
     return [
@@ -150,7 +150,7 @@ def check_turn(
 
 
 def _findings(
-    expect: Expectation, got: Reply, zone: tzinfo | None, detect_language: DetectLanguage | None
+    expect: Expectation, got: Reply, clock: LocalTime, detect_language: DetectLanguage | None
 ) -> Iterator[_Finding]:
     if expect.state is not None:
         yield _Finding("state", "state after the turn", expect.state, str(got.state), got.state == expect.state)
@@ -159,14 +159,18 @@ def _findings(
         yield _Finding("payment", "payment after the turn", expect.payment, str(got.payment), right)
     if expect.tools is not None:
         wanted = "; ".join(call_words(tool.name, tool.args) for tool in expect.tools) or "no tool call"
-        right = _same_calls(expect.tools, got.tool_calls, zone)
-        yield _Finding("tools", "tool calls of the turn", wanted, calls_words(got.tool_calls), right)
+        right = _same_calls(expect.tools, got.tool_calls, clock)
+        pairs = zip(expect.tools, got.tool_calls, strict=False)
+        unclear = "" if right else _unclear(((tool.args, call.args) for tool, call in pairs), clock)
+        yield _Finding("tools", "tool calls of the turn", wanted, unclear + calls_words(got.tool_calls), right)
     for event in expect.events:
         right = any(
-            event.type == seen.type and same_value(dict(event.data), dict(seen.data), zone) for seen in got.events
+            event.type == seen.type and same_value(dict(event.data), dict(seen.data), clock) for seen in got.events
         )
         listed = "; ".join(call_words(seen.type, seen.data) for seen in got.events) or "no event"
-        yield _Finding("event", f"event {event.type}", call_words(event.type, event.data), listed, right)
+        pairs = ((event.data, seen.data) for seen in got.events if seen.type == event.type)
+        unclear = "" if right else _unclear(pairs, clock)
+        yield _Finding("event", f"event {event.type}", call_words(event.type, event.data), unclear + listed, right)
     if expect.transitions:
         yield _transitions(expect.transitions, got.events)
     if expect.output is not None:
@@ -177,9 +181,15 @@ def _findings(
         yield _language(expect.language, got.text, detect_language)
 
 
-def _same_calls(expected: Sequence[ExpectedTool], calls: Sequence[ToolCall], zone: tzinfo | None) -> bool:
+def _unclear(pairs: Iterable[tuple[Any, Any]], clock: LocalTime) -> str:
+    """Why values of which times differ may not differ, before what came; empty where they do."""
+    why = next(filter(None, (unclear_time(dict(wanted), dict(got), clock) for wanted, got in pairs)), "")
+    return f"not compared: {why}. " if why else ""
+
+
+def _same_calls(expected: Sequence[ExpectedTool], calls: Sequence[ToolCall], clock: LocalTime) -> bool:
     return len(calls) == len(expected) and all(
-        tool.name == call.name and same_value(dict(tool.args), dict(call.args), zone)
+        tool.name == call.name and same_value(dict(tool.args), dict(call.args), clock)
         for tool, call in zip(expected, calls, strict=True)
     )
 
@@ -209,20 +219,20 @@ def _language(wanted: str, text: str, detect_language: DetectLanguage | None) ->
     return _Finding("language", "language of the reply", wanted, detected or "unknown", detected == wanted)
 
 
-def plain_text(text: str) -> str:
-    """The text as it is compared: white space is one space, Unicode is normalized (NFKC)."""
-    return " ".join(unicodedata.normalize("NFKC", stream_safe(text)).split())
+def whole_text(text: str) -> str:
+    """A whole reply as it is compared with another one: without white space at its ends; case counts."""
+    return comparable(text, fold_case=False).strip()
 
 
 def around(text: str, value: str) -> str:
     """The part of a long reply that holds the value, so that clipping does not hide it."""
-    at = text.casefold().find(value.casefold())
+    at = place_of(text, value)
     # Not clipped at the end: whoever shows it does.
     return text if at < 0 else text[cut_near(text, max(0, at - 80), at) :]
 
 
 def pattern_finder(pattern: str, time: SearchTime) -> Callable[[str], bool]:
-    """Tells whether a text has the pattern.
+    """Tells whether a text has the pattern, as it is or in its composed form (NFC): patterns are exact otherwise.
 
     Args:
         pattern: of a scenario.
@@ -235,8 +245,9 @@ def pattern_finder(pattern: str, time: SearchTime) -> Callable[[str], bool]:
     compiled = compile_pattern(pattern)
 
     def found(text: str) -> bool:
+        composed = unicodedata.normalize("NFC", stream_safe(text))
         try:
-            return time.search(compiled, text)
+            return time.search(compiled, text) or (composed != text and time.search(compiled, composed))
         except TimeoutError as error:
             raise ConfigurationError(
                 f"The pattern {clip(pattern)!r} took longer than {SEARCH_SECONDS:g} s on one reply of "
@@ -249,24 +260,13 @@ def pattern_finder(pattern: str, time: SearchTime) -> Callable[[str], bool]:
 
 def _reply_findings(expected: ExpectedReply, text: str, time: SearchTime) -> Iterator[_Finding]:
     """One finding for each assertion on the text of a reply; each shows the reply."""
-    folded = text.casefold()
     shown = text if text.strip() else "(empty reply)"
-    for value in expected.contains:
-        yield _Finding("reply", "reply contains", f"{value!r} (case is ignored)", shown, value.casefold() in folded)
-    if expected.contains_any:
-        listed = ", ".join(map(repr, expected.contains_any))
-        right = any(value.casefold() in folded for value in expected.contains_any)
-        yield _Finding("reply", "reply contains any of", f"{listed} (case is ignored)", shown, right)
-    for value in expected.not_contains:
-        right = value.casefold() not in folded
-        yield _Finding(
-            "reply", "reply does not contain", f"{value!r} (case is ignored)", around(shown, value), passed=right
-        )
+    yield from _text_findings(expected, text, shown)
     for pattern in expected.matches:
         right = pattern_finder(pattern, time)(text)
         yield _Finding("reply", "reply matches", f"{pattern!r} (case counts)", shown, right)
     if expected.equals is not None:
-        right = plain_text(text) == plain_text(expected.equals)
+        right = whole_text(text) == whole_text(expected.equals)
         yield _Finding("reply", "reply equals", expected.equals, shown, right)
     if expected.json is not None:
         yield from _json_findings(expected.json, text, shown)
@@ -279,6 +279,24 @@ def _reply_findings(expected: ExpectedReply, text: str, time: SearchTime) -> Ite
             f"{words}: {shown}",
             passed=words <= expected.max_words,
         )
+
+
+def _text_findings(expected: ExpectedReply, text: str, shown: str) -> Iterator[_Finding]:
+    """One finding for each text that a reply must have, or must not."""
+    case = "(case is ignored)"
+    groups = (
+        (has_text, "", expected.contains, expected.contains_any, expected.not_contains),
+        (has_word, " as a word", expected.contains_word, expected.contains_any_word, expected.not_contains_word),
+    )
+    for has, how, each, some, none in groups:
+        for value in each:
+            yield _Finding("reply", f"reply contains{how}", f"{value!r} {case}", shown, has(text, value))
+        if some:
+            right = any(has(text, value) for value in some)
+            yield _Finding("reply", f"reply contains any of{how}", f"{', '.join(map(repr, some))} {case}", shown, right)
+        for value in none:
+            what, passed = f"reply does not contain{how}", not has(text, value)
+            yield _Finding("reply", what, f"{value!r} {case}", around(shown, value), passed=passed)
 
 
 def _json_findings(expected: Mapping[str, Any], text: str, shown: str) -> Iterator[_Finding]:

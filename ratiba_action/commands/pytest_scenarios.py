@@ -199,7 +199,8 @@ class ScenarioTests:
             if not is_scenario_file(other, self._folder)
         }
         files[name] = read_plain_file(root, name)
-        return load_suite(files, metric_problems, validate_rule).scenarios
+        # To collect them; the run reads them again, with the configuration's time zone for those that name none.
+        return load_suite(files, metric_problems, validate_rule, timezone="UTC").scenarios
 
     def results(self, scenario_id: str) -> tuple[ScenarioResult, ...]:
         """The results of a scenario.

@@ -20,6 +20,7 @@ from ratiba_action.model.note import AlertKind
 from ratiba_action.model.verdict import PassRateRule
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.report_folder import parse_report_folder
+from ratiba_action.util.instants import zone_problem
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.validation import StrictModel, validate
@@ -169,10 +170,20 @@ class NotificationsBlock(StrictModel):
         return value
 
 
+def _known_zone(name: str) -> str:
+    problem = zone_problem(name)
+    if problem:
+        raise ValueError(problem)
+    return name
+
+
 class Configuration(StrictModel):
     """The gate's configuration of a repository."""
 
     system: SystemBlock
+    timezone: Annotated[Name, AfterValidator(_known_zone)] | None = Field(
+        default=None, description="IANA name of the zone of scenarios whose `now` names none, such as Europe/Paris"
+    )
     tests: list[Annotated[Name, AfterValidator(parse_folder)]] = Field(
         default_factory=list,
         max_length=100,

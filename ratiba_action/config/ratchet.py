@@ -36,6 +36,8 @@ def ratchet(head: Configuration, base: Configuration) -> tuple[Configuration, tu
     edited = sorted(name for name, query in base.rows.items() if head.rows.get(name) != query)
     if edited:
         notes.append(f"This change edits or removes row queries that metrics read: {', '.join(edited)}.")
+    if head.timezone != base.timezone and base.timezone is not None:
+        notes.append(f"This change sets timezone to {_text(head.timezone)} (base: {base.timezone}).")
     return configuration, tuple(notes)
 
 
@@ -155,7 +157,7 @@ _COMPARISON: Mapping[str, Rule] = {
 _SMALLER_LIMIT = _whole_value(lambda head, base: min({head, base} - {None}, default=None))
 RULES: Mapping[str, Rule] = {
     "system": _block({"price_per_turn_usd": BASE, "*": CHANGE}),
-    "rows": CHANGE,
+    **dict.fromkeys(("rows", "timezone"), CHANGE),
     "tests": _each_path,
     **dict.fromkeys(("judge", "simulator", "providers", "prices", "dependencies", "events", "notifications"), BASE),
     "attribution": _block({"*": BASE}),

@@ -21,8 +21,9 @@ from ratiba_action.metrics.turn_scores import finding, score_invariants
 from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Case, Invariant, Score
 from ratiba_action.privacy.phone_numbers import normalise_phone
+from ratiba_action.util.instants import clock_of
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 
 class BookingSlotConsistencyMetric:
@@ -52,7 +53,8 @@ class _Record:
     @classmethod
     def of(cls, case: Case) -> "_Record":
         now, exchanges = case.scenario.now, case.transcript.exchanges
-        calls = booking_calls(case.transcript, now.tzinfo)
+        clock = clock_of(case.scenario)
+        calls = booking_calls(case.transcript, clock)
         own = normalise_phone(case.scenario.customer.phone)
         ids = {call.booking_id for call in calls if call.booking_id}
         return cls(
@@ -63,7 +65,7 @@ class _Record:
             calls,
             tuple(
                 row
-                for row in stored_bookings(case.transcript.rows.get("bookings", ()), now.tzinfo)
+                for row in stored_bookings(case.transcript.rows.get("bookings", ()), clock)
                 if row.id in ids or normalise_phone(row.phone) in {own, None}
             ),
             "bookings" in case.transcript.rows,

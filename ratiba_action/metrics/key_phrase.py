@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.comparable import has_text, unicode_form
 from ratiba_action.util.text import words
 
 
@@ -13,18 +14,18 @@ def missing_phrases(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
     A phrase is there when its words stand in the text next to each other and in order; case, diacritics and
     punctuation do not count. A phrase without a word, such as ``✓``, is looked for as it is written.
     """
-    reply_words = words(text)
+    reply_words = words(unicode_form(text))
     return tuple(phrase for phrase in phrases if not _mentions(text, reply_words, phrase))
 
 
 def _mentions(text: str, reply_words: Sequence[str], phrase: str) -> bool:
-    wanted = words(phrase)
+    wanted = words(unicode_form(phrase))
     if not wanted:
-        return phrase.strip() in text
+        return has_text(text, phrase.strip())
     return any(reply_words[at : at + len(wanted)] == wanted for at in range(len(reply_words) - len(wanted) + 1))
 
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 
 class KeyPhraseMetric:

@@ -4,7 +4,7 @@ from ratiba_action.checks.refusal_phrases import read_refusal
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.measurement import Case, Score
 
-__version__ = "1.1.0"
+__version__ = "1.2.0"
 
 
 class RefusalMetric:

@@ -6,6 +6,7 @@ catalogue as an inflection.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pydantic import Field
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.comparable import unicode_form
 from ratiba_action.util.text import words
 from ratiba_action.util.validation import StrictModel
 
@@ -76,13 +78,16 @@ class Catalogue:
 
     def __init__(self, language: str, terms: Sequence[Term]) -> None:
         self._allowed = [
-            _pattern(form, language) for term in terms for form in (term.canonical, *term.aliases) if words(form)
+            _pattern(form, language)
+            for term in terms
+            for form in (term.canonical, *term.aliases)
+            if words(unicode_form(form))
         ]
         self._rivals = [
             (term.canonical, _stems(form, language), _pattern(form, language))
             for term in terms
             for form in (*term.rivals, *term.inflections)
-            if words(form)
+            if words(unicode_form(form))
         ]
 
     def rivals_in(self, text: str, customer: Sequence[str] = ()) -> tuple[RivalUse, ...]:
@@ -92,6 +97,8 @@ class Catalogue:
             text: what the assistant says.
             customer: what the customer said up to then; a rival in quotation marks that stands there is the customer's.
         """
+        # A mark that composes with nothing would end a word.
+        text = "".join(character for character in unicode_form(text) if not unicodedata.combining(character))
         tokens = [(_folded(found[0]), found.start(), found.end()) for found in _TOKEN.finditer(text)]
         line = " ".join(word for word, _, _ in tokens)
         starts, at = list[int](), 0
@@ -122,7 +129,7 @@ class Catalogue:
 
 def _stems(form: str, language: str) -> tuple[str, ...]:
     """The form in folded words, and its Swahili plurals."""
-    parts = words(form)
+    parts = words(unicode_form(form))
     stem = " ".join(parts)
     if language != "sw" or len(parts[0]) < _LEAST_STEM:
         return (stem,)
@@ -136,7 +143,7 @@ def _stems(form: str, language: str) -> tuple[str, ...]:
 
 def _pattern(form: str, language: str) -> re.Pattern[str]:
     """Finds a form, with the affixes of the language, in a line of folded words with a space between any two."""
-    parts = words(form)
+    parts = words(unicode_form(form))
     prefix, suffix = _AFFIXES.get(language, ("", ""))
     first, last = (any(len(part) >= _LEAST_STEM for part in end) for end in (parts[:1], parts[-1:]))
     stems = "|".join(map(re.escape, _stems(form, language)))
@@ -165,14 +172,14 @@ class _Spans:
 
 def _quotes_of(text: str, customer: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Where a text quotes the customer."""
-    customer_words = [f" {' '.join(words(message))} " for message in customer]
+    customer_words = [f" {' '.join(words(unicode_form(message)))} " for message in customer]
     for match in _QUOTED.finditer(text):
         phrase = " ".join(words(match[0]))
         if phrase and any(f" {phrase} " in message for message in customer_words):
             yield match.span()
 
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 Form = Annotated[str, Field(min_length=1, max_length=200, pattern=r"[^\W_]")]
 

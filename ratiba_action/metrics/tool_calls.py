@@ -5,7 +5,6 @@ An expected call is matched by a call of the same name whose arguments contain a
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
 from operator import eq
 from typing import Any
 
@@ -13,7 +12,7 @@ from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.conversation import Exchange, ToolCall
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.model.scenario import ExpectedTool
-from ratiba_action.util.instants import same_value
+from ratiba_action.util.instants import NAME_THE_ZONE, LocalTime, clock_of, same_value, unclear_time
 from ratiba_action.util.text import clip
 
 
@@ -78,16 +77,16 @@ def tool_turns(exchanges: Sequence[Exchange]) -> tuple[ToolTurn, ...]:
     )
 
 
-def meets(expected: ExpectedTool, call: ToolCall, zone: tzinfo | None) -> bool:
-    """Whether a call is the expected one; times without an offset are read in ``zone``."""
-    return expected.name == call.name and same_value(dict(expected.args), dict(call.args), zone)
+def meets(expected: ExpectedTool, call: ToolCall, clock: LocalTime) -> bool:
+    """Whether a call is the expected one; times without an offset are read by the scenario's clock."""
+    return expected.name == call.name and same_value(dict(expected.args), dict(call.args), clock)
 
 
-def match_calls(turns: Sequence[ToolTurn], zone: tzinfo | None) -> ToolMatch:
+def match_calls(turns: Sequence[ToolTurn], clock: LocalTime) -> ToolMatch:
     """Match the calls of all turns, in any order: a maximum matching, by augmenting paths (Kuhn, 1955)."""
     expected = [tool for turn in turns for tool in turn.expected]
     made = [call for turn in turns for call in turn.made]
-    met_by = [[at for at, call in enumerate(made) if meets(tool, call, zone)] for tool in expected]
+    met_by = [[at for at, call in enumerate(made) if meets(tool, call, clock)] for tool in expected]
     owner: dict[int, int] = {}
 
     def place(tool: int, tried: set[int]) -> bool:
@@ -123,20 +122,20 @@ def step_efficiency(match: ToolMatch) -> float:
     return match.matched / most if most else 1.0
 
 
-def ordered_accuracy(turns: Sequence[ToolTurn], zone: tzinfo | None) -> float:
+def ordered_accuracy(turns: Sequence[ToolTurn], clock: LocalTime) -> float:
     """Calls in the right turn and order over the larger of those expected and those made, turn by turn.
 
     In a turn, the calls in the right order are the longest common subsequence. 1 when none was expected or made.
     """
     right = sum(
-        longest_common_subsequence(turn.expected, turn.made, lambda tool, call: meets(tool, call, zone))
+        longest_common_subsequence(turn.expected, turn.made, lambda tool, call: meets(tool, call, clock))
         for turn in turns
     )
     most = sum(max(len(turn.expected), len(turn.made)) for turn in turns)
     return right / most if most else 1.0
 
 
-def argument_values(turn: ToolTurn, zone: tzinfo | None) -> tuple[tuple[ExpectedTool, frozenset[str]], ...]:
+def argument_values(turn: ToolTurn, clock: LocalTime) -> tuple[tuple[ExpectedTool, frozenset[str]], ...]:
     """Each expected call of a turn that names arguments, with the names of those that its call got right.
 
     Its call is the one of the same name, not taken by an earlier one, that has most of them right; without one, none.
@@ -144,7 +143,7 @@ def argument_values(turn: ToolTurn, zone: tzinfo | None) -> tuple[tuple[Expected
     free = list(turn.made)
     found = []
     for tool in turn.expected:
-        candidates = [(_right(tool, call, zone), -at) for at, call in enumerate(free) if call.name == tool.name]
+        candidates = [(_right(tool, call, clock), -at) for at, call in enumerate(free) if call.name == tool.name]
         right: frozenset[str] = frozenset()
         if candidates:
             right, place = max(candidates, key=lambda pair: (len(pair[0]), pair[1]))
@@ -154,9 +153,9 @@ def argument_values(turn: ToolTurn, zone: tzinfo | None) -> tuple[tuple[Expected
     return tuple(found)
 
 
-def _right(tool: ExpectedTool, call: ToolCall, zone: tzinfo | None) -> frozenset[str]:
+def _right(tool: ExpectedTool, call: ToolCall, clock: LocalTime) -> frozenset[str]:
     return frozenset(
-        name for name, value in tool.args.items() if name in call.args and same_value(value, call.args[name], zone)
+        name for name, value in tool.args.items() if name in call.args and same_value(value, call.args[name], clock)
     )
 
 
@@ -171,7 +170,7 @@ def score_match(
     Raises:
         ConfigurationError: no turn that was held says which calls it expects.
     """
-    match = match_calls(turns_of(metric, case), case.scenario.now.tzinfo)
+    match = match_calls(turns_of(metric, case), clock_of(case.scenario))
     details = [f"{match.matched} of {match.expected} expected calls made, {match.made} made in all"]
     if match.missing:
         details.append(f"missing: {clip(', '.join(tool.name for tool in match.missing))}")
@@ -184,9 +183,14 @@ def turns_of(metric: str, case: Case) -> tuple[ToolTurn, ...]:
     """The turns that say which calls they expect.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: there is none, or a time in a call cannot be compared.
     """
     turns = tool_turns(case.transcript.exchanges)
     if not turns:
         raise ConfigurationError(f"{metric} found nothing to measure in this conversation.", NO_TOOLS)
+    clock = clock_of(case.scenario)
+    pairs = [(tool, call) for turn in turns for tool in turn.expected for call in turn.made if tool.name == call.name]
+    unclear = (unclear_time(tool.args, call.args, clock) for tool, call in pairs)
+    if why := next(filter(None, unclear), ""):
+        raise ConfigurationError(f"{metric} cannot compare the calls: {why}.", NAME_THE_ZONE)
     return turns

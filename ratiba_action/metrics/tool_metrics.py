@@ -11,9 +11,10 @@ from ratiba_action.metrics.tool_calls import (
     turns_of,
 )
 from ratiba_action.model.measurement import Case, Score
+from ratiba_action.util.instants import clock_of
 from ratiba_action.util.text import clip
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 
 class ToolCallF1Metric:
@@ -49,10 +50,10 @@ class ToolCallAccuracyMetric:
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score the calls turn by turn."""
-        turns, zone = turns_of(self.name, case), case.scenario.now.tzinfo
-        wrong = [turn for turn in turns if ordered_accuracy([turn], zone) < 1]
+        turns, clock = turns_of(self.name, case), clock_of(case.scenario)
+        wrong = [turn for turn in turns if ordered_accuracy([turn], clock) < 1]
         reason = "; ".join(_told(turn) for turn in wrong[:3]) or "every call in its place"
-        return Score(self.name, self.version, ordered_accuracy(turns, zone), threshold, judged=False, reason=reason)
+        return Score(self.name, self.version, ordered_accuracy(turns, clock), threshold, judged=False, reason=reason)
 
 
 def _told(turn: ToolTurn) -> str:
@@ -78,7 +79,7 @@ class ToolArgumentMetric:
         right = total = 0
         wrong = []
         for turn in turns_of(self.name, case):
-            for tool, correct in argument_values(turn, case.scenario.now.tzinfo):
+            for tool, correct in argument_values(turn, clock_of(case.scenario)):
                 right, total = right + len(correct), total + len(tool.args)
                 missed = [name for name in tool.args if name not in correct]
                 wrong += [f"turn {turn.turn}: {tool.name} without the expected {', '.join(missed)}"] if missed else []

@@ -82,8 +82,11 @@ class ExpectedReply:
         contains: texts that it has, each of them; case is ignored.
         contains_any: texts of which it has at least one; case is ignored.
         not_contains: texts that it has not; case is ignored.
+        contains_word: texts that it has as whole words, each of them; case is ignored.
+        contains_any_word: texts of which it has at least one as whole words; case is ignored.
+        not_contains_word: texts that it has not as whole words; case is ignored.
         matches: patterns that are found in it, each of them; case counts.
-        equals: the whole text, but for white space and Unicode's spelling (NFKC); case counts.
+        equals: the whole text, but for white space and Unicode's forms; case counts.
         json: values by JMESPath of the JSON that the reply is; an empty mapping for any JSON.
         max_words: the most words, separated by white space.
     """
@@ -95,6 +98,9 @@ class ExpectedReply:
     equals: str | None = None
     json: Mapping[str, Any] | None = None
     max_words: int | None = None
+    contains_word: tuple[str, ...] = ()
+    contains_any_word: tuple[str, ...] = ()
+    not_contains_word: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +339,7 @@ class Scenario:
     """A golden conversation; see ``docs/scenarios.md`` for each field.
 
     Args:
-        now: the clock that the system is given; aware of its time zone.
+        now: the clock that the system is given; aware, with a fixed offset.
         touches: gitignore patterns of the files that this scenario depends on.
         path: file that it was read from, relative to the repository.
         script: answers of the system's model in order, for the layer ``fsm``; None asks recordings or live models.
@@ -345,6 +351,7 @@ class Scenario:
         data_set: id of the file's scenario when this one is a row of its cases; empty otherwise.
         fluency: whether its language adds a fluency metric.
         test: what is run instead of a conversation; None for a conversation.
+        timezone: IANA name of the zone of ``now``; empty where only its offset is known.
     """
 
     id: str
@@ -374,6 +381,7 @@ class Scenario:
     rows: tuple[ExpectedRows, ...] = ()
     fluency: bool = True
     test: TeamTest | None = None
+    timezone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,8 @@ def known_scenarios(repository: Path, folder: str) -> KnownScenarios:
     files = read_scenario_files(repository, folder) if (repository / folder).is_dir() else {}
     if not files:
         return known
-    for scenario in load_suite(files, metric_problems, validate_rule).scenarios:
+    # What they say counts here, and not when; the zone of those that name none stands in the configuration.
+    for scenario in load_suite(files, metric_problems, validate_rule, timezone="UTC").scenarios:
         known.by_id[scenario.id] = scenario.path
         known.by_fingerprint.setdefault(fingerprint_of(scenario), scenario.path)
         trace = scenario.provenance.get("trace")

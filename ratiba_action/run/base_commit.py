@@ -87,6 +87,7 @@ class BaseCommit:
         Raises:
             InfrastructureError: they cannot be read from this clone.
         """
+        timezone = (configuration.timezone if configuration is not None else None) or ""
         scenarios, data_sets, unusable = list[Scenario](), list[CaseFile](), list[str]()
         folder = self.settings.scenarios
         names = self._names(folder)
@@ -102,7 +103,7 @@ class BaseCommit:
                 scenarios.append(known[name])
                 continue
             try:
-                suite = load_suite({**data, name: content}, metric_problems, validate_rule)
+                suite = load_suite({**data, name: content}, metric_problems, validate_rule, timezone=timezone)
             except (SuiteError, InfrastructureError):
                 unusable.append(name)
                 continue

@@ -29,6 +29,7 @@ from ratiba_action.model.scenario import ExpectedRows, Turn
 from ratiba_action.model.values import Usd
 from ratiba_action.ports import ModelAccess, Session
 from ratiba_action.run.services import RunServices
+from ratiba_action.util.instants import clock_of
 from ratiba_action.util.patterns import SearchTime
 
 MOST_BYTES_OF_A_PART = 256 * 1024
@@ -188,11 +189,11 @@ class Conversation:
         turns = self._trial.scenario.turns
         if not 0 < self._broken_turn <= len(turns):
             return ()
-        zone, turn = self._trial.scenario.now.tzinfo, turns[self._broken_turn - 1]
+        clock, turn = clock_of(self._trial.scenario), turns[self._broken_turn - 1]
         asserted = replace(turn, expect=replace(turn.expect, language=None))
         return tuple(
             replace(check, got="(the turn ended in an error)")
-            for check in check_turn(self._broken_turn, asserted, None, zone)
+            for check in check_turn(self._broken_turn, asserted, None, clock)
         )
 
     async def _speak(self, session: Session, access: ModelAccess, tenant: Tenant) -> bool:
@@ -225,7 +226,7 @@ class Conversation:
     async def _check_rows(self, expected: Sequence[ExpectedRows], tenant: Tenant, turn: int, *, stand_in: bool) -> None:
         """Read the rows that a turn or the scenario asserts on, as the tenant, and compare them."""
         for rows in expected:
-            check = check_rows(rows, await self._read(rows, tenant), turn, self._trial.scenario.now.tzinfo)
+            check = check_rows(rows, await self._read(rows, tenant), turn, clock_of(self._trial.scenario))
             (self._suspected_rows if stand_in else self._row_checks).append(check)
 
     def _is_of_code(self, error: RatibaError) -> bool:
@@ -236,12 +237,12 @@ class Conversation:
 
     async def _look_for_more_rows(self, expected: Sequence[ExpectedRows], tenant: Tenant, turn: int) -> None:
         """Look for more rows than a turn that did not end may leave; fewer say nothing, since it was not done yet."""
-        zone = self._trial.scenario.now.tzinfo
+        clock = clock_of(self._trial.scenario)
         with contextlib.suppress(RatibaError):  # why the turn did not end says more
             for rows in expected:
                 found = await self._read(rows, tenant)
-                if rows.count is not None and len(matching_rows(rows, found, zone)) > rows.count:
-                    self._suspected_rows.append(check_rows(rows, found, turn, zone))
+                if rows.count is not None and len(matching_rows(rows, found, clock)) > rows.count:
+                    self._suspected_rows.append(check_rows(rows, found, turn, clock))
 
     async def _read(self, expected: ExpectedRows, tenant: Tenant) -> FoundRows:
         name = what_of(expected)

@@ -305,8 +305,11 @@ def read_suite(
     if tests and not any(is_scenario_file(name, settings.scenarios) for name in files):
         return files, Suite((), files_digest({}))
     # What a truth is for cannot be told where the configuration's own metrics are not known.
-    readers, added = (readers_of, configuration.metrics.names) if configuration is not None else (None, {})
-    return files, load_suite(files, metric_problems, validate_rule, readers, added)
+    if configuration is None:
+        # The zone of scenarios that name none stands in the configuration too.
+        return files, load_suite(files, metric_problems, validate_rule, timezone="UTC")
+    names, timezone = configuration.metrics.names, configuration.timezone or ""
+    return files, load_suite(files, metric_problems, validate_rule, readers_of, names, timezone=timezone)
 
 
 def tests_of(configuration: Configuration, repository: Path, config: str) -> FoundTests:

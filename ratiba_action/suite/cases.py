@@ -245,7 +245,7 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
             problems.append(FileProblem(template.path, row.line, str(error)))
             continue
         document = Document(template.document.name, filled, _shifted(template.lines, len(earlier)))
-        block, found = validate(ScenarioBlock, document)
+        block, found = validate(ScenarioBlock, document, checks.context)
         # Problems that exist without the row belong to the scenario file, others to the row.
         referred = (
             replace(problem, line=problem.line if problem in constant else _ROW)

@@ -100,6 +100,8 @@ def load_suite(
     rule_problem: RuleCheck,
     readers: TruthReaders | None = None,
     added: Mapping[str, Sequence[str]] | None = None,
+    *,
+    timezone: str = "",
 ) -> Suite:
     """Read and check scenarios.
 
@@ -109,11 +111,12 @@ def load_suite(
         rule_problem: checks a failure rule's type and value.
         readers: metrics that read each expected value; None to allow values that no metric reads.
         added: metrics by type of system that apply without being listed.
+        timezone: IANA name of the zone of scenarios that name none; empty without one.
 
     Raises:
         SuiteError: a file is invalid, or there is no scenario; every problem.
     """
-    checks = Checks(metric_problems, rule_problem, readers, added or {})
+    checks = Checks(metric_problems, rule_problem, readers, added or {}, timezone)
     scenarios, case_files = list[Scenario](), list[CaseFile]()
     problems: list[FileProblem] = []
     read: set[str] = set()
@@ -144,7 +147,7 @@ def _load_file(name: str, files: Mapping[str, bytes], checks: Checks) -> Loaded:
     if isinstance(document.data, dict) and "cases" in document.data:
         loaded = load_cases(document, files, checks)
         return replace(loaded, read=(*loaded.read, *read))
-    block, problems = validate(ScenarioBlock, document)
+    block, problems = validate(ScenarioBlock, document, checks.context)
     problems = (*problems, *checks.problems(document), *checks.unread(document))
     return Loaded(() if block is None else (build_scenario(block, document),), problems=problems, read=read)
 

@@ -9,6 +9,7 @@ from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.scenario import Layer, Scenario
 from ratiba_action.privacy.identifiers import find_identifiers, is_declared
 from ratiba_action.suite.references import MetricCheck, RuleCheck, TruthReaders, reference_problems, unread_truths
+from ratiba_action.suite.scenario_clock import time_problems
 from ratiba_action.util.strict_yaml import Document, Path
 
 _ONLY_IN = {
@@ -95,11 +96,17 @@ class Checks:
     rule_problem: RuleCheck
     readers: TruthReaders | None = None
     added: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    timezone: str = ""
+
+    @property
+    def context(self) -> Mapping[str, Any]:
+        """What the validators of a scenario file know besides."""
+        return {"timezone": self.timezone}
 
     def problems(self, document: Document) -> tuple[FileProblem, ...]:
-        """Unknown or invalid metrics and rules, and what does not fit the layer."""
+        """Unknown or invalid metrics and rules, what does not fit the layer, and times that the zone does not have."""
         references = reference_problems(document, self.metric_problems, self.rule_problem)
-        return (*references, *layer_problems(document))
+        return (*references, *layer_problems(document), *time_problems(document, self.timezone))
 
     def unread(self, document: Document) -> tuple[FileProblem, ...]:
         """Expected values that no metric reads."""

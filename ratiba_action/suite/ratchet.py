@@ -368,7 +368,7 @@ RULES: Mapping[str, Callable[[Scenario, Scenario], tuple[Any, Sequence[str]]]] =
 the change tried to relax. ``ratchet_quarantine`` also applies to new scenarios."""
 
 CONTENT = (
-    *("turns", "now", "customer", "language", "layer", "system_type", "vertical", "tags", "touches"),
+    *("turns", "now", "timezone", "customer", "language", "layer", "system_type", "vertical", "tags", "touches"),
     *("script", "replies", "captured", "simulated_user", "provenance", "fluency", "test"),
 )
 """Fields without a stricter value: the change decides them, and a note names them. ``fluency`` removes no assertion of

@@ -1,20 +1,32 @@
 """The schema of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
 
-import re
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, WithJsonSchema, model_validator
 
 from ratiba_action.config.suite_block import Seconds, StrategyBlock
 from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Layer, SystemType
+from ratiba_action.suite.scenario_clock import default_now, read_now
 from ratiba_action.suite.turn_schema import RowsBlock, StepBlock, Text, TurnBlock
+from ratiba_action.util.instants import LocalTime
 from ratiba_action.util.validation import StrictModel
 
 LANGUAGE = Field(pattern=r"^([a-z]{2,3}|mixed)$", description="ISO 639 code, or mixed")
 IDENTIFIER = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100, description="also names recordings and tenant")
-_DATE_AND_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}")
+
+
+def _clock(value: Any, info: ValidationInfo) -> Any:
+    timezone = (info.context or {}).get("timezone", "")
+    return default_now(timezone) if value is DEFAULT_NOW else read_now(value, timezone)
+
+
+Now = Annotated[
+    InstanceOf[LocalTime],
+    BeforeValidator(_clock),
+    WithJsonSchema({"type": "string", "examples": ["2026-03-27T10:00 Europe/Paris", "2026-04-25T10:00:00+03:00"]}),
+]
 Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="minimum value to pass, 0 to 1")]
 
 
@@ -97,8 +109,10 @@ class ScenarioBlock(StrictModel):
     vertical: str = ""
     tags: list[Text] = Field(default_factory=list)
     critical: bool = False
-    now: Annotated[datetime, Field(strict=False, description="the clock given to the system, with its UTC offset")] = (
-        DEFAULT_NOW
+    now: Now = Field(
+        default=DEFAULT_NOW,  # type: ignore[assignment] - read as every value is
+        validate_default=True,
+        description="the clock given to the system, with its IANA time zone or UTC offset",
     )
     touches: list[Text] = Field(default_factory=list, description="gitignore patterns")
     customer: CustomerBlock = CustomerBlock(name=DEFAULT_CUSTOMER.name, phone=DEFAULT_CUSTOMER.phone)
@@ -143,19 +157,3 @@ class ScenarioBlock(StrictModel):
             msg = "'gates' are thresholds of cases; add 'cases' or remove them"
             raise ValueError(msg)
         return self
-
-    @field_validator("now", mode="before")
-    @classmethod
-    def _now_is_text(cls, value: Any) -> Any:
-        if not (isinstance(value, str) and _DATE_AND_TIME.match(value)):
-            msg = f"{value!r} is not a date and time such as 2026-04-25T10:00:00+03:00"
-            raise ValueError(msg)
-        return value
-
-    @field_validator("now")
-    @classmethod
-    def _now_is_aware(cls, value: datetime) -> datetime:
-        if value.tzinfo is None:
-            msg = f"{value.isoformat()} has no UTC offset; write it as {value.isoformat()}+03:00"
-            raise ValueError(msg)
-        return value

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ratiba_action.checks.row_checks import query_problem
+from ratiba_action.util.comparable import comparable
 from ratiba_action.util.json_expression import Expression, parse_path
 from ratiba_action.util.language_detection import how_to_install
 from ratiba_action.util.patterns import pattern_problem
@@ -34,7 +35,7 @@ def _listed(value: Any) -> Any:
 
 
 def _visible(text: str) -> str:
-    if not text.strip():
+    if not comparable(text).strip():
         msg = "a text of white space only is in every reply; give one that can be seen"
         raise ValueError(msg)
     return text
@@ -152,6 +153,15 @@ class ExpectBlock(StrictModel):
     )
     not_contains: Texts | None = Field(
         default=None, description="the reply contains none of the texts; case is ignored"
+    )
+    contains_word: Texts | None = Field(
+        default=None, description="the reply contains each text as whole words; case is ignored"
+    )
+    contains_any_word: Texts | None = Field(
+        default=None, description="the reply contains at least one of the texts as whole words; case is ignored"
+    )
+    not_contains_word: Texts | None = Field(
+        default=None, description="the reply contains none of the texts as whole words; case is ignored"
     )
     matches: Patterns | None = Field(default=None, description="the reply has each regular expression; case counts")
     equals: Text | None = Field(

@@ -34,6 +34,7 @@ class TemplatedDialogue:
             "conversation_id": str(uuid4()),
             "scenario_id": scenario.id,
             "now": scenario.now.isoformat(),
+            "timezone": scenario.timezone,
             "language": scenario.language,
             "vertical": scenario.vertical,
             "customer_name": scenario.customer.name,

@@ -140,6 +140,7 @@ def opening(scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) 
         "database_url": tenant.dsn or None,
         "conversation_id": str(uuid4()),
         "now": scenario.now.isoformat(),
+        "timezone": scenario.timezone or None,
         "language": scenario.language,
         "vertical": scenario.vertical,
         "customer_name": scenario.customer.name,

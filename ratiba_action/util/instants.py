@@ -1,44 +1,229 @@
-"""Points in time as they come in tool calls and database rows."""
+"""Points in time as they come in tool calls and database rows, read by the rules of a scenario's time zone.
 
-from datetime import datetime, tzinfo
+A text without an offset is local time. What moment it is depends on the zone: where clocks are put forward it may not
+exist, where they are put back it exists twice. A scenario that gives only an offset does not say which zone it is in:
+then every zone with that offset counts, and a text that they read differently is unclear.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any
+from zoneinfo import ZoneInfo
+
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.scenario import Scenario
+from ratiba_action.util.text import did_you_mean
+
+# One zone of each set of rules in tzdata 2026 that changes its clocks from 2026 on; no other zone changes them.
+CHANGING = (
+    "Africa/Cairo", "Africa/Casablanca", "America/Adak", "America/Anchorage", "America/Chicago", "America/Denver",
+    "America/Halifax", "America/Havana", "America/Los_Angeles", "America/Miquelon", "America/New_York", "America/Nuuk",
+    "America/Santiago", "America/Scoresbysund", "America/St_Johns", "Antarctica/Troll", "Asia/Beirut", "Asia/Gaza",
+    "Asia/Jerusalem", "Atlantic/Azores", "Australia/Adelaide", "Australia/Lord_Howe", "Australia/Sydney",
+    "Europe/Athens", "Europe/Chisinau", "Europe/London", "Europe/Paris", "Pacific/Auckland", "Pacific/Chatham",
+    "Pacific/Easter", "Pacific/Norfolk",
+)  # fmt: skip
+NAME_THE_ZONE = "Give `now` the scenario's time zone, and let the system write times with their offset."
+_LEAST = len("2026-04-26T14")
 
 
-def parse_instant(value: Any, zone: tzinfo | None) -> datetime | None:
-    """An aware datetime from ISO 8601 text, None when the value is not one.
+@cache
+def zone_names() -> frozenset[str]:
+    """Every name of the IANA time zone database."""
+    return frozenset(files("tzdata").joinpath("zones").read_text(encoding="ascii").split())
+
+
+def zone_problem(name: str) -> str | None:
+    """What is wrong with the name of a time zone; None where it is one of the IANA database."""
+    if name in zone_names():
+        return None
+    question = did_you_mean(name, zone_names())
+    return f"{name!r:.80} is no IANA time zone such as Europe/Paris" + (f"; {question}" if question else "")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTime:
+    """What texts without an offset mean in a scenario.
 
     Args:
-        value: such as ``2026-04-26T14:00:00+03:00``; without an offset it is read in ``zone``.
-        zone: the time zone of the scenario's ``now``.
+        now: the scenario's clock; aware.
+        timezone: IANA name of its zone; empty where only the offset of ``now`` is known.
     """
-    if isinstance(value, datetime):
-        moment = value
-    elif isinstance(value, str) and len(value) >= len("2026-04-26T14"):
-        try:
-            moment = datetime.fromisoformat(value.strip())
-        except ValueError:
-            return None
-    else:
-        return None
+
+    now: datetime
+    timezone: str = ""
+
+    def readings(self, wall: datetime) -> tuple[datetime, ...]:
+        """The moments that a local time may be, each with its offset; none where it does not exist."""
+        moments = {moment for zone in self._zones() for moment in _moments(wall, zone)}
+        return tuple(sorted(moments))
+
+    def local(self, moment: datetime) -> tuple[datetime, ...]:
+        """The local times that an aware moment may be, each with its offset; none at the edge of the calendar."""
+        found = {at.replace(tzinfo=None): at for zone in self._zones() if (at := _at(moment, zone)) is not None}
+        return tuple(found[wall] for wall in sorted(found))
+
+    def _zones(self) -> tuple[tzinfo, ...]:
+        if self.timezone:
+            return (ZoneInfo(self.timezone),)
+        return _zones_with(self.now.astimezone(UTC), self.now.utcoffset() or timedelta(0))
+
+    def describe(self, wall: datetime) -> str:
+        """Why a local time is no single moment, with its readings; empty where it is one."""
+        found = self.readings(wall)
+        if len(found) == 1:
+            return ""
+        shown = f"{wall.isoformat()}"
+        if not found:
+            first, last = (_spelled(at) for at in _around_gap(wall, ZoneInfo(self.timezone)))
+            return f"{shown} does not exist in {self.timezone}, where clocks go forward: write {first} or {last}"
+        readings = " or ".join(map(_spelled, found))
+        if self.timezone:
+            return f"{shown} exists twice in {self.timezone}, where clocks go back: write {readings}"
+        return f"{shown} is {readings}: name the time zone in `now`, as in `2026-03-27T10:00 Europe/Paris`"
+
+
+@lru_cache(maxsize=1_024)
+def _zones_with(now: datetime, offset: timedelta) -> tuple[tzinfo, ...]:
+    """The offset itself, and the zones that change their clocks and have it now."""
+    changing = (ZoneInfo(name) for name in CHANGING)
+    return (timezone(offset), *(zone for zone in changing if now.astimezone(zone).utcoffset() == offset))
+
+
+def _moments(wall: datetime, zone: tzinfo) -> Iterator[datetime]:
+    """The moments at which the clocks of a zone show a local time, with fixed offsets."""
+    for fold in (0, 1):
+        found = _fixed(wall.replace(tzinfo=zone, fold=fold))
+        back = None if found is None else _at(found, zone)
+        if found is not None and back is not None and back.replace(tzinfo=None) == wall.replace(fold=0):
+            yield found
+
+
+def _around_gap(wall: datetime, zone: tzinfo) -> Iterator[datetime]:
+    """A local time that does not exist, read with the offset after and before the change."""
+    for fold in (1, 0):
+        found = _fixed(wall.replace(tzinfo=zone, fold=fold))
+        if found is not None:
+            yield _at(found, zone) or found
+
+
+def _fixed(moment: datetime) -> datetime | None:
+    """The same with a fixed offset: Python compares times of one ZoneInfo by the clock and not by the moment."""
     try:
-        return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+        return moment.replace(tzinfo=timezone(moment.utcoffset() or timedelta(0)), fold=0)
     except (OverflowError, ValueError):
         return None
 
 
-def same_value(expected: Any, got: Any, zone: tzinfo | None) -> bool:
-    """Whether ``got`` holds all of ``expected``: objects by subset, lists by element, instants by the moment."""
+def _at(moment: datetime, zone: tzinfo) -> datetime | None:
+    try:
+        return _fixed(moment.astimezone(UTC).astimezone(zone))
+    except (OverflowError, ValueError):
+        return None
+
+
+def _spelled(moment: datetime) -> str:
+    return moment.isoformat(timespec="minutes" if not moment.second else "auto")
+
+
+def clock_of(scenario: Scenario) -> LocalTime:
+    """What texts without an offset mean in a scenario."""
+    return LocalTime(scenario.now, scenario.timezone)
+
+
+def parse_time(value: Any) -> datetime | None:
+    """A date and time from ISO 8601 text, aware only if it has an offset; None when the value is not one."""
+    if isinstance(value, datetime):
+        return value
+    if not isinstance(value, str) or len(value) < _LEAST:
+        return None
+    try:
+        return datetime.fromisoformat(value.strip())
+    except ValueError:
+        return None
+
+
+def parse_instant(value: Any, clock: LocalTime) -> datetime | None:
+    """A moment with the local time of a scenario; None when the value is not one.
+
+    Args:
+        value: such as ``2026-04-26T14:00:00+03:00``, or without an offset.
+        clock: of the scenario.
+
+    Raises:
+        ConfigurationError: it is unclear, and says why.
+    """
+    found = parse_time(value)
+    if found is None:
+        return None
+    readings = clock.readings(found) if found.tzinfo is None else clock.local(found)
+    if len(readings) > 1 or (not readings and found.tzinfo is None):
+        why = clock.describe(found) if found.tzinfo is None else _two_clocks(found, readings)
+        raise ConfigurationError(
+            f"A time of the conversation is unclear: {why}.",
+            NAME_THE_ZONE,
+        )
+    return readings[0] if readings else None
+
+
+def _two_clocks(moment: datetime, readings: tuple[datetime, ...]) -> str:
+    shown = " or ".join(reading.strftime("%H:%M") for reading in readings)
+    return f"{_spelled(moment)} is {shown} local time, and `now` names no time zone"
+
+
+def same_value(expected: Any, got: Any, clock: LocalTime) -> bool:
+    """Whether ``got`` holds all of ``expected``: objects by subset, lists by element, times by the moment.
+
+    Two local times are compared as they are; a local time equals a moment only if it can be no other one.
+    """
     if isinstance(expected, dict):
         return isinstance(got, dict) and all(
-            key in got and same_value(value, got[key], zone) for key, value in expected.items()
+            key in got and same_value(value, got[key], clock) for key, value in expected.items()
         )
     if isinstance(expected, list | tuple):
         return (
             isinstance(got, list | tuple)
             and len(expected) == len(got)
-            and all(same_value(first, second, zone) for first, second in zip(expected, got, strict=True))
+            and all(same_value(first, second, clock) for first, second in zip(expected, got, strict=True))
         )
     if isinstance(expected, bool) or isinstance(got, bool):
         return expected is got
-    moment = parse_instant(expected, zone)
-    return expected == got or (moment is not None and moment == parse_instant(got, zone))
+    return expected == got or _same_time(parse_time(expected), parse_time(got), clock)
+
+
+def _same_time(expected: datetime | None, got: datetime | None, clock: LocalTime) -> bool:
+    if expected is None or got is None:
+        return False
+    if (expected.tzinfo is None) == (got.tzinfo is None):
+        return expected == got
+    local, moment = (expected, got) if expected.tzinfo is None else (got, expected)
+    return clock.readings(local) == (moment,)
+
+
+def unclear_time(expected: Any, got: Any, clock: LocalTime) -> str:
+    """Why a local time cannot be compared with a moment somewhere in two values; empty where none is."""
+    if isinstance(expected, Mapping) and isinstance(got, Mapping):
+        pairs = [(value, got[key]) for key, value in expected.items() if key in got]
+    elif isinstance(expected, list | tuple) and isinstance(got, list | tuple):
+        pairs = list(zip(expected, got, strict=False))
+    else:
+        first, second = parse_time(expected), parse_time(got)
+        if first is None or second is None or (first.tzinfo is None) == (second.tzinfo is None):
+            return ""
+        return clock.describe(first if first.tzinfo is None else second)
+    return next(filter(None, (unclear_time(first, second, clock) for first, second in pairs)), "")
+
+
+def local_times(value: Any) -> Iterator[datetime]:
+    """Every time without an offset in a value, in order."""
+    if isinstance(value, Mapping):
+        for part in value.values():
+            yield from local_times(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from local_times(part)
+    elif (found := parse_time(value)) is not None and found.tzinfo is None:
+        yield found

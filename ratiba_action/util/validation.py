@@ -36,14 +36,21 @@ class StrictModel(BaseModel):
 Model = TypeVar("Model", bound=StrictModel)
 
 
-def validate(model: type[Model], document: Document) -> tuple[Model | None, tuple[FileProblem, ...]]:
+def validate(
+    model: type[Model], document: Document, context: Mapping[str, Any] | None = None
+) -> tuple[Model | None, tuple[FileProblem, ...]]:
     """Check a document against a model.
+
+    Args:
+        model: of the file.
+        document: its content.
+        context: what the model's validators know besides.
 
     Returns:
         The model and no problem, or None and every problem with its line.
     """
     try:
-        return model.model_validate(document.data), ()
+        return model.model_validate(document.data, context=context), ()
     except ValidationError as error:
         found = [_Finding(_path(details, document.data), details) for details in error.errors(include_url=False)]
         meant = _without_consequences(tuple(_of_the_meant_alternatives(found)), model)

@@ -9,7 +9,7 @@ from ratiba_action.model.measurement import Case, Check
 from ratiba_action.model.scenario import Expectation, ExpectedEvent, ExpectedTool, FailureRule
 from tests.support.cases import case, create, exchange, look_up
 
-TEXT_AND_CALL_RULES = RULE_TYPES[:6]
+TEXT_AND_CALL_RULES = RULE_TYPES[:8]
 
 
 def _checks(one: Case) -> tuple[Check, ...]:
@@ -220,8 +220,8 @@ def test_the_other_rules_take_what_they_need(rule: str, value: object) -> None:
     assert validate_rule(rule, value) is None
 
 
-def test_there_are_thirteen_rules() -> None:
-    assert len(RULE_TYPES) == 13
+def test_there_are_fifteen_rules() -> None:
+    assert len(RULE_TYPES) == 15
 
 
 def test_the_last_reply_must_refuse_unless_a_turn_is_named() -> None:

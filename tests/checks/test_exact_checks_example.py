@@ -64,7 +64,7 @@ def ends(text: str) -> Spoiling:
 def test_the_example_has_each_rule() -> None:
     named = {line.split("type: ")[1].split(",")[0] for line in FILE.decode().splitlines() if "{type: " in line}
     assert named == set(RULE_TYPES)
-    assert len(RULE_TYPES) == 13
+    assert len(RULE_TYPES) == 15
 
 
 def test_a_good_conversation_holds_in_everything() -> None:
@@ -79,6 +79,8 @@ def test_a_good_conversation_holds_in_everything() -> None:
     [
         ("must_contain", says(PRICES.text.replace("KES", "shilingi"))),
         ("must_not_contain", says(f"{PRICES.text} Je, nifanye RESERVATION?")),
+        ("must_contain_word", says(PRICES.text.replace("karibu", "karibuni"))),
+        ("must_not_contain_word", says(PRICES.text.replace("hizi", "hizi tu"))),
         ("regex_must_match", says(PRICES.text.replace(",500", "500"))),
         ("regex_must_not_match", ends("Samahani, siwezi. Lakini ni +254 733 111 222.")),
         ("must_call_tool", answers(tool_calls=())),

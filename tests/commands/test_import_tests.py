@@ -123,6 +123,7 @@ def passes(scenario: Scenario, reply: str) -> bool:
     [
         ({"type": "contains", "value": "Paris"}, ["in Paris."], ["in paris.", "Lyon"]),
         ({"type": "contains", "value": "$5.00 (net)"}, ["is $5.00 (net)!"], ["$5x00 (net)"]),
+        ({"type": "not-contains", "value": "Cafe 100 EUR"}, ["ok"], ["Cafe 100 EUR", "Cafe 100\u00a0EUR"]),
         ({"type": "contains", "value": 0}, ["10"], ["one"]),
         ({"type": "icontains", "value": "Paris"}, ["in PARIS."], ["Lyon"]),
         ({"type": "contains-all", "value": ["A", "3"]}, ["A 3"], ["A", "a 3"]),
@@ -135,6 +136,14 @@ def passes(scenario: Scenario, reply: str) -> bool:
         ({"type": "not-icontains", "value": "AI"}, ["no"], ["an ai"]),
         ({"type": "not-contains-any", "value": ["A", "B"]}, ["a b"], ["xA", "B"]),
         ({"type": "not-icontains-any", "value": ["A", "B"]}, ["c"], ["xa", "B"]),
+        ({"type": "contains-any", "value": "red, green"}, ["a red one"], ["blue", "Green"]),
+        ({"type": "contains-all", "value": "red,\n green"}, ["green red"], ["red", "red, Green"]),
+        ({"type": "icontains-any", "value": '"a, b", c'}, ["A, B", "C"], ["a b"]),
+        ({"type": "icontains-all", "value": " one ,, TWO ,"}, ["two ONE"], ["one"]),
+        ({"type": "not-contains-any", "value": "password, sk-"}, ["none"], ["my password", "sk-1"]),
+        ({"type": "not-icontains-any", "value": 'internal, "say ""hi"""'}, ["hi"], ["INTERNAL", 'Say "Hi"']),
+        ({"type": "not-contains-any", "value": '"a\\"b", c'}, ["ab"], ['a"b', "c"]),
+        ({"type": "contains", "value": "red, green"}, ["red, green"], ["red"]),
         ({"type": "starts-with", "value": "He (l"}, ["He (llo"], [" He (l", "he (l"]),
         ({"type": "not-starts-with", "value": "He"}, ["he", "\nHe"], ["Hello"]),
         ({"type": "regex", "value": r"\d{4}"}, ["in 2026"], ["in 26"]),
@@ -198,6 +207,10 @@ def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
         ({"type": "not-llm-rubric", "value": "x"}, "no counterpart"),
         ({"type": "of-tomorrow", "value": "x"}, "no counterpart"),
         ({"type": "contains"}, "not a text"),
+        ({"type": "not-contains-any", "value": '"password, sk-'}, "quotation mark"),
+        ({"type": "contains-all", "value": '"red" green, blue'}, "quotation mark"),
+        ({"type": "icontains-any", "value": " , "}, "not a text"),
+        ({"type": "not-icontains-any", "value": 'a, ""'}, "not a text"),
         ({"type": "contains", "value": " "}, "not a text"),
         ({"type": "contains", "value": {"a": 1}}, "not a text"),
         ({"type": "contains", "value": "{{ missing }}"}, "no variable 'missing'"),
@@ -413,7 +426,25 @@ def test_exports_of_other_tools_have_a_format(
     (scenario,) = scenarios(folder)
     expect = scenario.turns[0].expect
     assert scenario.turns[0].user == "Who?"
-    assert (expect.answer or (expect.reply and expect.reply.contains_any)) == expected
+    assert (expect.answer or (expect.reply and expect.reply.contains_any_word)) == expected
+
+
+@pytest.mark.parametrize(
+    ("form", "row"),
+    [
+        ("inspect", {"input": "Closest planet?", "target": "A"}),
+        ("openai-evals", {"input": "Is water wet?", "ideal": ["yes", "Y"]}),
+    ],
+)
+def test_a_target_of_a_few_letters_is_found_as_a_word_only(
+    form: str, row: Mapping[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    printed = report(capsys, "jsonl", "rows.jsonl", "--format", form)
+    (scenario,) = scenarios(folder)
+    assert passes(scenario, "A: yes.")
+    assert not passes(scenario, "No idea, but yesterday I read it.")
+    assert len(found(printed, "approximated")) == 1
 
 
 def test_columns_become_what_map_says_and_the_others_are_listed(

@@ -189,6 +189,23 @@ customer: {name: Amina, phone: "+254 700 000 001"}
             1,
             "MrrMetric is made for rag, search, and system_type is chatbot",
         ),
+        (
+            "turns: [{user: a, expect: {tools: [{name: book, args: {at: 2026-10-30T14:00}}]}}]\n",
+            5,
+            "2026-10-30T14:00:00 is 2026-10-30T14:00+03:00 or 2026-10-30T14:00+02:00: name the time zone in `now`",
+        ),
+        (
+            "turns: [{user: a, expect: {contains: A}}]\n",
+            5,
+            "contains: 'A' is found inside other words too; to find it as a whole word, write `contains_word`",
+        ),
+        ("turns: [{user: a, expect: {contains_any: [yes, 5%]}}]\n", 5, "contains_any: '5%' is found inside"),
+        ("turns: [{user: a, expect: {not_contains: [' A']}}]\n", 5, "not_contains: ' A' is found inside"),
+        (
+            "turns: [{user: a}]\nrules:\n  - {type: must_not_contain, value: [ai]}\n",
+            7,
+            "must_not_contain: 'ai' is found inside other words too",
+        ),
     ],
 )
 def test_what_is_allowed_and_probably_not_meant_is_a_warning(
@@ -216,7 +233,8 @@ def test_a_metric_that_compares_with_a_default_is_a_warning(tmp_path: Path, caps
 
 
 def test_what_is_meant_is_no_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rest = "touches: [scenarios/*.yaml]\nturns: [{user: hello, expect: {answer: Karibu}}]\n"
+    rest = "touches: [scenarios/*.yaml]\n"
+    rest += "turns: [{user: hello, expect: {answer: Karibu, contains: [KES, '(A)', €, 谢谢], contains_word: A}}]\n"
     rest += "quarantine: {reason: flaky, owner: amina, until: 9999-12-31}\n"
     rest += "assertions: [{metric: RougeLMetric, threshold: 0.5}]\n"
     write(tmp_path, configuration=CONFIGURATION, scenario=QUIET + rest)

@@ -1,13 +1,111 @@
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.util.instants import parse_instant, same_value
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.util.instants import CHANGING, LocalTime, parse_instant, same_value, unclear_time, zone_names
 
-NAIROBI = timezone(timedelta(hours=3))
-TWO_PM = datetime(2026, 4, 26, 14, tzinfo=NAIROBI)
+EAT = timezone(timedelta(hours=3))
+NAIROBI = LocalTime(datetime(2026, 4, 25, 10, tzinfo=EAT))
+TWO_PM = datetime(2026, 4, 26, 14, tzinfo=EAT)
+
+
+def clock(now: str, zone: str = "") -> LocalTime:
+    return LocalTime(datetime.fromisoformat(now), zone)
+
+
+PARIS = clock("2026-03-27T10:00+01:00", "Europe/Paris")
+LAGOS = clock("2026-03-27T10:00+01:00", "Africa/Lagos")
+ONLY_AN_OFFSET = clock("2026-03-27T10:00+01:00")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "local", "moment", "same"),
+    [
+        (PARIS, "2026-03-30T14:00", "2026-03-30T14:00:00+02:00", True),
+        (PARIS, "2026-03-30T14:00", "2026-03-30T14:00:00+01:00", False),
+        (PARIS, "2026-03-30T14:00", "2026-03-30T12:00:00Z", True),
+        (PARIS, "2026-03-28T14:00", "2026-03-28T14:00:00+01:00", True),
+        (LAGOS, "2026-03-30T14:00", "2026-03-30T14:00:00+01:00", True),
+        (LAGOS, "2026-03-30T14:00", "2026-03-30T14:00:00+02:00", False),
+        (ONLY_AN_OFFSET, "2026-03-28T14:00", "2026-03-28T14:00:00+01:00", True),
+        (ONLY_AN_OFFSET, "2026-03-30T14:00", "2026-03-30T14:00:00+02:00", False),
+        (ONLY_AN_OFFSET, "2026-03-30T14:00", "2026-03-30T14:00:00+01:00", False),
+        (clock("2026-10-20T10:00+02:00", "Europe/Paris"), "2026-10-26T09:00", "2026-10-26T09:00+01:00", True),
+        (clock("2026-10-20T10:00-04:00", "America/New_York"), "2026-11-02T09:00", "2026-11-02T09:00-05:00", True),
+        (clock("2026-09-20T10:00+12:00", "Pacific/Auckland"), "2026-09-28T09:00", "2026-09-28T09:00+13:00", True),
+        (clock("2026-04-01T10:00+11:00", "Australia/Lord_Howe"), "2026-04-06T09:00", "2026-04-06T09:00+10:30", True),
+        (clock("2026-01-10T10:00+00:00", "Africa/Casablanca"), "2026-02-20T09:00", "2026-02-20T09:00+00:00", True),
+        (PARIS, "2026-10-25T02:30", "2026-10-25T02:30+02:00", False),
+        (PARIS, "2026-03-29T02:30", "2026-03-29T02:30+01:00", False),
+        (NAIROBI, "2026-04-26T14:00", "2026-04-26T11:00Z", True),
+    ],
+)
+def test_a_local_time_is_the_moment_that_the_rules_of_its_zone_give(
+    scenario: LocalTime, local: str, moment: str, *, same: bool
+) -> None:
+    assert same_value(local, moment, scenario) is same
+    assert same_value({"at": [moment]}, {"at": [local], "more": 1}, scenario) is same
+
+
+@pytest.mark.parametrize("scenario", [PARIS, LAGOS, ONLY_AN_OFFSET, NAIROBI])
+def test_two_local_times_need_no_zone(scenario: LocalTime) -> None:
+    assert same_value("2026-03-30T14:00", "2026-03-30 14:00:00", scenario)
+    assert not same_value("2026-03-30T14:00", "2026-03-30T15:00", scenario)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "local", "why"),
+    [
+        (
+            PARIS,
+            "2026-10-25T02:30",
+            "exists twice in Europe/Paris, where clocks go back: write 2026-10-25T02:30+02:00 or",
+        ),
+        (
+            PARIS,
+            "2026-03-29T02:30",
+            "does not exist in Europe/Paris, where clocks go forward: write 2026-03-29T01:30+01:00",
+        ),
+        (ONLY_AN_OFFSET, "2026-03-30T14:00", "is 2026-03-30T14:00+02:00 or 2026-03-30T14:00+01:00: name the time zone"),
+    ],
+)
+def test_a_local_time_that_is_not_one_moment_is_told_with_its_readings(
+    scenario: LocalTime, local: str, why: str
+) -> None:
+    assert why in unclear_time([{"at": local}], [{"at": "2026-06-01T10:00Z"}], scenario)
+    assert unclear_time([{"at": local}], [{"at": local}], scenario) == ""
+    with pytest.raises(ConfigurationError, match="unclear"):
+        parse_instant(local, scenario)
+
+
+def test_a_moment_beyond_a_clock_change_has_the_local_time_of_its_zone() -> None:
+    found = parse_instant("2026-03-30T14:00+02:00", PARIS)
+    assert found is not None
+    assert found.replace(tzinfo=None) == datetime(2026, 3, 30, 14)  # noqa: DTZ001 - the local time
+    with pytest.raises(ConfigurationError, match="is 13:00 or 14:00 local time"):
+        parse_instant("2026-03-30T14:00+02:00", ONLY_AN_OFFSET)
+
+
+def test_of_an_hour_that_comes_twice_both_moments_are_told_apart() -> None:
+    first, second = (parse_instant(f"2026-10-25T02:30{offset}", PARIS) for offset in ("+02:00", "+01:00"))
+    assert first is not None
+    assert second is not None
+    assert second - first == timedelta(hours=1)
+
+
+def test_each_zone_that_changes_its_clocks_has_the_rules_of_a_listed_one() -> None:
+    days = [datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=number) for number in range(365)]
+
+    def offsets(name: str) -> tuple[timedelta | None, ...]:
+        zone = ZoneInfo(name)
+        return tuple(day.astimezone(zone).utcoffset() for day in days)
+
+    listed = {offsets(name) for name in CHANGING}
+    assert [name for name in sorted(zone_names()) if len(set(found := offsets(name))) > 1 and found not in listed] == []
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Any
 
 from ratiba_action.model.conversation import ToolCall, Transcript
 from ratiba_action.model.values import JsonObject
-from ratiba_action.util.instants import parse_instant
+from ratiba_action.util.instants import LocalTime, parse_instant
 
 LOOK_UP = "check_availability"
 CREATE = "create_booking"
@@ -48,14 +48,14 @@ class StoredBooking:
     phone: Any
 
 
-def booking_calls(transcript: Transcript, zone: tzinfo | None) -> tuple[BookingCall, ...]:
+def booking_calls(transcript: Transcript, clock: LocalTime) -> tuple[BookingCall, ...]:
     """Every call of the four booking tools, in order."""
     return tuple(
         BookingCall(
             turn,
             call.name,
             str(call.args.get("service") or ""),
-            parse_instant(call.args.get("start"), zone),
+            parse_instant(call.args.get("start"), clock),
             _booking_id(call),
             succeeded(call.output),
         )
@@ -65,14 +65,14 @@ def booking_calls(transcript: Transcript, zone: tzinfo | None) -> tuple[BookingC
     )
 
 
-def stored_bookings(rows: Sequence[JsonObject], zone: tzinfo | None) -> tuple[StoredBooking, ...]:
+def stored_bookings(rows: Sequence[JsonObject], clock: LocalTime) -> tuple[StoredBooking, ...]:
     """The rows of the ``bookings`` query."""
     return tuple(
         StoredBooking(
             identifier(row.get("id")),
             str(row.get("service") or ""),
-            parse_instant(row.get("start_at"), zone),
-            parse_instant(row.get("end_at"), zone),
+            parse_instant(row.get("start_at"), clock),
+            parse_instant(row.get("end_at"), clock),
             row.get("status") == "confirmed",
             row.get("price_kes"),
             row.get("customer_phone"),
