@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from ratiba_action.errors import RatibaError
 from ratiba_action.model.conversation import (
     AnsweredCalls,
+    CustomerEnding,
     Exchange,
     JournaledAnswer,
     Party,
@@ -202,8 +203,8 @@ class CustomerSimulator(Protocol):
 
     async def next_message(
         self, trial: Trial, user: SimulatedUser, said: Sequence[Exchange], ordinal: int
-    ) -> str | None:
-        """What the customer writes next, None when their goal is reached.
+    ) -> str | CustomerEnding:
+        """What the customer writes next, or why they write no more.
 
         Args:
             trial: whose customer it is.

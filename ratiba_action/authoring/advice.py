@@ -38,7 +38,12 @@ def scenario_advice(
     paths = tuple(_files(repository)) if any(scenario.touches for scenario in listed) else ()
     warnings: dict[FileProblem, None] = {}
     for scenario in listed:
-        found = [*quarantine_advice(scenario, today), *touches_advice(scenario, paths), *short_text_advice(scenario), *clock_advice(scenario)]
+        found = [
+            *quarantine_advice(scenario, today),
+            *touches_advice(scenario, paths),
+            *short_text_advice(scenario),
+            *clock_advice(scenario),
+        ]
         complete = replace(scenario, assertions=attach(scenario))
         found += [*measuring_advice(complete), *default_advice(complete)]
         for name in (entry.metric for entry in scenario.assertions if entry.metric in metric_names()):

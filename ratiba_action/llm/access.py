@@ -107,7 +107,7 @@ class ScenarioAccess:
         self._asked[key] += 1
         return before
 
-    def count_answer(self, model: str, usage: Usage, usd: Usd | None, *, replayed: bool) -> None:
+    def count_answer(self, model: str, usage: Usage, usd: Usd | None, *, replayed: bool, cut: str = "") -> None:
         """Keep what answered a call.
 
         Args:
@@ -115,11 +115,14 @@ class ScenarioAccess:
             usage: tokens of the answer.
             usd: list price of the answer; None where it has none.
             replayed: no model was called for it now.
+            cut: how it was cut at its output limit; empty where it was not.
         """
         self._models.add(model)
         before = self._calls
         total = before.usd + usd if before.usd is not None and usd is not None else None
-        self._calls = AnsweredCalls(before.count + 1, before.replayed + replayed, total, before.usage + usage)
+        number = before.count + 1
+        cuts = (*before.cuts, (number, cut)) if cut else before.cuts
+        self._calls = AnsweredCalls(number, before.replayed + replayed, total, before.usage + usage, cuts)
 
     def note(self, problem: RatibaError) -> None:
         """Keep a problem for whoever runs the scenario."""

@@ -23,6 +23,7 @@ from ratiba_action.errors import (
 from ratiba_action.llm.access import ScenarioAccess, ignore
 from ratiba_action.llm.answers import StaleRecordingError
 from ratiba_action.llm.canonical_request import prompt_digest, request_key
+from ratiba_action.llm.cut_answers import cut_off
 from ratiba_action.llm.endpoint import Endpoint
 from ratiba_action.llm.endpoints import ENDPOINTS, GEMINI
 from ratiba_action.llm.gemini_wire import chunks, received_body
@@ -247,7 +248,8 @@ class Gateway:
         except RatibaError as problem:
             raise _RefusedError(_status(problem), problem) from problem
         model = answer.answered_by if is_another_model(call.model, answer.answered_by) else call.model
-        access.count_answer(model, answer.usage, list_price, replayed=answer.replayed)
+        cut = cut_off(call.body, answer.body, answer.usage.output_tokens)
+        access.count_answer(model, answer.usage, list_price, replayed=answer.replayed, cut=cut)
         return answer
 
     def _list_price(self, call: ModelRequest, answer: ModelAnswer) -> Usd | None:

@@ -89,6 +89,7 @@ class Exchange:
         replayed: a recording or a script answered one of them, so that ``seconds`` says nothing about a live turn.
         calls: how many model calls the system made in it; None where that is not known.
         usage: tokens of these calls; None where they are not known.
+        cut: that an answer in it ended at its output limit, as a sentence without a full stop; empty where none did.
     """
 
     turn: Turn
@@ -98,6 +99,7 @@ class Exchange:
     replayed: bool = False
     calls: int | None = None
     usage: Usage | None = None
+    cut: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,13 @@ class Transcript:
     rows: Mapping[str, tuple[JsonObject, ...]] = field(default_factory=dict)
     prompt_versions: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+
+
+class CustomerEnding(StrEnum):
+    """Why a simulated customer writes no more."""
+
+    GOAL_REACHED = "goal reached"
+    GAVE_UP = "gave up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +169,14 @@ class AnsweredCalls:
         replayed: how many of them a recording or a script answered.
         usd: estimated cost of all of them; None where one has no list price, as a scripted one.
         usage: tokens of all of them.
+        cuts: number, from 1, of each that was cut at its output limit, and how.
     """
 
     count: int = 0
     replayed: int = 0
     usd: Usd | None = Decimal(0)
     usage: Usage = field(default_factory=Usage)
+    cuts: tuple[tuple[int, str], ...] = ()
 
 
 class Party(StrEnum):

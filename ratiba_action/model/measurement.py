@@ -155,7 +155,7 @@ class Check:
 
     Args:
         kind: ``state``, ``payment``, ``tools``, ``event``, ``transitions``, ``output``, ``language``, ``rows``,
-            ``limit``, ``reply``, ``test`` or ``rule``.
+            ``limit``, ``reply``, ``test``, ``goal`` or ``rule``.
         turn: number of the turn, from 1; 0 for the whole conversation.
         what: the assertion in words.
         line: its line in the scenario's file.

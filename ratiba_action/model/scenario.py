@@ -247,11 +247,13 @@ class SimulatedUser:
         persona: who the customer is and how they write.
         goal: what they want; the conversation ends when they have it.
         most_turns: the conversation ends after so many messages of the customer.
+        must_reach_goal: whether a conversation that ends without the goal fails.
     """
 
     persona: str
     goal: str
     most_turns: int = 8
+    must_reach_goal: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,16 @@ def _failed(row: ScenarioRow, summary: ReportSummary) -> str:
     rows = [_check_row(check, scenario) for check in result.checks if not check.passed]
     rows += [cells for score in result.deciding_scores if not score.passed for cells in _score_rows(score)]
     heading = f"**{about[0]}**" + "".join(f" · {part}" for part in about[1:])
-    return "\n\n".join([heading, _assertions(rows), *_first_difference(row.name, summary), *_stood_in(result)])
+    return "\n\n".join(
+        [heading, _assertions(rows), *_cut(result), *_first_difference(row.name, summary), *_stood_in(result)]
+    )
+
+
+def _cut(result: Scored | Errored) -> list[str]:
+    """Which replies ended at their output limit: that may be why an assertion failed."""
+    exchanges = result.transcript.exchanges if result.transcript is not None else ()
+    notes = [f"Turn {number}: {inline(each.cut)}." for number, each in enumerate(exchanges, 1) if each.cut]
+    return [" ".join(notes[:_ROWS])] if notes else []
 
 
 def _first_difference(name: str, summary: ReportSummary) -> list[str]:
@@ -232,7 +241,7 @@ def _exchange_lines(index: int, exchange: Exchange) -> list[str]:
     turn, reply = exchange.turn, exchange.reply
     lines = [("customer", turn.user)] if turn.user is not None else [("event", _json(turn.event))]
     lines += [("tool", f"{call.name} {_json(call.args)} -> {_json(call.output)}") for call in reply.tool_calls]
-    lines += [("assistant", reply.text)]
+    lines += [("assistant", reply.text), *([("note", exchange.cut)] if exchange.cut else [])]
     lines += [("state", reply.state)] if reply.state else []
     lines += [("payment", reply.payment)] if reply.payment else []
     return [f"{index}  {speaker + ':':<11}{_indented(text)}" for speaker, text in lines]

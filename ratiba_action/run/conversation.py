@@ -21,11 +21,19 @@ from ratiba_action.errors import (
     WorkerError,
     WorkerTimeoutError,
 )
-from ratiba_action.model.conversation import AnsweredCalls, Exchange, Party, Reply, ReportedUsage, Transcript
+from ratiba_action.model.conversation import (
+    AnsweredCalls,
+    CustomerEnding,
+    Exchange,
+    Party,
+    Reply,
+    ReportedUsage,
+    Transcript,
+)
 from ratiba_action.model.event import Event, ModelCalled
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.plan import Tenant, Trial
-from ratiba_action.model.scenario import ExpectedRows, Turn
+from ratiba_action.model.scenario import ExpectedRows, SimulatedUser, Turn
 from ratiba_action.model.values import Usd
 from ratiba_action.ports import ModelAccess, Session
 from ratiba_action.run.services import RunServices
@@ -57,6 +65,7 @@ class Conversation:
         self._stand_ins: list[Exchange] = []
         self._row_checks: list[Check] = []
         self._suspected_rows: list[Check] = []
+        self._goal_checks: list[Check] = []
         self._requests = RequestSearch(trial.scenario.rules)
         self._reported_calls = 0
         self._ended = False
@@ -126,6 +135,11 @@ class Conversation:
             seen=lambda request: requests.look(request, stand_in=access.stale is not None),
         )
         return access
+
+    @property
+    def goal_checks(self) -> tuple[Check, ...]:
+        """Whether the simulated customer reached the goal; nothing without one, or where the scenario does not ask."""
+        return tuple(self._goal_checks)
 
     @property
     def row_checks(self) -> tuple[Check, ...]:
@@ -214,13 +228,23 @@ class Conversation:
             # What a simulated customer would write depends on what was said.
             return self._trial.scenario.simulated_user is None
         user = self._trial.scenario.simulated_user
-        for ordinal in range(user.most_turns if user is not None else 0):
+        return user is None or await self._speak_freely(user, session, access)
+
+    async def _speak_freely(self, user: SimulatedUser, session: Session, access: ModelAccess) -> bool:
+        """Take the simulated customer's turns; False where recorded answers stand in and it could not be ended."""
+        line = self._trial.scenario.line
+        for ordinal in range(user.most_turns):
             self._requests.turn += 1
             message = await self._improvise(ordinal)
-            if message is None:
-                break
-            if not await self._take(Turn(user=message, line=self._trial.scenario.line), session, access):
+            if isinstance(message, CustomerEnding):
+                self._goal_checks += _goal_checks(user, message, ordinal, line)
+                return True
+            if not await self._take(Turn(user=message, line=line), session, access):
                 return False
+        # Only the customer can tell what the last reply came to.
+        if user.must_reach_goal:
+            message = await self._improvise(user.most_turns)
+            self._goal_checks += _goal_checks(user, message, user.most_turns, line)
         return True
 
     async def _check_rows(self, expected: Sequence[ExpectedRows], tenant: Tenant, turn: int, *, stand_in: bool) -> None:
@@ -256,7 +280,7 @@ class Conversation:
         self._require_size(iter([(f"rows of the assertion {name!r}", found)]), MOST_BYTES)
         return FoundRows(tuple(found))
 
-    async def _improvise(self, ordinal: int) -> str | None:
+    async def _improvise(self, ordinal: int) -> str | CustomerEnding:
         user, simulator = self._trial.scenario.simulated_user, self._services.simulator
         if user is None or simulator is None:
             raise ConfigurationError("Nobody plays the simulated customer.", "Configure `simulator`.")
@@ -283,7 +307,7 @@ class Conversation:
         self._told.update(call.model for call in session.reported_usage)
         self._reported_calls += len(session.reported_usage)
         replayed = self._arm.captured or calls.replayed > before.replayed
-        self._exchanges.append(Exchange(turn, reply, seconds, None, replayed))
+        self._exchanges.append(Exchange(turn, reply, seconds, None, replayed, cut=_cut(before, calls)))
         try:
             bypassing = await self._services.turns.after(scenario_id, session.reported_usage, arm)
             self._exchanges[-1] = replace(
@@ -345,6 +369,28 @@ def _parts(reply: Reply) -> Iterator[tuple[str, Any]]:
 def _size(value: Any) -> int:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return len(text.encode("utf-8", "replace"))
+
+
+def _goal_checks(user: SimulatedUser, ending: str | CustomerEnding, messages: int, line: int) -> list[Check]:
+    if not user.must_reach_goal:
+        return []
+    after = f"after {messages} message{'' if messages == 1 else 's'} of the customer"
+    reached = ending is CustomerEnding.GOAL_REACHED
+    why = "reached" if reached else "not reached"
+    gave_up = ": the customer gave it up" if ending is CustomerEnding.GAVE_UP else ""
+    expected = f"reached within {user.most_turns} messages (most_turns)"
+    return [
+        Check(
+            "goal", 0, "goal of the simulated customer", expected, f"{why} {after}{gave_up}", passed=reached, line=line
+        )
+    ]
+
+
+def _cut(before: AnsweredCalls, after: AnsweredCalls) -> str:
+    """How an answer of a turn was cut at its output limit; the last one is the reply, as far as the gateway knows."""
+    for number, cut in reversed(after.cuts[len(before.cuts) :]):
+        return f"{'the reply' if number == after.count else 'an earlier answer of a model in this turn'} {cut}"
+    return ""
 
 
 def _list_price(before: AnsweredCalls, after: AnsweredCalls, bypassing: Usd | None) -> Usd | None:

@@ -33,6 +33,7 @@ from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.notes import (
     answers_of,
     authored,
+    cut_replies,
     how_to_confirm,
     notes_of_baseline,
     notes_of_choice,
@@ -379,6 +380,7 @@ class _Gate:
             *notes_of_stale(inputs, evidence.left_out),
             *notes_of_baseline(self._earlier, verdict, evidence.answers),
             *unseen_calls(inputs, measured, self._ledger),
+            *cut_replies(measured.own),
             *limits_not_measured(measured.own),
             *notes_of_other_models(self._ledger),
             *self._ledger.breaches,

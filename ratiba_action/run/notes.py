@@ -147,6 +147,22 @@ def notes_of_other_models(ledger: Ledger) -> tuple[str, ...]:
     )
 
 
+def cut_replies(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
+    """Where replies ended at their output limit, whether an assertion noticed or not; nothing where none did."""
+    cut: dict[str, tuple[int, str]] = {}
+    for result in results:
+        exchanges = result.transcript.exchanges if isinstance(result, Scored | Errored) and result.transcript else ()
+        for number, exchange in enumerate(exchanges, 1):
+            if exchange.cut:
+                cut.setdefault(result.trial.scenario.id, (number, exchange.cut))
+    if not cut:
+        return ()
+    named = "; ".join(f"{name}, turn {number}: {how}" for name, (number, how) in sorted(cut.items())[:_NAMED])
+    more = f"; and {len(cut) - _NAMED} more" if len(cut) > _NAMED else ""
+    count = "1 scenario has" if len(cut) == 1 else f"{len(cut)} scenarios have"
+    return (Note(f"{count} answers that were cut: {named}{more}.", "Raise the output limit of the system's requests."),)
+
+
 def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -> tuple[str, ...]:
     """Scenarios whose recordings hold answers to the system, which made no call that the gateway saw in this run."""
     called = {call.scenario_id for call in ledger.calls if call.party is Party.SYSTEM}

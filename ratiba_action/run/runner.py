@@ -203,7 +203,7 @@ async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> Scena
                 # Reading and masking took the processor without a pause, so that no timer could end the trial.
                 return NotRun(trial, _LATE)
             checks = check_transcript(trial.scenario, transcript, services.detect_language, _search_time(services))
-            checks += (*conversation.row_checks, *conversation.request_checks)
+            checks += (*conversation.row_checks, *conversation.request_checks, *conversation.goal_checks)
             more, scores, errors = await _measure(
                 Case(trial.scenario, transcript, trial.number, trial.arm.name), services
             )

@@ -69,6 +69,9 @@ class SimulatedUserBlock(StrictModel):
     persona: Text
     goal: Text
     most_turns: Annotated[int, Field(ge=1, le=50)] = 8
+    must_reach_goal: bool = Field(
+        default=True, description="whether the scenario fails if the conversation ends without the goal"
+    )
 
 
 class LimitsBlock(StrictModel):

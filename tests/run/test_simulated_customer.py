@@ -77,14 +77,52 @@ async def test_the_customer_goes_on_after_the_written_turns_until_the_goal_is_re
     result = await held(SCENARIO, simulator, 2)
     assert messages(result) == ["Habari", "Massage kesho?"]
     assert isinstance(result, Scored)
-    assert [check.passed for check in result.checks] == [True]
+    assert [check.passed for check in result.checks] == [True, True]
+    assert result.checks[-1].got == "reached after 1 message of the customer"
+
+
+@pytest.mark.parametrize(
+    ("last", "got"),
+    [
+        (says("and more?"), "not reached after 3 messages of the customer"),
+        (says(""), "not reached after 3 messages of the customer: the customer gave it up"),
+    ],
+)
+async def test_a_conversation_that_ends_without_the_goal_fails(last: str, got: str) -> None:
+    answers = [*(says(f"message {number}") for number in range(3)), last]
+    result = await held(SCENARIO, SimulatedCustomer(ToldAnswers(answers), SimulatorBlock()), 4)
+    assert isinstance(result, Scored)
+    (check,) = [check for check in result.checks if check.kind == "goal"]
+    assert (check.passed, check.got) == (False, got)
+    assert check.expected == "reached within 3 messages (most_turns)"
+
+
+async def test_the_last_reply_may_reach_the_goal() -> None:
+    answers = [*(says(f"message {number}") for number in range(3)), ENDS]
+    result = await held(SCENARIO, SimulatedCustomer(ToldAnswers(answers), SimulatorBlock()), 4)
+    assert [check.passed for check in result.checks if check.kind == "goal"] == [True]
+
+
+async def test_a_customer_who_gives_up_early_has_not_reached_the_goal() -> None:
+    result = await held(SCENARIO, SimulatedCustomer(ToldAnswers([says("")]), SimulatorBlock()), 1)
+    assert messages(result) == ["Habari"]
+    assert [check.passed for check in result.checks if check.kind == "goal"] == [False]
+
+
+async def test_a_scenario_may_allow_that_the_goal_is_not_reached() -> None:
+    scenario = replace(SCENARIO, simulated_user=replace(USER, must_reach_goal=False))
+    endless = ToldAnswers([says(f"message {number}") for number in range(10)])
+    result = await held(scenario, SimulatedCustomer(endless, SimulatorBlock()), 10)
+    assert isinstance(result, Scored)
+    assert [check for check in result.checks if check.kind == "goal"] == []
+    assert len(endless.asked) == 3
 
 
 async def test_the_customer_never_writes_more_than_the_scenario_allows() -> None:
     endless = ToldAnswers([says(f"message {number}") for number in range(10)])
     result = await held(SCENARIO, SimulatedCustomer(endless, SimulatorBlock()), 10)
     assert messages(result) == ["Habari", "message 0", "message 1", "message 2"]
-    assert len(endless.asked) == 3
+    assert len(endless.asked) == 4
 
 
 async def test_each_call_is_the_simulators_and_quotes_persona_and_replies_as_data() -> None:
@@ -109,7 +147,6 @@ async def test_each_call_is_the_simulators_and_quotes_persona_and_replies_as_dat
         '{"message": "a"}',
         '{"message": 1, "goal_reached": false}',
         '{"message": "a", "goal_reached": "no"}',
-        '{"message": " ", "goal_reached": false}',
         '{"message": "a", "goal_reached": false, "more": 1}',
         json.dumps({"message": "a" * 5_000, "goal_reached": False}),
     ],
