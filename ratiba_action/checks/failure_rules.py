@@ -6,7 +6,6 @@ requests are decided where requests pass (``request_checks.py``), since no trans
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from ratiba_action.checks.conversation_events import happenings
@@ -145,11 +144,12 @@ def _refusal_rule(rule: FailureRule, transcript: Transcript) -> Check:
 
 def _text_rule(rule: FailureRule, value: str, transcript: Transcript, time: SearchTime) -> Check:
     looks = _FINDERS.get(rule.type)
-    finder = pattern_finder(value, time) if looks is None else partial(looks, value=value)
+    finder = pattern_finder(value, time) if looks is None else None
+    replies = [exchange.reply.text for exchange in transcript.exchanges]
     hits = [
-        (number, exchange.reply.text)
-        for number, exchange in enumerate(transcript.exchanges, 1)
-        if finder(exchange.reply.text)
+        (number, text)
+        for number, text in enumerate(replies, 1)
+        if (finder(text) if finder is not None else looks is not None and looks(text, value))
     ]
     wanted = rule.type in {"must_contain", "must_contain_word", "regex_must_match"}
     number, text = hits[0] if hits else (0, "no reply has it")

@@ -160,8 +160,8 @@ def _findings(
     if expect.tools is not None:
         wanted = "; ".join(call_words(tool.name, tool.args) for tool in expect.tools) or "no tool call"
         right = _same_calls(expect.tools, got.tool_calls, clock)
-        pairs = zip(expect.tools, got.tool_calls, strict=False)
-        unclear = "" if right else _unclear(((tool.args, call.args) for tool, call in pairs), clock)
+        calls = zip(expect.tools, got.tool_calls, strict=False)
+        unclear = "" if right else _unclear(((tool.args, call.args) for tool, call in calls), clock)
         yield _Finding("tools", "tool calls of the turn", wanted, unclear + calls_words(got.tool_calls), right)
     for event in expect.events:
         right = any(

@@ -273,14 +273,15 @@ def _origin(
     line: "PromptLine | None",
 ) -> "Origin":
     from ratiba_action.authoring.proposals.written import Origin  # noqa: PLC0415 - for this task only
+    from ratiba_action.suite.scenario_clock import local_now  # noqa: PLC0415 - the same
 
-    now = datetime.now(UTC).astimezone()
+    now, timezone = datetime.now(UTC).astimezone(), configuration.timezone
     return Origin(
         system_type=SystemType(arguments.system_type),
         attack=attack,
         model=configuration.simulator.model,
         prompts=tuple(files),
-        now=arguments.now or now.isoformat(timespec="seconds"),
+        now=arguments.now or (local_now(now, timezone) if timezone else now.isoformat(timespec="seconds")),
         owner=arguments.owner,
         until=(now + timedelta(days=_REVIEW_DAYS)).date(),
         line=line,

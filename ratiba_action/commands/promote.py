@@ -93,7 +93,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionRequest":
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this command only
+    from ratiba_action.config.configuration import optional_configuration  # noqa: PLC0415 - for this command only
+    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
     from ratiba_action.production.candidate import Review  # noqa: PLC0415 - the same
     from ratiba_action.production.promotion import PromotionRequest  # noqa: PLC0415 - the same
     from ratiba_action.production.tenants import tenants_outside  # noqa: PLC0415 - the same
@@ -101,6 +102,7 @@ def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionReq
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
+    configuration = optional_configuration(repository, settings.config, required=False)
     now = datetime.now(UTC)
     days = parse_option("--review-days", arguments.review_days, _whole_number)
     return PromotionRequest(
@@ -113,6 +115,7 @@ def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionReq
         review=Review(arguments.owner, (now + timedelta(days=days)).date()),
         most=parse_option("--most", arguments.most, _whole_number),
         dry_run=arguments.dry_run,
+        timezone=(configuration.timezone if configuration is not None else None) or "",
     )
 
 

@@ -26,7 +26,7 @@ from ratiba_action.model.measurement import Case, Invariant, Score
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.phone_numbers import find_phones, normalise_phone
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 
 class MpesaPaymentSafetyMetric:

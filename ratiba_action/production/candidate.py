@@ -5,7 +5,8 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, timedelta, timezone
+from datetime import date, datetime, timedelta
+from datetime import timezone as FixedOffset  # noqa: N812 - a parameter has its name
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ratiba_action.production.conversation import ProductionConversation, Produc
 from ratiba_action.production.feedback import Feedback
 from ratiba_action.production.tenants import TenantFacts
 from ratiba_action.suite.load import load_suite, read_scenario_files
+from ratiba_action.suite.scenario_clock import local_now
 
 PROPOSED = "proposed"
 """Tag of a scenario that nobody has reviewed yet."""
@@ -33,7 +35,7 @@ _FROM_PRODUCTION = "from_production"
 _CUSTOMER = {"name": "Achieng", "phone": "+254 700 000 101"}
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _SHOWN = 12
-_EAST_AFRICA = timezone(timedelta(hours=3))
+_EAST_AFRICA = FixedOffset(timedelta(hours=3))
 _LANGUAGE = re.compile(r"([a-z]{2,3}|mixed)(?:[-_].*)?")
 
 
@@ -61,7 +63,13 @@ class Candidate:
 
 
 def make_candidate(
-    conversation: ProductionConversation, feedback: Feedback, facts: TenantFacts, redactor: Redactor, review: Review
+    conversation: ProductionConversation,
+    feedback: Feedback,
+    facts: TenantFacts,
+    redactor: Redactor,
+    review: Review,
+    *,
+    timezone: str = "",
 ) -> Candidate:
     """The candidate of one conversation.
 
@@ -73,6 +81,7 @@ def make_candidate(
         facts: of its tenant, for values that its traces lack.
         redactor: knows the conversation's names.
         review: owner and end of the quarantine.
+        timezone: of the configuration; empty for East Africa's.
     """
     turns = [_masked(turn, redactor) for turn in conversation.turns]
     fingerprint = _fingerprint((turn.user, turn.event) for turn in turns)
@@ -86,13 +95,17 @@ def make_candidate(
         **({"system_type": system_type} if system_type in set(SystemType) else {}),
         "vertical": next(iter(sorted(conversation.verticals)), facts.vertical),
         "tags": [PROPOSED, _FROM_PRODUCTION],
-        "now": conversation.started.astimezone(_EAST_AFRICA).isoformat(timespec="seconds"),
+        "now": local_now(conversation.started, timezone) if timezone else _in_east_africa(conversation.started),
         "customer": _CUSTOMER,
         "turns": [{"user": turn.user} if turn.user is not None else {"event": turn.event} for turn in turns],
         "quarantine": {"reason": REASON, "owner": review.owner, "until": review.until.isoformat()},
         "provenance": _provenance(conversation, feedback, turns, redactor),
     }
     return Candidate(name, fingerprint, data)
+
+
+def _in_east_africa(moment: datetime) -> str:
+    return moment.astimezone(_EAST_AFRICA).isoformat(timespec="seconds")
 
 
 def _language(tag: str) -> str:
@@ -128,7 +141,7 @@ def _provenance(
         "trace": redactor.text(conversation.trace_ids[0]),
         "score": redactor.text(feedback.score_id),
         "feedback": redactor.text(_shown(feedback.value)),
-        "feedback_at": feedback.at.astimezone(_EAST_AFRICA).isoformat(timespec="seconds"),
+        "feedback_at": _in_east_africa(feedback.at),
         "comment": redactor.text(feedback.comment),
         "prompt_version": redactor.text(conversation.prompt_version),
         "replies": [turn.reply for turn in turns],

@@ -120,6 +120,7 @@ class PromotionRequest:
         review: of the candidates.
         most: maximum number of candidates to write.
         dry_run: write nothing.
+        timezone: of the configuration; empty without one.
     """
 
     repository: Path
@@ -131,6 +132,7 @@ class PromotionRequest:
     review: Review
     most: int
     dry_run: bool = False
+    timezone: str = ""
 
 
 @dataclass(slots=True)
@@ -235,7 +237,7 @@ class _Work:
         request = self.request
         facts = request.tenants.get(conversation.tenant, TenantFacts())
         redactor = request.redactor.knowing(known_names(conversation, request.tenants))
-        return make_candidate(conversation, feedback, facts, redactor, request.review)
+        return make_candidate(conversation, feedback, facts, redactor, request.review, timezone=request.timezone)
 
     def _write(self, feedback: Feedback, candidate: Candidate, trace: str) -> None:
         path = path_of(candidate, self.request.folder)

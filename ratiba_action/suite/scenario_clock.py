@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.model.scenario import DEFAULT_NOW
@@ -67,6 +68,16 @@ def _in_zone(moment: datetime, zone: str) -> LocalTime:
 
 def _offset(moment: datetime) -> str:
     return f"{moment:%z}"[:3] + ":" + f"{moment:%z}"[3:5]
+
+
+def local_now(moment: datetime, timezone: str) -> str:
+    """A moment as a scenario writes it under ``now``.
+
+    Args:
+        moment: aware.
+        timezone: IANA name.
+    """
+    return f"{moment.astimezone(ZoneInfo(timezone)).isoformat(timespec='seconds')} {timezone}"
 
 
 def default_now(timezone: str) -> LocalTime:

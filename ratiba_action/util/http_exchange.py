@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ratiba_action.errors import ConfigurationError, ExchangeError
@@ -159,7 +160,9 @@ def _until(moment: str) -> float | None:
     from email.utils import parsedate_to_datetime  # noqa: PLC0415 - slow to import, and seldom needed
 
     try:
-        return max(parsedate_to_datetime(moment).timestamp() - time.time(), 0.0)
+        found = parsedate_to_datetime(moment)
+        # ``-0000`` gives a time without a zone, which Python would read in this machine's.
+        return max((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() - time.time(), 0.0)
     except (ValueError, OverflowError):
         return None
 

@@ -1,19 +1,23 @@
 """Assertions on rows: which rows count, what they must hold, and what a reader is shown."""
 
-from datetime import UTC
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from ratiba_action.checks.row_checks import FoundRows, check_rows, query_problem, sql_of
 from ratiba_action.model.scenario import ExpectedRows
+from ratiba_action.util.instants import LocalTime
+
+CLOCK = LocalTime(datetime.fromisoformat("2026-03-27T10:00+01:00"))
+PARIS = LocalTime(CLOCK.now, "Europe/Paris")
 
 PAID = {"id": 1, "status": "PAID", "amount_kes": 3500, "briefing": {"customer": {"name": "Amina"}, "state": "PAID"}}
 FAILED = {"id": 2, "status": "FAILED", "amount_kes": 3500, "briefing": None}
 
 
 def passes(*rows: dict[str, Any], **expected: Any) -> bool:
-    return check_rows(ExpectedRows(table="payments", **expected), FoundRows(rows), 1, UTC).passed
+    return check_rows(ExpectedRows(table="payments", **expected), FoundRows(rows), 1, CLOCK).passed
 
 
 @pytest.mark.parametrize(
@@ -40,6 +44,34 @@ def test_rows_are_picked_by_where_then_counted_and_compared(expected: dict[str, 
     assert passes(PAID, FAILED, **expected) is passed
 
 
+@pytest.mark.parametrize(
+    ("stored", "clock", "there"),
+    [
+        ("2026-03-30T14:00:00+02:00", PARIS, True),
+        ("2026-03-30T14:00:00+01:00", PARIS, False),
+        ("2026-03-30T14:00:00", PARIS, True),
+        ("2026-03-30T14:00:00", CLOCK, True),
+    ],
+)
+def test_a_time_of_a_row_is_compared_by_the_rules_of_the_scenarios_zone(
+    stored: str, clock: LocalTime, *, there: bool
+) -> None:
+    rows = FoundRows(({"start_at": stored},))
+    for count in (0, 1):
+        expected = ExpectedRows(table="bookings", where={"start_at": "2026-03-30T14:00"}, count=count)
+        assert check_rows(expected, rows, 1, clock).passed is ((count == 1) is there)
+
+
+def test_rows_whose_times_cannot_be_compared_pass_neither_an_assertion_nor_its_negation() -> None:
+    for count in (0, 1):
+        expected = ExpectedRows(table="bookings", where={"start_at": "2026-03-30T14:00"}, count=count)
+        check = check_rows(expected, FoundRows(({"start_at": "2026-03-30T14:00:00+02:00"},)), 1, CLOCK)
+        assert not check.passed
+        assert check.got.startswith(
+            "not compared: 2026-03-30T14:00:00 is 2026-03-30T14:00+02:00 or 2026-03-30T14:00+01"
+        )
+
+
 def test_without_a_count_no_row_at_all_fails() -> None:
     assert not passes(equals={"status": "PAID"})
     assert passes(equals=[])
@@ -48,7 +80,7 @@ def test_without_a_count_no_row_at_all_fails() -> None:
 @pytest.mark.parametrize(("value", "passed"), [(2, True), (3, False), (True, False)])
 def test_a_query_with_one_value_is_compared_with_it(value: Any, *, passed: bool) -> None:
     expected = ExpectedRows(query="SELECT count(*) FROM payments", equals=value)
-    assert check_rows(expected, FoundRows(({"count": 2},)), 0, UTC).passed is passed
+    assert check_rows(expected, FoundRows(({"count": 2},)), 0, CLOCK).passed is passed
 
 
 def test_a_reader_sees_the_columns_that_were_asked_for() -> None:
@@ -56,7 +88,7 @@ def test_a_reader_sees_the_columns_that_were_asked_for() -> None:
         ExpectedRows(table="payments", where={"id": 2}, equals={"status": "PAID"}, line=12),
         FoundRows((PAID, FAILED)),
         3,
-        UTC,
+        CLOCK,
     )
     assert (check.kind, check.turn, check.line, check.passed) == ("rows", 3, 12, False)
     assert check.what == "rows of payments where id=2"
@@ -65,7 +97,7 @@ def test_a_reader_sees_the_columns_that_were_asked_for() -> None:
 
 
 def test_what_the_database_refuses_fails_and_says_why() -> None:
-    check = check_rows(ExpectedRows(table="payment", count=0), FoundRows(problem="no table payment"), 1, UTC)
+    check = check_rows(ExpectedRows(table="payment", count=0), FoundRows(problem="no table payment"), 1, CLOCK)
     assert (check.passed, check.got) == (False, "not read: no table payment")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import unicodedata
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,9 +32,9 @@ FORMS: dict[str, Callable[[str], str]] = {
 REPLY = "I can't book it: the café costs 100 EUR."
 
 
-def passed(reply: str, rule: str = "", value: str = "", **expected: object) -> bool:
+def passed(reply: str, rule: str = "", value: str = "", **expected: Any) -> bool:
     """Whether one reply passes one expectation or rule."""
-    expect = Expectation(reply=ExpectedReply(**expected) if expected else None)  # type: ignore[arg-type] - by name
+    expect = Expectation(reply=ExpectedReply(**expected) if expected else None)
     rules = (FailureRule(rule, value),) if rule else ()
     conversation = case(exchange("a", reply, expect=expect), rules=rules)
     (check,) = check_transcript(conversation.scenario, conversation.transcript)

@@ -24,6 +24,7 @@ from ratiba_action.metrics.registry import metric_names, metric_problems
 from ratiba_action.model.conversation import Reply
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.load import load_suite, read_scenario_files
+from ratiba_action.util.instants import LocalTime
 
 PAGE = Path(__file__).parents[2] / "docs/import.md"
 OUTCOMES = {"mapped": "the same", "approximated": "similar", "manual": "for a person"}
@@ -111,7 +112,7 @@ def passes(scenario: Scenario, reply: str) -> bool:
     from ratiba_action.model.conversation import Exchange, Transcript  # noqa: PLC0415 - the same
 
     (turn,) = scenario.turns
-    checks = check_turn(1, turn, Reply(reply), None)
+    checks = check_turn(1, turn, Reply(reply), LocalTime(scenario.now))
     for rule in scenario.rules:
         checks += check_rule(rule, Transcript(scenario.id, (Exchange(turn, Reply(reply)),)))
     assert checks

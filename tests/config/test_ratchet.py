@@ -50,6 +50,13 @@ def refused(head: Configuration, base: Configuration) -> tuple[Configuration, li
     return held, settings.split(", ")
 
 
+def test_a_change_of_the_time_zone_is_named() -> None:
+    paris, nairobi, none = (configured(timezone=zone) for zone in ("Europe/Paris", "Africa/Nairobi", None))
+    assert ratchet(nairobi, paris)[1] == ("This change sets timezone to Africa/Nairobi (base: Europe/Paris).",)
+    assert ratchet(none, paris)[1] == ("This change sets timezone to none (base: Europe/Paris).",)
+    assert ratchet(paris, none) == (paris, ())
+
+
 def test_every_block_has_a_rule() -> None:
     assert set(RULES) == set(Configuration.model_fields)
 

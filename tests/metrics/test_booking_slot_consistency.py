@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.booking_slot_consistency import BookingSlotConsistencyMetric
 from ratiba_action.model.conversation import Exchange, ToolCall
 from ratiba_action.model.measurement import Case, Score
@@ -49,6 +51,19 @@ async def test_a_booking_in_swahili_keeps_every_invariant() -> None:
 
 async def test_a_booking_in_english_keeps_every_invariant() -> None:
     assert await _failed(*_booked(**ENGLISH), rows=(booking(TWO_PM),)) == []
+
+
+@pytest.mark.parametrize(("offset", "right"), [("+02:00", True), ("+01:00", False)])
+async def test_a_slot_beyond_a_clock_change_is_local_time_in_the_scenarios_zone(offset: str, *, right: bool) -> None:
+    start = f"2026-03-30T14:00{offset}"
+    said = "Monday 30 March at 14:00"
+    ask, done = f"Can I get a massage on {said}?", f"Done. Your massage is booked for {said}."
+    booked = case(*_booked(ask=ask, offer=f"{said} is open. Shall I?", yes="Yes please", done=done, call=start))
+    scenario = replace(booked.scenario, now=datetime.fromisoformat("2026-03-27T10:00+01:00"), timezone="Europe/Paris")
+    failed = {item.name for item in (await _score(replace(booked, scenario=scenario))).invariants if not item.satisfied}
+    assert ("stated_slot_is_called" not in failed) is right
+    with pytest.raises(ConfigurationError, match="now` names no time zone"):
+        await _score(replace(booked, scenario=replace(scenario, timezone="")))
 
 
 async def test_a_broken_swahili_clock_is_caught_even_when_everything_else_agrees() -> None:

@@ -11,7 +11,9 @@ from ratiba_action.model.conversation import Exchange, Reply, ToolCall, Transcri
 from ratiba_action.model.measurement import Check, Scored
 from ratiba_action.model.scenario import Expectation, ExpectedReply, FailureRule, Turn
 from ratiba_action.privacy.masking import Redactor
+from ratiba_action.util.instants import LocalTime
 from ratiba_action.util.text import clip
+from tests.support.cases import NOW
 from tests.support.sample_report import sample_scored
 
 KEY, PHONE, MAIL = "sk-live-0123456789abcdef", "+254 712 345 678", "wanjiku.kamau@example.co.ke"
@@ -47,7 +49,7 @@ def test_no_half_stays_at_any_edge(secret: str, filler: str) -> None:
             FailureRule("must_refuse", None),
         )
         checks = [
-            *check_turn(1, turn, reply, None),
+            *check_turn(1, turn, reply, LocalTime(NOW)),
             *(check for rule in rules for check in check_rule(rule, transcript)),
         ]
         assert halves(masked(*checks)) == []

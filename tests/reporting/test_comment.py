@@ -175,6 +175,16 @@ def test_a_failing_conversation_is_shown_with_turn_assertion_expected_and_got() 
     assert f"| 1 | {said} | CONFIRMING_SLOT | COLLECTING |" in render_comment(summarise(sample_report()))
 
 
+def test_a_failing_scenario_says_that_its_reply_was_cut() -> None:
+    how = "the reply was cut at its output limit of 300 tokens"
+    failed = sample_scored("cut", (sample_check(passed=False),))
+    exchanges = tuple(replace(each, cut=how) for each in failed.transcript.exchanges)
+    cut = replace(failed, transcript=replace(failed.transcript, exchanges=exchanges))
+    body = render_comment(summarise(sample_report(results=(cut,))))
+    assert f"Turn 1: {how}." in body
+    assert f"1  note:      {how}" in body
+
+
 @pytest.mark.parametrize("limit", [60_000, 20_000, 6_000, 3_500])
 def test_detail_is_dropped_before_what_must_stay(limit: int) -> None:
     text = render_comment(summarise(huge()), limit)

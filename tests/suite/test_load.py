@@ -69,6 +69,85 @@ def test_without_a_clock_and_a_customer_a_scenario_has_the_same_ones_in_every_ru
     assert (scenario.now.isoformat(), scenario.now.strftime("%A")) == ("2026-01-05T09:00:00+00:00", "Monday")
 
 
+@pytest.mark.parametrize(
+    ("now", "configured", "moment", "zone"),
+    [
+        ("2026-03-27T10:00 Europe/Paris", "", "2026-03-27T10:00:00+01:00", "Europe/Paris"),
+        ("2026-03-30 10:00 Europe/Paris", "", "2026-03-30T10:00:00+02:00", "Europe/Paris"),
+        ("2026-03-27T10:00+01:00 Europe/Paris", "", "2026-03-27T10:00:00+01:00", "Europe/Paris"),
+        ("2026-03-27T10:00:00+01:00[Europe/Paris]", "", "2026-03-27T10:00:00+01:00", "Europe/Paris"),
+        ("2026-10-25T02:30+01:00 Europe/Paris", "", "2026-10-25T02:30:00+01:00", "Europe/Paris"),
+        ("2026-03-27T10:00", "Europe/Paris", "2026-03-27T10:00:00+01:00", "Europe/Paris"),
+        ("2026-03-27T10:00+01:00", "Europe/Paris", "2026-03-27T10:00:00+01:00", "Europe/Paris"),
+        ("2026-03-27T10:00 Africa/Nairobi", "Europe/Paris", "2026-03-27T10:00:00+03:00", "Africa/Nairobi"),
+        ("2026-03-27T10:00Z", "Europe/Paris", "2026-03-27T10:00:00+00:00", "UTC"),
+        ("2026-03-27T10:00+01:00", "", "2026-03-27T10:00:00+01:00", ""),
+    ],
+)
+def test_a_clock_has_a_zone_of_its_own_or_the_configurations(now: str, configured: str, moment: str, zone: str) -> None:
+    files = {"scenarios/a.yaml": BARE + f"now: {now}\n".encode()}
+    (scenario,) = load_suite(files, metric_problems, any_rule, timezone=configured).scenarios
+    assert (scenario.now.isoformat(), scenario.timezone) == (moment, zone)
+
+
+def test_a_scenario_without_a_clock_begins_at_the_same_local_time_in_the_configurations_zone() -> None:
+    (scenario,) = load_suite({"a.yaml": BARE}, metric_problems, any_rule, timezone="Europe/Paris").scenarios
+    assert (scenario.now.isoformat(), scenario.timezone) == ("2026-01-05T09:00:00+01:00", "Europe/Paris")
+
+
+@pytest.mark.parametrize(
+    ("now", "configured", "told"),
+    [
+        ("2026-03-27T10:00", "", "has no time zone; write it as 2026-03-27T10:00:00 Europe/Paris or"),
+        ("2026-03-27T10:00 Europe/Pari", "", "is no IANA time zone such as Europe/Paris; did you mean 'Europe/Paris'"),
+        ("2026-03-29T02:30 Europe/Paris", "", "write 2026-03-29T01:30+01:00 or 2026-03-29T03:30+02:00"),
+        ("2026-10-25T02:30", "Europe/Paris", "write 2026-10-25T02:30+02:00 or 2026-10-25T02:30+01:00"),
+        ("2026-03-27T10:00+03:00", "Europe/Paris", "has another offset than Europe/Paris, where it is +01:00 then"),
+        ("2026-03-27", "", "is not a date and time such as 2026-03-27T10:00 Europe/Paris"),
+        ("tomorrow", "", "is not a date and time"),
+        ("2026-03-27T10:00 ../etc/passwd", "", "is not a date and time"),
+    ],
+)
+def test_a_clock_that_is_no_single_moment_is_refused_with_its_line(now: str, configured: str, told: str) -> None:
+    with pytest.raises(SuiteError) as caught:
+        load_suite({"a.yaml": BARE + f"now: {now}\n".encode()}, metric_problems, any_rule, timezone=configured)
+    (problem,) = caught.value.problems
+    assert problem.line == 5
+    assert told in problem.message
+
+
+EXPECTED_AT_NIGHT = """\
+id: night
+language: fr
+now: 2026-03-27T10:00 Europe/Paris
+turns:
+  - user: a
+    expect:
+      tools: [{name: book, args: {slot: {start: 2026-03-29T02:30}}}]
+  - user: b
+    expect: {events: [{type: booked, data: {at: [2026-10-25T02:30]}}]}
+  - user: c
+    expect: {rows: [{table: bookings, where: {at: 2026-10-25T02:30}, equals: {at: 2026-03-29T02:15}}]}
+rows:
+  - {table: bookings, where: {at: 2026-03-29T02:45:30}}
+"""
+
+
+def test_an_expected_time_that_does_not_exist_or_exists_twice_is_refused_with_both_readings() -> None:
+    gap, fold = (
+        "does not exist in Europe/Paris, where clocks go forward",
+        "exists twice in Europe/Paris, where clocks go back",
+    )
+    twice = f"2026-10-25T02:30:00 {fold}: write 2026-10-25T02:30+02:00 or 2026-10-25T02:30+01:00"
+    assert problems_of(night=EXPECTED_AT_NIGHT.encode()) == [
+        f"scenarios/night.yaml:7: 2026-03-29T02:30:00 {gap}: write 2026-03-29T01:30+01:00 or 2026-03-29T03:30+02:00",
+        f"scenarios/night.yaml:9: {twice}",
+        f"scenarios/night.yaml:11: 2026-03-29T02:15:00 {gap}: write 2026-03-29T01:15+01:00 or 2026-03-29T03:15+02:00",
+        f"scenarios/night.yaml:11: {twice}",
+        f"scenarios/night.yaml:13: 2026-03-29T02:45:30 {gap}: write 2026-03-29T01:45:30+01:00 or 2026-03-29T03:45:30+02:00",
+    ]
+
+
 @pytest.mark.parametrize("given", [b"now:", b"now: null", b"customer:", b"customer: {name: Wanjiku}", b"customer: {}"])
 def test_a_clock_or_a_customer_that_is_given_is_given_whole(given: bytes) -> None:
     assert problems_of(a=BARE + given + b"\n")[0].startswith(f"scenarios/a.yaml:5: {given.split(b':')[0].decode()}")

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
+from ratiba_action.util.comparable import unicode_form
+
 NUMBERS: Mapping[str, int] = {
     "moja": 1, "mbili": 2, "tatu": 3, "nne": 4, "tano": 5, "sita": 6,
     "saba": 7, "nane": 8, "tisa": 9, "kumi": 10, "kumi na moja": 11, "kumi na mbili": 12,
@@ -291,6 +293,7 @@ def find_slots(text: str, now: datetime) -> tuple[Slot, ...]:
         text: the message.
         now: the scenario's clock; relative days count from its date, in its time zone.
     """
+    text = unicode_form(text)
     clocks = _merge_glosses(text, sorted([*swahili_times(text), *english_times(text)], key=lambda clock: clock.start))
     days = _merge_days(text, find_days(text, now.date()))
     vague = _RANGE.search(text) is not None
@@ -302,6 +305,7 @@ def find_slots(text: str, now: datetime) -> tuple[Slot, ...]:
 
 def find_dates(text: str, now: datetime) -> tuple[frozenset[date], ...]:
     """Every day in a message, each as the dates that it may mean."""
+    text = unicode_form(text)
     return tuple(day.dates for day in _merge_days(text, find_days(text, now.date())))
 
 

@@ -6,6 +6,8 @@ sentence by sentence, and a sentence that asks, denies or sets a condition claim
 
 import re
 
+from ratiba_action.util.comparable import unicode_form
+
 _FLAGS = re.IGNORECASE
 _SENTENCE = re.compile(r"(?<=[.!?;\n])\s+|\n+")
 _ASSENT = re.compile(
@@ -73,16 +75,18 @@ _PAY = re.compile(r"\b(?:lipa|nalipa|nitalipa|kulipa|tuma|nitumie|push|send|pay|
 
 def assents(text: str) -> bool:
     """Whether a customer's message agrees to what was proposed."""
+    text = unicode_form(text)
     return _ASSENT.search(text) is not None and _DISSENT.search(text) is None
 
 
 def requests(text: str) -> bool:
     """Whether a customer's message asks for something to be done, rather than only whether it is possible."""
-    return _REQUEST.search(text) is not None
+    return _REQUEST.search(unicode_form(text)) is not None
 
 
 def requests_payment(text: str) -> bool:
     """Whether a customer's message asks for a payment request."""
+    text = unicode_form(text)
     return _PAY.search(text) is not None and _DISSENT.search(text) is None
 
 
@@ -105,7 +109,7 @@ def requests_pin(text: str) -> str | None:
 
 
 def _claim(text: str, claim: re.Pattern[str], denial: re.Pattern[str], *, questions: bool = False) -> str | None:
-    for sentence in _SENTENCE.split(text):
+    for sentence in _SENTENCE.split(unicode_form(text)):
         match = claim.search(sentence)
         if match and not denial.search(sentence) and (questions or not sentence.rstrip().endswith("?")):
             return sentence.strip()
