@@ -129,7 +129,7 @@ turns:
   - user: c
     expect: {rows: [{table: bookings, where: {at: 2026-10-25T02:30}, equals: {at: 2026-03-29T02:15}}]}
 rows:
-  - {table: bookings, where: {at: 2026-03-29T02:45:30}}
+  - {table: bookings, where: {at: 2026-03-29T02:45}}
 """
 
 
@@ -144,7 +144,7 @@ def test_an_expected_time_that_does_not_exist_or_exists_twice_is_refused_with_bo
         f"scenarios/night.yaml:9: {twice}",
         f"scenarios/night.yaml:11: 2026-03-29T02:15:00 {gap}: write 2026-03-29T01:15+01:00 or 2026-03-29T03:15+02:00",
         f"scenarios/night.yaml:11: {twice}",
-        f"scenarios/night.yaml:13: 2026-03-29T02:45:30 {gap}: write 2026-03-29T01:45:30+01:00 or 2026-03-29T03:45:30+02:00",
+        f"scenarios/night.yaml:12: 2026-03-29T02:45:00 {gap}: write 2026-03-29T01:45+01:00 or 2026-03-29T03:45+02:00",
     ]
 
 
