@@ -10,6 +10,8 @@ from tests.support.small_repository import Ended
 
 FREE = {"RATIBA_LLM": "replay", "RATIBA_ANTHROPIC_API_KEY": "", "RATIBA_OPENAI_API_KEY": ""}
 
+KIND = "def kind(evidence): return {'passed': False, 'reason': \"the base's\"}\n"
+
 
 async def pull_request(live: LiveRepository, base: Mapping[str, str], change: Mapping[str, str]) -> Ended:
     """A blocking run of a change to a repository whose one scenario fails."""
@@ -32,3 +34,19 @@ async def test_a_change_beside_it_leaves_an_unedited_rule_as_its_base_has_it(liv
     assert (ended.code, ended.outputs["conclusion"]) == (1, "failed"), ended.printed
     assert set(failed_rules(ended)) == {"as it was written"}
     assert "its own code" not in ended.comment
+
+
+async def test_a_rule_that_the_change_edits_is_its_own_and_named_and_any_other_is_the_bases(
+    live: LiveRepository,
+) -> None:
+    base, change = judged_repository(CHANGES["what the rule reads"])
+    other = base["scenarios/asks.yaml"].replace("checks:no_cash", "[checks:no_cash, tone:kind]")
+    base |= {"scenarios/asks.yaml": other.replace('"[', "[").replace(']"', "]"), "tone.py": KIND}
+    change |= {"tone.py": KIND.replace("False", "True").replace("the base's", "the change's")}
+    ended = await pull_request(live, base, change)
+    assert ended.code == 1, ended.printed
+    assert set(failed_rules(ended)) == {"as it was written"}
+    assert "the change's" in str(ended.results["report"]["results"])
+    assert "by rules or metrics changed in this PR" in ended.comment
+    assert "tone:kind is edited by this change, so the change is measured by its own code." in ended.comment
+    assert ended.results["report"]["edited_judges"] == ["tone:kind"]

@@ -1,6 +1,6 @@
 """After set-up, the files that judge are those of their commit, and nothing else is imported instead of them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -22,19 +22,19 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def hide(copy: Path, name: str, content: str = "forged = True") -> None:
+def hide(copy: Path, name: str) -> int:
     (copy / name).parent.mkdir(parents=True, exist_ok=True)
-    (copy / name).write_text(content)
+    return (copy / name).write_text("forged = True")
 
 
-CHANGED = {
+CHANGED: Mapping[str, Callable[[Path], object]] = {
     "rewritten": lambda copy: (copy / "own/rules.py").write_text("forged = True"),
     "removed": lambda copy: (copy / "own/rules.py").unlink(),
     "a link in its place": lambda copy: ((copy / "own/rules.py").unlink(), (copy / "own/rules.py").symlink_to("x.py")),
     "another goal of a link": lambda copy: ((copy / "linked.py").unlink(), (copy / "linked.py").symlink_to("x.py")),
     "its folder moved": lambda copy: ((copy / "own").rename(copy / "x"), (copy / "own").symlink_to("x")),
 }
-HIDDEN = {
+HIDDEN: Mapping[str, Callable[[Path], object]] = {
     "by a package": lambda copy: hide(copy, "own/rules/__init__.py"),
     "by a built package": lambda copy: hide(copy, "own/rules/__init__.abi3.so"),
     "by a built module": lambda copy: hide(copy, "own/rules.cpython-311-x86_64-linux-gnu.so"),

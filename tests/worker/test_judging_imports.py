@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ found = None
 {code}
 print(json.dumps(found))
 """
+BASE = os.path.realpath(sys.executable)
 FILE = "found = [getattr(sys.modules[name], '__file__', None) for name in {names}]"
 
 
@@ -33,8 +35,8 @@ class Interpreter:
         self.site = self.environment / SITE
         for made in (self.site, self.environment / "bin", self.root, self.checkout):
             made.mkdir(parents=True)
-        (self.environment / "pyvenv.cfg").write_text(f"home = {Path(sys._base_executable).parent}\n")
-        (self.environment / "bin" / "python").symlink_to(sys._base_executable)
+        (self.environment / "pyvenv.cfg").write_text(f"home = {Path(BASE).parent}\n")
+        (self.environment / "bin" / "python").symlink_to(BASE)
 
     def installs(self, **modules: str) -> None:
         """Put modules among the installed ones."""
@@ -81,7 +83,7 @@ def test_no_line_of_a_package_or_of_the_repository_runs_at_the_start(
     assert judging.run(code, **variables) is False
 
 
-SHADOWS = {
+SHADOWS: Mapping[str, Callable[[Path, str], object]] = {
     "a module": lambda root, name: (root / f"{name}.py").write_text("forged = True"),
     "a package": lambda root, name: ((root / name).mkdir(), (root / name / "__init__.py").write_text("forged = True")),
     "a module without source": lambda root, name: (root / f"{name}.pyc").write_bytes(b"forged"),
