@@ -178,7 +178,7 @@ def cases(summary: ReportSummary, *, tables: bool = True) -> str:
 
 
 def _block(cases: CasesSummary) -> str:
-    parts = [f"**{code(cases.scores.id)}** · {code(cases.scores.path)} · {cases.about}"]
+    parts = [f"**{code(cases.scores.id)}** · {code(cases.scores.path)} · {inline(cases.about)}"]
     if cases.gates:
         rows = [
             (code(row.result.gate.metric), row.value, number(row.result.gate.at_least), row.status)

@@ -7,13 +7,22 @@ mention, HTML, a second table cell, or a workflow command.
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 ZERO_WIDTH_SPACE = "\u200b"
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co"})
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"})
 _PUNCTUATION = re.compile(r"([\\*`\[\]~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
-_DEFUSED = re.compile(r"[@#]|<(?=[!/])|::|(?<=:)//|(?<=\bGH)-(?=\d)|(?<=www)\.|:(?=[\w+-]+:)", re.IGNORECASE)
+_DEFUSED = re.compile(
+    r"[@#]|<(?=[!/])|::|(?<=:)//|(?:(?<=\bGH)|(?<=\bCVE)|(?<=\bGHSA))-(?=\w)|(?<=www)\.|:(?=[\w+-]+:)", re.IGNORECASE
+)
+_TOKEN = re.compile(r"([A-Za-z0-9_-]{7,})")
+_COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
+_MARKS = frozenset({"Mn", "Me"})
+_LONGEST_FORM = 4
+_MOST_MARKS = 4
+"""On one letter: Hebrew has three, Vietnamese two; a stack of more covers the lines around it."""
 _LIST_START = re.compile(r"\A(\d{1,9})([.)])(?= |\Z)")
 _BLOCK_START = re.compile(r"\A([-+=])")
 _HIDDEN = re.compile(r"<!--.*?-->\n?|<details>.*?</details>\n*", re.DOTALL)
@@ -21,32 +30,65 @@ _SAFE_CODE = re.compile(r"[A-Za-z0-9_./=-]{1,200}", re.ASCII)
 
 
 def clean(text: str) -> str:
-    """The text without control, direction-changing and other invisible characters; line breaks stay."""
-    if text.isprintable():
+    """The text without control, direction-changing and other invisible characters; line breaks stay.
+
+    Of the marks on one letter, only the first few stay.
+    """
+    if text.isascii() and text.isprintable():
         return text
     text = re.sub(r"\r\n?|[\u2028\u2029\x85\x0b\x0c]", "\n", text).replace("\t", " ")
-    return "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n"))
+    return "\n".join(line if line.isascii() and line.isprintable() else _visible(line) for line in text.split("\n"))
 
 
 def _visible(line: str) -> str:
-    return "".join(char for char in line if unicodedata.category(char) not in _INVISIBLE)
+    kept, marks = list[str](), 0
+    for character in line:
+        category = unicodedata.category(character)
+        if category in _INVISIBLE:
+            continue
+        marks = marks + 1 if category in _MARKS else 0
+        if marks <= _MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
 
 
 def defuse(text: str) -> str:
     """Insert a zero-width space into what GitHub turns into mentions, references, links or workflow commands.
 
-    HTML comments and end tags are defused too, for renderers less careful than GitHub.
+    HTML comments and end tags are defused too, for renderers less careful than GitHub, and so is whatever becomes any
+    of this once its compatibility characters are normalised (NFKC), such as a full-width ``@``.
     """
-    return _DEFUSED.sub(_break, text)
+    if text.isascii():
+        return _with_breaks(text, _breaks(text))
+    forms = [_compatible(character) for character in text]
+    breaks, start, parts = _breaks("".join(forms)), 0, list[str]()
+    for character, form in zip(text, forms, strict=True):
+        inside = {at - start for at in breaks if start < at < start + len(form)} if len(form) > 1 else set[int]()
+        parts += [ZERO_WIDTH_SPACE if start in breaks else "", _with_breaks(form, inside) if inside else character]
+        start += len(form)
+    return "".join([*parts, ZERO_WIDTH_SPACE if start in breaks else ""])
 
 
-def _break(match: re.Match[str]) -> str:
-    found = match.group()
-    if found == "::":
-        return f":{ZERO_WIDTH_SPACE}:{ZERO_WIDTH_SPACE}"
-    if found in ("//", ".", "-"):
-        return ZERO_WIDTH_SPACE + found
-    return found + ZERO_WIDTH_SPACE
+def _compatible(character: str) -> str:
+    """The form to which a character is normalised; itself where that is a whole phrase, such as of U+FDFA."""
+    form = character if character.isascii() else unicodedata.normalize("NFKC", character)
+    return form if len(form) <= _LONGEST_FORM else character
+
+
+def _breaks(text: str) -> set[int]:
+    """Before which positions a zero-width space belongs."""
+    found = set[int]()
+    for match in _DEFUSED.finditer(text):
+        if match[0] == "::":
+            found |= {match.start() + 1, match.end()}
+        else:
+            found.add(match.start() if match[0] in ("//", ".", "-") else match.end())
+    return found
+
+
+def _with_breaks(text: str, breaks: set[int]) -> str:
+    ends = [*sorted(breaks), len(text)]
+    return ZERO_WIDTH_SPACE.join(text[start:end] for start, end in pairwise([0, *ends])) if breaks else text
 
 
 def clip(text: str, limit: int) -> str:
@@ -55,10 +97,22 @@ def clip(text: str, limit: int) -> str:
 
 
 def inline(text: str, limit: int = 300) -> str:
-    """Text for a paragraph, a heading or a table cell: one line that shows exactly its characters."""
-    line = clip(" ".join(clean(text).split()), limit)
-    escaped = defuse(_PUNCTUATION.sub(r"\\\1", line)).translate(_ENTITIES)
-    return _BLOCK_START.sub(r"\\\1", _LIST_START.sub(r"\1\\\2", escaped))
+    """Text for a paragraph, a heading or a table cell: one line that shows exactly its characters.
+
+    What GitHub may link as a commit, by 7 digits or more of its id, is shown as code: there it links nothing, and it
+    can still be copied.
+    """
+    line = defuse(clip(" ".join(clean(text).split()), limit))
+    parts = (f"`{part}`" if _may_be_commit(part) else _escaped(part) for part in _TOKEN.split(line))
+    return _BLOCK_START.sub(r"\\\1", _LIST_START.sub(r"\1\\\2", "".join(parts)))
+
+
+def _may_be_commit(token: str) -> bool:
+    return any(map(_COMMIT.fullmatch, re.split("[_-]", token))) and _TOKEN.fullmatch(token) is not None
+
+
+def _escaped(text: str) -> str:
+    return _PUNCTUATION.sub(r"\\\1", text).translate(_ENTITIES)
 
 
 def code(text: str) -> str:

@@ -30,7 +30,7 @@ def test_the_comment_shows_each_gate_with_its_value_and_why_it_is_not_known() ->
     assert "| `accuracy` | 0.50 | 0.90 | failed, at most 0.6667 was possible |" in comment
     assert "| `macro_f1` | 0.6667 | 0.70 | unknown, 1 not measured |" in comment
     assert "| `min_class_f1` | 0.6667 | 0.60 | passed |" in comment
-    assert "3 cases, 2 measured, version 5fa05fa05fa0" in comment
+    assert "3 cases, 2 measured, version `5fa05fa05fa0`" in comment
 
 
 def test_the_classes_and_the_cases_that_were_answered_wrongly_are_folded() -> None:

@@ -121,13 +121,13 @@ def test_a_scenario_in_doubt_says_why_it_does_not_block() -> None:
 )
 def test_the_age_of_the_baseline_is_told(started: datetime, age: str) -> None:
     body = render_comment(summarise(sample_compared_report(baseline=sample_baseline(started_at=started, runs=1))))
-    assert f"Base: main at 0f1e2d3c4b5a, {age}." in body
+    assert f"Base: main at `0f1e2d3c4b5a`, {age}." in body
 
 
 @pytest.mark.parametrize("started", [datetime(2026, 4, 10, 2), datetime(2027, 1, 1, tzinfo=UTC)])  # noqa: DTZ001 - as somebody may have written it
 def test_a_time_that_cannot_be_is_not_told_as_an_age(started: datetime) -> None:
     body = render_comment(summarise(sample_compared_report(baseline=sample_baseline(started_at=started, runs=1))))
-    assert "Base: main at 0f1e2d3c4b5a. " in body
+    assert "Base: main at `0f1e2d3c4b5a`. " in body
 
 
 def test_numbers_that_are_none_are_told_as_unknown() -> None:

@@ -1,14 +1,14 @@
 """Hostile text stays text."""
 
 import re
+import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from ratiba_action.reporting.markdown import clean, clip, code, fenced, inline, length, table
+from tests.support.github_links import links_of, parse
 
 HOSTILE = [
     "</details>",
@@ -35,13 +35,9 @@ HOSTILE = [
     "\ud800",
     "[x]: https://evil.example",
     "\\",
+    "`3e5c1e6`-3e5c1e6_3e5c1e6",
 ]
 texts = st.one_of(st.sampled_from(HOSTILE), st.text(), st.text(alphabet="`|\\<>![]()*_#@:/\n -=.1a&;"))
-
-
-def parse(text: str) -> list[Token]:
-    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
-    return [inner for token in tokens for inner in (token, *(token.children or []))]
 
 
 def types(text: str) -> set[str]:
@@ -49,14 +45,14 @@ def types(text: str) -> set[str]:
 
 
 def shown(text: str) -> str:
-    return "".join(token.content for token in parse(text) if token.type == "text")
+    return "".join(token.content for token in parse(text) if token.type in ("text", "code_inline"))
 
 
 @given(texts)
 @example("1) x")
 @example("_a_ __b__")
 def test_inline_text_is_one_paragraph_of_plain_text(text: str) -> None:
-    assert types(inline(text)) <= {"inline", "text", "paragraph_open", "paragraph_close"}
+    assert types(inline(text)) <= {"inline", "text", "code_inline", "paragraph_open", "paragraph_close"}
 
 
 @given(texts)
@@ -69,6 +65,81 @@ def test_inline_text_shows_the_characters_that_it_was_given(text: str) -> None:
 def test_nothing_that_github_links_or_obeys_is_left(text: str) -> None:
     for safe in (inline(text), fenced(text)):
         assert not re.search(r"(?<!&)[@#](?!\u200b)|::|://|www\.|GH-\d|:octocat:|\u202e|\ud800", safe)
+
+
+COMMIT = "3e5c1e60269ae0329094de131227285d4682b665"
+REFERENCES = [
+    *(
+        "https://evil.example/x",
+        "http://evil.example",
+        "ftp://evil.example",
+        "HTTPS://EVIL.EXAMPLE",
+        "www.evil.example",
+    ),
+    *("WWW.evil.example", "amina@evil.example", "mailto:amina@evil.example", "xmpp:amina@evil.example/room"),
+    *("@octocat", "@org/team", "#12", "octo/cat#12", "octo#12", "GH-12", "gh-12", "octo/cat/GH-12"),
+    *(
+        COMMIT,
+        COMMIT[:7],
+        COMMIT[:12].upper(),
+        "1234567",
+        f"octo@{COMMIT}",
+        f"octo/cat@{COMMIT}",
+        f"a{COMMIT[:6]}...b{COMMIT}",
+    ),
+    *("CVE-2024-12345", "GHSA-aaaa-bbbb-cccc", ":tada:", ":+1:", "https://github.com/octo/cat/issues/12"),
+    *(f"https://github.com/octo/cat/commit/{COMMIT}", "[x](https://evil.example)", "<https://evil.example>"),
+]
+WIDE = [
+    chr(code) for code in range(0x80, 0x30000) if unicodedata.normalize("NFKC", chr(code)).strip("@#:/.-wWgGhH") == ""
+]
+"""Characters that a program may take for one of those that make a reference."""
+LOOKS = {
+    sign: [sign, *(wide for wide in WIDE if unicodedata.normalize("NFKC", wide) == sign)] for sign in "@#:/.-wWgGhH"
+}
+AROUND = st.sampled_from(
+    ["", " ", "(", ")", "*", "_", "`", "\\", "|", "~", "-", ":", "&", "&#64;", "x", "\u200b", "\n"]
+)
+
+
+@st.composite
+def disguised(draw: st.DrawFn) -> str:
+    """A reference in which any sign may be one that only looks like it, between signs of Markdown."""
+    reference = draw(st.sampled_from(REFERENCES))
+    signs = (draw(st.sampled_from(LOOKS[sign])) if sign in LOOKS else sign for sign in reference)
+    return f"{draw(AROUND)}{''.join(signs)}{draw(AROUND)}"
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_github_would_make_each_of_these_references_a_link(reference: str) -> None:
+    assert links_of(reference)
+
+
+@given(st.lists(disguised(), min_size=1, max_size=4).map("".join))
+@example("\uff20org/team")
+@example("\ufe6borg \uff0312 \ufe5f12")
+@example("\u2a74set-output")
+@example("`-3e5c1e6")
+def test_no_reference_however_written_becomes_a_link(text: str) -> None:
+    assert links_of(inline(text)) == links_of(fenced(text)) == []
+    assert links_of(table(("a", "b"), [(inline(text), code(text))])) == []
+
+
+@given(st.text(), st.integers(5, 60), st.sampled_from("ae\u05d0\u0e01 "))
+def test_marks_do_not_pile_up(text: str, count: int, letter: str) -> None:
+    stacked = f"{text}{letter}" + "\u0336\u034d\u20dd\u0300\u0489"[: count % 6] * count
+    for shown in (inline(stacked, 10_000), fenced(stacked)):
+        runs = re.split("(?s)[^\u0336\u034d\u20dd\u0300\u0489]+", shown)
+        assert max(map(len, runs)) <= 4
+
+
+@pytest.mark.parametrize("text", ["ki\u0302\u0323", "\u05e9\u05bc\u05c1\u05b8", "\u0e01\u0e35\u0e49", "\u2764\ufe0f"])
+def test_the_marks_of_languages_stay(text: str) -> None:
+    assert inline(text) == text
+
+
+def test_a_commit_can_be_copied() -> None:
+    assert inline("Look at git log --oneline 3e5c1e6..") == "Look at git log --oneline `3e5c1e6`.."
 
 
 @given(texts, texts)
