@@ -12,9 +12,8 @@ from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.canonical import canonical_json, digest
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.values import JsonObject
-from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.privacy.credentials import MASK, find_credentials
 from ratiba_action.privacy.identifiers import mask_identifiers
-from ratiba_action.privacy.masking import MASK
 
 _DIGITS, _LINE_DIGITS, _MESSAGE_DIGITS = 12, 4, 8
 VOLATILE = ", which holds a time, a date or an id"

@@ -21,7 +21,7 @@ from ratiba_action.model.codec import field_names
 from ratiba_action.model.conversation import Document
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.verdict import Report, ShardReport, Verdict
-from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.privacy.credentials import MASK, find_credentials, mask_credentials
 from ratiba_action.privacy.identifiers import mask_identifiers, read_bare
 from ratiba_action.privacy.name_table import NameTable
 
@@ -79,7 +79,6 @@ def mask_number(name: str, number: float, *, strict: bool = False) -> float | st
     return read_bare(digits, phone=phone and _DOCUMENTS.isdisjoint(words)).masked if found else number
 
 
-MASK = "***"
 _SHORTEST = 4
 _SHORTEST_INSIDE = 12
 _DEEPEST = 100
@@ -111,6 +110,8 @@ def mask_secrets(text: str, secrets: Iterable[str]) -> str:
 
 class Redactor:
     """Takes out of everything that leaves the process what must not: secrets, and what identifies a person.
+
+    Secrets are those of the run, and whatever has the form of a key, token or password.
 
     A run makes one, and all of its printing, writing and posting goes through it. Reports are kept and shown to more
     people than a customer talks to, and what a model says of a customer is not known beforehand (masking floor,
@@ -155,7 +156,7 @@ class Redactor:
         return self._masked.of(self, text, self._mask)
 
     def secretless(self, text: str) -> str:
-        """The text without any secret; what identifies a person stays."""
+        """The text without any secret or credential; what identifies a person stays."""
         return self._hide(text)
 
     def value(self, value: Any, name: str = "") -> Any:
@@ -250,6 +251,8 @@ class Redactor:
     def _hide(self, text: str) -> str:
         for spelling in self._spellings:
             text = text.replace(spelling, MASK)
+        # Whoever they belong to, and before anything is read as a number of a person: a key may hold its digits.
+        text = mask_credentials(text)
         return _CUT.sub(self._without_half, text) if "…" in text else text
 
     def _without_half(self, cut: re.Match[str]) -> str:

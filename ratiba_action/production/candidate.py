@@ -16,8 +16,8 @@ from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.canonical import arguments_digest
 from ratiba_action.model.scenario import Layer, Scenario, SystemType
 from ratiba_action.model.values import JsonObject
-from ratiba_action.privacy.credentials import find_credentials
-from ratiba_action.privacy.masking import MASK, Redactor
+from ratiba_action.privacy.credentials import MASK, find_credentials
+from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.conversation import ProductionConversation, ProductionTurn
 from ratiba_action.production.feedback import Feedback
 from ratiba_action.production.tenants import TenantFacts

@@ -37,6 +37,7 @@ from ratiba_action.run.notes import (
     how_to_confirm,
     notes_of_baseline,
     notes_of_choice,
+    notes_of_credentials,
     notes_of_other_models,
     notes_of_prompts,
     notes_of_stale,
@@ -376,6 +377,7 @@ class _Gate:
         notes = (
             *inputs.notes,
             *self._log.warnings,
+            *notes_of_credentials(measured.own),
             *notes_of_choice(inputs),
             *notes_of_stale(inputs, evidence.left_out),
             *notes_of_baseline(self._earlier, verdict, evidence.answers),
@@ -441,7 +443,8 @@ class _Gate:
             resumed=self._inputs.sealed.holds if self._inputs.sealed is not None and ledger.carried else (),
             carried=ledger.carried,
         )
-        return replace(report, results=measured.own, notes=in_order(self._log.warnings), shard=details)
+        notes = in_order((*self._log.warnings, *notes_of_credentials(measured.own)))
+        return replace(report, results=measured.own, notes=notes, shard=details)
 
 
 _LEFT_TO_MERGE = "further trials are run when the shards are merged"

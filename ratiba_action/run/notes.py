@@ -1,16 +1,19 @@
 """What a report says of a run besides its results: what was not measured, and what its figures rest on."""
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.answer_origin import AnswerOrigin, Llm, RecordingSource
 from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.conversation import Party
-from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
+from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.note import Note
 from ratiba_action.model.verdict import Spending, Verdict
 from ratiba_action.money.budget import Ledger
+from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.run.arms import BLOB_DIGITS
 from ratiba_action.run.earlier_runs import FIRST_RUN, EarlierRuns, not_added
 from ratiba_action.run.inputs import ArmInputs, RunInputs
@@ -64,6 +67,34 @@ def notes_of_baseline(earlier: EarlierRuns, verdict: Verdict, answers: AnswerOri
     """Where the baseline comes from; a first run is none where the base was run beside the change."""
     notes = tuple(note for note in earlier.notes if note != FIRST_RUN or verdict.comparison is None)
     return (*notes, *not_added(earlier.earlier, answers))
+
+
+def notes_of_credentials(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
+    """That replies or errors held what looks like a key: nobody sees it in the report, where it is masked."""
+    found: dict[str, list[str]] = {}
+    for result in results:
+        for kind in find_credentials("\n".join(_said(result))):
+            found.setdefault(kind, []).append(result.trial.scenario.id)
+    remedy = "If it is real, revoke it, and keep keys out of prompts, tools and answers."
+    return tuple(
+        Note(f"A reply or error contained what looks like {kind}, which is masked: {_listed(ids)}.", remedy)
+        for kind, ids in found.items()
+    )
+
+
+def _said(result: ScenarioResult) -> Iterator[str]:
+    if isinstance(result, NotRun):
+        return
+    for exchange in result.transcript.exchanges if result.transcript is not None else ():
+        yield exchange.reply.text
+        yield json.dumps(asdict(exchange.reply), ensure_ascii=False, default=str)
+    if isinstance(result, Errored):
+        yield result.message
+
+
+def _listed(ids: Sequence[str]) -> str:
+    names = sorted(set(ids))
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
 def notes_of_choice(inputs: RunInputs) -> tuple[str, ...]:

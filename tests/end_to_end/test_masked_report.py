@@ -42,6 +42,23 @@ def test_the_customer_of_a_scenario_is_named_in_no_file_of_the_report(small: Sma
     assert "wanjiku" not in ended.printed.casefold()
 
 
+def test_a_key_of_somebody_else_is_in_no_file_and_a_note_tells_that_there_was_one(small: SmallRepository) -> None:
+    keys = ["ghp_" + "a1" * 18, "sk-proj-" + "0712345432" * 5, "AKIA" + "A2" * 8]
+    reply = {"text": keys[0], "tool_calls": [{"name": "book", "args": {}, "output": keys[1]}]}
+    for name, message in (("replies", f"reply {json.dumps(reply)}"), ("raises", f"raise {keys[2]}")):
+        small.scenario(name, message)
+    ended = small.gate()
+    for path in (file for file in ended.report.iterdir() if file.is_file()):
+        text = path.read_text(encoding="utf-8")
+        assert not any(key[8:] in text or key in text for key in keys), path.name
+        assert "+254***" not in text, "no part of a key is shown as a phone number"
+    assert not any(key in ended.printed for key in keys)
+    notes = " ".join(ended.results["report"]["notes"])
+    for kind, scenario in (("a GitHub token", "replies"), ("an API key", "replies"), ("a cloud key", "raises")):
+        assert f"A reply or error contained what looks like {kind}, which is masked: {scenario}." in notes
+    assert "what looks like a GitHub token" in ended.comment
+
+
 async def test_amounts_are_rounded_for_people_and_exact_for_programs_and_masked_for_nobody(
     live: LiveRepository,
 ) -> None:

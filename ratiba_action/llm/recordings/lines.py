@@ -8,9 +8,9 @@ from typing import Any
 
 from ratiba_action.model.scenario import ExpectedRows, Scenario
 from ratiba_action.model.values import JsonObject
-from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.privacy.credentials import MASK, find_credentials
 from ratiba_action.privacy.identifiers import Identifier, find_identifiers, is_declared
-from ratiba_action.privacy.masking import MASK, mask_secrets
+from ratiba_action.privacy.masking import mask_secrets
 from ratiba_action.util.dsn import passwords_in
 
 

@@ -1,0 +1,177 @@
+"""Keys, tokens and passwords are known by their form, whoever they belong to, and go whole.
+
+Lengths and prefixes are those of the issuers' documentation and of the tables of gitleaks, detect-secrets and GitHub's
+secret scanning. No key stands here as a text: scanners would report it.
+"""
+
+import base64
+import hashlib
+import random
+import re
+import uuid
+from string import ascii_letters, digits
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratiba_action.privacy.credentials import find_credentials, mask_credentials
+from ratiba_action.privacy.masking import Redactor
+
+SIGNS = {"d": "0123456789", "h": "0123456789abcdef", "a": ascii_letters + digits, "w": ascii_letters + digits + "_-"}
+SIGNS |= {"l": ascii_letters, "u": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "b": ascii_letters + digits + "+/"}
+FORMS = {
+    "OpenAI, project": "sk-proj-0{73w}T3BlbkFJ{74w}",
+    "OpenAI, service account": "sk-svcacct-0{72w}",
+    "OpenAI, of old": "sk-0{19a}T3BlbkFJ{20a}",
+    "Anthropic": "sk-ant-api03-{93w}AA",
+    "OpenRouter": "sk-or-v1-a0{62h}",
+    "DeepSeek": "sk-0a{30h}",
+    "Groq": "gsk_{52a}",
+    "xAI": "xai-{80a}",
+    "Perplexity": "pplx-{48a}",
+    "Hugging Face": "hf_{34l}",
+    "Replicate": "r8_{37a}",
+    "LangSmith": "lsv2_pt_{32h}_{10h}",
+    "Databricks": "dapi{32h}",
+    "Langfuse": "sk-lf-1a{6h}-{4h}-{4h}-{4h}-{12h}",
+    "GitHub, classic": "ghp_{36a}",
+    "GitHub, of an app": "ghs_{36a}",
+    "GitHub, fine-grained": "github_pat_{22a}_{59a}",
+    "GitLab": "glpat-{20w}",
+    "GitLab, routable": "glpat-{27w}.01.{9h}",
+    "GitLab, runner": "glrt-{20w}",
+    "AWS": "AKIA{16u}",
+    "AWS, of a session": "ASIA{16u}",
+    "Google": "AIza{35w}",
+    "Google, OAuth client": "GOCSPX-{28w}",
+    "Google, OAuth": "ya29.{80w}",
+    "Azure, client": "{3a}8Q~{34a}",
+    "Slack, bot": "xoxb-{11d}-{13d}-{24a}",
+    "Slack, user": "xoxp-{11d}-{13d}-{13d}-{32h}",
+    "Slack, app": "xapp-1-A{10u}-{13d}-{64h}",
+    "Telegram": "{10d}:AA{33w}",
+    "Stripe": "sk_live_{24a}",
+    "Stripe, restricted": "rk_test_{99a}",
+    "Stripe, webhook": "whsec_{32a}",
+    "Square": "sq0atp-{22w}",
+    "Flutterwave": "FLWSECK_TEST-{32h}-X",
+    "SendGrid": "SG.{22w}.{43w}",
+    "Mailgun": "key-{32h}",
+    "Mailchimp": "{32h}-us21",
+    "Twilio": "SK{32h}",
+    "npm": "npm_{36a}",
+    "PyPI": "pypi-AgEIcHlwaS5vcmc{80w}",
+    "Docker": "dckr_pat_{27w}",
+    "Shopify": "shpat_{32h}",
+    "DigitalOcean": "dop_v1_{64h}",
+    "Vault": "hvs.{95w}",
+    "Grafana": "glsa_{32a}_{8h}",
+    "Notion": "ntn_{11d}{35a}",
+    "Linear": "lin_api_{40a}",
+    "Postman": "PMAK-{24h}-{34h}",
+    "JWT": "eyJ{33w}.eyJ{60w}.{43w}",
+    "RSA": "-----BEGIN RSA PRIVATE KEY-----\n{64b}\n{64b}\n{64b}\n{10b}==\n-----END RSA PRIVATE KEY-----",
+    "RSA, encrypted": (
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{32h}\n\n{64b}\n{20b}\n"
+        "-----END RSA PRIVATE KEY-----"
+    ),
+    "PKCS 8": "-----BEGIN PRIVATE KEY-----\n{64b}\n{64b}\n{32b}\n-----END PRIVATE KEY-----",
+    "OpenSSH": "-----BEGIN OPENSSH PRIVATE KEY-----\n{70b}\n{70b}\n{70b}\n-----END OPENSSH PRIVATE KEY-----",
+    "PGP": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n{64b}\n{30b}\n={4b}\n-----END PGP PRIVATE KEY BLOCK-----",
+}
+"""How an issuer writes its keys: ``{36a}`` stands for 36 letters and digits, and so on for the other ``SIGNS``."""
+
+
+def key_of(form: str, seed: int) -> str:
+    signs = random.Random(seed)  # noqa: S311 - no secret
+    return re.sub(r"\{(\d+)([a-z])\}", lambda part: "".join(signs.choices(SIGNS[part[2]], k=int(part[1]))), form)
+
+
+BEFORE = st.sampled_from(
+    ["", "the key is ", "key=", '{"key":"', "(", "`", "https://x.example/?k=", "KES 100 ", "é ", "\n"]
+)
+AFTER = st.sampled_from(["", ".", " thanks", '"}', ")", "`", "\n0712345432", " é"])
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_key_of_each_issuer_is_known(form: str) -> None:
+    for seed in range(20):
+        key = key_of(form, seed)
+        assert find_credentials(key), key
+        assert mask_credentials(f"it is {key} and") == "it is *** and"
+
+
+@given(st.builds(key_of, st.sampled_from([*FORMS.values()]), st.integers(0)), BEFORE, AFTER)
+def test_a_key_of_anybody_goes_whole_before_its_digits_are_read(key: str, before: str, after: str) -> None:
+    assert mask_credentials(f"{before}{key}{after}") == f"{before}***{after}"
+    masked = Redactor().text(f"{before}{key}{after}")
+    assert masked.startswith(f"{before}***")
+    assert "+254***" not in masked.removesuffix("+254***432")
+    assert mask_credentials(masked) == masked
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("postgresql://gate:hunter2@db:5432/gate", "postgresql://gate:***@db:5432/gate"),
+        ("host=db password=hunter2 port=1", "host=db password=*** port=1"),
+        ("Authorization: Bearer abc123def456", "Authorization: Bearer ***"),
+        ("AWS_SECRET_ACCESS_KEY=wJalr0712345432/bPxRfiCY", "AWS_SECRET_ACCESS_KEY=***"),
+        ('{"client_secret": "8Zq4-0712345432-abcd"}', '{"client_secret": "***"}'),
+        ("AccountKey=" + "a1B2" * 21 + "aa==;EndpointSuffix=x", "AccountKey=***;EndpointSuffix=x"),
+        ("https://x.blob.example/c?se=2026&sig=" + "a%2F1" * 12, "https://x.blob.example/c?se=2026&sig=***"),
+        (
+            "https://hooks.slack.com/services/" + "T01234567/B01234567/" + "a1" * 12,
+            "https://hooks.slack.com/services/***",
+        ),
+        ("https://discord.com/api/webhooks/" + "1" * 18 + "/" + "a-1" * 22, "https://discord.com/api/webhooks/***"),
+    ],
+)
+def test_of_what_stands_around_a_secret_everything_stays(text: str, masked: str) -> None:
+    assert mask_credentials(text) == Redactor().secretless(text) == masked
+
+
+@pytest.mark.parametrize("hidden", ["{a}\u200b{b}", "{a}\\u0030{b}", "{a}%30{b}", "{a}\uff10{b}"])
+def test_an_invisible_or_escaped_sign_hides_no_key(hidden: str) -> None:
+    key = hidden.format(a="ghp_" + "a1" * 10, b="b2" * 10)
+    assert mask_credentials(f"it is {key}!") == "it is ***!"
+
+
+def test_a_private_key_inside_json_goes_whole() -> None:
+    body = "\\n".join(["a1B2" * 16] * 3)
+    text = f'{{"pem": "-----BEGIN PRIVATE KEY-----\\n{body}\\n-----END PRIVATE KEY-----\\n", "n": 1}}'
+    assert mask_credentials(text) == '{"pem": "***\\n", "n": 1}'
+
+
+_RANDOM = random.Random(40)  # noqa: S311 - texts of a test
+NO_KEYS = [
+    "Task-management and risk-assessment-of-long-projects, sk-learn-compatible-estimators, desk-top-publishing-2",
+    "The bearer of good news; password: the word. Sitawahi kuomba PIN wala password yako",
+    "https://example.com/pay?id=3&token=1#api_key",
+    "msg_5b74ad4f7bd0ba59e4e54a64 chatcmpl-ca46291da3a46090db295b6d toolu_987654321 call_12345678",
+    "The secret = to listen. Monkey-business at key-largo; a passkey; api_key: your-key-here; password=<password>",
+    "password=os.environ['PASSWORD'], api_key=get_key(3), secret={name}, pwd=$PWD",
+    "postgresql://user@db/x http://localhost:8080/@x",
+    *(hashlib.sha1(bytes([number])).hexdigest() for number in range(40)),  # noqa: S324 - as git's ids are
+    *(hashlib.sha256(bytes([number])).hexdigest() for number in range(40)),
+    *(f"sha256:{hashlib.sha256(bytes([number])).hexdigest()}" for number in range(40)),
+    *(str(uuid.UUID(int=_RANDOM.getrandbits(128))) for _ in range(40)),
+    *(f"data:image/png;base64,{base64.b64encode(_RANDOM.randbytes(20_000)).decode()}" for _ in range(5)),
+    *(base64.urlsafe_b64encode(_RANDOM.randbytes(20_000)).decode() for _ in range(5)),
+    "scenarios/recordings/spa_booking_swahili_happy.jsonl ratiba-eval-gate BookingSlotConsistencyMetric:0.1.0",
+    "claude-haiku-4-5-20251001 gpt-5-mini-2025-08-07 text-embedding-3-small",
+    "TKL4X8Q2ZP BK-100234 KES 2,500 0712 345 432 2026-04-25T10:00:00+03:00 amina@example.com",
+]
+
+
+@pytest.mark.parametrize("text", NO_KEYS, ids=lambda text: text[:24])
+def test_what_only_looks_random_is_no_key(text: str) -> None:
+    assert find_credentials(text) == ()
+    assert mask_credentials(text) == text
+
+
+@given(st.text())
+def test_any_text_can_be_masked_and_masking_again_changes_nothing(text: str) -> None:
+    once = mask_credentials(text)
+    assert mask_credentials(once) == once
