@@ -28,7 +28,7 @@ _ESCAPES = "\\%&"
 
 _SHORTEST = 13
 """Characters of the shortest credential that needs nothing beside it."""
-_BESIDE = ("=", "://", "earer", "EARER")
+_BESIDE = ("=", "://", "earer", "EARER", "-----")
 
 
 class _Form(NamedTuple):
@@ -70,7 +70,11 @@ _FORMS = (
     *_prefixed("an API key", r"lsv2_ (?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}", r"dapi [0-9a-f]{32}(?:-\d)?(?!\w)"),
     *_prefixed("a GitHub token", r"github_pat_ \w{6,}", *(rf"gh{letter}_ [A-Za-z0-9]{{10,}}" for letter in "oprsu")),
     *_prefixed(
-        "a GitLab token", r"glpat- [\w-]{20,}(?:\.[\w-]+)*", r"gldt- [\w-]{20,}", r"glrt- [\w-]{20,}(?:\.[\w-]+)*", r"glcbt- [\w-]{20,}"
+        "a GitLab token",
+        r"glpat- [\w-]{20,}(?:\.[\w-]+)*",
+        r"gldt- [\w-]{20,}",
+        r"glrt- [\w-]{20,}(?:\.[\w-]+)*",
+        r"glcbt- [\w-]{20,}",
     ),
     *_prefixed("a GitLab token", r"glptt- [0-9a-f]{40}", r"gloas- [\w-]{40,}", r"glagent- [\w-]{40,}"),
     *_prefixed(

@@ -27,6 +27,17 @@ _SURE_STEM = 5
 """Letters of a name from which on its inflected form is taken for it in lower case as well."""
 _ENDINGS = ("s", "ni")
 """English plural and possessive; Swahili ``-ni``, at somebody's place."""
+_ENCLITICS = (
+    # Swahili: a question, a place, which one, a call, and a pronoun that is written together with its noun.
+    *("je", "ko", "po", "mo", "pi", "ye", "ee", "wee", "tu"),
+    *("wangu", "wako", "wake", "wetu", "wenu", "wao"),
+)
+_CONTRACTIONS = ("d", "ll", "ve", "re", "m")
+"""English, after an apostrophe alone."""
+_ALL_ENDINGS = (*_ENDINGS, *_ENCLITICS, *_CONTRACTIONS)
+_PREFIXES = ("kwa", "wa", "na", "akina", "kina")
+"""Swahili: to, of, with and the family of somebody, written together with a name of at least ``_SURE_STEM`` letters."""
+_DRAWN_OUT = re.compile(r"([^\W\d_])\1{2,}\Z")
 _TITLES = frozenset(
     {
         *("bw", "bwana", "bi", "bibi", "mama", "baba", "dada", "kaka", "mzee", "ndugu", "shangazi", "mjomba", "babu"),
@@ -42,6 +53,7 @@ _ALSO_WORDS = frozenset(
         # Swahili
         *("ali", "amani", "asha", "bahati", "baraka", "faraja", "furaha", "habiba", "heri", "imani", "juma", "kamaria"),
         *("malaika", "mosi", "neema", "nuru", "pendo", "radhi", "rehema", "saada", "said", "saumu", "simba", "subira"),
+        *("penda", "shukuru", "ombeni", "semeni", "furahi", "subiri"),
         *("tabu", "tatu", "tumaini", "upendo", "zawadi", "salama", "sita", "shida", "mwaka", "kazi", "nane", "too"),
         # English
         *("ann", "april", "art", "august", "ben", "bill", "bob", "chance", "charity", "comfort", "dawn", "daisy"),
@@ -76,8 +88,9 @@ class _Named:
 class NameTable:
     """The people whom a text may name; each part of a listed name counts by itself.
 
-    Case, diacritics, apostrophes, possessives, plurals and the Swahili ending ``-ni`` make no difference, and names may
-    be joined (``AminaYusuf``, ``amina.yusuf``). A name inside a longer word is none: Ken is not in Kenya. Titles stay.
+    Case, diacritics, apostrophes, possessives, plurals, Swahili enclitics (``Otienoje``) and prefixes (``kwaotieno``)
+    and a drawn-out last letter make no difference, and names may be joined (``AminaYusuf``, ``amina.yusuf``). A name
+    inside a longer word is none: Ken is not in Kenya. Titles stay.
 
     Args:
         names: full names, with or without titles; parts of one letter are left alone.
@@ -87,11 +100,10 @@ class NameTable:
         # A report that is read again names its people by the mask, which is nobody's name.
         keys = {key for name in names for key in _parts(name.replace(MASKED_NAME, " "))}
         self._looked_for = tuple(keys) if len(keys) <= _MOST_LOOKED_FOR else None
-        self._letters_after = {f"{key}{ending}": len(ending) for key in keys for ending in _ENDINGS}
-        self._letters_after.update(dict.fromkeys(keys, 0))
+        self._keys = keys
 
     def __bool__(self) -> bool:
-        return bool(self._letters_after)
+        return bool(self._keys)
 
     def may_be_in(self, text: str) -> bool:
         """Whether a name may stand in a text, told cheaply; False only where ``find`` would find none."""
@@ -116,26 +128,59 @@ class NameTable:
 
     def _inside(self, word: re.Match[str]) -> Sequence[tuple[int, int]]:
         """The whole word, its stem, or the parts of several words that stand together."""
-        end = self._end_of_name(word[0])
-        if end:
-            return () if _is_mask(word) else ((word.start(), word.start() + end),)
+        place = self._place(word[0])
+        if place is not None:
+            return () if _is_mask(word) else ((word.start() + place[0], word.start() + place[1]),)
         if word[0].islower() or word[0][1:].islower():
             return ()
         return tuple(
-            (word.start() + hump.start(), word.start() + hump.start() + end)
+            (word.start() + hump.start() + place[0], word.start() + hump.start() + place[1])
             for hump in _HUMP.finditer(word[0])
-            if (end := self._end_of_name(hump[0])) and hump[0][0].isupper()
+            if hump[0][0].isupper() and (place := self._place(hump[0])) is not None
         )
 
-    def _end_of_name(self, word: str) -> int:
-        """Where the name ends that a word is; 0 for none."""
-        after = self._letters_after.get(_key(word))
-        if not after:
-            return 0 if after is None else len(word)
-        length = len(word) - after
-        if word[length - 1] in _APOSTROPHES:
-            return length - 1
-        return length if word[0].isupper() or length >= _SURE_STEM else 0
+    def _place(self, word: str) -> tuple[int, int] | None:
+        """Where in a word the name stands that it is, without what belongs to the sentence; None for none."""
+        key = _key(word)
+        end = self._end(word, key, 0)
+        if end:
+            return 0, end
+        if key.startswith(_PREFIXES) and len(key) > _SURE_STEM:
+            for prefix in _PREFIXES:
+                if key.startswith(prefix) and (end := self._end(word, key.removeprefix(prefix), len(prefix))):
+                    return len(prefix), end
+        drawn = _DRAWN_OUT.search(word)
+        once = drawn and word[: drawn.start() + 1]
+        return (0, len(word)) if once and (_key(once) in self._keys) else None
+
+    def _end(self, word: str, key: str, before: int) -> int:
+        """Where in a word the name ends that follows a prefix of ``before`` letters; 0 for none."""
+        if key in self._keys:
+            return len(word) if not before or self._is_sure(key) else 0
+        if not key.endswith(_ALL_ENDINGS):
+            return 0
+        for ending in _ALL_ENDINGS:
+            stem = key.removesuffix(ending)
+            if len(stem) == len(key) or stem not in self._keys or (before and not self._is_sure(stem)):
+                continue
+            end = len(word) - len(ending)
+            if word[end - 1] in _APOSTROPHES:
+                return end - 1
+            if ending not in _CONTRACTIONS and self._is_inflected(stem, ending, capital=word[0].isupper()):
+                return end
+        return 0
+
+    @staticmethod
+    def _is_sure(stem: str) -> bool:
+        """Whether no word of a language is likely to be a prefix and this name."""
+        return len(stem) >= _SURE_STEM and stem not in _ALSO_WORDS
+
+    @staticmethod
+    def _is_inflected(stem: str, ending: str, *, capital: bool) -> bool:
+        """Whether name and ending are the name: Ali and ``-po`` are ``alipo``, where he is."""
+        if len(stem) >= _SURE_STEM:
+            return True
+        return capital and (ending in _ENDINGS or (len(stem) == _SURE_STEM - 1 and stem not in _ALSO_WORDS))
 
 
 def _parts(name: str) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """Listed names are found as people write them, and words that only resemble them stay."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +29,47 @@ from ratiba_action.privacy.plain_text import plain_text
 def test_a_listed_name_is_found_in_any_spelling(text: str, masked: str) -> None:
     table = ["Bi. Fatuma Bakari", "Otieno Ouma", "Grace Wangari Njuguna", "Lilian Auma", "Wanjirũ", "Ng'endo"]
     assert Redactor(names=table).text(text) == masked
+
+
+SURE = ("Otieno", "Wanjiku", "Mwangi", "Achieng")
+ENCLITICS = ("je", "ni", "ko", "po", "mo", "pi", "ye", "ee", "tu", "wangu", "wake", "s")
+APOSTROPHE = st.sampled_from("'\u2019\u2018\u02bc`")
+
+
+@given(
+    st.sampled_from(SURE),
+    st.sampled_from(["", "kwa", "wa", "na", "akina", "kwa-", "wa-", "Kwa ", "(", "“"]),
+    st.one_of(
+        st.sampled_from(["", *ENCLITICS]),
+        st.sampled_from(ENCLITICS).map("-{}".format),
+        st.builds("{}{}".format, APOSTROPHE, st.sampled_from(["s", "d", "ll", "ve", "re", "m"])),
+        st.just("s'"),
+    ),
+    st.sampled_from([str.lower, str.upper, str.title, str]),
+    st.sampled_from(["", "?", ", karibu", " alikuja"]),
+)
+def test_a_name_is_found_with_all_that_is_written_together_with_it(
+    name: str, before: str, after: str, case: Callable[[str], str], rest: str
+) -> None:
+    whole = case(f"{before}{name}{after}")
+    shown = Redactor(names=["Bi. Otieno Wanjiku", "Mwangi Achieng"]).text(whole + rest)
+    assert shown == f"{whole[: len(before)]}<name>{whole[len(before) + len(name) :]}{rest}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "alipo, Alipo, aliko, alimo, anapo, Anapo, natumaini, nashukuru, wapenda, napenda, kwaheri, Kenpo",
+        "otienojema, wanjikux, Otienokuja, xotieno, mwaotieno, kenll, Otienod, otienore, kwaken, nali",
+    ],
+)
+def test_a_word_that_is_no_name_with_a_known_ending_stays(text: str) -> None:
+    names = ["Ali", "Ana", "Ken", "Otieno", "Wanjiku", "Tumaini", "Shukuru", "Penda Heri"]
+    assert Redactor(names=names).text(text) == text
+
+
+def test_a_name_that_is_called_out_is_found() -> None:
+    assert Redactor(names=["Otieno"]).text("Otienooo! OTIENOOOO! otieno-ee") == "<name>! <name>! <name>-ee"
 
 
 @pytest.mark.parametrize(
