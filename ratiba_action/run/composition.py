@@ -27,7 +27,7 @@ from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.earlier_runs import github_history
 from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs, RunLog
 from ratiba_action.run.judges import Judges, JudgesOfRun
-from ratiba_action.run.model_calls import ModelCalls, open_model_calls, score_cache
+from ratiba_action.run.model_calls import ModelCalls, open_model_calls
 from ratiba_action.run.paid_run import (
     EARLIER_JOURNALS,
     SEALED_JOURNALS,
@@ -35,7 +35,7 @@ from ratiba_action.run.paid_run import (
     journal_place,
     require_reachable_servers,
 )
-from ratiba_action.run.provider_keys import mutants_folder
+from ratiba_action.run.provider_keys import cache_folder, mutants_folder
 from ratiba_action.run.services import ArmServices, RunServices
 from ratiba_action.settings.environment import has_proxy_password
 from ratiba_action.util.language_detection import LanguageDetection
@@ -400,10 +400,11 @@ async def load_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> None
 
 
 def _places_of_calls(inputs: RunInputs) -> tuple[str, ...]:
-    """Folders of journals, judge cache and mutants: what the system said elsewhere is not its to read or change."""
-    folders = [journal_folder(inputs.environment)] if inputs.llm != Llm.REPLAY else []
-    cache = score_cache(inputs)
-    folders += [mutants_folder(inputs.environment), *([cache] if cache is not None else [])]
+    """Folders of journals, judge cache and mutants: what the system said elsewhere is not its to read or change.
+
+    Also in a run that uses none of them: what its system plants there would be another run's.
+    """
+    folders = [place(inputs.environment) for place in (journal_folder, cache_folder, mutants_folder)]
     folders += [Path(path) for name in (SEALED_JOURNALS, EARLIER_JOURNALS) if (path := inputs.environment.get(name))]
     return tuple(str(folder.resolve()) for folder in folders)
 

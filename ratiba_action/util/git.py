@@ -35,7 +35,9 @@ _DIFF = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff"
 _FIXED = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
+    # Neither `refs/replace` nor `info/grafts`: a commit is what its id says.
     "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
     # A partial clone is not completed: that would run whatever its configuration names to reach its remote. An older
     # git does not know the first of these; the second allows it no protocol, not even its own.
     "GIT_NO_LAZY_FETCH": "1",

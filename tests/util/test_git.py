@@ -76,7 +76,13 @@ def test_git_gets_an_environment_of_its_own(repository: GitRepository, tmp_path:
     git = Git(repository.folder, given)
     git.commit("HEAD"), git.index(), git.tree("HEAD"), git.untracked(), git.setting("core.autocrlf")
     names = {line.partition("=")[0] for line in (tmp_path / "seen").read_text().splitlines()}
-    fixed = {"GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT", "GIT_NO_REPLACE_OBJECTS", "GIT_NO_LAZY_FETCH"}
+    fixed = {
+        "GIT_OPTIONAL_LOCKS",
+        "GIT_TERMINAL_PROMPT",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_GRAFT_FILE",
+        "GIT_NO_LAZY_FETCH",
+    }
     shell = {"PWD", "SHLVL", "_", "OLDPWD"}
     assert names - shell == {
         *fixed, "PATH", "LC_ALL", "HOME", "GIT_ALLOW_PROTOCOL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL",
@@ -143,6 +149,32 @@ def test_of_a_folder_only_its_files_are_listed(repository: GitRepository) -> Non
     assert list(git.tree(commit, "a/")) == list(git.index("a")) == ["a/b", "a/c/d"]
     assert list(git.tree(commit, "*")) == ["*"]
     assert git.untracked("a") == ("a/new",)
+
+
+@pytest.mark.parametrize("how", ["replace ref", "graft", "replaced blob", "alternate"])
+def test_a_commit_is_what_its_id_says_whatever_stands_in_its_place(
+    repository: GitRepository, tmp_path: Path, how: str
+) -> None:
+    """A job's earlier step, or code of the change that ran before the gate, may have written to ``.git``."""
+    first = repository.commit({"rules": "strict"})
+    base = repository.commit({"a": "1"})
+    head = repository.commit({"rules": "lenient", "a": "2"})
+    if how == "replace ref":
+        repository.git("replace", base, head)
+    elif how == "graft":
+        (repository.folder / ".git/info/grafts").write_text(f"{head} {first}\n")
+    elif how == "replaced blob":
+        repository.git("replace", *repository.git("rev-parse", f"{base}:rules", f"{head}:rules").split())
+    else:
+        other = GitRepository(tmp_path / "other", PATH)
+        other.commit({"rules": "none"})
+        (repository.folder / ".git/objects/info/alternates").write_text(f"{tmp_path}/other/.git/objects\n")
+    git = opened(repository)
+    assert git.parents(head) == (base,)
+    assert git.merge_base(base, head) == base
+    assert sorted(git.changed(base, head)) == ["a", "rules"]
+    with git.blobs() as blobs:
+        assert blobs.read(git.tree(base)["rules"].id, 100) == b"strict"
 
 
 def test_a_commit_is_listed_once_and_what_a_name_stands_for_each_time(repository: GitRepository) -> None:
