@@ -154,7 +154,18 @@ def write_calibration(folder: Path, calibration: CalibrationSet) -> None:
     """
     data = calibration.model_dump(exclude_defaults=True)
     text = yaml.dump(data, Dumper=_WithoutAliases, sort_keys=False, allow_unicode=True, width=120)
-    write_whole(folder / FILE, text)
+    write_into(folder, FILE, text)
+
+
+def write_into(folder: Path, name: str, text: str) -> None:
+    """Replace a file of the calibration folder, whole or not at all.
+
+    Raises:
+        UsageError: it cannot be written, or the folder is a link: a checkout chooses no other place to write to.
+    """
+    if os.path.realpath(folder) != os.path.join(os.path.realpath(folder.parent), folder.name):  # noqa: PTH118 - of text
+        raise UsageError(f"{folder.name!r} is behind a symbolic link, so nothing was written.", "Remove the link.")
+    write_whole(folder / name, text)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -25,7 +25,7 @@ from ratiba_action.production.calibration import (
     CriterionBlock,
     read_calibration,
     schedule,
-    write_whole,
+    write_into,
 )
 from ratiba_action.production.inline import AnswerAction, JudgedAssertion
 from ratiba_action.settings.settings import Settings
@@ -121,7 +121,7 @@ def _read_mark(line: str) -> JudgeMark | None:
 def _write_marks(folder: Path, marks: Iterable[JudgeMark]) -> None:
     ordered = sorted(marks, key=lambda mark: (mark.id, mark.judge, mark.criterion, mark.asked))
     lines = (json.dumps(asdict(mark), ensure_ascii=False, sort_keys=True) for mark in ordered)
-    write_whole(folder / SCORES, "".join(f"{line}\n" for line in lines))
+    write_into(folder, SCORES, "".join(f"{line}\n" for line in lines))
 
 
 def agreements(calibration: CalibrationSet, marks: Sequence[JudgeMark]) -> tuple[HumanAgreement, ...]:

@@ -282,6 +282,15 @@ def test_a_link_in_the_place_of_the_scores_is_not_followed(tmp_path: Path) -> No
     assert "sk-live" not in note
 
 
+def test_a_checkout_whose_folder_is_a_link_has_nothing_written_elsewhere(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "calibration").symlink_to(elsewhere)
+    with pytest.raises(UsageError, match="symbolic link"):
+        write_calibration(tmp_path / "calibration", empty())
+    assert not any(elsewhere.iterdir())
+
+
 def test_the_threshold_that_is_suggested_fails_few_good_conversations(tmp_path: Path) -> None:
     calibration = with_judge(tmp_path, 60)
     (found,) = thresholds(calibration, read_marks(tmp_path), {"CoherenceMetric": [0.5, 0.9, 0.7]})
