@@ -38,11 +38,12 @@ from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.ports import Metric
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.terminal import make_progress
-from ratiba_action.run.composition import open_system, open_tenants
+from ratiba_action.run.composition import open_system
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import ArmServices, RunServices
 from ratiba_action.run.simulated_customer import SimulatedCustomer
+from ratiba_action.run.tenants import open_tenants
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.systems.setup_command import SharedSetups

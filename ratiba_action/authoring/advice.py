@@ -9,7 +9,7 @@ from pathlib import Path
 from ratiba_action.errors import FileProblem
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged, made_for, metric_names, recorded_as, recorded_names
-from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Assertion, Expectation, Scenario
+from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Assertion, Scenario
 from ratiba_action.util.comparable import comparable, is_of_word
 from ratiba_action.util.gitignore import PatternList
 from ratiba_action.util.instants import LocalTime, clock_of, local_times

@@ -82,7 +82,8 @@ def find_artifacts(github: GithubRepository, wanted: Wanted) -> FoundBaseline:
     except GithubError as error:
         refused = error.status in _FORBIDDEN and not error.limited
         notes.append(no_baseline(error.problem, "Give the job the permission 'actions: read'." if refused else ""))
-        return FoundBaseline(notes=tuple(notes), unanswered=not refused)
+        lost = None if refused else f"the base's results could not be looked for: {error.problem}"
+        return FoundBaseline(notes=tuple(notes), unanswered=not refused, lost=lost)
     return FoundBaseline(runs, wanted.branch, tuple(notes))
 
 

@@ -1,20 +1,22 @@
 """Baselines in files: a ``results.json`` that was named, a folder of them, and whether a run is comparable with it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
-from ratiba_action.errors import ConfigurationError, RatibaError
-from ratiba_action.history.results import read_baseline
+from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError
+from ratiba_action.history.results import load_baseline, measured_run, read_baseline
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.history import KeptRun
 from ratiba_action.model.note import Note
 from ratiba_action.model.verdict import Report
-from ratiba_action.reporting.results_json import read_results, results_in_folder
+from ratiba_action.reporting.results_json import COMPRESSED, MOST_BYTES, RESULTS, read_results, results_in_folder
+from ratiba_action.util.git import LINK, Git
 from ratiba_action.verdict.runs import compare_as_measured
 
 
@@ -48,12 +50,14 @@ class FoundBaseline:
         source: the branch, file or folder that they come from.
         notes: what could not be used, and why.
         unanswered: they could not be looked for, which may be otherwise in a minute.
+        lost: why what is there could not be read, where a change may have caused that; None otherwise.
     """
 
     runs: tuple[MeasuredRun, ...] = ()
     source: str = ""
     notes: tuple[str, ...] = ()
     unanswered: bool = False
+    lost: str | None = None
 
     def facts(self, now: datetime, rules: Rules) -> BaselineFacts | None:
         """What is told of them; None where there is nothing.
@@ -105,34 +109,75 @@ _MOST_FILES = 50
 
 
 def read_named_baseline(
-    named: str, root: Path, changed: ChangedFiles, repository: str = "", *, pooled: int
+    named: str, root: Path, changed: ChangedFiles, repository: str = "", *, git: Git | None = None, pooled: int
 ) -> FoundBaseline:
     """The runs that a path leads to; whatever is wrong with it is a note.
 
     Args:
         named: the path, relative to the working folder or absolute.
-        root: the checkout. What the change itself edits in it is not believed.
+        root: the checkout. What the change itself edits in it is read as its base has it.
         changed: what the change edits.
         repository: ``owner/name`` that the results must be about; empty where that is not known.
+        git: the repository; None where there is none.
         pooled: how many runs at most.
     """
     path = Path(named)
     edited = _edited(path, root, changed)
-    if edited:
-        return FoundBaseline(notes=(no_baseline(f"the change itself edits {edited!r}, so it is not compared with."),))
+    runs, notes = list[MeasuredRun](), list[str]()
     try:
-        files = _files(path)
-    except OSError as error:
-        return FoundBaseline(notes=(no_baseline(f"{named!r} cannot be read: {error.strerror or error}."),))
-    runs, notes = [], []
-    for file in files:
-        try:
-            runs.append(read_baseline(file, repository))
-        except RatibaError as error:
-            notes.append(no_baseline(f"{str(file)!r}: {error.problem}"))
-    if not files:
+        found = _of_base(path, root, changed, git, repository) if edited else _of_checkout(path, repository)
+        for name, read in found.items():
+            try:
+                runs.append(read())
+            except RatibaError as error:
+                notes.append(no_baseline(f"{name!r}: {error.problem}"))
+    except (OSError, InfrastructureError) as error:
+        why = f"{named!r} cannot be read: {getattr(error, 'strerror', None) or error}."
+        return FoundBaseline(notes=(no_baseline(why),), lost=why if edited else None)
+    if edited:
+        notes.append(f"The change itself edits {edited!r}, so it is compared with what its base has there.")
+    elif not found:
         notes.append(no_baseline(f"there is no .json or .json.gz file in {named!r}."))
     return FoundBaseline(newest_first(runs, pooled), named, tuple(notes))
+
+
+_Read = Callable[[], MeasuredRun]
+
+
+def _of_checkout(path: Path, repository: str) -> dict[str, _Read]:
+    """What reads each file at a path, by its name."""
+    return {str(file): partial(read_baseline, file, repository) for file in _files(path)}
+
+
+def _of_base(path: Path, root: Path, changed: ChangedFiles, git: Git | None, repository: str) -> dict[str, _Read]:
+    """The same as the base of the change has it.
+
+    Raises:
+        InfrastructureError: the base cannot be read.
+    """
+    if git is None or changed.base is None:
+        raise InfrastructureError("its base is not in this clone")
+    place, commit = _place(path, root), git.tree(changed.base)
+    above = {place.as_posix(), *(parent.as_posix() for parent in place.parents)}
+    if any(name in above and entry.mode == LINK for name, entry in commit.items()):
+        raise InfrastructureError("its base reaches it by a symbolic link")
+    tree = {name: entry for name, entry in commit.items() if _is_results(PurePosixPath(name), place)}
+    with git.blobs() as blobs:
+        contents = {name: blobs.read(tree[name].id, MOST_BYTES) or b"" for name in sorted(tree)[:_MOST_FILES]}
+    return {name: partial(_load, content, repository) for name, content in contents.items()}
+
+
+def _load(content: bytes, repository: str) -> MeasuredRun:
+    return measured_run(load_baseline(content), repository)
+
+
+def _is_results(name: PurePosixPath, place: PurePosixPath) -> bool:
+    """Whether a file of a commit is what a named path leads to."""
+    if name == place:
+        return True
+    below = name.relative_to(place).parts if name.is_relative_to(place) else ()
+    own = len(below) == 1 and name.name.endswith((".json", ".json.gz"))
+    return own or (len(below) == 2 and name.name in {RESULTS, COMPRESSED})  # noqa: PLR2004 - an artifact's own folder
 
 
 def _files(path: Path) -> list[Path]:
@@ -147,6 +192,14 @@ def _files(path: Path) -> list[Path]:
 
 
 def _edited(path: Path, root: Path, changed: ChangedFiles) -> str:
-    """The changed file that lies at the path or below it; empty for none."""
-    inside = PurePosixPath(os.path.relpath(os.path.realpath(path), os.path.realpath(root)))
-    return next((name for name in changed.paths if PurePosixPath(name).is_relative_to(inside)), "")
+    """The changed file that lies at the path or below it, as it is written or where links lead; empty for none."""
+    real = PurePosixPath(os.path.relpath(os.path.realpath(path), os.path.realpath(root)))
+    places = (_place(path, root), real)
+    return next(
+        (name for name in changed.paths if any(PurePosixPath(name).is_relative_to(place) for place in places)), ""
+    )
+
+
+def _place(path: Path, root: Path) -> PurePosixPath:
+    """The path in the checkout, as it is written: a change can make a link of any part of it."""
+    return PurePosixPath(os.path.relpath(os.path.normpath(Path(path).absolute()), os.path.realpath(root)))

@@ -186,12 +186,15 @@ class Evidence:
         earlier: earlier attempts of the same commit; a repeated run adds its data to theirs.
         rules: of the comparison with the base.
         no_further: why no further trial can be run; None where it can.
-        no_base: why none can be run on the base; None where it can.
+        no_base: why there is no base to run trials on, known before anything of the change ran; None where there is
+            one.
+        base_failed: why the base, which should have been measured, was not; None where it was. With one a run never
+            passes.
         day: of the run, in UTC; a quarantine that ended before it does not hold. Without it none holds.
         scenario_digests: of the contents of scenarios by their ids; worked out where they are missing.
         left_out: ids of scenarios that this run was not to hold.
-        confirm: how a person confirms a system that replaces the base's before the run may pass; None where nobody
-            has to.
+        confirm: how a person confirms what ``unconfirmed`` says before the run may pass; None where nobody has to.
+        unconfirmed: what nobody has confirmed, in one sentence.
         recorded_only: ids of scenarios for which no model is called; where other answers are live, their judged scores
             are neither compared nor counted.
         anchor: what a run of the base branch itself is compared with, instead of a base; None for every other run.
@@ -211,10 +214,12 @@ class Evidence:
     rules: Rules = field(default_factory=Rules)
     no_further: str | None = None
     no_base: str | None = None
+    base_failed: str | None = None
     day: date = date.max
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     confirm: str | None = None
+    unconfirmed: str = "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
     recorded_only: tuple[str, ...] = ()
     anchor: Anchor | None = None
 
@@ -263,7 +268,9 @@ class ShardReport:
         breaches: each call that cost more than its reservation, in words.
         pairs: what the second judge scored.
         interruption: why the shard did not go to its end; None where it did.
-        no_base: why the base was not run; None where it was, or nobody asked for it.
+        no_base: why there is no base to run trials on, known before anything of the change ran; None where there is
+            one.
+        base_failed: why the base, which should have been measured, was not; None where it was.
         reported_calls: model calls that the system reported and the gateway did not see.
         altered: a path of what set-up made for both sides that one of them has changed; empty where none has.
         way_out: what to do about trials that the shard's budget did not cover; None where it covered all.
@@ -282,6 +289,7 @@ class ShardReport:
     pairs: tuple[ScorePair, ...] = ()
     interruption: str | None = None
     no_base: str | None = None
+    base_failed: str | None = None
     reported_calls: int = 0
     altered: str = ""
     way_out: str | None = None

@@ -208,6 +208,7 @@ class Redactor:
             breaches=tuple(map(text, hidden.breaches)),
             interruption=None if hidden.interruption is None else text(hidden.interruption),
             no_base=None if hidden.no_base is None else text(hidden.no_base),
+            base_failed=None if hidden.base_failed is None else text(hidden.base_failed),
             way_out=None if hidden.way_out is None else text(hidden.way_out),
             problem=text(hidden.problem),
         )

@@ -18,8 +18,8 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Selection, Trial
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.run.base_commit import BaseInputs, fetch_base
-from ratiba_action.run.earlier_runs import AUTO, NONE, NOT_COMPARED, GithubHistory
+from ratiba_action.run.base_commit import BaseInputs, NoBase, fetch_base
+from ratiba_action.run.earlier_runs import NONE, NOT_COMPARED, GithubHistory
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.util.git import Git
 from ratiba_action.util.locked_folder import is_file, make_locked_folder, sweep_folders
@@ -78,8 +78,20 @@ def head_inputs(inputs: RunInputs, github: GithubHistory | None = None) -> ArmIn
 
 
 def _with_scores_of_base(lines: Sequence[Recording], base: Mapping[str, JudgeRecording]) -> tuple[Recording, ...]:
-    """A recording whose scores are the base's where it has them: a change does not score itself."""
-    return tuple(base.get(line.key, line) if isinstance(line, JudgeRecording) else line for line in lines)
+    """A recording whose scores are the base's where it has them: a change does not score itself.
+
+    Where the base has more answers about the same conversation, such as votes, a change does not leave them out.
+    """
+    scores = [line for line in lines if isinstance(line, JudgeRecording)]
+    known, shown = {line.key for line in scores}, {_shown(line) for line in scores}
+    left_out = [line for key, line in base.items() if key not in known and _shown(line) in shown]
+    kept = [base.get(line.key, line) if isinstance(line, JudgeRecording) else line for line in lines]
+    return (*kept, *left_out)
+
+
+def _shown(line: JudgeRecording) -> tuple[str, str, str]:
+    """What a judge's answer is about."""
+    return line.metric, line.model, line.transcript
 
 
 def alone(inputs: RunInputs, scenarios: Sequence[Scenario]) -> RunInputs:
@@ -93,16 +105,19 @@ def alone(inputs: RunInputs, scenarios: Sequence[Scenario]) -> RunInputs:
         inputs,
         settings=replace(inputs.settings, baseline=NONE),
         selection=Selection(inputs.decided.decision, tuple(scenarios)),
-        base="this run has no base",
+        base=NoBase("this run has no base"),
         edited_recordings=0,
     )
 
 
-def base_of(inputs: RunInputs) -> BaseInputs | str:
+def base_of(inputs: RunInputs) -> BaseInputs | NoBase:
     """What the base is run with when a plan asks for it; or why there is none to run scenarios on."""
-    if isinstance(inputs.base, str) or (refusal := _not_compared(inputs)):
-        return inputs.base if isinstance(inputs.base, str) else refusal
-    return inputs.base if _shared(inputs, inputs.base) else "no selected scenario is also on the base"
+    base, refusal = inputs.base, _not_compared(inputs)
+    if refusal:  # What is not to be compared needs no base, whatever is wrong with it.
+        return NoBase(refusal)
+    if isinstance(base, NoBase) or _shared(inputs, base):
+        return base
+    return NoBase("no selected scenario is also on the base")
 
 
 def _asked(inputs: RunInputs, github: GithubHistory | None) -> LastCommit:
@@ -176,8 +191,7 @@ def first_plan(inputs: RunInputs, head: ArmInputs, *, measured: bool) -> Plan:
     if inputs.llm != Llm.REPLAY:
         return head.plan
     base = base_of(inputs)
-    beside = not isinstance(base, str) and inputs.settings.baseline == AUTO and not measured
-    theirs = recorded_trials(_recordings(inputs, base)) if beside and not isinstance(base, str) else {}
+    theirs = recorded_trials(_recordings(inputs, base)) if isinstance(base, BaseInputs) and not measured else {}
     return with_recorded(head.plan, recorded_trials(head.recordings), theirs)
 
 

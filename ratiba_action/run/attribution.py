@@ -21,7 +21,7 @@ from ratiba_action.model.plan import Arm
 from ratiba_action.model.verdict import Conclusion, Report, Spending
 from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arms import first_plan, head_inputs, scratch_folder
-from ratiba_action.run.base_commit import fetch_base
+from ratiba_action.run.base_commit import NoBase, fetch_base
 from ratiba_action.run.changed_parts import PartialTrees, count_of_code, parts_of
 from ratiba_action.run.composition import open_services
 from ratiba_action.run.earlier_runs import NONE
@@ -79,8 +79,8 @@ def explain(
         InfrastructureError: the base cannot be read, nothing of the system differs from it, or nothing was measured.
     """
     base = inputs.base
-    if isinstance(base, str):
-        raise InfrastructureError(f"The change cannot be compared with its base: {base}.")
+    if isinstance(base, NoBase):
+        raise InfrastructureError(f"The change cannot be compared with its base: {base.reason}.")
     with scratch_folder() as scratch:
         folder = fetch_base(inputs.decided.change, base.commit, scratch)
         parts = parts_of(inputs, folder)
@@ -187,7 +187,7 @@ def _with_paid(before: Spending, after: Spending) -> Spending:
 
 def _failures(report: Report, inputs: RunInputs) -> list[ScenarioResult]:
     """The deciding results of scenarios that failed and can be run on the base, the gravest first."""
-    if report.verdict.conclusion is not Conclusion.FAILED or isinstance(inputs.base, str) or inputs.variant:
+    if report.verdict.conclusion is not Conclusion.FAILED or isinstance(inputs.base, NoBase) or inputs.variant:
         return []
     if inputs.llm == Llm.RECORD or inputs.settings.baseline == NONE or current().name is not None:
         return []

@@ -162,6 +162,23 @@ _ELSEWHERE = frozenset({"url", "http"})
 """Kinds of system that the gate does not start."""
 
 
+NO_COMMON_SCENARIO = "no scenario of this change is also on the base"
+
+
+@dataclass(frozen=True, slots=True)
+class NoBase:
+    """Why no scenario can be run on the base, known before anything of the change runs.
+
+    Args:
+        reason: in words that follow others.
+        failed: there is a base that should be measured, so that a run which is not compared otherwise never passes.
+            Otherwise there is nothing to compare with.
+    """
+
+    reason: str
+    failed: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class BaseInputs:
     """What the base's scenarios would run with.
@@ -187,7 +204,7 @@ def read_base_inputs(
     base_suite: Suite,
     *,
     digests: ContentDigests,
-) -> BaseInputs | str:
+) -> BaseInputs | NoBase:
     """What a base arm would run with, or why there can be none.
 
     Args:
@@ -200,27 +217,27 @@ def read_base_inputs(
     """
     commit = base.change.files.base
     if base.change.git is None or commit is None:
-        return "the base of this change is not in this clone"
+        return NoBase("the base of this change is not in this clone")
     if own is None:
-        return "the base has no configuration that can be used"
+        return NoBase("the base has no configuration that can be used")
     refusal = _refusal(own, applied)
-    if refusal:
+    if refusal is not None:
         return refusal
     theirs = {scenario.id: digests.of(scenario) for scenario in base_suite.scenarios}
     same = frozenset(scenario.id for scenario in suite.scenarios if theirs.get(scenario.id) == digests.of(scenario))
     if not same:
-        return "no scenario of this change is also on the base"
+        return NoBase(NO_COMMON_SCENARIO)
     try:
         recordings = {name: base.recordings(name) for name in sorted(same)}
     except RatibaError as error:
-        return f"the base's recordings cannot be read: {error}"
+        return NoBase(f"the base's recordings cannot be read: {error}", failed=True)
     configuration = applied.model_copy(update={"system": own.system, "rows": own.rows})
     return BaseInputs(commit, configuration, same, recordings)
 
 
 def read_anchor_inputs(
     settings: Settings, change: Change, applied: Configuration, scenarios: Sequence[Scenario], commit: str
-) -> BaseInputs | str:
+) -> BaseInputs | NoBase:
     """What an earlier version of the base branch would be run with beside today's, or why it cannot be.
 
     Args:
@@ -237,15 +254,16 @@ def read_anchor_inputs(
             base = BaseCommit(settings, then, contents)
             return read_base_inputs(base, applied, base.configuration(), same, same, digests=ContentDigests())
     except InfrastructureError as error:
-        return f"the files of {commit[:7]} cannot be read: {error}"
+        return NoBase(f"the files of {commit[:7]} cannot be read: {error}", failed=True)
 
 
-def _refusal(own: Configuration, applied: Configuration) -> str:
+def _refusal(own: Configuration, applied: Configuration) -> NoBase | None:
     if {own.system.kind, applied.system.kind} & _ELSEWHERE:
-        return "the system runs elsewhere, where only one version of it can be asked"
+        return NoBase("the system runs elsewhere, where only one version of it can be asked")
     if own.system.has_database != applied.system.has_database:
-        return "only one of both sides has a database"
-    return ""
+        # One line of the change does it, and nobody has to confirm that.
+        return NoBase("only one of both sides has a database (system.database)", failed=True)
+    return None
 
 
 def fetch_base(change: Change, commit: str, scratch: Path) -> Path:

@@ -5,25 +5,33 @@ Everything heavy is imported here, inside functions, so that ``decide`` and a sk
 
 import asyncio
 import os
-import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from mmap import mmap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.model.note import prefixed
 from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.budget import Ledger
-from ratiba_action.ports import TenantProvisioner
+from ratiba_action.run.arm_start import (
+    Code,
+    OpenedBase,
+    arm_services,
+    caught,
+    copy_early,
+    make_ready,
+    start_all,
+    start_base,
+    start_head,
+)
 from ratiba_action.run.arms import base_inputs, base_of, head_inputs
-from ratiba_action.run.base_commit import BaseInputs
+from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.earlier_runs import github_history
 from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs, RunLog
 from ratiba_action.run.judges import Judges, JudgesOfRun
@@ -37,6 +45,7 @@ from ratiba_action.run.paid_run import (
 )
 from ratiba_action.run.provider_keys import cache_folder, mutants_folder
 from ratiba_action.run.services import ArmServices, RunServices
+from ratiba_action.run.tenants import open_tenants
 from ratiba_action.settings.environment import has_proxy_password
 from ratiba_action.util.language_detection import LanguageDetection
 from ratiba_action.util.persisted_credentials import in_job, persisted_credentials
@@ -59,10 +68,13 @@ async def open_services(
     log: RunLog,
     scratch: Path,
     deadline: float | None = None,
+    with_base: bool = False,
 ) -> AsyncIterator[RunServices]:
-    """Start everything that a run needs, and end it on every way out; the base when a plan asks for it.
+    """Start everything that a run needs, and end it on every way out.
 
-    The database, the worker and DeepEval start beside each other: each takes about a second.
+    The database, a worker and DeepEval start beside each other: each takes about a second. Where trials of the base
+    may run, that worker is the base's, and the change is started by the first plan that names it: until then none of
+    its code runs.
 
     Args:
         inputs: of the run.
@@ -71,6 +83,7 @@ async def open_services(
         log: of the run.
         scratch: a folder outside the workspace, removed when the run ends.
         deadline: seconds of ``time.monotonic``; see ``RunServices``.
+        with_base: trials of the base may run, if there is one.
 
     Raises:
         InfrastructureError: one of them could not be started.
@@ -90,20 +103,24 @@ async def open_services(
         judges = JudgesOfRun(
             stack, inputs, scratch, partial(_surroundings, inputs, scratch=scratch, setups=setups), _borrow
         )
-        system, custom, tests = await _open_code(
-            stack, inputs, head, scratch, setups=setups, judges=judges, kept=inputs.kept
-        )
+        code = await _open_code(stack, inputs, head, scratch, setups=setups, judges=judges, kept=inputs.kept)
         opened = open_model_calls(inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline)
         calls, services = await stack.enter_async_context(opened)
-        services.tenants, *_ = await asyncio.gather(
-            stack.enter_async_context(open_tenants(inputs, log)),
-            _start_all(system, custom, tests),
-            load_judging(inputs, head, scratch),
+        base = base_of(inputs) if with_base else NoBase(services.no_base)
+        if isinstance(base, NoBase):
+            services.no_base = base.reason
+            first: Coroutine[Any, Any, OpenedBase | None] = start_all(*code)
+        else:
+            await copy_early(code[0])
+            first = caught(_open_base(stack, inputs, base, scratch=scratch, setups=setups, judges=judges, calls=calls))
+        services.tenants, found, _ = await asyncio.gather(
+            stack.enter_async_context(open_tenants(inputs, log)), first, load_judging(inputs, head, scratch)
         )
-        await services.tenants.prepare(head.arm, system.migrate)
-        for warning in _warnings_of(system, custom, tests):
-            log.note(warning)
-        services.arms[head.arm.name] = _arm_services(head, system, custom, tests)
+        if found is None:
+            services.arms[head.arm.name] = await make_ready(services, head, code)
+        else:
+            services.start[BASE] = partial(start_base, services, found, watched=paid)
+            services.start[head.arm.name] = partial(start_head, services, head, code)
         services.detect_language = _language_detector(head.scenarios)
         services.stop_rule = partial(FailureLimit, inputs.configuration.suite.most_failed, head.day)
         services.altered = setups.altered
@@ -111,12 +128,6 @@ async def open_services(
         services.open_arm = partial(
             _open_arm, inputs, head, scratch=scratch, setups=setups, judges=judges, calls=calls, services=services
         )
-        base = base_of(inputs)
-        if isinstance(base, str):
-            services.no_base = base
-        else:
-            start = partial(_start_base, stack, inputs, base, scratch=scratch, setups=setups, judges=judges)
-            services.start_base = partial(start, calls=calls, services=services)
         yield services
 
 
@@ -150,7 +161,7 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
         code = await opened if block.setup is None else ()
         # The server dies with the thread that starts it, which is this one.
         await asyncio.gather(
-            *([server.start()] if server is not None else []), _start_all(*code), load_judging(inputs, head, scratch)
+            *([server.start()] if server is not None else []), start_all(*code), load_judging(inputs, head, scratch)
         )
         parts = [part for each in code for part in (each.workers if isinstance(each, Judges) else (each,))]
         workers = [worker for worker in parts if isinstance(worker, WorkerSystem)]
@@ -207,14 +218,14 @@ async def _start_arm(
     beside: ArmServices | None = None,
     template: Arm | None = None,
 ) -> ArmServices:
-    system, custom, tests = await _open_code(stack, inputs, arm, scratch, setups=setups, judges=judges, beside=beside)
-    await _start_all(system, custom, tests)
+    code = await _open_code(stack, inputs, arm, scratch, setups=setups, judges=judges, beside=beside)
+    await start_all(*code)
     if template is None:
-        await services.tenants.prepare(arm.arm, system.migrate)
-    return replace(_arm_services(arm, system, custom, tests), template=template)
+        await services.tenants.prepare(arm.arm, code[0].migrate)
+    return replace(arm_services(arm, *code), template=template)
 
 
-async def _start_base(
+async def _open_base(
     stack: AsyncExitStack,
     inputs: RunInputs,
     base: BaseInputs,
@@ -223,46 +234,13 @@ async def _start_base(
     setups: "SharedSetups",
     judges: JudgesOfRun,
     calls: ModelCalls,
-    services: RunServices,
-) -> ArmServices:
+) -> tuple[ArmInputs, Code]:
     """Fetch and start the base; whatever is started ends with the run, however far it came."""
     arm = await asyncio.to_thread(base_inputs, inputs, base, scratch, github_history(inputs))
     calls.add_arm(arm)
-    started = await _start_arm(stack, inputs, arm, scratch=scratch, setups=setups, judges=judges, services=services)
-    warnings = {warning for other in services.arms.values() for warning in _warnings_of(*_code_of(other))}
-    for warning in _warnings_of(*_code_of(started)):
-        if warning not in warnings:
-            services.log.note(prefixed("On the base: ", warning))
-    return started
-
-
-def _code_of(arm: ArmServices) -> tuple[object, ...]:
-    return arm.system, arm.custom, arm.tests
-
-
-def _warnings_of(*code: object) -> tuple[str, ...]:
-    """What the reader of a report should know about how code was run."""
-    return tuple(dict.fromkeys(warning for each in code for warning in getattr(each, "warnings", ())))
-
-
-def _arm_services(
-    arm: ArmInputs,
-    system: "WorkerSystem | ReplaySystem",
-    custom: Judges | None,
-    tests: "WorkerSystem | None",
-) -> ArmServices:
-    block = arm.configuration.system
-    return ArmServices(
-        arm.arm,
-        system,
-        custom,
-        arm.configuration.rows,
-        arm.prompt_versions,
-        declared_usd=block.price_per_turn_usd,
-        captured=block.replay is not None,
-        prompt_blobs=arm.prompt_blobs,
-        tests=tests,
-    )
+    code = await _open_code(stack, inputs, arm, scratch, setups=setups, judges=judges)
+    await start_all(*code)
+    return arm, code
 
 
 async def _open_code(
@@ -275,11 +253,8 @@ async def _open_code(
     judges: JudgesOfRun,
     beside: ArmServices | None = None,
     kept: Kept | None = None,
-) -> tuple["WorkerSystem | ReplaySystem", Judges | None, "WorkerSystem | None"]:
-    """An arm's system, what runs its rules and metrics, and what runs its tests; None where it has none of its own.
-
-    The files of all are copied before anything of the change runs.
-    """
+) -> Code:
+    """An arm's code; the files of all but its system are copied at once."""
     from ratiba_action.systems.choose import choose_tests  # noqa: PLC0415 - not needed to decide
     from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - the same
 
@@ -299,10 +274,6 @@ async def _open_code(
     return system, await judges.open(stack, arm, kept), tests
 
 
-async def _start_all(*code: "WorkerSystem | ReplaySystem | Judges | None") -> None:
-    await asyncio.gather(*(worker.start() for worker in code if worker is not None))
-
-
 def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
     """Tells apart every language that a turn expects, Swahili and English; None where none is expected."""
     expected = {turn.expect.language for scenario in scenarios for turn in scenario.turns} - {None}
@@ -310,29 +281,6 @@ def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
         return None
     languages = sorted({"sw", "en", *(language for language in expected if language is not None)})
     return LanguageDetection(languages).language_of
-
-
-@asynccontextmanager
-async def open_tenants(inputs: RunInputs, log: RunLog) -> AsyncIterator[TenantProvisioner]:
-    """Tenants on the given server, or on one that is started for the run; none for a system without a database."""
-    if not inputs.configuration.system.has_database:
-        from ratiba_action.tenancy.provisioner import NoDatabase  # noqa: PLC0415 - not needed to decide
-
-        yield NoDatabase()
-        return
-    from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner  # noqa: PLC0415 - loads psycopg
-    from ratiba_action.tenancy.server import DatabaseServer, KeptServer, choose_server  # noqa: PLC0415 - the same
-
-    kept = inputs.kept.database if inputs.kept is not None and not inputs.settings.database_url else ""
-    server: DatabaseServer = KeptServer(kept) if kept else choose_server(inputs.settings.database_url or None)
-    provisioner = PostgresTenantProvisioner(server, run_id=secrets.token_hex(8))
-    try:
-        await provisioner.start()
-        yield provisioner
-    finally:
-        await provisioner.close()
-        for warning in provisioner.warnings:
-            log.note(warning)
 
 
 def open_system(

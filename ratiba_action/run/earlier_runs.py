@@ -46,6 +46,7 @@ class EarlierRuns:
         notes: for the report.
         anchor: what a run of the base branch itself is compared with; None where there is none.
         unanswered: the base's results could not be looked for, which may be otherwise in a minute.
+        lost: which earlier results should have been looked at and could not be read; None for none.
     """
 
     baseline: tuple[MeasuredRun, ...] = ()
@@ -54,12 +55,18 @@ class EarlierRuns:
     notes: tuple[str, ...] = ()
     anchor: Anchor | None = None
     unanswered: bool = False
+    lost: str | None = None
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is something to compare with, so that further trials may be asked for."""
+        return bool(self.baseline or self.anchor)
 
 
 def find_earlier_runs(
     run: RunInputs, now: datetime, rules: Rules, commit: str, *, in_shards: bool = False
 ) -> EarlierRuns:
-    """Find them; whatever goes wrong is a note, and never changes a verdict.
+    """Find them; what goes wrong is a note, and ``EarlierRuns.lost`` where a change could gain by it.
 
     Args:
         run: what is evaluated.
@@ -74,14 +81,14 @@ def find_earlier_runs(
     found = _baseline(run, github, rules, "" if started is None else f"{started:%Y-%m-%dT%H:%M:%SZ}")
     facts = found.facts(now, rules)
     earlier, troubles = _earlier(run, github, commit)
-    unanswered = found.unanswered
+    unanswered, lost = found.unanswered, found.lost or (str(troubles[0]) if troubles else None)
     try:
         anchor, missing = (None, ()) if found.runs else _anchor(run, rules, commit, started or run.started_at)
     except LedgerError as error:
         anchor, missing = None, (f"The anchor of the slow decline could not be read: {error.problem}",)
         unanswered = True
     notes = (*notes, *found.notes, *troubles, *missing, *_warning_of_age(facts, now, rules))
-    return EarlierRuns(found.runs, earlier, facts, notes, anchor, unanswered)
+    return EarlierRuns(found.runs, earlier, facts, notes, anchor, unanswered, lost)
 
 
 def _started(run: RunRequest) -> datetime | None:
@@ -255,10 +262,12 @@ def _baseline(run: RunRequest, github: GithubRepository | None, rules: Rules, un
         return _search(run, github, rules, until)
     if _is_doubtful(run, Path(setting)):
         why = f"what the change edits is not known, and {setting!r} is a file of the repository."
-        return FoundBaseline(notes=(no_baseline(why),))
+        return FoundBaseline(notes=(no_baseline(why),), lost=why)
     change = run.decided.change
     repository = change.subject.repository
-    return read_named_baseline(setting, run.repository, change.files, repository, pooled=rules.pooled_runs)
+    return read_named_baseline(
+        setting, run.repository, change.files, repository, git=change.git, pooled=rules.pooled_runs
+    )
 
 
 def _search(run: RunRequest, github: GithubRepository | None, rules: Rules, until: str) -> FoundBaseline:

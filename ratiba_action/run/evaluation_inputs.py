@@ -133,6 +133,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             base=read_base_inputs(base, configuration, base_configuration, suite, base_suite, digests=digests),
             digests=digests,
             replaced=replaced,
+            unratcheted=unusable,
             from_base=from_base,
         )
 

@@ -23,9 +23,16 @@ from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, Sh
 from ratiba_action.money.budget import Ledger, admit
 from ratiba_action.money.forecast import Forecast, way_out
 from ratiba_action.run.arms import base_of, first_plan, head_inputs, no_further_trials, scratch_folder
-from ratiba_action.run.base_commit import read_anchor_inputs
+from ratiba_action.run.base_commit import BaseInputs, NoBase, read_anchor_inputs
 from ratiba_action.run.composition import open_services
-from ratiba_action.run.earlier_runs import EarlierRuns, find_earlier_runs, github_history, measured_commit
+from ratiba_action.run.earlier_runs import (
+    NONE,
+    NOT_COMPARED,
+    EarlierRuns,
+    find_earlier_runs,
+    github_history,
+    measured_commit,
+)
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import run_started
@@ -38,11 +45,13 @@ from ratiba_action.run.notes import (
     notes_of_baseline,
     notes_of_choice,
     notes_of_credentials,
+    notes_of_edited_scenarios,
     notes_of_other_models,
     notes_of_prompts,
     notes_of_stale,
     shortfall,
     silent,
+    unconfirmed,
     unseen_calls,
 )
 from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_budget
@@ -225,7 +234,8 @@ class _Gate:
     def __init__(self, inputs: RunInputs, log: RunLog, ledger: Ledger, earlier: EarlierRuns) -> None:
         self._inputs, self._log, self._ledger, self._earlier = inputs, log, ledger, earlier
         self._interruptions: list[str] = []
-        self._no_base: str | None = None
+        self._base: BaseInputs | NoBase | None = None
+        self._beside = False
         self._merges: tuple[MergeAttempt, ...] = ()
         self.seconds_of_shards = 0.0
         self.late = False
@@ -290,9 +300,10 @@ class _Gate:
         self._log.warnings += silent(head, measured.own, self._ledger)
 
     def _first_plan(self, head: ArmInputs) -> Plan:
-        base = base_of(self._inputs)
-        self._no_base = base if isinstance(base, str) else None
-        return first_plan(self._inputs, head, measured=bool(self._earlier.baseline or self._earlier.anchor))
+        self._base = base_of(self._inputs)
+        plan = first_plan(self._inputs, head, measured=self._earlier.measured)
+        self._beside = any(trial.arm.name == BASE for trial in plan.trials)
+        return plan
 
     def _loop(self, first: Plan, no_further: str | None, known: Measured | None = None) -> PlanLoop:
         """What runs a plan and those that follow from it; ``known`` is what shards have measured already."""
@@ -300,14 +311,14 @@ class _Gate:
         def ask(measured: Measured) -> Plan | Verdict:
             return next_step(self.evidence(measured if known is None else with_shards(measured, known)))
 
-        results = None if known is None else Measured(known.results, no_base=known.no_base)
+        results = None if known is None else Measured(known.results, base_failed=known.base_failed)
         no_further = no_further or no_further_trials(self._inputs)
         return PlanLoop(first, ask, no_further, self._interruptions, results)
 
     def _run(self, loop: PlanLoop, head: ArmInputs, scratch: Path) -> Measured:
         measured = asyncio.run(self._run_plans(loop, head, scratch))
-        if measured.no_base:
-            self._log.note(f"The base was not run: {measured.no_base}")
+        if measured.base_failed:
+            self._log.note(f"The base was not run: {measured.base_failed}")
         return measured
 
     async def _run_plans(self, loop: PlanLoop, head: ArmInputs, scratch: Path) -> Measured:
@@ -316,7 +327,13 @@ class _Gate:
         deadline = None if seconds is None else time.monotonic() + seconds
         with cancelled_by_signals(self._interruptions.append), contextlib.suppress(asyncio.CancelledError):
             async with open_services(
-                self._inputs, head, ledger=self._ledger, log=self._log, scratch=scratch, deadline=deadline
+                self._inputs,
+                head,
+                ledger=self._ledger,
+                log=self._log,
+                scratch=scratch,
+                deadline=deadline,
+                with_base=loop.runs_base or (loop.may_go_on and self._earlier.measured),
             ) as services:
                 await loop.run(services)
                 finished = await services.finish(loop.measured, cancelled=bool(self._interruptions))
@@ -330,6 +347,7 @@ class _Gate:
         configuration, decided = inputs.configuration, inputs.decided
         results, stale = self._counted(measured)
         day = day_of(inputs.started_at)
+        no_base, base_failed = self._missing_base(measured)
         return Evidence(
             decided.decision.mode,
             results,
@@ -350,13 +368,27 @@ class _Gate:
             earlier=tuple(run for run in earlier.earlier if run.answers == answers),
             rules=configuration.comparison.rules,
             no_further=measured.no_further,
-            no_base=self._no_base,
+            no_base=no_base,
+            base_failed=base_failed,
             day=day,
             left_out=tuple(sorted({*inputs.selection.left_out, *stale})),
             recorded_only=inputs.selection.free,
             confirm=how_to_confirm(inputs),
+            unconfirmed=unconfirmed(inputs),
             anchor=earlier.anchor,
         )
+
+    def _missing_base(self, measured: Measured) -> tuple[str | None, str | None]:
+        """Why there is no base to run trials on, and why the base that should have been measured was not."""
+        base, lost, inputs = self._base, measured.base_failed, self._inputs
+        compared = inputs.settings.baseline != NONE and inputs.decided.change.subject.event not in NOT_COMPARED
+        if compared and not self._beside:
+            # Earlier results that could not be read are not missed where the base runs beside the change.
+            lost = lost or self._earlier.lost
+        if not isinstance(base, NoBase):
+            return None, lost
+        failed = base.failed and not self._earlier.measured
+        return base.reason, lost or (base.reason if failed else None)
 
     def _counted(self, measured: Measured) -> tuple[tuple[ScenarioResult, ...], frozenset[str]]:
         """The results of every arm that count, and the ids of scenarios that were left out after all.
@@ -379,6 +411,7 @@ class _Gate:
             *self._log.warnings,
             *notes_of_credentials(measured.own),
             *notes_of_choice(inputs),
+            *notes_of_edited_scenarios(inputs),
             *notes_of_stale(inputs, evidence.left_out),
             *notes_of_baseline(self._earlier, verdict, evidence.answers),
             *unseen_calls(inputs, measured, self._ledger),
@@ -436,7 +469,8 @@ class _Gate:
             breaches=ledger.breaches,
             pairs=measured.pairs,
             interruption=self._interruptions[0] if self._interruptions else None,
-            no_base=measured.no_base,
+            no_base=self._base.reason if isinstance(self._base, NoBase) else None,
+            base_failed=measured.base_failed,
             reported_calls=measured.reported_calls,
             altered=measured.altered,
             way_out=measured.way_out,

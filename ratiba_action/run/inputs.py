@@ -19,7 +19,7 @@ from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.money.sealed_journal import SealedPlace
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import EventLog, Progress
-from ratiba_action.run.base_commit import BaseInputs
+from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.judging_base import JudgingCode
 from ratiba_action.run.provider_keys import keys_of, source_of_answers
 from ratiba_action.settings.settings import Settings
@@ -122,6 +122,7 @@ class RunInputs(RunRequest):
         notes: what the change tried to relax.
         base: what the base's scenarios would be run with, or why they cannot be.
         replaced: each setting by which the change tests another system than its base.
+        unratcheted: files of the base that could not be used, so that the ratchet did not apply there.
         anchored: the base is an earlier version of the base branch, whose own run this is.
         from_base: names of the blocks that are the base branch's where the change says otherwise.
         sealed: where the sealed copy of the write-ahead journal is kept; None for none.
@@ -135,8 +136,9 @@ class RunInputs(RunRequest):
     base_scores: Mapping[str, JudgeRecording] = field(default_factory=dict)
     edited_recordings: int = 0
     notes: tuple[str, ...] = ()
-    base: BaseInputs | str = "the base was not read"
+    base: BaseInputs | NoBase = field(default_factory=lambda: NoBase("the base was not read"))
     replaced: tuple[str, ...] = ()
+    unratcheted: tuple[str, ...] = ()
     from_base: tuple[str, ...] = ()
     anchored: bool = False
     sealed: SealedPlace | None = None

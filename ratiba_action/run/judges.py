@@ -55,6 +55,15 @@ class Judges:
         """What the reader of a report should know about how the code was run."""
         return tuple(dict.fromkeys(warning for worker in self.workers for warning in worker.warnings))
 
+    async def start_theirs(self) -> None:
+        """Start the base's side, unless it is: before any code of the change runs.
+
+        Raises:
+            WorkerError: it could not be started.
+        """
+        if self._start_theirs is not None:
+            await self._start_theirs()
+
     async def start(self) -> None:
         """Start both sides.
 

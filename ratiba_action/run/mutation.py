@@ -26,7 +26,7 @@ from ratiba_action.model.plan import Arm
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arms import alone, head_inputs, scratch_folder
-from ratiba_action.run.base_commit import fetch_base
+from ratiba_action.run.base_commit import NoBase, fetch_base
 from ratiba_action.run.changed_parts import parts_of
 from ratiba_action.run.composition import checkout_of, open_services
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
@@ -226,7 +226,7 @@ def measure(
 
 def _changed_lines(inputs: RunInputs, scratch: Path) -> frozenset[tuple[str, int]]:
     """Path and line of what the change edits; nothing where there is no base."""
-    if isinstance(inputs.base, str) or inputs.decided.change.git is None:
+    if isinstance(inputs.base, NoBase) or inputs.decided.change.git is None:
         return frozenset()
     try:
         parts = parts_of(inputs, fetch_base(inputs.decided.change, inputs.base.commit, scratch))

@@ -15,7 +15,8 @@ from ratiba_action.model.verdict import Spending, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.run.arms import BLOB_DIGITS
-from ratiba_action.run.earlier_runs import FIRST_RUN, EarlierRuns, not_added
+from ratiba_action.run.base_commit import NO_COMMON_SCENARIO, NoBase
+from ratiba_action.run.earlier_runs import FIRST_RUN, NOT_COMPARED, EarlierRuns, not_added
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.run.services import Measured
 from ratiba_action.settings.input_values import LIVE
@@ -52,15 +53,38 @@ def notes_of_prompts(inputs: RunInputs, head: ArmInputs) -> tuple[str, ...]:
 
 
 def how_to_confirm(inputs: RunInputs) -> str | None:
-    """How a person confirms a run whose system is another than the base's; None where nobody has to."""
-    if not inputs.replaced or not inputs.decided.change.needs_confirmation:
+    """How a person confirms a run whose system or floor is not the base's; None where nobody has to."""
+    if not (inputs.replaced or inputs.unratcheted) or not inputs.decided.change.needs_confirmation:
         return None
+    what = "what replaces the system" if inputs.replaced else f"the change of {_first_of(inputs.unratcheted)}"
     subject = inputs.decided.change.subject
     number = f" pull-request: {subject.pull_request} and" if subject.pull_request is not None else ""
     return (
-        "Read what replaces the system. If it is right, start this workflow by hand (Actions, Run workflow) with"
+        f"Read {what}. If it is right, start this workflow by hand (Actions, Run workflow) with"
         f"{number} commit: {subject.head}."
     )
+
+
+def unconfirmed(inputs: RunInputs) -> str:
+    """What ``how_to_confirm`` is about, in one sentence."""
+    if inputs.replaced or not inputs.unratcheted:
+        return "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
+    return (
+        f"The base's {_first_of(inputs.unratcheted)} cannot be used, so nothing shows whether this change is as strict "
+        "there, and no maintainer has confirmed it by a manual run."
+    )
+
+
+def _first_of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
+def notes_of_edited_scenarios(inputs: RunInputs) -> tuple[str, ...]:
+    """That the change leaves no scenario as it is on the base, so that nothing is compared; nothing otherwise."""
+    if inputs.base != NoBase(NO_COMMON_SCENARIO) or inputs.decided.change.subject.event in NOT_COMPARED:
+        return ()
+    return ("No scenario of this change is also on the base as it is here, so nothing was compared with the base.",)
 
 
 def notes_of_baseline(earlier: EarlierRuns, verdict: Verdict, answers: AnswerOrigin) -> tuple[str, ...]:

@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ratiba_action.errors import RatibaError
-from ratiba_action.model.measurement import NotRun, ScenarioResult
+from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.model.plan import BASE, Plan, Trial
 from ratiba_action.model.verdict import Verdict
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import Measured, RunServices
 from ratiba_action.util.interruption import current
+from ratiba_action.verdict.pairing import results_of
 
 _PATIENCE = 1.5
 """Seconds that a cancelled run has to close what it has opened; a runner kills it 10 s after the first signal."""
@@ -73,7 +74,7 @@ class Ran:
 
 
 async def run_first(plan: Plan, services: RunServices) -> Ran:
-    """Run a plan as far as the money goes; nothing of it where an arm cannot be started."""
+    """Run a plan as far as the money goes; nothing of it where the base cannot be started."""
     refusal = await _require_arms(plan, services)
     return Ran((), refusal) if refusal else Ran(await run_plan(_placed(plan, services), services))
 
@@ -81,28 +82,52 @@ async def run_first(plan: Plan, services: RunServices) -> Ran:
 async def run_further(plan: Plan, services: RunServices) -> Ran:
     """Run the whole of a further plan, or nothing: half of a confirmation confirms nothing.
 
-    What is begun may still be cut short, by the deadline, a signal, or a cap that another run has used up.
+    The base runs first, while no process of the change does. What is begun may still be cut short, by the deadline, a
+    signal, or a cap that another run has used up.
     """
     refusal = await _require_arms(plan, services)
     placed = plan if refusal else _placed(plan, services)
     refusal = refusal or await services.afford(placed.trials)
-    return Ran((), refusal) if refusal else Ran(await run_plan(placed, services))
+    if refusal:
+        return Ran((), refusal)
+    own, base = split(placed)
+    if not base.trials:
+        return Ran(await run_plan(own, services))
+    if changed := await services.conditions.changed():
+        return Ran((), altered(changed))
+    results = await run_plan(base, services)
+    if changed := await services.conditions.changed(after=True):
+        return Ran((), altered(changed))
+    if not all(isinstance(result, Scored) for result in results):
+        return Ran(results)  # what it was to confirm stays open, so that nothing more is paid for
+    await services.conditions.remember()
+    return Ran((*results, *await run_plan(own, services)))
+
+
+def altered(what: str) -> str:
+    """Why the base cannot be measured any more."""
+    return f"what trials of the base depend on was altered while the change ran ({what})"
 
 
 async def _require_arms(plan: Plan, services: RunServices) -> str | None:
-    """Start what a plan names; why that cannot be, None where it is started."""
+    """Start what a plan names, the base before anything of the change; why that cannot be, None where it is started.
+
+    Raises:
+        RatibaError: the change itself could not be started.
+    """
     missing = {trial.arm.name for trial in plan.trials} - services.arms.keys()
-    if not missing:
-        return None
-    start, services.start_base = services.start_base, None
-    if start is None or missing != {BASE}:
-        return services.no_base or f"there is no arm {', '.join(sorted(missing))}"
-    try:
-        services.arms[BASE] = await start()
-    except RatibaError as error:
-        services.no_base = f"the base could not be started: {error}"
-        return services.no_base
-    return None
+    if missing and (start := services.start.pop(BASE, None)) is not None:
+        try:
+            services.arms[BASE] = await start()
+        except (RatibaError, OSError) as error:
+            services.base_failed = f"it could not be started: {error}"
+    for name in sorted(missing - {BASE}):
+        start = services.start.pop(name, None)
+        if start is None:
+            return f"there is no arm {name}"
+        await services.conditions.remember()
+        services.arms[name] = await start()
+    return None if missing <= services.arms.keys() else services.base_failed or services.no_base
 
 
 def _placed(plan: Plan, services: RunServices) -> Plan:
@@ -141,6 +166,16 @@ class PlanLoop:
         self._known = known
 
     @property
+    def runs_base(self) -> bool:
+        """Whether the first plan has trials of the base."""
+        return any(trial.arm.name == BASE for trial in self._first.trials)
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether further plans may follow the first one."""
+        return self.measured.no_further is None
+
+    @property
     def settled(self) -> bool:
         """Whether nothing is left to be run, so that no system needs to be started."""
         if self._known is None or self._first.trials:
@@ -149,14 +184,16 @@ class PlanLoop:
         return ended or not isinstance(self._ask(self.measured), Plan)
 
     async def run(self, services: RunServices) -> None:
-        """Run scenarios until the evidence has its verdict. ``measured`` is right however this ends."""
-        own, base = _split(self._first)
-        if self._known is None:
-            self.measured = replace(self.measured, results=(await run_first(own, services)).results)
+        """Run scenarios until the evidence has its verdict. ``measured`` is right however this ends.
+
+        The base's part of the first plan is over before anything of the change is started.
+        """
+        own, base = split(self._first)
         if base.trials and not self._interruptions:
-            ran = await _uncancelled(run_first(base, services))
-            self._extend(ran)
-            self.measured = replace(self.measured, no_base=ran.refusal)
+            await self._run_base(base, services)
+        if self._known is None and not self._interruptions:
+            results = (await run_first(own, services)).results
+            self.measured = replace(self.measured, results=(*results, *results_of(self.measured.results, BASE)))
         while not self._interruptions and not self.measured.no_further:
             step = self._ask(self.measured)
             if not isinstance(step, Plan):
@@ -165,6 +202,11 @@ class PlanLoop:
             ran = await _uncancelled(run_further(step, services))
             self._extend(ran)
             self.measured = replace(self.measured, no_further=ran.refusal)
+
+    async def _run_base(self, base: Plan, services: RunServices) -> None:
+        ran = await _uncancelled(run_first(base, services))
+        self._extend(ran)
+        self.measured = replace(self.measured, base_failed=ran.refusal)
 
     def _require_new(self, plan: Plan) -> None:
         """Models are paid for every trial: a rule that asks for one again must not go on for ever."""
@@ -191,7 +233,7 @@ async def _uncancelled(running: Awaitable[Ran]) -> Ran:
         return Ran((), _CANCELLED)
 
 
-def _split(plan: Plan) -> tuple[Plan, Plan]:
-    """The trials of the change and those of the base: what the base does never delays what is known of the change."""
+def split(plan: Plan) -> tuple[Plan, Plan]:
+    """The trials of the change and those of the base."""
     own = tuple(trial for trial in plan.trials if trial.arm.name != BASE)
     return Plan(own), Plan(tuple(trial for trial in plan.trials if trial.arm.name == BASE))

@@ -34,7 +34,7 @@ class Measured:
 
     Args:
         results: of every arm.
-        no_base: why the base was not run beside the head; None where it was, or nobody asked for it.
+        base_failed: see ``Evidence``.
         no_further: see ``Evidence``.
         way_out: see ``Evidence``.
         recorded: new lines of each scenario, by its id; empty unless the run records.
@@ -44,7 +44,7 @@ class Measured:
     """
 
     results: tuple[ScenarioResult, ...] = ()
-    no_base: str | None = None
+    base_failed: str | None = None
     no_further: str | None = None
     cross_checking: CrossChecking | None = None
     shared_spending: tuple[SharedSpending, ...] = ()
@@ -167,6 +167,32 @@ class ArmServices:
     tests: TeamTests | None = None
 
 
+class BaseConditions(Protocol):
+    """What trials of the base depend on and processes of the change could alter (``docs/decisions/0087``)."""
+
+    async def remember(self) -> None:
+        """Measure it, while no process of the change runs."""
+
+    async def changed(self, *, after: bool = False) -> str:
+        """The first thing that differs from what was remembered, in words; empty where nothing does.
+
+        Args:
+            after: trials of the base have just run, which write files and use room themselves.
+        """
+        ...
+
+
+class UnwatchedConditions:
+    """Implements ``BaseConditions`` where no trial of the base follows one of the change."""
+
+    async def remember(self) -> None:
+        """Do nothing."""
+
+    async def changed(self, *, after: bool = False) -> str:  # noqa: ARG002 - the protocol's name
+        """Nothing is known to differ."""
+        return ""
+
+
 @dataclass(slots=True)
 class RunServices:
     """Everything that is open while trials run. Made by ``composition.open_services``, which closes it, too.
@@ -184,8 +210,10 @@ class RunServices:
         stop_rule: makes the rule of a plan that says why none of its further trials starts.
         retries: whether trials that errored are run again, as their strategies say.
         afford: says why the caps do not cover some further trials; None where they do, which are then waited for.
-        start_base: starts the base; None where there is none to run scenarios on.
-        no_base: why there is none.
+        start: starts an arm, by its name; an entry is taken out when it is used. The base's is used first.
+        no_base: why there is no base to run scenarios on.
+        base_failed: why the base could not be started; None where it could, or was not to be.
+        conditions: what trials of the base depend on and the change's processes could alter.
         finish: adds to what was measured what is known at the end.
         altered: a path of what set-up made for all sides of the run that one of them has changed; empty where none has.
         add_arm: lets another arm run by the first one's system and schema; called before its first trial.
@@ -208,8 +236,10 @@ class RunServices:
     stop_rule: Callable[[], StopRule] = NeverStop
     retries: bool = True
     afford: Callable[[Sequence[Trial]], Awaitable[str | None]] = afford_all
-    start_base: Callable[[], Awaitable[ArmServices]] | None = None
+    start: dict[str, Callable[[], Awaitable[ArmServices]]] = field(default_factory=dict)
     no_base: str = "there is no base to compare with"
+    base_failed: str | None = None
+    conditions: BaseConditions = field(default_factory=UnwatchedConditions)
     finish: Finish = finish_nothing
     altered: Callable[[], Awaitable[str]] = nothing_altered
     add_arm: Callable[[ArmInputs], None] = no_other_arm

@@ -99,8 +99,10 @@ def merge_shards(
     why = _reason(faults)
     results = [_owned(own[_place(trial)], trial) if _place(trial) in own else NotRun(trial, why) for trial in mine]
     results += [_owned(of_base[_place(trial)], trial) for trial in theirs if _place(trial) in of_base]
-    no_base = next((shard.of.no_base for shard in used if shard.of.no_base), None)
-    open_base = [] if no_base else [trial for trial in theirs if _place(trial) in own and _place(trial) not in of_base]
+    base_failed = next((shard.of.base_failed for shard in used if shard.of.base_failed), None)
+    open_base = (
+        [] if base_failed else [trial for trial in theirs if _place(trial) in own and _place(trial) not in of_base]
+    )
     attempts = _attempts(found, identity)
     own_money = [shard for shard in attempts if not _has_gone_on(shard, attempts)]
     unknown = _unknown_usd(found, used, attempts, identity, run_attempt or 1)
@@ -108,7 +110,7 @@ def merge_shards(
     aside = aside if unknown and _paid(identity) else ""
     measured = Measured(
         tuple(results),
-        no_base=no_base,
+        base_failed=base_failed,
         cross_checking=_cross_checking(used),
         shared_spending=_shared_spending(used),
         way_out=_way_out(faults, used),

@@ -74,6 +74,11 @@ class GuardedCommand:
         self._process = process
         self._output = output
 
+    @property
+    def guardian(self) -> int:
+        """Process id of the guardian."""
+        return self._process.pid
+
     async def wait(self, timeout: float) -> tuple[int, str]:  # noqa: ASYNC109 - the caller words the time-out
         """Wait for the command's end; its exit code and the tail of its output.
 

@@ -200,7 +200,7 @@ class SharedSetup:
 
     def altered(self) -> str:
         """The first path that was changed since it was shared, however; empty where none was."""
-        now = _state(self.workplace.folder)
+        now = state_of(self.workplace.folder)
         changed = sorted(path for path in {*self.state, *now} if self.state.get(path) != now.get(path))
         return os.path.relpath(changed[0], self.workplace.copy) if changed else ""
 
@@ -275,7 +275,7 @@ def _close(workplace: Workplace, inputs: Inputs) -> SharedSetup:
     given = [PurePosixPath(name) for name in inputs.files]
     folders = {parent for name in given for parent in name.parents}
     made = partial(_made, workplace.copy, given=frozenset(given), folders=folders)
-    return SharedSetup(workplace, tuple(made(PurePosixPath())), _state(workplace.folder))
+    return SharedSetup(workplace, tuple(made(PurePosixPath())), state_of(workplace.folder))
 
 
 def _made(
@@ -290,7 +290,8 @@ def _made(
             yield path
 
 
-def _state(folder: Path) -> State:
+def state_of(folder: Path) -> State:
+    """Inode and time of the last change of a folder and of all in it."""
     found = dict[str, tuple[int, int]]()
     for path in paths_below(folder):
         with contextlib.suppress(OSError):  # it is gone, or closed: it was changed

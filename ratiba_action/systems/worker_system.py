@@ -210,6 +210,16 @@ class WorkerSystem:
             }
 
     @property
+    def folder(self) -> Path | None:
+        """Holds its copy, its home and its temporary files; None before they are there."""
+        return self._workplace.folder if self._workplace is not None else None
+
+    @property
+    def guardian(self) -> int | None:
+        """Process id of the guardian of its fork server; None while it has none of its own."""
+        return self._server[0].guardian if self._server is not None else None
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What the reader of a report should know about how this system was run."""
         return tuple(dict.fromkeys((*_warnings_of(self._workplace), *self._changed, *self._warnings)))

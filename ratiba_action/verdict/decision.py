@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ratiba_action.checks.system_exceptions import exception_of, message_of
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
 from ratiba_action.model.plan import Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
@@ -33,7 +34,7 @@ from ratiba_action.verdict.rules.pass_rate import (
     why_not_extended,
 )
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing
-from ratiba_action.verdict.weighing import cost_of, is_guarded, show, weigh, with_decline
+from ratiba_action.verdict.weighing import cost_of, is_guarded, require_base, show, unmeasured_base, weigh, with_decline
 
 
 def skipped(findings: Findings) -> Verdict | None:
@@ -45,7 +46,7 @@ def skipped(findings: Findings) -> Verdict | None:
 
 
 def passed(findings: Findings) -> Verdict:
-    """Passed, or inconclusive where the pass rate is; the reason names what the pass rate allows."""
+    """Passed, or inconclusive where the pass rate is, incomplete where it could have been measured again."""
     if is_unclear(findings) and not reaches_after_all(findings):
         return _unclear(findings)
     low = findings.below_threshold
@@ -69,6 +70,10 @@ def _unclear(findings: Findings) -> Verdict:
     missing = why_not_extended(findings)
     if missing:
         doubt += f" It was not measured again: {sentence(missing)}"
+    if missing and findings.evidence.answers != AnswerOrigin.REPLAY:
+        # A change that uses up the budget, or lets further trials error, does not gain by it.
+        action = "Remove the cause, then run the gate again; its data is added to this run's."
+        return Verdict(Conclusion.INCOMPLETE, f"Every deterministic assertion passed. {doubt}", action)
     return Verdict(
         Conclusion.INCONCLUSIVE,
         f"Every deterministic assertion passed. {doubt}",
@@ -147,8 +152,8 @@ def next_step(evidence: Evidence) -> Plan | Verdict:
 
     A run of the base branch itself that passes is compared with its anchor.
 
-    What nothing speaks against is compared with the base (``docs/statistics.md``). What a person has to confirm first
-    does not pass without that.
+    What nothing speaks against is compared with the base (``docs/statistics.md``), and does not pass without a base
+    that should have been measured. What a person has to confirm first does not pass without that.
 
     Args:
         evidence: all results of the run so far, in any order; those of the base's arm are only compared with.
@@ -165,14 +170,14 @@ def _decide(evidence: Evidence) -> Plan | Verdict:
     findings = find(evidence)
     verdicts = (rule(findings) for rule in RULES)
     verdict = next((verdict for verdict in verdicts if verdict is not None), None)
-    if verdict is None and is_unclear(findings) and not is_guarded(evidence):
+    if verdict is None and is_unclear(findings) and unmeasured_base(evidence) is None and not is_guarded(evidence):
         step = extend(findings)
         if isinstance(step, Plan):
             return step
         verdict = step
     if verdict is None:
         weighed = weigh(evidence, passed(findings))
-        return weighed if isinstance(weighed, Plan) else _confirmed(evidence, weighed)
+        return weighed if isinstance(weighed, Plan) else _confirmed(evidence, require_base(evidence, weighed))
     return replace(verdict, comparison=show(evidence))
 
 
@@ -180,8 +185,7 @@ def _confirmed(evidence: Evidence, verdict: Verdict) -> Verdict:
     """A verdict that a person has to confirm first is incomplete; what failed has failed without it."""
     if evidence.confirm is None or verdict.conclusion not in (Conclusion.PASSED, Conclusion.INCONCLUSIVE):
         return verdict
-    reason = "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
-    return replace(verdict, conclusion=Conclusion.INCOMPLETE, reason=reason, action=evidence.confirm)
+    return replace(verdict, conclusion=Conclusion.INCOMPLETE, reason=evidence.unconfirmed, action=evidence.confirm)
 
 
 def cut_short(verdict: Verdict, interruption: str) -> Verdict:

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TypeGuard
 
+from ratiba_action.checks.system_exceptions import exception_of
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import Comparison, ConversationCost, MeasuredRun, Tier
-from ratiba_action.model.measurement import Scored
+from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
@@ -15,6 +17,7 @@ from ratiba_action.verdict.conversation_cost import conversation_cost
 from ratiba_action.verdict.decline import find_decline, note_of_decline
 from ratiba_action.verdict.pairing import content_digest, results_of
 from ratiba_action.verdict.quarantine import quarantine_in_force
+from ratiba_action.verdict.rules.findings import sentence
 from ratiba_action.verdict.runs import compare_runs, passed_on
 
 _UNTIMED = datetime.min.replace(tzinfo=UTC)
@@ -122,13 +125,17 @@ def with_decline(evidence: Evidence, verdict: Verdict) -> Plan | Verdict:
         return verdict
     found, trials = find_decline(head, evidence.anchor, _run(evidence, BASE), evidence.rules)
     if trials:
-        obstacle = evidence.no_base or evidence.no_further or _errored(evidence, trials)
+        obstacle = _obstacle(evidence, trials)
         if not obstacle:
             return _plan(evidence, trials)
         found = replace(found, problem=obstacle)
     note = note_of_decline(found)
     if note is None:
         return replace(verdict, decline=found)
+    if trials and evidence.rules.decline.block:
+        # What a decline would fail does not pass by being unable to confirm it.
+        reason = note.removesuffix(note.remedy).rstrip()
+        return replace(verdict, conclusion=Conclusion.INCOMPLETE, reason=reason, action=note.remedy, decline=found)
     if found.confirmed and evidence.rules.decline.block:
         reason = note.removesuffix(note.remedy).rstrip()
         return replace(verdict, conclusion=Conclusion.FAILED, reason=reason, action=note.remedy, decline=found)
@@ -139,6 +146,49 @@ def show(evidence: Evidence) -> Comparison | None:
     """The comparison of a run that something else decides, as far as it goes."""
     found = compare(evidence)
     return found.so_far if isinstance(found, Wanted) else found
+
+
+_WITHOUT_BASE = (
+    "Remove the cause, then run the gate again. If the base branch itself cannot be run, whoever decides on the "
+    "workflow sets its input `baseline: none` (ratiba gate --baseline none) until it can."
+)
+
+
+def unmeasured_base(evidence: Evidence) -> str | None:
+    """Why the base, which should have been measured in this run, was not; None where it was, or was not to be.
+
+    A trial of the base that its own system raised an exception in, or that its own recordings no longer fit, says how
+    the base is: it is only not compared. Every other error may be caused by what runs beside it.
+    """
+    if evidence.base_failed is not None or evidence.anchor is not None:
+        return evidence.base_failed
+    lost = [
+        result
+        for result in results_of(evidence.results, BASE)
+        if _is_lost(result)
+        and result.trial.scenario.id not in evidence.left_out
+        and not quarantine_in_force(result.trial.scenario, evidence.day)
+    ]
+    if not lost:
+        return None
+    first = lost[0]
+    why = first.reason if isinstance(first, NotRun) else f"{first.phase.value} error, {first.message}"
+    more = f" ({len(lost)} trials of the base were not measured)" if len(lost) > 1 else ""
+    return f"{first.trial.scenario.id} on the base: {why}{more}"
+
+
+def _is_lost(result: ScenarioResult) -> TypeGuard[NotRun | Errored]:
+    own = isinstance(result, Errored) and (result.phase is Phase.RECORDING or bool(exception_of(result)))
+    return not isinstance(result, Scored) and not own
+
+
+def require_base(evidence: Evidence, verdict: Verdict) -> Verdict:
+    """A verdict that lets a change pass is incomplete where its base should have been measured and was not."""
+    why = unmeasured_base(evidence)
+    if why is None or verdict.conclusion not in (Conclusion.PASSED, Conclusion.INCONCLUSIVE):
+        return verdict
+    reason = f"The base could not be measured, so nothing shows that this change is no worse: {sentence(why)}"
+    return replace(verdict, conclusion=Conclusion.INCOMPLETE, reason=reason, action=_WITHOUT_BASE, warnings=())
 
 
 def is_guarded(evidence: Evidence) -> bool:
@@ -156,7 +206,7 @@ def sensitivity(comparison: Comparison) -> str:
 
 
 def _confirm(evidence: Evidence, wanted: Wanted) -> Plan | Verdict:
-    obstacle = evidence.no_base or evidence.no_further or _errored(evidence, wanted.trials)
+    obstacle = _obstacle(evidence, wanted.trials)
     if obstacle:
         return Verdict(
             Conclusion.INCOMPLETE,
@@ -165,6 +215,12 @@ def _confirm(evidence: Evidence, wanted: Wanted) -> Plan | Verdict:
             comparison=wanted.so_far,
         )
     return _plan(evidence, wanted.trials)
+
+
+def _obstacle(evidence: Evidence, wanted: Mapping[str, int]) -> str:
+    """Why further trials of both arms cannot be run, or were not measured; empty where they can."""
+    lost = unmeasured_base(evidence)
+    return evidence.no_base or lost or evidence.no_further or _errored(evidence, wanted)
 
 
 def _errored(evidence: Evidence, wanted: Mapping[str, int]) -> str:
@@ -179,7 +235,7 @@ def _errored(evidence: Evidence, wanted: Mapping[str, int]) -> str:
 
 
 def _plan(evidence: Evidence, wanted: Mapping[str, int]) -> Plan:
-    """Trials of both arms side by side, so that nothing but the change itself tells them apart."""
+    """Trials of both arms, which run within the same minutes, so that only the change itself tells them apart."""
     head = results_of(evidence.results, HEAD)
     arms = {result.trial.arm.name: result.trial.arm for result in evidence.results}
     both = (arms[HEAD], arms.get(BASE, Arm(BASE, "")))

@@ -61,7 +61,11 @@ class Run:
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[RunServices]:
         head = head_inputs(self.inputs)
-        async with open_services(self.inputs, head, ledger=self.ledger, log=self.log, scratch=self.scratch) as services:
+        self.scratch.mkdir(mode=0o711, exist_ok=True)
+        opened = open_services(
+            self.inputs, head, ledger=self.ledger, log=self.log, scratch=self.scratch, with_base=True
+        )
+        async with opened as services:
             yield services
 
     def plan(self, *arms: str, number: int = 0) -> Plan:
@@ -100,9 +104,10 @@ async def test_each_arm_runs_its_own_code_and_the_base_is_booked_as_such(live: L
     run = Run(live, await pull_request(live), scratch)
     status = live.git.git("status", "--porcelain")
     async with run.opened() as services:
+        assert (scratch / "base").exists(), "the base's files are there before anything of the change is started"
+        assert services.arms == {}
         first = await run_first(run.plan(HEAD), services)
-        assert set(services.arms) == {HEAD}, "nothing of the base is started before a plan names it"
-        assert not (scratch / "base").exists()
+        assert list(services.arms) == [BASE, HEAD], "and so is its template"
         assert Party.BASELINE not in {call.party for call in run.ledger.calls}
         more = await run_further(run.plan(HEAD, BASE, number=1), services)
         assert not list(live.git.folder.glob("**/base")), "the work tree is left alone"
@@ -122,7 +127,7 @@ async def test_confirming_trials_that_the_cap_does_not_hold_are_not_begun(live: 
     whole = Run(live, variables, scratch)
     async with whole.opened() as services:
         await run_first(whole.plan(HEAD), services)
-    tight = Run(live, variables, scratch, budget=str((whole.ledger.spent * 2).quantize(Decimal("0.01"))))
+    tight = Run(live, variables, scratch / "tight", budget=str((whole.ledger.spent * 2).quantize(Decimal("0.01"))))
     async with tight.opened() as services:
         await run_first(tight.plan(HEAD), services)
         asked = len(live.models.received)
@@ -146,7 +151,7 @@ async def test_a_base_whose_system_does_not_start_is_a_reason_and_no_defect(
         refused = await run_further(run.plan(HEAD, BASE, number=1), services)
     assert replies(first.results, HEAD) == ["fine"] * 2
     assert refused.results == ()
-    assert "the base could not be started" in (refused.refusal or "")
+    assert "it could not be started" in (refused.refusal or "")
 
 
 ADAPTER_OF_HEAD = """

@@ -1,5 +1,6 @@
 """A baseline that is named by its path."""
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from ratiba_action.model.change import ChangedFiles
 from ratiba_action.model.comparison import Rules
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
+from ratiba_action.util.git import Git
+from tests.support.git_repository import GitRepository
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 
 NOTHING = ChangedFiles(())
@@ -66,15 +69,37 @@ def test_what_cannot_be_read_is_a_note_and_no_comparison(tmp_path: Path, name: s
     assert found.facts(MORNING, Rules()) is None
 
 
-@pytest.mark.parametrize("named", ["baselines/main.json", "baselines", ".", "linked"])
-def test_a_change_does_not_choose_what_it_is_compared_with(tmp_path: Path, named: str) -> None:
+@pytest.mark.parametrize("named", ["baselines/main.json", "baselines", "linked"])
+def test_what_a_change_edits_is_read_as_its_base_has_it(tmp_path: Path, named: str) -> None:
+    repository = GitRepository(tmp_path, os.environ["PATH"])
     results(tmp_path / "baselines/main.json")
     (tmp_path / "linked").symlink_to("baselines")
-    changed = ChangedFiles(("prompts/greeting.md", "baselines/main.json"))
-    found = read_named_baseline(str(tmp_path / named), tmp_path, changed, pooled=3)
+    base = repository.commit({})
+    repository.commit({"baselines/main.json": None})
+    changed = ChangedFiles(("prompts/greeting.md", "baselines/main.json"), base=base)
+    git = Git(tmp_path, {"PATH": os.environ["PATH"]})
+    found = read_named_baseline(str(tmp_path / named), tmp_path, changed, git=git, pooled=3)
+    if named == "linked":
+        assert found.runs == ()
+        assert "its base reaches it by a symbolic link" in (found.lost or "")
+    else:
+        assert (len(found.runs), found.lost) == (1, None)
+        assert "it is compared with what its base has there" in found.notes[0]
+
+
+@pytest.mark.parametrize("redirected", [False, True])
+def test_what_a_change_edits_and_nobody_can_read_is_lost_and_not_missing(
+    tmp_path: Path,
+    redirected: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    results(tmp_path / "old/weak.json")
+    if redirected:
+        (tmp_path / "main.json").symlink_to("old/weak.json")
+    else:
+        results(tmp_path / "main.json")
+    found = read_named_baseline(str(tmp_path / "main.json"), tmp_path, ChangedFiles(("main.json",)), pooled=3)
     assert found.runs == ()
-    (note,) = found.notes
-    assert note.startswith("No baseline: the change itself edits '")
+    assert "its base is not in this clone" in (found.lost or "")
 
 
 def test_results_of_another_repository_are_not_compared_with(tmp_path: Path) -> None:

@@ -65,7 +65,8 @@ async def opened(base: Base | None, afford: Callable[[Sequence[Trial]], str] = l
         return afford(trials)
 
     services.afford = ask
-    services.start_base = partial(base.start, services) if base is not None else None
+    if base is not None:
+        services.start[BASE] = partial(base.start, services)
     services.no_base = "" if base else "there is no base"
     return services
 
@@ -82,14 +83,14 @@ async def test_the_base_is_started_by_the_first_plan_that_names_it_and_once() ->
     services = await opened(base)
     assert said(await run_first(plan(HEAD), services)) == {OURS.root: "head"}
     assert base.started == 0
-    assert said(await run_further(plan(HEAD, BASE, number=1), services)) == {OURS.root: "head", THEIRS.root: "base"}
+    assert said(await run_further(plan(HEAD, BASE, number=1), services)) == {THEIRS.root: "base", OURS.root: "head"}
     await run_first(plan(BASE, number=2), services)
     assert base.started == 1
 
 
 @pytest.mark.parametrize(
     ("base", "reason"),
-    [(None, "there is no base"), (Base(WorkerError("it hung")), "the base could not be started: it hung")],
+    [(None, "there is no base"), (Base(WorkerError("it hung")), "it could not be started: it hung")],
 )
 async def test_without_a_base_no_further_trial_is_held_on_either_side(base: Base | None, reason: str) -> None:
     services = await opened(base)
@@ -119,18 +120,18 @@ async def test_the_loop_runs_further_plans_until_there_is_a_verdict() -> None:
         seen.append(len(measured.results))
         return plan(HEAD, BASE, number=len(seen)) if len(seen) < 3 else DONE
 
-    loop = PlanLoop(plan(HEAD), ask, "", [])
+    loop = PlanLoop(plan(HEAD), ask, None, [])
     await loop.run(await opened(Base()))
     assert [(one.trial.arm.name, one.trial.number) for one in loop.measured.results] == [
         (HEAD, 0),
-        *((arm, number) for number in (1, 2) for arm in (HEAD, BASE)),
+        *((arm, number) for number in (1, 2) for arm in (BASE, HEAD)),
     ]
     assert len(loop.measured.own) == 3
     assert seen == [1, 3, 5]
 
 
 async def test_a_trial_is_never_run_twice() -> None:
-    loop = PlanLoop(plan(HEAD), lambda _: plan(HEAD, BASE, number=1), "", [])
+    loop = PlanLoop(plan(HEAD), lambda _: plan(HEAD, BASE, number=1), None, [])
     with pytest.raises(RuntimeError, match="asks for trials that were run already"):
         await loop.run(await opened(Base()))
 
@@ -145,17 +146,16 @@ async def test_what_is_known_before_to_be_impossible_is_not_asked_for() -> None:
     assert loop.measured.no_further == "the recordings hold no further trials"
 
 
-async def test_a_run_that_was_cancelled_begins_nothing_more_and_keeps_what_it_has() -> None:
+async def test_a_run_that_was_cancelled_begins_nothing_more() -> None:
     base = Base()
-    loop = PlanLoop(plan(HEAD, BASE), lambda _: plan(HEAD, BASE, number=1), "", ["cancelled by SIGTERM"])
-    assert [type(one) for one in loop.measured.results] == [NotRun]
+    loop = PlanLoop(plan(HEAD, BASE), lambda _: plan(HEAD, BASE, number=1), None, ["cancelled by SIGTERM"])
     await loop.run(await opened(base))
-    assert [type(one) for one in loop.measured.results] == [Scored]
+    assert [type(one) for one in loop.measured.results] == [NotRun]
     assert base.started == 0
 
 
 async def test_a_base_that_does_not_start_leaves_the_head_as_it_is() -> None:
-    loop = PlanLoop(plan(HEAD, BASE), lambda _: DONE, "", [])
+    loop = PlanLoop(plan(HEAD, BASE), lambda _: DONE, None, [])
     await loop.run(await opened(Base(WorkerError("it hung"))))
     assert [one.trial.arm.name for one in loop.measured.results] == [HEAD]
-    assert "it hung" in (loop.measured.no_base or "")
+    assert "it hung" in (loop.measured.base_failed or "")

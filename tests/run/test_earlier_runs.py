@@ -65,6 +65,7 @@ def find(
     state: GithubState | None = None,
     *,
     started_by: object = None,
+    attempt: int = 1,
 ) -> EarlierRuns:
     turns = "  - user: Hello\n"
     files = {".github/ratiba.yml": CONFIGURATION.format(timeout=20), "adapter.py": ""}
@@ -82,7 +83,7 @@ def find(
         "GITHUB_API_URL": address,
         "GITHUB_REPOSITORY": REPOSITORY,
         "GITHUB_RUN_ID": "1001",
-        "GITHUB_RUN_ATTEMPT": "1",
+        "GITHUB_RUN_ATTEMPT": str(attempt),
         "RATIBA_GITHUB_TOKEN": "ghs_planted",
         "RATIBA_BASELINE": baseline,
     }
@@ -151,6 +152,26 @@ def test_a_github_that_refuses_is_a_note(git: GitRepository, state: GithubState,
     found = find(git, address, MEASURED)
     assert (found.baseline, found.facts) == ((), None)
     assert "actions: read" in found.notes[0]
+    assert found.lost is None, "the workflow's own permissions say so"
+
+
+def test_results_of_the_base_that_github_could_not_be_asked_for_are_lost(
+    git: GitRepository, state: GithubState, address: str
+) -> None:
+    state.failure = (401, "Bad credentials")
+    found = find(git, address, MEASURED)
+    assert found.baseline == ()
+    assert found.lost is not None
+    assert found.lost.startswith("the base's results could not be looked for")
+
+
+def test_earlier_attempts_that_github_could_not_be_asked_for_are_lost(
+    git: GitRepository, state: GithubState, address: str
+) -> None:
+    state.failure = (401, "Bad credentials")
+    lost = find(git, address, MEASURED, "none", attempt=2).lost
+    assert lost is not None
+    assert lost.startswith("Earlier attempts of this run could not be added")
 
 
 def test_a_work_tree_with_changes_of_its_own_measures_no_commit(git: GitRepository) -> None:

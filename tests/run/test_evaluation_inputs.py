@@ -9,9 +9,13 @@ import pytest
 from ratiba_action.decide.deciding import Decided
 from ratiba_action.decide.read import Change, read_change
 from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError
+from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Subject
+from ratiba_action.run.arms import head_inputs
+from ratiba_action.run.base_commit import NO_COMMON_SCENARIO, NoBase
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.inputs import RunInputs, RunRequest
+from ratiba_action.run.notes import how_to_confirm, notes_of_edited_scenarios, unconfirmed
 from ratiba_action.settings.settings import read_settings
 from tests.support.git_repository import GitRepository
 
@@ -212,22 +216,63 @@ def test_a_base_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     assert found.notes == ("The base could not be read in scenarios/talks.yaml, so the ratchet did not apply there.",)
 
 
+def test_a_change_of_a_file_that_is_broken_on_the_base_is_confirmed_by_a_person(tmp_path: Path) -> None:
+    found = inputs(tmp_path, {**BASE, "scenarios/talks.yaml": "id: ["}, {"scenarios/talks.yaml": SCENARIO})
+    assert found.unratcheted == ("scenarios/talks.yaml",)
+    assert how_to_confirm(found) is None, "nobody could confirm it on a laptop"
+    change = replace(found.decided.change, subject=Subject(event="pull_request", pull_request=7, head="a" * 40))
+    asked = replace(found, decided=replace(found.decided, change=change))
+    assert f"with pull-request: 7 and commit: {'a' * 40}." in (how_to_confirm(asked) or "")
+    assert unconfirmed(asked).startswith("The base's scenarios/talks.yaml cannot be used")
+    confirmed = replace(asked, decided=replace(asked.decided, change=replace(change, confirmed=True)))
+    assert how_to_confirm(confirmed) is None
+
+
+GRADE = {
+    "kind": "judge", "key": "ab" * 32, "ordinal": 0, "source": "live", "metric": "swahili_fluency:1.0.0",
+    "model": "judge", "transcript": "cd" * 32, "score": 0.1, "reason": "Stiff.",
+    "usage": {"input_tokens": 1, "output_tokens": 1},
+}  # fmt: skip
+RECORDING = "scenarios/recordings/talks.jsonl"
+
+
+def test_recordings_of_the_base_that_cannot_be_read_leave_a_base_that_should_have_been_measured(tmp_path: Path) -> None:
+    found = inputs(tmp_path, {**BASE, RECORDING: "{"}, {RECORDING: json.dumps(GRADE) + "\n"})
+    assert isinstance(found.base, NoBase)
+    assert found.base.failed
+    assert found.base.reason.startswith("the base's recordings cannot be read")
+
+
+def test_a_change_that_gives_one_side_a_database_does_not_end_the_comparison(tmp_path: Path) -> None:
+    without = CONFIGURATION.replace("{adapter", "{database: false, adapter")
+    found = inputs(tmp_path, BASE, {".github/ratiba.yml": without})
+    assert found.base == NoBase("only one of both sides has a database (system.database)", failed=True)
+
+
+def test_a_change_of_every_scenario_has_nothing_to_compare_with_and_the_report_says_so(tmp_path: Path) -> None:
+    found = inputs(tmp_path, BASE, {"scenarios/talks.yaml": SCENARIO.replace("habari", "mambo")})
+    assert found.base == NoBase(NO_COMMON_SCENARIO)
+    assert notes_of_edited_scenarios(found)[0].startswith("No scenario of this change is also on the base")
+
+
+def test_votes_that_a_change_leaves_out_of_its_recordings_stay(tmp_path: Path) -> None:
+    votes = [{**GRADE, "key": f"{number}b" * 32, "ordinal": number} for number in range(3)]
+    lines = "".join(json.dumps(vote) + "\n" for vote in votes)
+    found = inputs(tmp_path, {**BASE, RECORDING: lines}, {RECORDING: json.dumps(votes[0]) + "\n"})
+    kept = head_inputs(found).recordings["talks"]
+    assert [line.ordinal for line in kept if isinstance(line, JudgeRecording)] == [0, 1, 2]
+
+
 def test_changed_recordings_are_said(tmp_path: Path) -> None:
     found = inputs(tmp_path, BASE, {"scenarios/recordings/talks.jsonl": ""})
     assert found.edited_recordings == 1
 
 
 def test_a_grade_of_the_base_holds_where_a_change_rewrites_it(tmp_path: Path) -> None:
-    line = {
-        "kind": "judge", "key": "ab" * 32, "ordinal": 0, "source": "live", "metric": "swahili_fluency:1.0.0",
-        "model": "judge", "transcript": "cd" * 32, "score": 0.1, "reason": "Stiff.",
-        "usage": {"input_tokens": 1, "output_tokens": 1},
-    }  # fmt: skip
-    recording = "scenarios/recordings/talks.jsonl"
     found = inputs(
         tmp_path,
-        {**BASE, recording: json.dumps(line) + "\n"},
-        {recording: json.dumps({**line, "score": 1.0}) + "\n"},
+        {**BASE, RECORDING: json.dumps(GRADE) + "\n"},
+        {RECORDING: json.dumps({**GRADE, "score": 1.0}) + "\n"},
     )
     assert {key: grade.score for key, grade in found.base_scores.items()} == {"ab" * 32: 0.1}
 

@@ -8,6 +8,7 @@ import pytest
 from ratiba_action.decide.deciding import DecideRequest, decide
 from ratiba_action.model.change import Mode
 from ratiba_action.run.arms import base_inputs, base_of, head_inputs, prompt_blobs, prompt_versions
+from ratiba_action.run.base_commit import NoBase
 from ratiba_action.run.earlier_runs import github_history
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunRequest
@@ -187,7 +188,7 @@ def test_a_clone_of_depth_2_has_the_versions_of_a_whole_one_from_github(
     whole = prompt_versions(pull_request.origin.folder, ".", PATTERNS, Git(pull_request.origin.folder, os.environ))
     assert head.prompt_versions == whole
     base = base_of(inputs)
-    assert not isinstance(base, str), base
+    assert not isinstance(base, NoBase), base
     theirs = base_inputs(inputs, base, tmp_path, github_history(inputs))
     assert theirs.prompt_versions == (f"greet@{pull_request.greeted[:7]}", f"pay@{pull_request.greeted[:7]}")
     assert notes_of_prompts(inputs, head) == ()

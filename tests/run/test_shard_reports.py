@@ -20,7 +20,7 @@ from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.change import Mode
 from ratiba_action.model.conversation import Document, Exchange, MergeAttempt, ModelCall, Party, Reply, Usage
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
-from ratiba_action.model.plan import Arm, Plan, Shard, Trial
+from ratiba_action.model.plan import BASE, Arm, Plan, Shard, Trial
 from ratiba_action.model.scenario import Assertion, Expectation, SimulatedUser, Turn
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, Verdict
 from ratiba_action.money.budget import Ledger
@@ -436,10 +436,38 @@ def test_random_bytes_in_place_of_a_report_are_one_problem(tmp_path: Path) -> No
         merge([read], FOUR)
 
 
+def test_a_base_that_a_shard_could_not_measure_is_not_run_again_and_is_said() -> None:
+    base = tuple(replace(each.trial, arm=Arm(BASE, "")) for each in FOUR)
+    reports = [shard_report(number, 4, [each], base_failed=FAILED) for number, each in enumerate(FOUR, 1)]
+    plan = Plan((*plan_of(FOUR).trials, *base))
+    merged = merge_shards(found(*reports), plan, IDENTITY)
+    assert (merged.measured.base_failed, merged.open_base) == (FAILED, Plan(()))
+    step = next_step(Evidence(Mode.BLOCKING, merged.measured.results, Limits(), base_failed=FAILED))
+    assert isinstance(step, Verdict)
+    assert step.conclusion is Conclusion.INCOMPLETE
+    assert FAILED in step.reason
+
+
+def test_what_a_shard_says_of_a_base_that_is_missing_does_not_keep_the_merge_from_running_it() -> None:
+    base = tuple(replace(each.trial, arm=Arm(BASE, "")) for each in FOUR)
+    reports = [shard_report(number, 4, [each], no_base="there is none") for number, each in enumerate(FOUR, 1)]
+    merged = merge_shards(found(*reports), Plan((*plan_of(FOUR).trials, *base)), IDENTITY)
+    assert (merged.measured.base_failed, merged.open_base) == (None, Plan(base))
+
+
+FAILED = "it could not be started: set-up ended with exit code 1"
+
+
 def test_a_report_of_a_shard_leaves_masked() -> None:
     base = replace(FOUR[0], checks=(sample_check(got="ring Wanjiku at +254 712 345 432, key planted-secret-1"),))
     report = shard_report(
-        1, 4, FOUR[:1], base_results=(base,), no_base="planted-secret-1", interruption="+254 712 345 432 said no"
+        1,
+        4,
+        FOUR[:1],
+        base_results=(base,),
+        no_base="planted-secret-1",
+        base_failed="the template: planted-secret-1",
+        interruption="+254 712 345 432 said no",
     )
     text = render_results(summarise(Redactor(["planted-secret-1"]).report(report)))
     shard = json.dumps(json.loads(text)["report"]["shard"])
@@ -708,11 +736,14 @@ def test_sentences_of_a_shard_do_not_name_the_customers_of_its_scenarios(whose: 
     said = "the base raised KeyError: 'Zawadi Achieng'"
     scenario = replace(FOUR[0].trial.scenario, customer=replace(FOUR[0].trial.scenario.customer, name="Zawadi Achieng"))
     named = (replace(FOUR[0], trial=replace(FOUR[0].trial, scenario=scenario)),)
-    sentences = {"breaches": (said,), **dict.fromkeys(("interruption", "no_base", "way_out", "problem"), said)}
+    sentences = {
+        "breaches": (said,),
+        **dict.fromkeys(("interruption", "no_base", "base_failed", "way_out", "problem"), said),
+    }
     report = shard_report(1, 4, FOUR[1:2], base_results=named if whose == "base_results" else (), **sentences)
     report = replace(report, results=named) if whose == "results" else report
     shard = shard_of(Redactor().report(report))
-    for text in (*shard.breaches, shard.interruption, shard.no_base, shard.way_out, shard.problem):
+    for text in (*shard.breaches, shard.interruption, shard.no_base, shard.base_failed, shard.way_out, shard.problem):
         assert text is not None
         assert "KeyError" in text
         assert "Zawadi" not in text

@@ -9,15 +9,16 @@ import pytest
 
 
 @contextmanager
-def small_disk(folder: Path, size: int) -> Iterator[Path]:
+def small_disk(folder: Path, size: int, inodes: int = 0) -> Iterator[Path]:
     """Mount a file system of this size on a new folder; skips the test where that is forbidden.
 
     Args:
         folder: made here.
         size: in bytes; whole pages.
+        inodes: how many files and folders it holds; 0 for any number.
     """
     folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", str(folder)]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size},nr_inodes={inodes},mode=1777", "tmpfs", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"needs the right to mount a file system: {done.stderr.strip()}")

@@ -152,15 +152,16 @@ def test_too_few_scenarios_for_any_confirmation_pay_for_no_trial() -> None:
         ({"no_further": "the budget is used up"}, "the budget is used up"),
     ],
 )
-def test_what_cannot_be_confirmed_warns_and_neither_fails_nor_ends_the_run_incomplete(
+def test_what_cannot_be_confirmed_warns_and_is_incomplete_where_a_decline_would_fail_the_run(
     changes: Mapping[str, str], why: str
 ) -> None:
-    given = evidence(0.07, rules=Rules(decline=DeclineRules(block=True)))
-    verdict = verdict_of(replace(given, no_base=changes.get("no_base"), no_further=changes.get("no_further")))
-    assert verdict.conclusion is Conclusion.PASSED
-    (warning,) = verdict.warnings
-    assert "There may be a slow decline: the mean score of 12 scenarios is 7 points below" in warning
-    assert f"It could not be confirmed: {why}." in warning
+    for block in (False, True):
+        given = evidence(0.07, rules=Rules(decline=DeclineRules(block=block)))
+        verdict = verdict_of(replace(given, no_base=changes.get("no_base"), no_further=changes.get("no_further")))
+        assert verdict.conclusion is (Conclusion.INCOMPLETE if block else Conclusion.PASSED)
+        said = verdict.reason if block else verdict.warnings[0]
+        assert "There may be a slow decline: the mean score of 12 scenarios is 7 points below" in said
+        assert f"It could not be confirmed: {why}." in said
 
 
 def test_further_trials_that_were_not_measured_are_not_run_again() -> None:

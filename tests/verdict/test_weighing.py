@@ -86,7 +86,8 @@ def test_a_further_trial_that_errored_is_not_run_again_but_leaves_the_run_incomp
     more = tuple(Errored(trial, Phase.SYSTEM, "it fell over") for trial in planned(first).trials)
     found, _ = verdict(replace(first, results=(*first.results, *more)))
     assert found.conclusion is Conclusion.INCOMPLETE
-    assert found.reason.endswith("further trials of spa_00, spa_01, spa_02 and 9 more were not measured.")
+    why = "spa_00 on the base: system error, it fell over (12 trials of the base were not measured)."
+    assert found.reason.endswith(f"It cannot be confirmed: {why}")
 
 
 def test_a_first_look_is_held_to_the_rules_of_the_run() -> None:

@@ -80,9 +80,9 @@ def test_a_share_that_chance_does_not_explain_fails_at_once_and_one_above_the_ra
     assert verdict(evidence(16)).conclusion is Conclusion.PASSED
 
 
-def test_without_further_trials_an_unclear_share_is_inconclusive_and_says_why() -> None:
+def test_an_unclear_share_of_live_answers_that_could_not_be_measured_again_is_incomplete_and_says_why() -> None:
     found = verdict(evidence(13, no_further="raise budget-usd to 31.50"))
-    assert found.conclusion is Conclusion.INCONCLUSIVE
+    assert found.conclusion is Conclusion.INCOMPLETE
     assert found.reason.endswith("It was not measured again: raise budget-usd to 31.50.")
 
 
@@ -92,7 +92,7 @@ def test_further_trials_that_errored_are_not_run_again() -> None:
     assert isinstance(step, Plan)
     more = tuple(Errored(trial, Phase.PROVIDER, "503") for trial in step.trials)
     found = verdict(replace(first, results=(*first.results, *more)))
-    assert found.conclusion is Conclusion.INCONCLUSIVE
+    assert found.conclusion is Conclusion.INCOMPLETE
     assert "further trials were not measured" in found.reason
 
 
