@@ -12,15 +12,23 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from ratiba_action.commands.gate_request import chosen_scenarios, decide_request
+from ratiba_action.commands.gate_request import (
+    chosen_scenarios,
+    decide_request,
+    problems_of_baseline,
+    problems_of_given,
+)
 from ratiba_action.commands.options import parse_option
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.decide.deciding import decide
 from ratiba_action.errors import (
+    ConfigurationError,
+    FileProblem,
     InfrastructureError,
     LedgerError,
     PublishError,
     RatibaError,
+    SuiteError,
     UsageError,
 )
 from ratiba_action.history.executions import Begun, begin_execution, end_execution
@@ -57,6 +65,7 @@ from ratiba_action.run.paid_run import go_on_with_earlier
 from ratiba_action.run.provider_keys import cache_folder, keys_line, require_key
 from ratiba_action.run.shard_folders import FoundShard, ShardFolders, report_folders
 from ratiba_action.run.shards import with_readable_answers
+from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import (
@@ -67,7 +76,7 @@ from ratiba_action.settings.settings import (
 )
 from ratiba_action.settings.step_output import leave
 from ratiba_action.util.interruption import Interruption, current
-from ratiba_action.util.persisted_credentials import persisted_credentials
+from ratiba_action.util.persisted_credentials import in_job, persisted_credentials
 from ratiba_action.util.text import unreadable_as_command
 from ratiba_action.verdict.decision import cut_short
 from ratiba_action.verdict.tally import status_of
@@ -102,6 +111,7 @@ def run(
     interruption.watch(_PATIENCE, lambda: _leave_early(interruption))
     settings, problems = _settings(arguments, environment)
     repository = _repository(arguments, environment)
+    problems = (*problems, *problems_of_given(arguments, environment, settings, repository))
     stream = sys.stderr if arguments.json else sys.stdout
     publication = full_publication(settings, environment, stream)
     publication.hide_secrets()
@@ -109,6 +119,9 @@ def run(
     if arguments.variants and (arguments.variant or arguments.resume):
         raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
     asked = authorized(_request(arguments, environment, settings, repository))
+    problems = (*problems, *problems_of_baseline(asked))
+    if problems and not _in_pipeline(environment):
+        raise SuiteError([FileProblem("inputs", 0, problem) for problem in problems])
     request = replace(asked, kept=kept, outage=publication.outage)
     publication = _as_authorized(publication, request.settings)
     publication.reserve_space()
@@ -209,6 +222,18 @@ def _folders(arguments: argparse.Namespace, settings: Settings) -> Sequence[str]
     return named or ((settings.shards,) if settings.shards else None)
 
 
+def _in_pipeline(environment: Mapping[str, str]) -> bool:
+    """Whether somebody reads the report instead of the terminal."""
+    return in_job(environment) or gitlab_job(environment) is not None
+
+
+def _is_for_the_terminal(error: Exception, request: RunRequest, log: RunLog) -> bool:
+    """Whether a mistake of whoever started the run leaves the last report as it is, which --failed reads."""
+    if isinstance(error, UsageError):
+        return True
+    return isinstance(error, ConfigurationError) and not (_in_pipeline(request.environment) or log.execution)
+
+
 def _leave_early(interruption: Interruption) -> NoReturn:
     """Exit before there is anything to report; the action's last step publishes the report."""
     sys.stderr.write(f"ratiba: {_cancelled(interruption)}\n")
@@ -235,9 +260,9 @@ def _conclude(
     interruption.replace_stand_in(lambda: _conclude_instead(request, log, publication, interruption))
     try:
         report = _report(arguments, request, log, publication, problems)
-    except UsageError:
-        raise
-    except Exception as error:  # noqa: BLE001 - every failure leaves a report, also a bug of the gate
+    except Exception as error:  # every failure leaves a report, also a bug of the gate
+        if _is_for_the_terminal(error, request, log):
+            raise
         failure = error if isinstance(error, RatibaError) else _defect(error)
         log.events = NoEvents()
         report = stopped(request.settings, request.decided, failure, log.warnings)

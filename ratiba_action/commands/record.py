@@ -109,8 +109,8 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
             WorkflowLog(stream).mask(secret)
     redactor = Redactor(settings.secrets)
     request = _request(arguments, environment, settings)
-    require_key(request.settings, load_configuration(request.repository, settings.config), environment)
     inputs, log = read_inputs(request), RunLog(make_progress(stream, environment, redactor))
+    require_key(request.settings, load_configuration(request.repository, settings.config), environment)
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     expected = forecast(inputs)
     print(keys_line(inputs.settings, inputs.configuration, environment), file=stream, flush=True)

@@ -343,6 +343,20 @@ def _rules(request: DecideRequest, doubts: list[str]) -> tuple[Rule, ...]:
     return default_rules()
 
 
+def problems_of_options(request: DecideRequest, *, event: bool) -> tuple[str, ...]:
+    """What is wrong with rules and event that somebody has given; each is only a doubt to ``decide``.
+
+    Args:
+        request: with the rules.
+        event: whether the event was given too, and not left by a runner.
+    """
+    problems: list[str] = []
+    _rules(request, problems)
+    if event:
+        _event(request, problems)
+    return tuple(problems)
+
+
 def _from_root(path: str, request: DecideRequest, change: Change) -> list[str]:
     """A path as changed paths are written, from the repository's root; a linked one also as what it links to."""
     if change.git is None:

@@ -81,9 +81,12 @@ def newest_first(runs: Sequence[Run], pooled: int) -> tuple[Run, ...]:
     return tuple(sorted(runs, key=lambda run: run.started_at, reverse=True)[:pooled])
 
 
+NO_BASELINE = "No baseline: "
+
+
 def no_baseline(why: str, remedy: str = "") -> str:
     """The note that says why something was not compared with, and what to do about it where that is known."""
-    message = f"No baseline: {why}"
+    message = f"{NO_BASELINE}{why}"
     return Note(message, remedy) if remedy else message
 
 

@@ -139,6 +139,26 @@ def _server(text: str, allowed: str) -> str:
     return text.rstrip("/")
 
 
+def parse_base_url(text: str) -> str:
+    """The address of a provider's API; empty for the provider's own.
+
+    Raises:
+        ValueError: it is no address behind http or https, or has a query or a fragment, which no path can follow.
+    """
+    from urllib.parse import urlsplit  # noqa: PLC0415 - most runs have none
+
+    allowed = "an address such as https://models.example/v1, without '?' and '#'"
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise ValueError(allowed) from error
+    plain = text.isascii() and text.isprintable() and not re.search(r"[\s?#\\]", text)
+    if text and not (usable and plain):
+        raise ValueError(allowed)
+    return text
+
+
 def parse_collector(text: str) -> str:
     """The base address of an OpenTelemetry collector, without ``/v1/traces``; empty for none.
 

@@ -16,6 +16,7 @@ from ratiba_action.model.values import Usd
 from ratiba_action.settings.input_values import (
     LIVE,
     credentials_of,
+    parse_base_url,
     parse_baseline,
     parse_collector,
     parse_flag,
@@ -143,8 +144,8 @@ INPUTS: tuple[Input, ...] = (
         "keys that the configuration's providers name, as NAME=value",
         secret=True,
     ),
-    Input("anthropic-base-url", "", str, "another address of Anthropic's API"),
-    Input("openai-base-url", "", str, "another address of OpenAI's API, or of one that speaks as it does"),
+    Input("anthropic-base-url", "", parse_base_url, "another address of Anthropic's API"),
+    Input("openai-base-url", "", parse_base_url, "another address of OpenAI's API, or of one that speaks as it does"),
     Input("langfuse-host", "", parse_langfuse_host, "address of Langfuse; without its keys nothing is sent"),
     Input("langfuse-public-key", "", str, "public key of a project in Langfuse", secret=True),
     Input("langfuse-secret-key", "", str, "secret key of the same project", secret=True),

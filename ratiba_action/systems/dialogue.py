@@ -168,6 +168,21 @@ def describe_error(error: Any, secrets: Sequence[str]) -> str:
     return printable_lines("\n".join(filter(None, parts)))
 
 
+_MISSING = ("ModuleNotFoundError", "ratiba_worker.lookup.AdapterError")
+
+
+def describe_missing(error: Any, secrets: Sequence[str]) -> str:
+    """Why what the configuration names is not there; empty where a file of the repository raised the exception.
+
+    Args:
+        error: what the worker sent about it.
+        secrets: texts that must not appear.
+    """
+    if not isinstance(error, dict) or error.get("place") is not None or error.get("type") not in _MISSING:
+        return ""
+    return clip(printable(hide(str(error.get("message")), secrets)))
+
+
 def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemRaisedError | None:
     """The exception of a file of the repository; None where no such file is named.
 

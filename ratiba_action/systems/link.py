@@ -8,12 +8,13 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
-from ratiba_action.errors import WorkerEndedError, WorkerError, WorkerTimeoutError
+from ratiba_action.errors import ConfigurationError, WorkerEndedError, WorkerError, WorkerTimeoutError
 from ratiba_action.model.values import JsonObject
-from ratiba_action.systems.dialogue import decode_line, describe_error, describe_raised, hide
+from ratiba_action.systems.dialogue import decode_line, describe_error, describe_missing, describe_raised, hide
 from ratiba_action.util.text import printable_lines
 
 KEPT_BYTES = 8192
+_CORRECT_ADAPTER = "Correct `system.adapter`, `system.root` or `system.python`."
 LAG_SECONDS = 1.0
 
 
@@ -118,6 +119,7 @@ class Link:
             judge: answers the process's own questions; what it raises ends the process and is raised here.
 
         Raises:
+            ConfigurationError: there is no such adapter, which a migration finds out.
             WorkerError: the adapter raised; or the process hung, ended or broke the protocol, and was ended for it.
         """
         if not self._open:
@@ -137,6 +139,8 @@ class Link:
             if not answered:  # cancellation too: a late answer must never be taken for the next one
                 await self.end()
         if "error" in answer:
+            if operation == "migrate" and (missing := describe_missing(answer["error"], self._secrets)):
+                raise ConfigurationError(f"The system's adapter cannot be loaded: {missing}.", _CORRECT_ADAPTER)
             described = describe_error(answer["error"], self._secrets)
             problem = f"{self._name}: {operation}() of the adapter raised {described}"
             raised = describe_raised(answer["error"], problem, self._secrets) if operation in ("open", *TURNS) else None

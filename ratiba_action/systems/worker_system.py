@@ -369,9 +369,13 @@ class WorkerSystem:
         self._warnings = [printable(str(warning))[:500] for warning in warnings] if isinstance(warnings, list) else []
 
     async def migrate(self, dsn: str) -> None:
-        """Run the adapter's ``migrate`` in a process of its own.
+        """Load the adapter in a process of its own, and run its ``migrate`` there.
+
+        Args:
+            dsn: of the template schema; empty for a system without a database, which migrates nothing.
 
         Raises:
+            ConfigurationError: there is no such adapter.
             WorkerError: it raised, with the end of its traceback; or hung or ended.
         """
         link = await self._link("migration", [dsn, *passwords_in(dsn)])

@@ -37,8 +37,9 @@ class NoDatabase:
     async def start(self) -> None:
         """Nothing is started."""
 
-    async def prepare(self, arm: Arm, migrate: Callable[[str], Awaitable[None]]) -> None:
-        """Nothing is migrated."""
+    async def prepare(self, _arm: Arm, migrate: Callable[[str], Awaitable[None]]) -> None:
+        """Nothing is migrated; the system is loaded once, which shows whether its configuration can be right."""
+        await migrate("")
 
     @asynccontextmanager
     async def provision(self, _scenario_id: str, _arm: Arm, _trial: int = 0) -> AsyncIterator[Tenant]:

@@ -72,7 +72,8 @@ class Conversation:
             return {file: sorted(lines) for file, lines in (self._lines or {}).items()}
         if operation == "migrate":
             migrate = getattr(self._adapter, "migrate", None)
-            return None if migrate is None else self._run(migrate, request["database_url"])
+            given = request["database_url"]  # empty without a database: to be loaded was all that was asked for
+            return None if migrate is None or not given else self._run(migrate, given)
         if operation == "open":
             self._adapter = as_adapter(self._adapter, self._name)
             self._conversation = self._run(self._method(self._adapter, "open"), _context(request["context"]))

@@ -1,4 +1,4 @@
-"""What goes wrong is named with its remedy, has its exit code, and leaves a comment."""
+"""What goes wrong is named with its remedy, has its exit code, and leaves a comment in a job."""
 
 import json
 import signal
@@ -11,6 +11,8 @@ from tests.support.eventually import eventually
 from tests.support.pull_request_events import pull_request_event
 from tests.support.small_repository import SmallRepository
 
+IN_A_JOB = {"GITHUB_ACTIONS": "true"}
+
 
 def test_a_good_run_passes(small: SmallRepository) -> None:
     small.scenario("talks", "say hello", "say bye")
@@ -21,7 +23,7 @@ def test_a_good_run_passes(small: SmallRepository) -> None:
 
 @pytest.mark.parametrize("budget", ["-1", "NaN", "20 USD"])
 def test_a_budget_that_is_no_amount_is_named_with_its_value(small: SmallRepository, budget: str) -> None:
-    ended = small.gate(RATIBA_EVAL_BUDGET_USD=budget)
+    ended = small.gate(RATIBA_EVAL_BUDGET_USD=budget, **IN_A_JOB)
     assert ended.code == 2
     assert f"RATIBA_EVAL_BUDGET_USD): {budget!r} is not allowed" in ended.printed
     assert "Traceback" not in ended.printed
@@ -45,7 +47,7 @@ def test_a_database_url_that_cannot_be_read_is_the_users_mistake_and_is_not_repe
     small: SmallRepository, address: str
 ) -> None:
     small.scenario("talks", "say hello")
-    ended = small.gate(RATIBA_DATABASE_URL=address.format("planted-password"))
+    ended = small.gate(RATIBA_DATABASE_URL=address.format("planted-password"), **IN_A_JOB)
     assert ended.code == 2, ended.printed
     assert "Write it as postgresql://user:password@host:port/database." in ended.printed
     assert "planted-password" not in ended.printed + ended.comment
@@ -56,7 +58,7 @@ def test_a_gate_that_is_to_record_is_refused_before_anything_is_paid_and_says_wh
     small: SmallRepository,
 ) -> None:
     small.scenario("talks", "say hello")
-    ended = small.gate("--llm", "record", RATIBA_OPENAI_API_KEY="sk-planted-0123456789")
+    ended = small.gate("--llm", "record", RATIBA_OPENAI_API_KEY="sk-planted-0123456789", **IN_A_JOB)
     assert ended.code == 2, ended.printed
     assert "'record' is not allowed: give auto, replay or live." in ended.printed
     assert "run: ratiba record" in ended.printed
@@ -88,9 +90,47 @@ def test_an_event_that_cannot_be_read_makes_the_run_blocking(small: SmallReposit
     event = small.folder.parent / "event.json"
     if content is not None:
         event.write_bytes(content)
-    ended = small.gate("--event", str(event), "--event-name", "pull_request")
+    ended = small.gate(GITHUB_EVENT_PATH=str(event), GITHUB_EVENT_NAME="pull_request", **IN_A_JOB)
     assert ended.outputs["mode"] == "blocking"
     assert "event" in ended.comment
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--mode", "blockin"),
+        ("--rules", "blockng prompts/"),
+        ("--event", "nope.json"),
+        ("--baseline", "nope.json"),
+        ("--baseline-out", "nowhere/results.json"),
+        ("--config", "nope.yml"),
+        ("--scenarios", "nope"),
+        ("--openai-base-url", "models.example"),
+    ],
+    ids=lambda options: str(options[0]),
+)
+def test_a_wrong_option_leaves_the_last_report_as_it_is(small: SmallRepository, options: tuple[str, str]) -> None:
+    (small.report).mkdir()
+    last = small.report / "results.json"
+    last.write_text("the last run's")
+    small.scenario("talks", "say hello")
+    ended = small.gate(*options)
+    assert (ended.code, options[1] in ended.printed, "Traceback" in ended.printed) == (2, True, False), ended.printed
+    assert [path.name for path in small.report.iterdir()] == ["results.json"]
+    assert last.read_text() == "the last run's"
+
+
+@pytest.mark.parametrize("adapter", ["assistnt:Adapter", "small_system:Adaptr"])
+@pytest.mark.parametrize("database", ["true", "false"])
+def test_an_adapter_that_is_not_there_is_a_mistake_of_the_configuration(
+    small: SmallRepository, adapter: str, database: str
+) -> None:
+    small.scenario("talks", "say hello")
+    small.write(".github/ratiba.yml", f"system: {{adapter: '{adapter}', database: {database}}}\n")
+    ended = small.gate("--mode", "blocking")
+    assert ended.code == 2, ended.printed
+    assert "The system's adapter cannot be loaded: " in ended.printed
+    assert "Correct `system.adapter`" in ended.printed
 
 
 def test_without_git_everything_runs(small: SmallRepository, tmp_path: Path) -> None:
@@ -105,7 +145,7 @@ def test_all_mistakes_in_scenarios_are_told_and_stand_in_the_comment(small: Smal
     small.scenario("good", "say hello")
     small.write("scenarios/bad.yaml", "id: Bad Id\nlanguage: sw\n")
     small.write("scenarios/worse.yaml", b"\xff")
-    ended = small.gate()
+    ended = small.gate(**IN_A_JOB)
     assert ended.code == 2
     assert "scenarios/bad.yaml:1:" in ended.printed
     assert "scenarios/worse.yaml:1:" in ended.printed

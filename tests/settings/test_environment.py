@@ -149,7 +149,7 @@ def test_a_child_of_the_program_inherits_no_secret(tmp_path: Path, command: list
     (tmp_path / "bin" / "git").chmod(0o755)
     checkout = tmp_path / "checkout"
     subprocess.run(["git", "init", "--quiet", str(checkout)], check=True)
-    planted = {entry.environment_variable: "PLANTED" for entry in INPUTS if entry.secret}
+    planted = {entry.environment_variable: "PLANTED" for entry in INPUTS if entry.secret and entry.parse is str}
     planted |= {"HTTPS_PROXY": PROXY, "OPENAI_API_KEY": "PLANTED", "GITHUB_TOKEN": "PLANTED"}
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
