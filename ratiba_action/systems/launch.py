@@ -116,6 +116,7 @@ async def launch(
     private: Sequence[str] = (),
     read_only: Sequence[str] = (),
     shared: Sequence[str] = (),
+    hide_names: bool = False,
 ) -> GuardedCommand:
     """Start a command.
 
@@ -129,6 +130,7 @@ async def launch(
         private: absolute paths that it must not open, where the kernel has Landlock; ``*`` ends a prefix of names.
         read_only: absolute paths of folders that it must not write to, likewise.
         shared: the same, of folders that it may read where they lie in a private one too.
+        hide_names: it must not list private folders, nor those above them.
 
     Raises:
         WorkerError: the guardian itself cannot be started.
@@ -144,6 +146,7 @@ async def launch(
         "private": list(private),
         "read_only": list(read_only),
         "shared": list(shared),
+        "hide_names": hide_names,
     }
     output, writing = await open_output()
     try:

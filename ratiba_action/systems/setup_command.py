@@ -70,6 +70,7 @@ class Setup:
             identity=workplace.identity,
             private=(*self.private, *workplace.closed),
             read_only=workplace.outside,
+            hide_names=workplace.hide_names,
         )
         try:
             code, output = await command.wait(self.timeout)

@@ -327,6 +327,7 @@ class WorkerSystem:
                     private=(*self._private, *workplace.closed),
                     read_only=(*workplace.read_only, *_of_the_gate(self._root)),
                     shared=self._shared,
+                    hide_names=workplace.hide_names,
                 )
             except BaseException:
                 near.close()

@@ -156,6 +156,7 @@ class Workplace:
         warnings: a separation that could not be had.
         left_out: warnings of files that were not copied.
         outside: folders in memory that nothing of it may write to, apart from its own folder.
+        hide_names: private folders are not listed, as in the container, where nothing is imported from above them.
         use: rules and metrics work there, the system, or a set-up command whose result is shared.
     """
 
@@ -168,6 +169,7 @@ class Workplace:
     use: Use = Use.SYSTEM
     left_out: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
+    hide_names: bool = False
 
     @property
     def owned(self) -> tuple[tuple[int, int, int], ...]:
@@ -318,8 +320,11 @@ async def _furnish(
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))
     warnings += separation_warnings(same_user=identity is None, landlock=has_landlock(), secrets=secrets)
     warnings += missing_layers(inherited, folder, seccomp.missing(same_user=identity is None))
-    outside = memory_of_container(inherited)
-    return Workplace(folder, copy, interpreter, identity, environment, tuple(warnings), use, left_out, outside)
+    return Workplace(
+        *(folder, copy, interpreter, identity, environment, tuple(warnings), use, left_out),
+        outside=memory_of_container(inherited),
+        hide_names=in_container(inherited),
+    )
 
 
 def _give(folder: Path, identity: Identity) -> None:

@@ -2,9 +2,10 @@
 
 It reads one JSON line from its standard input: ``argv``, ``environment``, ``cwd``, ``uid`` and ``gid`` (null to keep
 the gate's), ``descriptors`` to hand on, ``folder``, ``private`` paths that the command must not open, ``read_only``
-folders that it must not write to, and ``shared`` ones that it may read wherever they lie. It gives up every privilege
-in a child, executes the command there, and ends the whole tree of processes when the command ends or when the gate says
-so or dies. When the gate died, it removes the folder, as nobody else is left to do it.
+folders that it must not write to, ``shared`` ones that it may read wherever they lie, and whether to ``hide_names`` in
+private folders. It gives up every privilege in a child, executes the command there, and ends the whole tree of
+processes when the command ends or when the gate says so or dies. When the gate died, it removes the folder, as nobody
+else is left to do it.
 
 A command of the gate's own user runs under a filter of system calls, of which this process does some in its stead.
 """
@@ -41,7 +42,9 @@ def main(_arguments: list[str]) -> None:
     # A process group signal meant for the gate ends the gate, and the pipe ends this.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Rules are made while every folder can still be read, and enforced when nothing is left to give up.
-    ruleset = landlock.make_ruleset(order["private"], order["folder"], order["read_only"], order["shared"])
+    ruleset = landlock.make_ruleset(
+        order["private"], order["folder"], order["read_only"], order["shared"], hide_names=order["hide_names"]
+    )
     guardian, gate = os.getpid(), os.getppid()
     protected = (1, gate, -os.getpgid(gate), guardian, -guardian)
     near, far = socket.socketpair()

@@ -47,22 +47,25 @@ def version() -> int:
     return found if found >= FILES_MOVE_BETWEEN_FOLDERS else 0
 
 
-def make_ruleset(private: list[str], own: str, read_only: list[str], shared: list[str]) -> Ruleset:
+def make_ruleset(
+    private: list[str], own: str, read_only: list[str], shared: list[str], *, hide_names: bool = False
+) -> Ruleset:
     """Rules that leave every file as it is but the gate's private ones, and those that are only to be read.
 
-    A folder above a private one cannot be listed, and a new file cannot be made directly in one above a private or a
-    read-only one; ``own`` is there for that.
+    A new file cannot be made directly in a folder above a private or a read-only one; ``own`` is there for that.
 
     Args:
         private: absolute paths; one that ends in ``*`` stands for every name that begins so, now or later.
         own: the folder of the untrusted code, granted wherever it lies.
         read_only: absolute paths of folders in which nothing can be written, in ``own`` too.
         shared: absolute paths of folders that can be read wherever they lie, and not be written to.
+        hide_names: private folders cannot be listed, nor the folders above them: the kernel has no rule for one folder
+            without those in it. Python then finds no module directly in such a folder.
     """
     known = version()
     if not known:
         return Ruleset(-1, ())
-    reading = READ_FILE | READ_DIR
+    reading = READ_FILE | (READ_DIR if hide_names else 0)
     files = WRITE_FILE | reading | (TRUNCATE if known >= FILES_ARE_CUT else 0)
     scoped = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS if known >= SIGNALS_ARE_SCOPED else 0
     attributes = struct.pack("=QQQ", files | REMOVE_MAKE_AND_MOVE, 0, scoped)

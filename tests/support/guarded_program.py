@@ -100,6 +100,7 @@ class Guarded:
             "private": [str(self.top / "ratiba-run-*")],
             "read_only": [str(self.read_only)],
             "shared": [],
+            "hide_names": True,
         }
         guardian = ["-I", "-S", "-B", str(worker_folder() / "start.py"), "guardian"]
         wrapped = ["-I", "-S", "-B", "-c", _WITHOUT_NAMESPACES, str(worker_folder().parents[1]), *guardian]

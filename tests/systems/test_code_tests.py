@@ -96,13 +96,11 @@ async def test_the_code_cannot_open_the_systems_files_where_the_kernel_has_landl
         "def double(x):\n"
         "    path = pathlib.Path(sys.argv[0]).parent.parent / 'copy' / 'assistant.py'\n"
         "    assert path.exists()\n"
-        "    for attempt in (lambda: path.write_text('mine'), lambda: list(path.parent.iterdir())):\n"
-        "        try:\n"
-        "            attempt()\n"
-        "            return True\n"
-        "        except PermissionError:\n"
-        "            pass\n"
-        "    return False"
+        "    try:\n"
+        "        path.write_text('mine')\n"
+        "    except PermissionError:\n"
+        "        return False\n"
+        "    return True"
     )
     expected: JsonObject = {"tests": [f"assert double(2) is {not has_landlock()}"]}
     assert (await measure(await start_worker(ADAPTER), code, expected)).reason == "1 of 1 tests pass"
