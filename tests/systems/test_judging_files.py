@@ -1,6 +1,7 @@
 """After set-up, the files that judge are those of their commit, and nothing else is imported instead of them."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import subprocess
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -22,33 +23,30 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def hide(copy: Path, name: str) -> int:
-    (copy / name).parent.mkdir(parents=True, exist_ok=True)
-    return (copy / name).write_text("forged = True")
+CHANGED = {
+    "rewritten": "echo forged = True >own/rules.py",
+    "removed": "rm own/rules.py",
+    "a link in its place": "mv own/rules.py x.py; ln -s ../x.py own/rules.py",
+    "another goal of a link": "ln -sf own/words.txt linked.py",
+    "its folder moved": "mv own x; ln -s x own",
+}
+HIDDEN = {
+    "by a package": "mkdir own/rules; touch own/rules/__init__.py",
+    "by a built package": "mkdir own/rules; touch own/rules/__init__.abi3.so",
+    "by a built module": "touch own/rules.cpython-311-x86_64-linux-gnu.so",
+    "by a link to a package": "mkdir made; touch made/__init__.py; ln -s ../made own/rules",
+}
 
 
-CHANGED: Mapping[str, Callable[[Path], object]] = {
-    "rewritten": lambda copy: (copy / "own/rules.py").write_text("forged = True"),
-    "removed": lambda copy: (copy / "own/rules.py").unlink(),
-    "a link in its place": lambda copy: ((copy / "own/rules.py").unlink(), (copy / "own/rules.py").symlink_to("x.py")),
-    "another goal of a link": lambda copy: ((copy / "linked.py").unlink(), (copy / "linked.py").symlink_to("x.py")),
-    "its folder moved": lambda copy: ((copy / "own").rename(copy / "x"), (copy / "own").symlink_to("x")),
-}
-HIDDEN: Mapping[str, Callable[[Path], object]] = {
-    "by a package": lambda copy: hide(copy, "own/rules/__init__.py"),
-    "by a built package": lambda copy: hide(copy, "own/rules/__init__.abi3.so"),
-    "by a built module": lambda copy: hide(copy, "own/rules.cpython-311-x86_64-linux-gnu.so"),
-    "by a link to a package": lambda copy: (
-        hide(copy, "made/__init__.py"),
-        (copy / "own" / "rules").symlink_to("../made"),
-    ),
-}
+def shell(folder: Path, script: str) -> None:
+    """Do what a set-up command would."""
+    subprocess.run(["sh", "-ec", script], cwd=folder, check=True)
 
 
 @pytest.mark.parametrize("change", CHANGED)
 def test_a_changed_file_is_refused(copy: Path, change: str) -> None:
     judging = JudgingFiles.of(copy)
-    CHANGED[change](copy)
+    shell(copy, CHANGED[change])
     with pytest.raises(WorkerError, match=r"changed or removed '(own/rules|linked)\.py', by which is judged"):
         judging.require_code()
 
@@ -56,15 +54,15 @@ def test_a_changed_file_is_refused(copy: Path, change: str) -> None:
 @pytest.mark.parametrize("change", HIDDEN)
 def test_a_hidden_file_is_refused(copy: Path, change: str) -> None:
     judging = JudgingFiles.of(copy)
-    HIDDEN[change](copy)
+    shell(copy, HIDDEN[change])
     with pytest.raises(WorkerError, match="which is imported instead of a file"):
         judging.require_code()
 
 
 def test_what_set_up_makes_besides_is_left_and_compiled_files_of_the_commits_are_not(copy: Path) -> None:
     judging = JudgingFiles.of(copy)
-    for name in ("env/lib/rules.py", "own/made.py", "own/__pycache__/rules.cpython-311.pyc", "own/rules/data.txt"):
-        hide(copy, name)
+    shell(copy, "mkdir -p env own/__pycache__ own/rules; touch env/rules.py own/made.py own/rules/data.txt")
+    shell(copy, "touch own/__pycache__/rules.cpython-311.pyc")
     (copy / "own/rules.py").write_text(RULE)  # written again as it was
     assert judging.require_code() == ()
     assert (copy / "own/made.py").exists()

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +82,11 @@ def test_no_line_of_a_package_or_of_the_repository_runs_at_the_start(
     assert judging.run(code, **variables) is False
 
 
-SHADOWS: Mapping[str, Callable[[Path, str], object]] = {
-    "a module": lambda root, name: (root / f"{name}.py").write_text("forged = True"),
-    "a package": lambda root, name: ((root / name).mkdir(), (root / name / "__init__.py").write_text("forged = True")),
-    "a module without source": lambda root, name: (root / f"{name}.pyc").write_bytes(b"forged"),
-    "a built module": lambda root, name: (root / f"{name}.abi3.so").write_bytes(b"forged"),
+SHADOWS = {
+    "a module": "{}.py",
+    "a package": "{}/__init__.py",
+    "a module without source": "{}.pyc",
+    "a built module": "{}.abi3.so",
 }
 FIRST = "sys.path.insert(0, {root!r})"
 
@@ -99,7 +98,9 @@ def test_nothing_shadows_the_standard_library_or_an_installed_package(
 ) -> None:
     """Not even where code puts the repository first, as pytest does."""
     judging.installs(installed="")
-    SHADOWS[shadow](judging.root, name)
+    forged = judging.root / SHADOWS[shadow].format(name)
+    forged.parent.mkdir(exist_ok=True)
+    forged.write_text("forged = True")
     (place,) = judging.files(name, first=FIRST.format(root=str(judging.root)))
     assert not place.startswith(str(judging.root))
 
