@@ -180,8 +180,9 @@ class JudgesOfRun:
         judging, git = self._inputs.judging.base, self._inputs.decided.change.git
         if judging is None or git is None:
             raise InfrastructureError("The base's rules and metrics cannot be read: there is no repository.")
-        if kept is not None and kept.judging is not None and kept.judging[0] == judging.commit:
-            return kept.judging[1]
+        commit, folder = (kept.judging if kept is not None else None) or ("", self._scratch)
+        if commit == judging.commit and folder.is_dir():
+            return folder
         folder = self._scratch / _FOLDER
         try:
             folder.mkdir(mode=0o700)
