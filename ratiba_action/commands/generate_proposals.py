@@ -228,7 +228,7 @@ def _known(repository: Path, folder: str) -> "tuple[Proposals, _Known]":
 
     files = read_scenario_files(repository, folder) if (repository / folder).is_dir() else {}
     # What they say counts here, and not when; the zone of those that name none stands in the configuration.
-    scenarios = load_suite(files, metric_problems, validate_rule, timezone="UTC").scenarios if files else ()
+    scenarios = load_suite(files, metric_problems, validate_rule, timezone=None).scenarios if files else ()
     begin = (scenario.turns[0].user for scenario in scenarios if scenario.turns and scenario.turns[0].user)
     known = _Known(tuple(begin)[:_MOST_KNOWN], tuple(sorted({scenario.language for scenario in scenarios})))
     return Proposals(folder, {fingerprint_of(scenario) for scenario in scenarios}), known

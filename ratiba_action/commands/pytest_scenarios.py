@@ -200,7 +200,7 @@ class ScenarioTests:
         }
         files[name] = read_plain_file(root, name)
         # To collect them; the run reads them again, with the configuration's time zone for those that name none.
-        return load_suite(files, metric_problems, validate_rule, timezone="UTC").scenarios
+        return load_suite(files, metric_problems, validate_rule, timezone=None).scenarios
 
     def results(self, scenario_id: str) -> tuple[ScenarioResult, ...]:
         """The results of a scenario.

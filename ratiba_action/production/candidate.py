@@ -212,7 +212,7 @@ def known_scenarios(repository: Path, folder: str) -> KnownScenarios:
     if not files:
         return known
     # What they say counts here, and not when; the zone of those that name none stands in the configuration.
-    for scenario in load_suite(files, metric_problems, validate_rule, timezone="UTC").scenarios:
+    for scenario in load_suite(files, metric_problems, validate_rule, timezone=None).scenarios:
         known.by_id[scenario.id] = scenario.path
         known.by_fingerprint.setdefault(fingerprint_of(scenario), scenario.path)
         trace = scenario.provenance.get("trace")

@@ -308,7 +308,7 @@ def read_suite(
     # What a truth is for cannot be told where the configuration's own metrics are not known.
     if configuration is None:
         # The zone of scenarios that name none stands in the configuration too.
-        return files, load_suite(files, metric_problems, validate_rule, timezone="UTC")
+        return files, load_suite(files, metric_problems, validate_rule, timezone=None)
     names, timezone = configuration.metrics.names, configuration.timezone or ""
     return files, load_suite(files, metric_problems, validate_rule, readers_of, names, timezone=timezone)
 

@@ -101,7 +101,7 @@ def load_suite(
     readers: TruthReaders | None = None,
     added: Mapping[str, Sequence[str]] | None = None,
     *,
-    timezone: str = "",
+    timezone: str | None = "",
 ) -> Suite:
     """Read and check scenarios.
 
@@ -111,7 +111,8 @@ def load_suite(
         rule_problem: checks a failure rule's type and value.
         readers: metrics that read each expected value; None to allow values that no metric reads.
         added: metrics by type of system that apply without being listed.
-        timezone: IANA name of the zone of scenarios that name none; empty without one.
+        timezone: IANA name of the zone of scenarios that name none; empty without one, None where it is not known: then
+            they are read in UTC, which is enough to check or count them.
 
     Raises:
         SuiteError: a file is invalid, or there is no scenario; every problem.

@@ -96,7 +96,7 @@ class Checks:
     rule_problem: RuleCheck
     readers: TruthReaders | None = None
     added: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    timezone: str = ""
+    timezone: str | None = ""
 
     @property
     def context(self) -> Mapping[str, Any]:

@@ -17,12 +17,13 @@ _NOW = re.compile(
 _LIKE = "2026-03-27T10:00 Europe/Paris or 2026-04-25T10:00:00+03:00"
 
 
-def read_now(text: Any, timezone: str) -> LocalTime:
+def read_now(text: Any, timezone: str | None) -> LocalTime:
     """The clock that a scenario gives, with a fixed offset.
 
     Args:
         text: such as ``2026-03-27T10:00 Europe/Paris``, with an offset, a zone or both, also as in RFC 9557.
-        timezone: of the configuration, for a text that names none; empty without one.
+        timezone: of the configuration, for a text that names none; empty without one, None where the configuration is
+            not known: then a text without zone and offset is in UTC.
 
     Raises:
         ValueError: it is not such a text, its zone is not known, or the zone's clocks do not show that time once.
@@ -37,7 +38,7 @@ def read_now(text: Any, timezone: str) -> LocalTime:
         raise ValueError(problem)
     if found["time"].endswith(("Z", "z")) and not named:
         return LocalTime(moment, "UTC")
-    zone = named or timezone
+    zone = named or timezone or ("UTC" if timezone is None and moment.tzinfo is None else "")
     if not zone and moment.tzinfo is None:
         shown = moment.isoformat()
         msg = f"{shown} has no time zone; write it as {shown} Europe/Paris or {shown}+03:00"
@@ -80,17 +81,17 @@ def local_now(moment: datetime, timezone: str) -> str:
     return f"{moment.astimezone(ZoneInfo(timezone)).isoformat(timespec='seconds')} {timezone}"
 
 
-def default_now(timezone: str) -> LocalTime:
+def default_now(timezone: str | None) -> LocalTime:
     """The clock of a scenario that gives none: the same local time in every zone."""
     return read_now(f"{DEFAULT_NOW:%Y-%m-%dT%H:%M} {timezone or 'UTC'}", "")
 
 
-def time_problems(document: Document, timezone: str) -> Iterator[FileProblem]:
+def time_problems(document: Document, timezone: str | None) -> Iterator[FileProblem]:
     """Expected times that do not exist or exist twice in the scenario's time zone.
 
     Args:
         document: may be invalid; schema problems are reported elsewhere.
-        timezone: of the configuration; empty without one.
+        timezone: as of ``read_now``.
     """
     data = document.data if isinstance(document.data, dict) else {}
     try:

@@ -113,7 +113,7 @@ class ScenarioBlock(StrictModel):
     tags: list[Text] = Field(default_factory=list)
     critical: bool = False
     now: Now = Field(
-        default=DEFAULT_NOW,  # type: ignore[assignment]  # read as every value is
+        default=DEFAULT_NOW,
         validate_default=True,
         description="the clock given to the system, with its IANA time zone or UTC offset",
     )

@@ -90,6 +90,13 @@ def test_a_clock_has_a_zone_of_its_own_or_the_configurations(now: str, configure
     assert (scenario.now.isoformat(), scenario.timezone) == (moment, zone)
 
 
+@pytest.mark.parametrize(("now", "offset"), [("2026-03-27T10:00", "+00:00"), ("2026-03-27T10:00+03:00", "+03:00")])
+def test_a_suite_can_be_read_without_the_configuration(now: str, offset: str) -> None:
+    files = {"a.yaml": BARE + f"now: {now}\n".encode()}
+    (scenario,) = load_suite(files, metric_problems, any_rule, timezone=None).scenarios
+    assert scenario.now.isoformat() == f"2026-03-27T10:00:00{offset}"
+
+
 def test_a_scenario_without_a_clock_begins_at_the_same_local_time_in_the_configurations_zone() -> None:
     (scenario,) = load_suite({"a.yaml": BARE}, metric_problems, any_rule, timezone="Europe/Paris").scenarios
     assert (scenario.now.isoformat(), scenario.timezone) == ("2026-01-05T09:00:00+01:00", "Europe/Paris")

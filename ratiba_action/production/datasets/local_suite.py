@@ -97,7 +97,7 @@ def parse_suite(folder: str, files: Mapping[str, bytes]) -> LocalSuite:
         return LocalSuite(folder, files)
     loaded = {f"{folder}/{name}": content for name, content in files.items()}
     # Only whether they are valid; the zone of those that name none stands in the configuration.
-    load_suite(loaded, metric_problems, validate_rule, timezone="UTC")
+    load_suite(loaded, metric_problems, validate_rule, timezone=None)
     scenarios, data_sets = dict[str, Mapping[str, Any]](), dict[str, LocalRows]()
     for name in sorted(filter(_is_scenario, files)):
         document, _ = read_yaml(name, files[name])

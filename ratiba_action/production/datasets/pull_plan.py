@@ -222,7 +222,7 @@ def _suite_problems(
     try:
         if whole:
             named = {f"{folder}/{path}": content for path, content in whole.items()}
-            load_suite(named, metric_problems, validate_rule, timezone="UTC")
+            load_suite(named, metric_problems, validate_rule, timezone=None)
     except SuiteError as error:
         for problem in error.problems:
             path = problem.path.removeprefix(f"{folder}/")
