@@ -84,6 +84,7 @@ async def test_open_is_given_the_scenario_and_its_tenant(
         "schema": tenant.schema,
         "database_url": tenant.dsn,
         "now": "2026-04-25T07:00:00+00:00",
+        "timezone": None,
         "language": "sw",
         "vertical": "spa",
         "customer_name": "Wanjiku",
