@@ -245,6 +245,8 @@ def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -
 
 def answers_of(inputs: RunInputs, ledger: Ledger) -> AnswerOrigin:
     """Where the answers came from so far."""
+    if inputs.llm == Llm.REPLAY:  # what is paid there are turns of a system that bypasses the gateway
+        return AnswerOrigin.REPLAY
     return origin_of(inputs.settings.llm, ledger.snapshot())
 
 
@@ -252,8 +254,6 @@ def origin_of(requested: Llm, spending: Spending) -> AnswerOrigin:
     """Where answers came from, by what was asked for and what was called."""
     if requested == Llm.RECORD:
         return AnswerOrigin.RECORD
-    if requested == Llm.REPLAY:  # what is paid there are turns of a system that bypasses the gateway
-        return AnswerOrigin.REPLAY
     if not spending.live_calls:
         all_live = requested == Llm.LIVE and not spending.replayed_calls
         return AnswerOrigin.LIVE if all_live else AnswerOrigin.REPLAY
