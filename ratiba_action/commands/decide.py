@@ -130,7 +130,7 @@ def _refuse_wrong_options(arguments: argparse.Namespace, environment: Mapping[st
     if arguments.repo and not Path(arguments.repo).is_dir():
         problems.append(f"There is no folder {arguments.repo!r}.")
     request = replace(_event_of(arguments, environment), rules=arguments.rules or "")
-    problems += problems_of_options(request, event=bool(arguments.event))
+    problems += problems_of_options(request, environment, event=bool(arguments.event))
     if arguments.pull_request:
         from ratiba_action.settings.input_values import parse_pull_request  # noqa: PLC0415 - most runs give none
 

@@ -44,7 +44,7 @@ def problems_of_given(
         repository: the checkout.
     """
     request = decide_request(arguments, environment, settings, repository)
-    problems = list(problems_of_options(request, event=bool(arguments.event)))
+    problems = list(problems_of_options(request, environment, event=bool(arguments.event)))
     out = Path(arguments.baseline_out) if arguments.baseline_out else None
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         wrong = "is a folder" if out.is_dir() else "lies in a folder that does not exist"

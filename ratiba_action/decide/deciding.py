@@ -343,17 +343,18 @@ def _rules(request: DecideRequest, doubts: list[str]) -> tuple[Rule, ...]:
     return default_rules()
 
 
-def problems_of_options(request: DecideRequest, *, event: bool) -> tuple[str, ...]:
+def problems_of_options(request: DecideRequest, environment: Mapping[str, str], *, event: bool) -> tuple[str, ...]:
     """What is wrong with rules and event that somebody has given; each is only a doubt to ``decide``.
 
     Args:
         request: with the rules.
+        environment: the process's own.
         event: whether the event was given too, and not left by a runner.
     """
     problems: list[str] = []
     _rules(request, problems)
     if event:
-        _event(request, problems)
+        _event(request, problems, environment)
     return tuple(problems)
 
 
