@@ -6,6 +6,7 @@ RatibaError                       anything that a user can fix; never shown with
 │   ├── SuiteError                scenario files are wrong; carries every problem
 │   └── NothingToMeasureError     a metric found nothing in the conversation that it measures
 ├── InfrastructureError           something the gate stands on is missing or broke   exit 3
+│   ├── GitError                  git itself could not be run
 │   ├── DatabaseError             the PostgreSQL server cannot be used
 │   │   └── QueryError            it refused a statement
 │   ├── WorkerError               the system under test could not be started or spoken to
@@ -85,6 +86,13 @@ class NothingToMeasureError(ConfigurationError):
 
 class InfrastructureError(RatibaError):
     """Something the gate stands on is missing or broke."""
+
+
+class GitError(InfrastructureError):
+    """Git could not be run: it is missing, no process could be started, or it gave no answer in time.
+
+    Nothing is known then of what the repository holds, which is not the same as to know that it is not there.
+    """
 
 
 class DatabaseError(InfrastructureError):

@@ -59,7 +59,10 @@ def judge_base(
     """
     event = event_name or environment.get("GITHUB_EVENT_NAME", "")
     known = Known(runs_in_ci(environment), event, Base.CLAIMED if files.base else Base.UNKNOWN)
-    tip = git.commit("HEAD") if git is not None and known.in_ci else None
+    try:
+        tip = git.commit("HEAD") if git is not None and known.in_ci else None
+    except InfrastructureError as error:
+        return JudgedBase(files, known, str(error))
     if git is None or tip is None or event not in EVENTS:
         return JudgedBase(files, known)
     checkout = _Checkout(event_name, git, tip, environment, github)

@@ -11,7 +11,7 @@ from ratiba_action.decide.event import PullRequest, mapping, read_pull_request, 
 from ratiba_action.decide.known_base import judge_base
 from ratiba_action.decide.refusals import UNKNOWN_REFUSED, UNREAD_REFUSED, Refusal, refused_event
 from ratiba_action.decide.trusted_configuration import Known
-from ratiba_action.errors import InfrastructureError
+from ratiba_action.errors import GitError, InfrastructureError
 from ratiba_action.github.github_api import GithubApi
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import ChangedFiles, Subject
@@ -113,6 +113,7 @@ class Change:
         default_branch: of the repository; empty when nobody tells it.
         known: what decides whose configuration may spend and send.
         unmerged: why the base is not known to be merged; empty where it is.
+        unread: git could not be run, so that nobody knows whether there is a base.
     """
 
     files: ChangedFiles
@@ -125,6 +126,7 @@ class Change:
     default_branch: str = ""
     known: Known = field(default_factory=Known)
     unmerged: str = ""
+    unread: bool = False
 
     @property
     def without_base(self) -> "Change":
@@ -162,11 +164,12 @@ def read_change(
         connect: which client asks GitHub.
     """
     reader = _ChangeReader(event or {}, environment, pull_request, connect)
+    unread = False
     try:
         reader.git = Git(repository, environment)
         files = reader.read(event_name, missing=event is None)
     except InfrastructureError as error:
-        files = ChangedFiles((), doubt=str(error))
+        files, unread = ChangedFiles((), doubt=str(error)), isinstance(error, GitError)
     found = reader.pull_request
     judged = judge_base(
         event_name, files, git=reader.git, request=found, environment=environment, github=lambda: reader.api().github()
@@ -196,6 +199,7 @@ def read_change(
         default if isinstance(default, str) else "",
         judged.known,
         judged.unmerged,
+        unread=unread,
     )
 
 

@@ -8,7 +8,7 @@ from ratiba_action.decide.dependencies.files import FileChange, Kind, KindTable,
 from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 from ratiba_action.decide.protection import Guard, Protection, Reader
 from ratiba_action.decide.rules import RuleBook
-from ratiba_action.errors import InfrastructureError
+from ratiba_action.errors import GitError, InfrastructureError
 from ratiba_action.model.change import ChangedFiles, DependencyChange, Mode, ModeDecision, Reason, Rule
 from ratiba_action.util.gitignore import PatternList
 from ratiba_action.util.links import Links
@@ -218,6 +218,8 @@ class _PathReasons:
         for side in ("base", "head"):
             try:
                 content = self._reader(side, path)
+            except GitError:
+                return "git could not read it"
             except InfrastructureError:
                 content = None  # another side, or the file's name, must do
             why = why_code(path, executable=executable, content=content)

@@ -217,6 +217,8 @@ def read_base_inputs(
     """
     commit = base.change.files.base
     if base.change.git is None or commit is None:
+        if base.change.unread:
+            return NoBase(base.change.files.doubt or "git could not be run", failed=True)
         return NoBase("the base of this change is not in this clone")
     if own is None:
         return NoBase("the base has no configuration that can be used")

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ratiba_action.errors import InfrastructureError
+from ratiba_action.errors import GitError, InfrastructureError
 
 LINK, EXECUTABLE, PLAIN, SUBMODULE = "120000", "100755", "100644", "160000"
 """Modes of a tree's entries."""
@@ -134,7 +134,7 @@ class Git:
                 timeout=_SECONDS,
             )
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            raise InfrastructureError(
+            raise GitError(
                 f"git could not be run in {str(self.root)!r}: {error}.", "Install git and check the folder."
             ) from error
         if done.returncode != 0:
@@ -173,9 +173,15 @@ class Git:
         return next(found, None)
 
     def commit(self, name: str) -> str | None:
-        """Full id of a commit that is in the repository, None when it is not."""
+        """Full id of a commit that is in the repository, None when it is not.
+
+        Raises:
+            GitError: git could not be run, so that nobody knows.
+        """
         try:
             return self.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}").strip()
+        except GitError:
+            raise
         except InfrastructureError:
             return None
 
@@ -185,9 +191,15 @@ class Git:
         return tuple(line[7:] for line in header.splitlines() if line.startswith("parent "))
 
     def merge_base(self, first: str, second: str) -> str | None:
-        """The best common ancestor, None when there is none or history is cut off before it."""
+        """The best common ancestor, None when there is none or history is cut off before it.
+
+        Raises:
+            GitError: git could not be run, so that nobody knows.
+        """
         try:
             return self.run("merge-base", "--end-of-options", first, second).strip() or None
+        except GitError:
+            raise
         except InfrastructureError:
             return None
 
@@ -343,11 +355,15 @@ class Blobs:
             most: bytes that it may have.
 
         Raises:
-            InfrastructureError: it is no file, or larger; or git failed.
+            InfrastructureError: it is no file, or larger.
+            GitError: git could not be run, or did not live to answer.
         """
         try:
             return self._read(name, most)
-        except (OSError, ValueError) as error:
+        except (OSError, subprocess.TimeoutExpired) as error:
+            self.stop()
+            raise GitError(f"git could not read {name[:300]!r}: {error}.") from error
+        except ValueError as error:
             self.stop()
             raise InfrastructureError(f"git could not read {name[:300]!r}: {error}.") from error
 
@@ -361,8 +377,11 @@ class Blobs:
         process.stdin.flush()
         header = process.stdout.readline()
         if not header:
-            self.stop()  # git ends at an object that a partial clone lacks and that it may not fetch
-            return None
+            ended = process.wait(_SECONDS)
+            self.stop()
+            if ended < 0:
+                raise ChildProcessError(f"git was ended by signal {-ended}")
+            return None  # git ends at an object that a partial clone lacks and that it may not fetch
         if header.endswith(b" missing\n"):
             return None
         kind, size = header.split()[-2:]
