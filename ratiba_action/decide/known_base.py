@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from ratiba_action.decide.default_branch import default_branch, fork_point
 from ratiba_action.decide.event import PullRequest
 from ratiba_action.decide.trusted_configuration import EVENTS, Base, Known, runs_in_ci, runs_on_github
-from ratiba_action.errors import InfrastructureError
+from ratiba_action.errors import GitError, InfrastructureError
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.ports import GithubRepository
 from ratiba_action.settings.gitlab import gitlab_job
@@ -59,12 +59,9 @@ def judge_base(
     """
     event = event_name or environment.get("GITHUB_EVENT_NAME", "")
     known = Known(runs_in_ci(environment), event, Base.CLAIMED if files.base else Base.UNKNOWN)
-    try:
-        tip = git.commit("HEAD") if git is not None and known.in_ci else None
-    except InfrastructureError as error:
-        return JudgedBase(files, known, str(error))
+    tip, problem = _tip_of(git) if known.in_ci else (None, "")
     if git is None or tip is None or event not in EVENTS:
-        return JudgedBase(files, known)
+        return JudgedBase(files, known, problem)
     checkout = _Checkout(event_name, git, tip, environment, github)
     try:
         if request is not None or (event_name == "merge_group" and files.base):
@@ -79,6 +76,14 @@ def judge_base(
         return JudgedBase(files, known, "Nobody can be asked which commits are merged.")
     # Nobody but the clone can be asked, and the base of a work tree is on its default branch.
     return JudgedBase(files, replace(known, base=Base.MERGED))
+
+
+def _tip_of(git: Git | None) -> tuple[str | None, str]:
+    """The commit that is checked out, and why it is not known."""
+    try:
+        return (git.commit("HEAD") if git is not None else None), ""
+    except GitError as error:
+        return None, str(error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,9 +217,7 @@ def read_base_inputs(
     """
     commit = base.change.files.base
     if base.change.git is None or commit is None:
-        if base.change.unread:
-            return NoBase(base.change.files.doubt or "git could not be run", failed=True)
-        return NoBase("the base of this change is not in this clone")
+        return _unknown(base.change)
     if own is None:
         return NoBase("the base has no configuration that can be used")
     refusal = _refusal(own, applied)
@@ -229,12 +227,11 @@ def read_base_inputs(
     same = frozenset(scenario.id for scenario in suite.scenarios if theirs.get(scenario.id) == digests.of(scenario))
     if not same:
         return NoBase(NO_COMMON_SCENARIO)
+    configuration = applied.model_copy(update={"system": own.system, "rows": own.rows})
     try:
-        recordings = {name: base.recordings(name) for name in sorted(same)}
+        return BaseInputs(commit, configuration, same, {name: base.recordings(name) for name in sorted(same)})
     except RatibaError as error:
         return NoBase(f"the base's recordings cannot be read: {error}", failed=True)
-    configuration = applied.model_copy(update={"system": own.system, "rows": own.rows})
-    return BaseInputs(commit, configuration, same, recordings)
 
 
 def read_anchor_inputs(
@@ -257,6 +254,12 @@ def read_anchor_inputs(
             return read_base_inputs(base, applied, base.configuration(), same, same, digests=ContentDigests())
     except InfrastructureError as error:
         return NoBase(f"the files of {commit[:7]} cannot be read: {error}", failed=True)
+
+
+def _unknown(change: Change) -> NoBase:
+    if change.unread:
+        return NoBase(change.files.doubt or "git could not be run", failed=True)
+    return NoBase("the base of this change is not in this clone")
 
 
 def _refusal(own: Configuration, applied: Configuration) -> NoBase | None:

@@ -1,3 +1,5 @@
+import errno
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -369,3 +371,25 @@ def test_a_fork_and_the_author_are_told_but_change_nothing(
     assert (change.subject.base, change.subject.head) == (base, head)
     assert change.subject.run_url == "https://git.example/salon/assistant/actions/runs/12"
     assert set(change.files.paths) == FEATURE
+
+
+@pytest.mark.parametrize("failing", ["rev-parse", "merge-base"])
+def test_a_git_that_cannot_be_run_is_no_base_that_is_not_there(
+    repository: GitRepository,
+    environment: Environment,
+    base: str,
+    head: str,
+    failing: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start = subprocess.run
+
+    def run(command: list[str], *arguments: Any, **options: Any) -> Any:
+        if failing in command:
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        return start(command, *arguments, **options)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    change = read_change("pull_request", pull_request_event(base, head), repository.folder, environment)
+    assert (change.unread, change.files.base) == (True, None)
+    assert "git could not be run" in str(change.files.doubt)

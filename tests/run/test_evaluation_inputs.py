@@ -243,6 +243,12 @@ def test_recordings_of_the_base_that_cannot_be_read_leave_a_base_that_should_hav
     assert found.base.reason.startswith("the base's recordings cannot be read")
 
 
+def test_a_base_that_git_could_not_be_asked_for_should_have_been_measured(tmp_path: Path) -> None:
+    known = inputs(tmp_path, BASE, {}).decided.change
+    unasked = replace(known, git=None, files=ChangedFiles((), doubt="git could not be run"), unread=True)
+    assert read_inputs(request(tmp_path, unasked)).base == NoBase("git could not be run", failed=True)
+
+
 def test_a_change_that_gives_one_side_a_database_does_not_end_the_comparison(tmp_path: Path) -> None:
     without = CONFIGURATION.replace("{adapter", "{database: false, adapter")
     found = inputs(tmp_path, BASE, {".github/ratiba.yml": without})
