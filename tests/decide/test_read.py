@@ -377,12 +377,11 @@ def test_a_fork_and_the_author_are_told_but_change_nothing(
 def test_a_git_that_cannot_be_run_is_no_base_that_is_not_there(
     repository: GitRepository,
     environment: Environment,
-    base: str,
     head: str,
     failing: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    start = subprocess.run
+    base, start = repository.git("rev-parse", "main"), subprocess.run
 
     def run(command: list[str], *arguments: Any, **options: Any) -> Any:
         if failing in command:
