@@ -20,6 +20,7 @@ from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.load import is_data_file, is_scenario_file, load_suite
 from ratiba_action.suite.team_tests import TestFiles, find_tests, with_tests
 from ratiba_action.util.git import EXECUTABLE, LINK, SUBMODULE, Git
+from ratiba_action.util.large_files import as_checked_out
 from ratiba_action.verdict.pairing import ContentDigests
 
 
@@ -301,7 +302,8 @@ _LARGE_FILE_POINTER = b"version https://git-lfs.github.com/spec/"
 def export_commit(git: Git, commit: str, folder: Path, *, under: str = "", pointers: bool = False) -> None:
     """Write every file of a commit below a folder.
 
-    Symbolic links that lead out of the folder, and submodules, are left out.
+    Symbolic links that lead out of the folder, and submodules, are left out. A file that is kept in Git LFS is written
+    as the checkout has it, where it is the same there.
 
     Args:
         git: the repository; a shallow clone will do if it holds the commit with its files.
@@ -311,7 +313,8 @@ def export_commit(git: Git, commit: str, folder: Path, *, under: str = "", point
         pointers: of a file that is kept in Git LFS, write what the commit itself holds instead of raising.
 
     Raises:
-        InfrastructureError: files of the commit are not in this clone, are kept in Git LFS, or cannot be written.
+        InfrastructureError: files of the commit are not in this clone, are kept in Git LFS and others in the checkout,
+            or cannot be written.
     """
     entries = [(path, entry) for path, entry in git.tree(commit, under).items() if entry.mode != SUBMODULE]
     entries.sort(key=lambda pair: pair[1].mode == LINK)  # last, so that nothing is written through one
@@ -327,7 +330,9 @@ def export_commit(git: Git, commit: str, folder: Path, *, under: str = "", point
                         f"The file {path[:200]!r} of {commit} is not in this clone.", git.remedy()
                     )
                 if content.startswith(_LARGE_FILE_POINTER) and not pointers:
-                    raise InfrastructureError(f"The file {path[:200]!r} of {commit} is kept in Git LFS.")
+                    content = as_checked_out(git.root, path, content, left)
+                    if content is None:
+                        raise InfrastructureError(f"The file {path[:200]!r} of {commit} is kept in Git LFS.")
                 left -= len(content)
                 _write(folder, path, entry.mode, content)
     except OSError as error:

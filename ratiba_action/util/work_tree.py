@@ -13,13 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.util.git import EXECUTABLE, LINK, PLAIN, SUBMODULE, Blobs, Git, TreeEntry
+from ratiba_action.util.large_files import POINTER
 
 _CHUNK = 1 << 20  # bytes
 _LARGEST_CONVERTED = 50_000_000  # bytes; what is larger is equal only as it is, or as a file of Git LFS
 _LARGEST_POINTER = 1024  # bytes, by the specification of Git LFS
-_POINTER = re.compile(
-    rb"version https://git-lfs\.github\.com/spec/v1\n(?:ext-[^\n]+\n)*oid sha256:([0-9a-f]{64})\nsize (\d{1,19})\n"
-)
 _ATTRIBUTES = ("filter", "text", "eol", "ident", "working-tree-encoding")
 _SHA256_DIGITS = 64
 
@@ -198,7 +196,7 @@ class _WorkTree:
     def _is_large_file(self, path: str, identifier: str, blobs: Blobs) -> bool:
         """Whether a file is the one that its pointer names."""
         try:
-            pointer = _POINTER.match(blobs.read(identifier, _LARGEST_POINTER) or b"")
+            pointer = POINTER.match(blobs.read(identifier, _LARGEST_POINTER) or b"")
         except InfrastructureError:
             return False
         status = self.status(path)

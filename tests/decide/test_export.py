@@ -1,3 +1,4 @@
+import hashlib
 import subprocess
 from pathlib import Path
 
@@ -72,5 +73,19 @@ def test_files_that_lie_elsewhere_are_refused(
 ) -> None:
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
     commit = repository.commit({"weights.bin": pointer})
+    repository.write({"weights.bin": "of the change"})
     with pytest.raises(InfrastructureError, match="is kept in Git LFS"):
         export_commit(Git(repository.folder, environment), commit, tmp_path)
+
+
+@pytest.mark.parametrize("checked_out", ["weights", None])
+def test_a_file_of_git_lfs_that_the_checkout_has_is_written_as_it_is_there(
+    repository: GitRepository, environment: dict[str, str], tmp_path: Path, checked_out: str | None
+) -> None:
+    digest = hashlib.sha256(b"weights").hexdigest()
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize 7\n"
+    commit = repository.commit({"weights.bin": pointer})
+    repository.write({"weights.bin": checked_out or pointer})
+    (tmp_path / "base").mkdir()
+    export_commit(Git(repository.folder, environment), commit, tmp_path / "base")
+    assert files(tmp_path / "base") == {"weights.bin": checked_out or pointer}

@@ -128,6 +128,7 @@ def test_the_bases_configuration_decides_whether_the_gate_looks_for_the_line(cha
 def test_what_goes_wrong_is_a_note_and_the_verdict_stays(changed: SmallRepository) -> None:
     changed.write("model.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
     changed.commit()
+    changed.write("model.bin", "of the change")
     changed.write("rules.py", edited(third=GUILTY))
     ended = changed.gate("--mode", "blocking")
     assert (ended.code, ended.outputs["conclusion"]) == (1, "failed")
