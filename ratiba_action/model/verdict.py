@@ -25,6 +25,7 @@ from ratiba_action.model.conversation import MergeAttempt, ModelCall
 from ratiba_action.model.history import Trend
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Shard
+from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import Usd
 
 
@@ -198,6 +199,8 @@ class Evidence:
         recorded_only: ids of scenarios for which no model is called; where other answers are live, their judged scores
             are neither compared nor counted.
         anchor: what a run of the base branch itself is compared with, instead of a base; None for every other run.
+        unfit: scenarios that ran only because they cost nothing, and were left out since their recordings no longer
+            fit. With a critical one a run never passes.
     """
 
     mode: Mode
@@ -222,6 +225,7 @@ class Evidence:
     unconfirmed: str = "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
     recorded_only: tuple[str, ...] = ()
     anchor: Anchor | None = None
+    unfit: tuple[Scenario, ...] = ()
 
 
 class Conclusion(StrEnum):
@@ -333,6 +337,7 @@ class Report:
         trends: of the base branch up to this run, from the metrics history; empty where there is none.
         shard: of a run that is one of several; such a report has no verdict of its own. None for every other run.
         merges: of a merge of shards: what each attempt of it has called models for itself; empty for every other run.
+        unfit: ids of critical scenarios that an advisory run left out, since their recordings no longer fit.
     """
 
     name: str
@@ -370,3 +375,4 @@ class Report:
     explanation: Explanation | None = None
     shard: ShardReport | None = None
     merges: tuple[MergeAttempt, ...] = ()
+    unfit: tuple[str, ...] = ()

@@ -88,6 +88,7 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
             "seconds": _SECONDS,
             "started_at": _AWARE,
             "suite_digest": _DIGEST,
+            "unfit": _each(_ID),
         },
         Shard: {
             "number": ("at most 256", lambda number: number <= _MOST_SHARDS),

@@ -1,7 +1,7 @@
 """The summary of a run: everything that any report format shows, computed once. Renderers only format it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -393,13 +393,14 @@ def _headline(report: Report) -> str:
 
 def _caveat(report: Report, decide: Iterable[ScenarioRow]) -> str:
     if not report.results:
-        return ""
+        return _unfit(report)
     parts = [
         "" if report.system_ran else ", on captured replies: no system ran",
         ", of another system than the base's" if report.replaced else "",
         ", with recordings changed in this PR" if report.edited_recordings else "",
         ", by rules or metrics changed in this PR" if report.edited_judges else "",
         _critical_failures(report, decide),
+        _unfit(report),
         "" if report.covered else ", but no scenario covers this change",
     ]
     return "".join(parts)
@@ -410,10 +411,17 @@ def _critical_failures(report: Report, decide: Iterable[ScenarioRow]) -> str:
     if report.verdict.conclusion is not Conclusion.FAILED or report.decision.mode is not Mode.ADVISORY:
         return ""
     critical = [row for row in decide if row.scenario.critical]
-    failed = [row.scenario.id for row in critical if row.outcome.standing is Standing.FAILED]
-    more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
-    noun = "critical scenario" if len(failed) == 1 else "critical scenarios"
-    return f", {noun} {', '.join(failed[:_NAMED])}{more} failed" if failed else ""
+    return _of_critical([row.scenario.id for row in critical if row.outcome.standing is Standing.FAILED], "failed")
+
+
+def _unfit(report: Report) -> str:
+    return _of_critical(report.unfit, "could not be measured")
+
+
+def _of_critical(ids: Sequence[str], what: str) -> str:
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    noun = "critical scenario" if len(ids) == 1 else "critical scenarios"
+    return f", {noun} {', '.join(ids[:_NAMED])}{more} {what}" if ids else ""
 
 
 def _replacement(report: Report) -> str:

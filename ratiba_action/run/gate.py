@@ -373,6 +373,7 @@ class _Gate:
             day=day,
             left_out=tuple(sorted({*inputs.selection.left_out, *stale})),
             recorded_only=inputs.selection.free,
+            unfit=tuple(scenario for scenario in inputs.selection.scenarios if scenario.id in stale),
             confirm=how_to_confirm(inputs),
             unconfirmed=unconfirmed(inputs),
             anchor=earlier.anchor,
@@ -450,6 +451,7 @@ class _Gate:
             scenario_digests={scenario.id: inputs.digests.of(scenario) for scenario in inputs.selection.scenarios},
             rules=configuration.comparison.rules,
             merges=self._merges,
+            unfit=tuple(scenario.id for scenario in evidence.unfit if scenario.critical),
         )
 
     def shard_report(self, run: ShardRun, measured: Measured) -> Report:

@@ -12,7 +12,7 @@ from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.util.text import part_of
 from ratiba_action.verdict.case_file_scores import failed_gates
 from ratiba_action.verdict.conversation_cost import apply_limits
-from ratiba_action.verdict.rules.completeness import judge_completeness
+from ratiba_action.verdict.rules.completeness import judge_completeness, require_critical
 from ratiba_action.verdict.rules.findings import (
     Findings,
     count,
@@ -177,8 +177,10 @@ def _decide(evidence: Evidence) -> Plan | Verdict:
         verdict = step
     if verdict is None:
         weighed = weigh(evidence, passed(findings))
-        return weighed if isinstance(weighed, Plan) else _confirmed(evidence, require_base(evidence, weighed))
-    return replace(verdict, comparison=show(evidence))
+        if isinstance(weighed, Plan):
+            return weighed
+        return require_critical(evidence, _confirmed(evidence, require_base(evidence, weighed)))
+    return require_critical(evidence, replace(verdict, comparison=show(evidence)))
 
 
 def _confirmed(evidence: Evidence, verdict: Verdict) -> Verdict:

@@ -230,3 +230,33 @@ def test_a_run_that_a_person_has_to_confirm_does_not_pass_before(result: Scored,
     assert isinstance(found, Verdict)
     assert found.conclusion is conclusion
     assert (found.action == "Start this workflow by hand.") is (conclusion is Conclusion.INCOMPLETE)
+
+
+UNFIT = sample_trial("unfit", critical=True).scenario
+
+
+@pytest.mark.parametrize(
+    "results",
+    [(sample_scored("other"),), (), (judged("low", 0.1), *(judged(f"s{n}", 0.9) for n in range(20)))],
+    ids=["others passed", "nothing else ran", "some scores are low"],
+)
+def test_a_run_that_leaves_a_critical_scenario_out_since_its_recordings_no_longer_fit_does_not_pass(
+    results: tuple[ScenarioResult, ...],
+) -> None:
+    evidence = Evidence(Mode.ADVISORY, results, Limits(), no_further="recorded", unfit=(UNFIT,))
+    verdict = next_step(evidence)
+    assert isinstance(verdict, Verdict)
+    assert verdict.conclusion is Conclusion.INCOMPLETE
+    assert verdict.reason == "1 critical scenario could not be measured (unfit): its recordings no longer fit."
+    assert verdict.action == "If the change is right, run: ratiba record --scenario unfit --accept"
+
+
+def test_what_failed_beside_unfit_recordings_stays_failed_and_a_scenario_that_is_not_critical_is_a_note() -> None:
+    evidence = Evidence(Mode.ADVISORY, (BROKEN,), Limits(), no_further="recorded", unfit=(UNFIT,))
+    failed, passed = (
+        next_step(evidence),
+        next_step(replace(evidence, results=(sample_scored("a"),), unfit=(replace(UNFIT, critical=False),))),
+    )
+    assert isinstance(failed, Verdict)
+    assert isinstance(passed, Verdict)
+    assert (failed.conclusion, passed.conclusion) == (Conclusion.FAILED, Conclusion.PASSED)

@@ -14,6 +14,8 @@ _NEW_EACH_TIME = frozenset({
     "completed_at", "created", "createTime", "created_at", "id", "responseId", "service_tier", "system_fingerprint",
     "usage", "usageMetadata",
 })  # fmt: skip
+_ARGUMENTS = ("input", "arguments", "args")
+_IDS = frozenset({"call_id", "id"})
 _COUNTS = ("usage", "usageMetadata")
 _DIGEST_DIGITS = 12
 
@@ -68,7 +70,7 @@ def _blocks(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _tool(block: Mapping[str, Any]) -> str | None:
-    for arguments in ("input", "arguments", "args"):
+    for arguments in _ARGUMENTS:
         if isinstance(block.get("name"), str) and arguments in block:
             written = block[arguments]
             return f"{block['name']}({written if isinstance(written, str) else canonical_json(written)})"
@@ -271,9 +273,20 @@ def _models(lines: Sequence[Recording]) -> list[ModelRecording]:
 
 
 def _same_answer(old: ModelRecording, new: ModelRecording) -> bool:
-    return replace(old, response=lasting(old.response), usage_estimated=new.usage_estimated) == replace(
-        new, response=lasting(new.response)
+    return replace(old, response=_without_ids(lasting(old.response)), usage_estimated=new.usage_estimated) == replace(
+        new, response=_without_ids(lasting(new.response))
     )
+
+
+def _without_ids(value: Any) -> Any:
+    """An answer without the ids that a provider makes up for its parts; what a model wrote for a tool stays whole."""
+    if isinstance(value, Mapping):
+        return {
+            name: item if name in _ARGUMENTS else _without_ids(item)
+            for name, item in value.items()
+            if name not in _IDS or not isinstance(item, str)
+        }
+    return [_without_ids(item) for item in value] if isinstance(value, list) else value
 
 
 def _kept_grade(old: JudgeRecording | None, new: JudgeRecording) -> JudgeRecording:

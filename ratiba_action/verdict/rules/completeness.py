@@ -1,8 +1,10 @@
 """What was not measured cannot pass."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
+from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.util.text import summary_of
 from ratiba_action.verdict.case_file_scores import open_gates
@@ -31,6 +33,26 @@ def judge_completeness(findings: Findings) -> Verdict | None:
     return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, gaps, len(findings.deciding)))
 
 
+def require_critical(evidence: Evidence, verdict: Verdict) -> Verdict:
+    """A verdict that would pass although a critical scenario no longer has recordings that fit is incomplete."""
+    unfit = [scenario for scenario in evidence.unfit if scenario.critical]
+    if not unfit or verdict.conclusion not in (Conclusion.PASSED, Conclusion.INCONCLUSIVE):
+        return verdict
+    return replace(verdict, conclusion=Conclusion.INCOMPLETE, reason=_unfit(unfit), action=_record(unfit))
+
+
+def _unfit(scenarios: Sequence[Scenario]) -> str:
+    kind = "critical scenario" if all(scenario.critical for scenario in scenarios) else "scenario"
+    listed = first_of([scenario.id for scenario in scenarios])
+    whose = "its" if len(scenarios) == 1 else "their"
+    return f"{count(len(scenarios), kind)} could not be measured ({listed}): {whose} recordings no longer fit."
+
+
+def _record(scenarios: Sequence[Scenario]) -> str:
+    named = "".join(f" --scenario {scenario.id}" for scenario in scenarios) if len(scenarios) <= _NAMED else ""
+    return f"If the change is right, run: ratiba record{named} --accept"
+
+
 def _gates_without_answer(findings: Findings) -> Verdict | None:
     gates = open_gates(findings.data_sets)
     if not gates:
@@ -45,6 +67,8 @@ def _gates_without_answer(findings: Findings) -> Verdict | None:
 
 def _nothing_measured(findings: Findings) -> Verdict:
     evidence = findings.evidence
+    if evidence.unfit and not evidence.results and not evidence.interruption:
+        return Verdict(Conclusion.INCOMPLETE, _unfit(evidence.unfit), _record(evidence.unfit))
     if not evidence.results:
         why = evidence.interruption or "no scenario was selected"
         action = "Tag a scenario `smoke`, or let its `touches` name the files that it depends on."

@@ -1,6 +1,6 @@
 """What a new recording changes, told so that a person can accept it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -146,6 +146,42 @@ def test_ids_times_and_usage_alone_change_no_file() -> None:
     ]
     usage = {"input_tokens": 2, "output_tokens": 2}
     assert without_noise(old, [*again, judge(0.9, usage=usage)]) == tuple(old)
+
+
+CALL_IDS = {
+    "Anthropic": lambda at: {
+        "content": [{"type": "tool_use", "id": f"toolu_{at}", "name": "book", "input": {"id": 7}}]
+    },
+    "OpenAI": lambda at: {
+        "choices": [
+            {"message": {"tool_calls": [{"id": f"call_{at}", "function": {"name": "book", "arguments": '{"id": 7}'}}]}}
+        ]
+    },
+    "Responses": lambda at: {
+        "output": [
+            {"type": "function_call", "id": f"fc_{at}", "call_id": f"call_{at}", "name": "book", "arguments": "{}"}
+        ]
+    },
+    "Gemini": lambda at: {
+        "candidates": [{"content": {"parts": [{"functionCall": {"id": f"{at}", "name": "book", "args": {"id": 7}}}]}}]
+    },
+}
+"""The same call of a tool, under another id each time, as each format writes it."""
+
+
+@pytest.mark.parametrize("called", CALL_IDS.values(), ids=CALL_IDS)
+def test_ids_of_tool_calls_alone_change_no_file(called: Callable[[int], dict[str, Any]]) -> None:
+    old, new = (
+        [model("", response={"id": f"msg_{at}", **called(at)}), model("Sawa", "Ndio", key="d" * 64)] for at in (1, 2)
+    )
+    assert without_noise(old, new) == tuple(old)
+
+
+def test_an_id_that_a_model_wrote_for_a_tool_is_its_answer() -> None:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "book", "input": {"id": "slot-1"}}
+    old = [model("", response={"content": [call]})]
+    new = [model("", response={"content": [{**call, "input": {"id": "slot-2"}}]})]
+    assert without_noise(old, new) == tuple(new)
 
 
 def test_the_answers_of_models_are_kept_together() -> None:
