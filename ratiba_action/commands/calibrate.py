@@ -349,6 +349,8 @@ def _thresholds(task: _Task) -> _Ended:
     from ratiba_action.production.calibration import write_whole  # noqa: PLC0415 - the same
     from ratiba_action.production.judge_calibration import read_marks, thresholds  # noqa: PLC0415 - the same
 
+    from ratiba_action.settings.report_folder import make_report_folder  # noqa: PLC0415 - the same
+
     report, mask = _golden_run(task), Redactor(task.settings.secrets)
     found = thresholds(task.calibration(), read_marks(task.folder), _golden_scores(report))
     result = {"thresholds": [asdict(each) for each in found]}
@@ -356,6 +358,8 @@ def _thresholds(task: _Task) -> _Ended:
     if not any(each.n for each in found):
         lines.append("No judge has scored the calibration set yet. Run: ratiba calibrate run")
     if task.arguments.html:
+        if Path(task.arguments.html).absolute().parent == Path(task.settings.report_dir).absolute():
+            make_report_folder(Path(task.settings.report_dir))
         write_whole(Path(task.arguments.html), _page(report, found, mask))
         lines.append(f"Wrote {task.arguments.html}.")
     if task.arguments.write:

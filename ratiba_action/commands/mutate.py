@@ -257,11 +257,11 @@ def _write_page(shown: dict[str, Any], texts: dict[str, str], settings: Settings
     """
     from ratiba_action.production.calibration import write_whole  # noqa: PLC0415 - the same
     from ratiba_action.reporting.html import page_template  # noqa: PLC0415 - needed at the end only
-    from ratiba_action.settings.report_folder import refuse_links  # noqa: PLC0415 - the same
+    from ratiba_action.settings.report_folder import make_report_folder, refuse_links  # noqa: PLC0415 - the same
 
     folder = Path(settings.report_dir)
     refuse_links(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_report_folder(folder)
     known = {(line["file"], line["line"]): line for line in shown["lines"]}
     files = [
         (file, [(number, text, known.get((file["file"], number))) for number, text in enumerate(lines, 1)])

@@ -37,6 +37,7 @@ from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest
 from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.run.recording_review import Candidate, Outcome, Review, review
 from ratiba_action.settings.input_values import parse_count
+from ratiba_action.settings.report_folder import make_report_folder
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings, unknown_variables
 from ratiba_action.util.text import printable
@@ -155,6 +156,8 @@ def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, *, overwrite: bool
     beside = Path(settings.report_dir).absolute() / "recordings" / inputs.variant
     changed = [item.path for item in reviewed.kept if item.outcome is Outcome.CHANGED and not overwrite]
     waiting = {path: beside / path.name for path in changed}
+    if waiting:
+        make_report_folder(Path(settings.report_dir).absolute())
     write_all({waiting.get(item.path, item.path): item.lines for item in reviewed.kept})
     written = [item.path for item in reviewed.kept if item.path not in waiting]
     return _Recorded(reviewed, outcome.report, written, waiting)

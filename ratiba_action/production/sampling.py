@@ -44,7 +44,7 @@ from ratiba_action.production.sample_reading import Found, Sample, SampleRules, 
 from ratiba_action.run.arms import scratch_folder
 from ratiba_action.run.inputs import RunInputs, RunLog
 from ratiba_action.run.provider_keys import keys_line, require_key
-from ratiba_action.settings.report_folder import refuse_links
+from ratiba_action.settings.report_folder import make_report_folder, refuse_links
 from ratiba_action.settings.settings import Settings
 
 
@@ -374,7 +374,7 @@ def _event_log(run: SampleRun, mask: EventMask) -> Iterator[EventLog]:
     folder = Path(run.settings.report_dir).absolute()
     try:
         refuse_links(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_report_folder(folder)
         descriptor = open_descriptor(folder / FILE, anew=True)
     except (OSError, PublishError) as error:
         run.warnings.append(f"Events could not be written to {str(folder)!r}: {error}.")

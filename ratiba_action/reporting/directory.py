@@ -12,9 +12,9 @@ from ratiba_action.errors import PublishError
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.results_json import COMPRESSED, results_parts
 from ratiba_action.reporting.summary import ReportSummary
-from ratiba_action.settings.report_folder import refuse_links, remove_entry
+from ratiba_action.settings.report_folder import IGNORE_ALL, IGNORE_FILE, refuse_links, remove_entry
 
-_MEANWHILE = frozenset({"events.jsonl", ".gitignore"})
+_MEANWHILE = frozenset({"events.jsonl", IGNORE_FILE})
 """Files that the gate itself writes there during the run."""
 
 
@@ -111,7 +111,7 @@ def write_report_directory(
     refuse_links(directory)
     if not directory.exists():
         # The gate's reports must not show up as changes in the repository.
-        contents[".gitignore"] = lambda: [b"*\n"]
+        contents[IGNORE_FILE] = lambda: [IGNORE_ALL]
     try:
         _write(contents, directory)
     except OSError as error:
@@ -137,7 +137,7 @@ def _write(contents: Mapping[str, FileParts], directory: Path) -> None:
 def _full(contents: Mapping[str, FileParts], directory: Path, error: OSError) -> PublishError:
     """Write at least the files that a comment needs; returns the error that names what was written."""
     try:
-        _write({name: content for name, content in contents.items() if name in (*_NEEDED, ".gitignore")}, directory)
+        _write({name: content for name, content in contents.items() if name in (*_NEEDED, IGNORE_FILE)}, directory)
     except OSError as again:
         return _unwritable(directory, again)
     return PublishError(

@@ -33,7 +33,7 @@ from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.wording import plural
 from ratiba_action.run.earlier_runs import measured_commit
 from ratiba_action.run.inputs import RunInputs
-from ratiba_action.settings.report_folder import refuse_links, remove_entry
+from ratiba_action.settings.report_folder import make_report_folder, refuse_links, remove_entry
 from ratiba_action.settings.run_deadline import LANGFUSE_SECONDS, OTLP_SECONDS, sending_seconds
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.git import Git
@@ -317,12 +317,10 @@ def _remove_forged(report: Path, path: Path | None) -> None:
 
 
 def _make(folder: Path, *, ours: bool) -> None:
-    if folder.is_dir():
-        return
-    folder.mkdir(parents=True)
     if ours:
-        # The gate's own reports are no change to the repository that they lie in.
-        (folder / ".gitignore").write_bytes(b"*\n")
+        make_report_folder(folder)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def _open_in(

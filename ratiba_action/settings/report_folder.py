@@ -7,6 +7,9 @@ from pathlib import Path, PurePosixPath
 
 from ratiba_action.errors import PublishError
 
+IGNORE_FILE, IGNORE_ALL = ".gitignore", b"*\n"
+"""Name and content of what keeps a report folder out of commits."""
+
 _EARLIER = ("results.json", "events.jsonl")
 _ALLOWED = "a folder's path without '..' and '.git', and not the checkout itself"
 
@@ -58,6 +61,26 @@ def refuse_links(directory: Path) -> None:
             f"The report was not written to {str(directory)!r}: a symbolic link leads it elsewhere.",
             "Give the gate a plain folder as report-dir.",
         )
+
+
+def make_report_folder(directory: Path) -> None:
+    """Make the folder with a ``.gitignore``: the gate's own reports are no change to the repository that they lie in.
+
+    A folder that is there stays as it is; somebody may want to commit it.
+
+    Raises:
+        PublishError: it cannot be made.
+    """
+    if directory.is_dir():
+        return
+    try:
+        directory.mkdir(parents=True)
+        (directory / IGNORE_FILE).write_bytes(IGNORE_ALL)
+    except OSError as error:
+        raise PublishError(
+            f"The report directory {str(directory)!r} could not be made: {error.strerror or error}.",
+            "Set report-dir to a folder that the gate can write to.",
+        ) from error
 
 
 def remove_earlier_results(directory: Path) -> None:

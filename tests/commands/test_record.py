@@ -12,7 +12,7 @@ import pytest
 
 from ratiba_action.cli import build_parser
 from ratiba_action.commands.record import record
-from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError, UsageError
+from ratiba_action.errors import ConfigurationError, InfrastructureError, PublishError, SuiteError, UsageError
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.llm.recordings.writer import write_recordings
@@ -60,7 +60,8 @@ class Shop:
 
     def files(self) -> list[str]:
         recordings = [*self.folder.joinpath("scenarios").rglob("*"), *self.report.rglob("*")]
-        return sorted(path.name for path in recordings if path.is_file() and path.suffix != ".yaml")
+        names = (path.name for path in recordings if path.is_file() and path.suffix != ".yaml")
+        return sorted(name for name in names if name != ".gitignore")
 
 
 def recorded_models(path: Path) -> list[ModelRecording]:
@@ -123,6 +124,23 @@ def test_what_recording_is_expected_to_cost_is_said_before_anything_is_asked(
     assert told[0].startswith("Models are called with the key in ")
     assert told[1] == "The budget of this run (USD 0.0001) is enough for 0 of 1 scenario; it is not enough for first."
     assert told[2].startswith("Expected to cost USD ")
+
+
+def test_what_waits_in_the_repository_is_no_change_to_it(shop: Shop, repository: GitRepository) -> None:
+    shop.before("first", line("Karibu"))
+    inside = replace(shop, report=shop.folder / "ratiba-report")
+    before = repository.git("status", "--porcelain", "--untracked-files=all")
+    assert inside.record(FakeRecorder({"first": [line("Karibu tena")]}), "--scenario", "first") == 1
+    assert (inside.report / "recordings/first.jsonl").exists()
+    assert repository.git("status", "--porcelain", "--untracked-files=all") == before
+
+
+def test_a_report_folder_that_cannot_be_made_is_named(shop: Shop) -> None:
+    shop.before("first", line("Karibu"))
+    (shop.folder / "file").touch()
+    beside = replace(shop, report=shop.folder / "file/report")
+    with pytest.raises(PublishError, match="could not be made: Not a directory"):
+        beside.record(FakeRecorder({"first": [line("Karibu tena")]}), "--scenario", "first")
 
 
 def test_what_waits_can_be_accepted_without_paying_again(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
