@@ -20,6 +20,8 @@ COMMENT_SECONDS = 90.0
 ACTIONS_BOT = "github-actions[bot]"
 """Author of what a workflow's own ``GITHUB_TOKEN`` writes; ``GET /user`` is forbidden to that token."""
 
+_GONE = 404
+
 Result = TypeVar("Result")
 
 
@@ -164,7 +166,13 @@ class PullRequestComment:
         body = self.render(report, read_attempts(found.body))
         if body == found.body:
             return found.url
-        return _address(github.edit_comment(found.id, body))
+        try:
+            return _address(github.edit_comment(found.id, body))
+        except ExchangeError as error:
+            if error.status != _GONE:
+                raise
+        # Somebody has deleted it since it was listed.
+        return _address(github.create_comment(number, body)) if self.create else None
 
     def _remove_copies(self, github: CommentedChanges, report: Report, number: int, url: str) -> None:
         """Leave one comment of this run, where GitHub has done late what it did not answer."""

@@ -48,7 +48,7 @@ def select(
     """The scenarios that a mode runs.
 
     Blocking runs every scenario, skip none. Advisory runs those tagged ``smoke``, those whose ``touches`` match a
-    changed file, and all others that cost nothing.
+    changed file, and all others that cost nothing; where that is none, the critical ones.
 
     Args:
         decision: the mode.
@@ -64,6 +64,7 @@ def select(
     }
     free = tuple(scenario.id for scenario in suite.scenarios if scenario.id not in covering and is_free(scenario))
     chosen = tuple(scenario for scenario in suite.scenarios if scenario.id in covering or scenario.id in free)
+    chosen = chosen or tuple(scenario for scenario in suite.scenarios if scenario.critical)
     left_out = tuple(scenario.id for scenario in suite.scenarios if scenario not in chosen)
     return Selection(decision, chosen, left_out, free, covered=bool(covering) or not changed.paths)
 

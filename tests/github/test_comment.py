@@ -11,6 +11,7 @@ from ratiba_action.github.comment import ACTIONS_BOT, PullRequestComment
 from ratiba_action.github.marker import Marker, marker_of
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from tests.support.github_server import GithubState, github_server
+from tests.support.github_state import Fault
 from tests.support.sample_report import sample_report
 
 REPORT = sample_report()
@@ -49,6 +50,17 @@ def test_the_comment_is_found_behind_a_hundred_others_and_updated_in_place(state
     PullRequestComment("token", render, address).publish(REPORT)
     assert ours["body"] == render(REPORT)
     assert [method for method, _ in state.requests] == ["GET"] * 4 + ["PATCH"]
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_comment_that_is_deleted_after_it_was_listed_is_written_anew_once(
+    state: GithubState, address: str, *, create: bool
+) -> None:
+    state.add_comment(f"{Marker('ratiba', 'old', 1, 1)}\nold", ACTIONS_BOT)
+    state.faults.append(Fault("PATCH", status=404, message="Not Found"))
+    url = PullRequestComment("token", render, address, create=create).publish(REPORT)
+    assert written(state) == (["PATCH", "POST"] if create else ["PATCH"])
+    assert (url is not None) is create
 
 
 def test_a_marker_in_the_comment_of_another_author_counts_for_nothing(state: GithubState, address: str) -> None:

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -7,10 +8,9 @@ from ratiba_action.model.scenario import Customer, Scenario, Suite
 from ratiba_action.suite.scenario_selection import select
 
 
-def scenario(name: str, *, tags: frozenset[str] = frozenset(), touches: tuple[str, ...] = ()) -> Scenario:
-    return Scenario(
-        name, "en", (), datetime(2026, 4, 25, tzinfo=UTC), Customer("Wanjiku", "+254"), tags=tags, touches=touches
-    )
+def scenario(name: str, *, tags: frozenset[str] = frozenset(), **fields: Any) -> Scenario:
+    now = datetime(2026, 4, 25, tzinfo=UTC)
+    return Scenario(name, "en", (), now, Customer("Wanjiku", "+254"), tags=tags, **fields)
 
 
 SUITE = Suite(
@@ -58,3 +58,12 @@ def test_advisory_leaves_out_what_the_change_does_not_touch() -> None:
     selection = select(ModeDecision(Mode.ADVISORY, ()), SUITE, ChangedFiles(("app/other.py",)))
 
     assert "touching" in selection.left_out
+
+
+def test_an_advisory_run_that_would_select_nothing_selects_the_critical_scenarios() -> None:
+    changed, dear = ChangedFiles(("app/other.py",)), scenario("dear", critical=True)
+    untouched = scenario("touching", touches=("app/booking/",))
+    alone = select(ModeDecision(Mode.ADVISORY, ()), Suite((dear, untouched), "digest"), changed)
+    assert ([one.id for one in alone.scenarios], alone.left_out, alone.covered) == (["dear"], ("touching",), False)
+    beside = select(ModeDecision(Mode.ADVISORY, ()), Suite((dear, *SUITE.scenarios), "digest"), changed)
+    assert "dear" in beside.left_out
