@@ -54,6 +54,27 @@ def scenario_advice(
     return tuple(warnings)
 
 
+def advisory_advice(scenarios: Sequence[Scenario], recorded: Collection[str]) -> Iterator[str]:
+    """Warning that an advisory run, such as that of a change to code alone, would select nothing, or next to nothing.
+
+    Args:
+        scenarios: of a suite without mistakes.
+        recorded: ids of those that have recordings.
+    """
+    selected = (
+        "smoke" in scenario.tags or scenario.touches or scenario.script is not None or scenario.id in recorded
+        for scenario in scenarios
+    )
+    if not scenarios or any(selected):
+        return
+    critical = any(scenario.critical for scenario in scenarios)
+    what = "runs only the critical scenarios" if critical else "measures nothing"
+    yield (
+        f"no scenario is tagged smoke, has touches or is recorded, so an advisory run (a change to code alone) {what}. "
+        "Tag one smoke, or run: ratiba record"
+    )
+
+
 def recording_advice(
     path: str, lines: Sequence[Recording], scenarios: Mapping[str, Sequence[Scenario]], attach: Attach
 ) -> Iterator[FileProblem]:

@@ -348,7 +348,6 @@ def _thresholds(task: _Task) -> _Ended:
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - on demand
     from ratiba_action.production.calibration import write_whole  # noqa: PLC0415 - the same
     from ratiba_action.production.judge_calibration import read_marks, thresholds  # noqa: PLC0415 - the same
-
     from ratiba_action.settings.report_folder import make_report_folder  # noqa: PLC0415 - the same
 
     report, mask = _golden_run(task), Redactor(task.settings.secrets)

@@ -101,7 +101,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     prompts = _prompts(arguments.prompt, repository, configuration)
     line = _line(arguments.protected, prompts)
     require_another_model(configuration)
-    require_key(replace(settings, llm=Llm.LIVE, shell_keys={}), configuration, environment)
+    spendable = replace(settings, llm=Llm.LIVE, shell_keys={})
+    require_key(spendable, configuration, environment)
+    _require_key_of_simulator(spendable, configuration)
     sys.stderr.write(keys_line(settings, configuration, environment) + "\n")
     documents = _texts("document", arguments.document, repository)
     proposals, known = _known(repository, settings.scenarios)
@@ -116,6 +118,27 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     complete = calls.ask(questions, take)
     code = _finish(arguments, repository, proposals, ledger, notes)
     return code if complete else _INCOMPLETE
+
+
+def _require_key_of_simulator(settings: "Settings", configuration: "Configuration") -> None:
+    """Refuse before anything is read for the model: another provider's key does not call it.
+
+    Raises:
+        InfrastructureError: there is no key for its provider.
+    """
+    from ratiba_action.run.provider_keys import key_variable, keys_of  # noqa: PLC0415 - for this task only
+
+    described, keys = configuration.simulator, keys_of(settings, configuration)
+    if described.provider in keys:
+        return
+    declared = configuration.providers.get(described.provider)
+    name = key_variable(described.provider) if declared is None else declared.key_variable
+    raise InfrastructureError(
+        f"The model of `simulator`, {described.model} of {described.provider}, proposes scenarios, and there is no key "
+        f"for {described.provider}.",
+        f"Put one into {name}, or set simulator.provider and simulator.model in the configuration to a model of "
+        f"{' or '.join(sorted(keys))}.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from ratiba_action.authoring.starter_answers import (
 )
 from ratiba_action.authoring.starter_files import CONFIGURATION, RECORDING, SCENARIO, WORKFLOW, stand_in, starter_files
 from ratiba_action.commands.options import parse_option
+from ratiba_action.config.configuration import read_configuration
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.input_values import parse_name
 from ratiba_action.settings.provider_keys import providers_with_keys
@@ -127,6 +128,18 @@ def _default_branch(repository: Path) -> str:
     return StarterAnswers().branch
 
 
+def _first_gate(contents: Mapping[str, bytes]) -> Iterable[str]:
+    """The first run calls no model: a key that the configuration names is the gate's, so replay has to be asked for."""
+    declared = read_configuration(CONFIGURATION, contents[CONFIGURATION]).providers.values()
+    names = sorted({provider.key_variable for provider in declared if provider.key_variable})
+    if not names:
+        yield "ratiba gate                  # passes now, with a stand-in for your system"
+        return
+    yield "ratiba gate --llm replay     # passes now, with a stand-in for your system, and calls no model"
+    spent = " or ".join(names)
+    yield f"Without --llm replay the gate calls the judge with the key in {spent}, which {CONFIGURATION} names."
+
+
 def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:
     own, judged = stand_in(answers), RECORDING in contents
     if judged and find_spec("deepeval") is None:
@@ -137,7 +150,7 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
         yield f"Start your server, and set its URL and format in {CONFIGURATION}."
         yield "ratiba gate                  # calls your server"
     else:
-        yield "ratiba gate                  # passes now, with a stand-in for your system"
+        yield from _first_gate(contents)
         what = "your prompt" if answers.kind == "prompt" else "your system"
         yield f"Replace the content of {own} by {what}, and the messages in {SCENARIO} by those of your customers."
     if answers.kind == "prompt":

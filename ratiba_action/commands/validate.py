@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ratiba_action.authoring.advice import (
     Attach,
+    advisory_advice,
     missing_score_advice,
     recording_advice,
     scenario_advice,
@@ -134,8 +135,17 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
     if suite is not None:
         suite, twice = with_tests(suite, found)
         problems += twice
+        if configuration is not None and not _costs_nothing(configuration):
+            recorded = {path.stem for path in (repository / settings.scenarios / "recordings").rglob("*.jsonl")}
+            found_advice = advisory_advice(suite.scenarios, recorded)
+            warnings += (FileProblem(settings.scenarios, 0, text) for text in found_advice)
     wrong, more, unused = _inspect_recordings(repository, settings, suite, attach)
     return Inspected(suite, len(tests), _in_order([*problems, *wrong]), _in_order([*warnings, *more]), unused)
+
+
+def _costs_nothing(configuration: Configuration) -> bool:
+    """Whether the system calls no model, so that every scenario without a judge is part of an advisory run."""
+    return configuration.system.replay is not None or configuration.system.price_per_turn_usd == 0
 
 
 def _unresolved(

@@ -15,6 +15,7 @@ from ratiba_action.decide.read import Change
 from ratiba_action.decide.trusted_configuration import Base, Whose, whose_configuration
 from ratiba_action.errors import ConfigurationError, InfrastructureError
 from ratiba_action.github.clients import by_pygithub
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.run.base_commit import BaseCommit
 from ratiba_action.run.inputs import RunRequest
 from ratiba_action.settings.settings import Settings
@@ -60,6 +61,16 @@ def authorized_configuration(
     if allowed.withheld:
         raise InfrastructureError(allowed.why_withheld)
     return allowed, base or load_configuration(repository, settings.config)
+
+
+def records_as_person(settings: Settings, change: Change) -> bool:
+    """Whether somebody records on a laptop, under a configuration of their own: a new provider is not on the base yet.
+
+    Args:
+        settings: of the run.
+        change: that is recorded.
+    """
+    return settings.llm is Llm.RECORD and whose_configuration(change.known) is Whose.PERSON
 
 
 def _authorized(settings: Settings, change: Change) -> tuple[Configuration | None, Settings]:

@@ -32,7 +32,7 @@ from ratiba_action.metrics.registry import (
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Scenario, Suite
-from ratiba_action.run.authority import authorized
+from ratiba_action.run.authority import authorized, records_as_person
 from ratiba_action.run.base_commit import BaseCommit, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest, needs_judge
@@ -90,6 +90,9 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
         base_configuration, own = base.configuration(), configuration
         from_base: tuple[str, ...] = ()
         replaced: tuple[str, ...] = _UNREADABLE_BASE if base.has_configuration else ()
+        if base_configuration is not None and records_as_person(settings, change):
+            own_blocks = {name: getattr(configuration, name) for name in _BLOCKS}
+            base_configuration = base_configuration.model_copy(update=own_blocks)
         if base_configuration is not None:
             replaced = replaced_system(configuration.system, base_configuration.system, contents.links().leads)
             own_configuration = configuration

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.main import run
 from ratiba_action.model.conversation import Usage
@@ -439,3 +440,16 @@ def test_a_line_without_a_model_is_refused(rules: Stage, capsys: pytest.CaptureF
     template = ["generate", "--repo", str(rules.folder), "--template", "agent_tool_call", "--for", "prompts/rules.md:1"]
     assert run(template, rules.environment) == 2
     assert "Add --propose" in capsys.readouterr().err
+
+
+def test_another_providers_key_alone_names_the_simulator_before_anything_is_sent(stage: Stage) -> None:
+    del stage.environment["RATIBA_ANTHROPIC_API_KEY"]
+    stage.environment["RATIBA_OPENAI_API_KEY"] = KEY
+    with pytest.raises(InfrastructureError) as caught:
+        stage.propose()
+    assert str(caught.value) == (
+        "The model of `simulator`, claude-haiku-4-5 of anthropic, proposes scenarios, and there is no key for "
+        "anthropic. Put one into RATIBA_ANTHROPIC_API_KEY, or set simulator.provider and simulator.model in the "
+        "configuration to a model of openai."
+    )
+    assert stage.models.received == ()

@@ -344,3 +344,25 @@ def test_a_variant_has_recordings_of_its_own(shop: Shop) -> None:
     assert shop.path("first").read_bytes() == before
     with pytest.raises(UsageError, match="no variant 'tiny'"):
         shop.record(recorder, "--scenario", "first", "--variant", "tiny")
+
+
+OWN = """\
+system: {adapter: 'shop.adapter:Adapter'}
+providers: {vllm: {api: openai, base_url: 'http://127.0.0.1:9/v1', key: VLLM_KEY}}
+prices: {llama: {free: true}}
+simulator: {provider: vllm, model: llama}
+"""
+
+
+def test_on_a_laptop_a_provider_that_the_branch_brings_is_recorded_with(shop: Shop) -> None:
+    (shop.folder / ".github/ratiba.yml").write_text(OWN)
+    recorder = FakeRecorder({"first": [line("Karibu")]})
+    own_key_only = {"RATIBA_ANTHROPIC_API_KEY": "", "VLLM_KEY": "planted"}
+    assert shop.record(recorder, "--scenario", "first", **own_key_only) == 0
+    (run,) = recorder.runs
+    assert set(run.configuration.providers) == {"vllm"}
+    assert (run.configuration.simulator.provider, set(run.configuration.prices)) == ("vllm", {"llama"})
+    assert set(run.keys) == {"vllm"}
+    shop.record(recorder, "--scenario", "first", **own_key_only, CI="true")
+    assert not recorder.runs[-1].configuration.providers, "in CI the base's apply"
+    assert not recorder.runs[-1].keys

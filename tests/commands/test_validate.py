@@ -11,7 +11,8 @@ from ratiba_action.llm.recordings.writer import render_recordings
 
 KEY = "planted-key-of-openai"
 USAGE = {"input_tokens": 1, "output_tokens": 1}
-CONFIGURATION = "system: {adapter: 'shop.adapter:Adapter'}\n"
+MODELS = "system: {adapter: 'shop.adapter:Adapter'}\n"
+CONFIGURATION = "system: {adapter: 'shop.adapter:Adapter', price_per_turn_usd: 0}\n"
 SCENARIO = """\
 id: talks
 language: fr
@@ -342,3 +343,32 @@ def test_a_mistyped_name_is_one_message_that_proposes_the_nearest(
     assert validate(tmp_path) == 2
     (line,) = capsys.readouterr().out.splitlines()
     assert line.endswith(told)
+
+
+ADVISORY = (
+    "warning: scenarios: no scenario is tagged smoke, has touches or is recorded, so an advisory run (a change to code "
+    "alone) {what}. Tag one smoke, or run: ratiba record"
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ("", "measures nothing"),
+        ("critical: true\n", "runs only the critical scenarios"),
+        ("tags: [smoke]\n", ""),
+        ("touches: [shop/]\n", ""),
+        ("layer: fsm\nscript: []\n", ""),
+    ],
+)
+def test_a_suite_of_which_an_advisory_run_selects_nothing_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: str, what: str
+) -> None:
+    write(tmp_path, configuration=MODELS, scenario=SCENARIO + more)
+    (tmp_path / "scenarios/other.yaml").write_text(SCENARIO.replace("talks", "other") + more)
+    assert validate(tmp_path) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if "advisory run" in line]
+    assert told == ([ADVISORY.format(what=what)] if what else [])
+    write(tmp_path, talks=recorded("Karibu"))
+    assert validate(tmp_path) == 0
+    assert "advisory run" not in capsys.readouterr().out
