@@ -289,6 +289,8 @@ run_container() {
   # A container that was lost sight of may still run; its code is 0 until it has ended.
   CODE=$(docker inspect --format '{{if eq .State.Status "exited"}}{{.State.ExitCode}}{{end}}' "$CONTAINER") || CODE=""
   if [ "$(docker inspect --format '{{.State.OOMKilled}}' "$CONTAINER")" = true ]; then stopped=memory; fi
+  # Without its daemon the container goes on, out of sight, until its deadline.
+  if [ -z "$stopped$CODE" ] && ! docker version >/dev/null 2>&1; then stopped=daemon; fi
   ENDED=$stopped
 }
 

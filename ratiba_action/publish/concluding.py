@@ -19,6 +19,10 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
         "The gate's container could not be made, so nothing was run.",
         "Read the log of the step before, which says what the Docker daemon refused.",
     ),
+    "daemon": (
+        "The Docker daemon stopped while the gate's container ran, so what the gate measured is lost.",
+        f"Start the daemon, and look at its log for the cause. {_AGAIN}",
+    ),
     "disk": (
         "The runner's folder for temporary files cannot be written to, so the gate was not started.",
         f"Make room on the runner's disk. {_AGAIN}",
