@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from ratiba_action.model.comparison import Comparison, Tier
-from ratiba_action.model.verdict import Conclusion
 from tests.support.live_repository import LiveRepository, report_of
 from tests.support.small_repository import Ended
 
@@ -43,7 +42,7 @@ def comparison_of(ended: Ended) -> Comparison:
     return found
 
 
-async def test_the_same_answers_are_unchanged_exactly_and_a_broken_file_is_a_note(
+async def test_the_same_answers_are_unchanged_exactly_and_a_broken_file_is_refused(
     live: LiveRepository, tmp_path: Path
 ) -> None:
     file = tmp_path / "earlier.json"
@@ -59,10 +58,9 @@ async def test_the_same_answers_are_unchanged_exactly_and_a_broken_file_is_a_not
 
     file.write_text(file.read_text()[:-100])
     broken = await live.gate("--baseline", str(file), RATIBA_LLM="replay")
-    report = report_of(broken)
-    assert broken.code == 0, broken.printed
-    assert (report.verdict.conclusion, report.verdict.comparison, report.baseline) == (Conclusion.PASSED, None, None)
-    assert [note for note in report.notes if note.startswith("No baseline: ") and "earlier.json" in note]
+    assert broken.code == 2, broken.printed
+    assert "baseline (RATIBA_BASELINE): " in broken.printed
+    assert "earlier.json" in broken.printed
     assert "Traceback" not in broken.printed
 
 
