@@ -543,7 +543,8 @@ def _explained(
     # Whatever happens from here on, what was measured is published.
     current().replace_stand_in(lambda: leave(publication.publish(_cut_short(report, current())).exit_code))
     allowed, took = inputs.seconds_allowed, time.monotonic() - began
-    explained = with_explanation(report, inputs, log, ledger, None if allowed is None else allowed - took)
+    left = None if allowed is None else allowed - took
+    explained = with_explanation(report, inputs, log, ledger, left, base=outcome.base_results)
     return replace(explained, seconds=time.monotonic() - began) if explained.explanation is not None else explained
 
 

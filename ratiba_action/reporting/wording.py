@@ -214,7 +214,8 @@ def describe_explanation(found: Explanation | None) -> ExplanationText | None:
         (part, marks.get(part, "")) for number, part in enumerate(found.parts) if number < _MOST_PARTS or part in marks
     ]
     more = f" Not explained: {listed(found.left_out)}." if found.left_out else ""
-    note = f"Found by {plural(found.runs, 'run')} with parts of the change, for USD {dollars(found.spent)}.{more}"
+    how = f"Found by {plural(found.runs, 'run')} with parts of the change, for USD {dollars(found.spent)}."
+    note = f"{how if found.runs else 'Known from the results on the base.'}{more}"
     return ExplanationText(causes, note, tuple(diff), len(found.parts) - len(diff))
 
 

@@ -12,7 +12,7 @@ from decimal import ROUND_FLOOR, Decimal
 from ratiba_action.checks.system_exceptions import exception_of
 from ratiba_action.errors import InfrastructureError, RatibaError
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.model.attribution import Attribution, Explanation
+from ratiba_action.model.attribution import Attribution, Explanation, Finding
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import ModelCall
 from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
@@ -33,6 +33,7 @@ from ratiba_action.run.services import Measured, RunServices
 from ratiba_action.util.interruption import current
 from ratiba_action.util.text import clip
 from ratiba_action.verdict.attribution import (
+    BASE_FAILS,
     PASSES_AGAIN,
     NoFurtherStepError,
     Outcome,
@@ -130,9 +131,18 @@ _MOST_SECONDS = 600.0
 """Whoever waits for the comment of a failed run waits no longer for this."""
 _SHARE = Decimal("0.25")
 _EXACT = Decimal("1e-12")
+_BASE_FAILS = Attribution(Finding.NONE, why=BASE_FAILS)
 
 
-def with_explanation(report: Report, inputs: RunInputs, log: RunLog, ledger: Ledger, seconds: float | None) -> Report:
+def with_explanation(
+    report: Report,
+    inputs: RunInputs,
+    log: RunLog,
+    ledger: Ledger,
+    seconds: float | None,
+    *,
+    base: Sequence[ScenarioResult] = (),
+) -> Report:
     """The report of a failed run with the lines that make its scenarios fail; any other report as it is.
 
     The verdict stays what it is. Whatever goes wrong is a note.
@@ -143,9 +153,14 @@ def with_explanation(report: Report, inputs: RunInputs, log: RunLog, ledger: Led
         log: of the run; what goes wrong is added to its warnings.
         ledger: of the run; the attribution has its own, lower cap within the run's.
         seconds: that are left until the deadline; None for any number.
+        base: what is known of the base; what it fails in the same way is not searched for.
     """
     block, noted = inputs.configuration.attribution, len(log.warnings)
     failed = _failures(report, inputs) if block.enabled else []
+    shared_failures = {each.trial.scenario.id: _BASE_FAILS for each in failed if fails_alike(each, base)}
+    failed = [each for each in failed if each.trial.scenario.id not in shared_failures]
+    if shared_failures:
+        report = replace(report, explanation=Explanation(scenarios=shared_failures))
     if not failed or (seconds is not None and seconds <= 0):
         return report
     seconds = min(_MOST_SECONDS, _MOST_SECONDS if seconds is None else seconds)
@@ -168,11 +183,12 @@ def with_explanation(report: Report, inputs: RunInputs, log: RunLog, ledger: Led
         log.note(f"Which lines make scenarios fail is not known: {type(error).__name__}: {clip(str(error), _MESSAGE)}")
     if explanation is not None:
         left_out = tuple(result.trial.scenario.id for result in failed[_FEW_SCENARIOS:])
-        explanation = replace(explanation, left_out=left_out) if explanation.scenarios else None
+        found = {**shared_failures, **explanation.scenarios}
+        explanation = replace(explanation, scenarios=found, left_out=left_out) if found else None
     shared = [each.shared_spending for each in seen if each.shared_spending]
     return replace(
         report,
-        explanation=explanation,
+        explanation=explanation or report.explanation,
         spending=_with_paid(report.spending, ledger.snapshot()),
         shared_spending=shared[-1] if shared else report.shared_spending,
         notes=in_order((*report.notes, *log.warnings[noted:], *set(ledger.breaches).difference(report.notes))),
@@ -211,6 +227,18 @@ def signature(result: ScenarioResult) -> frozenset[str]:
     failed |= {score.metric for score in result.scores if not score.passed}
     raised = exception_of(result)
     return frozenset({*failed, *({raised.rpartition(" ")[2]} if raised else set())})
+
+
+def fails_alike(result: ScenarioResult, base: Sequence[ScenarioResult]) -> bool:
+    """Whether every trial of the base failed everything that this trial of the change failed.
+
+    Args:
+        result: of the change.
+        base: results of the base, of any scenarios.
+    """
+    failed = signature(result)
+    trials = [each for each in base if each.trial.scenario.id == result.trial.scenario.id]
+    return bool(failed and trials) and all(failed <= signature(each) for each in trials)
 
 
 @dataclass(slots=True, kw_only=True)

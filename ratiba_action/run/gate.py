@@ -79,11 +79,13 @@ class RunOutcome:
         report: results, verdict, notes and money, as they are rendered and published.
         recorded: new lines of each scenario, by its id; empty unless the run records.
         interrupted: whether it was cancelled, or shards of it are missing or wrong.
+        base_results: of the base, which ran beside the change or in earlier runs.
     """
 
     report: Report
     recorded: Mapping[str, tuple[Recording, ...]]
     interrupted: bool = False
+    base_results: tuple[ScenarioResult, ...] = ()
 
 
 def evaluate(
@@ -136,7 +138,7 @@ def evaluate(
         log.end_journal = partial(end_journal, journal, concluded=concluded, interrupted=cut_short)
     seconds = time.monotonic() - clock + gate.seconds_of_shards
     report = replace(gate.report(measured, evidence, verdict), seconds=seconds, commit=commit)
-    return RunOutcome(report, measured.recorded, gate.interrupted)
+    return RunOutcome(report, measured.recorded, gate.interrupted, gate.base_results(measured))
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,12 +399,15 @@ class _Gate:
         What recorded answers to other requests showed of the change's code counts where the base passes it; an
         exception that the base raises too is no failure of the change.
         """
-        baseline = self._earlier.baseline
-        beside = results_of(measured.results, BASE) if self._earlier.anchor is None else ()
-        base = (*beside, *(result for run in baseline for result in run.results))
-        results = without_those_of_base(confirm_suspected(measured.results, baseline), base)
+        suspected = confirm_suspected(measured.results, self._earlier.baseline)
+        results = without_those_of_base(suspected, self.base_results(measured))
         stale = _not_run(results, self._inputs.selection.free)
         return tuple(result for result in results if result.trial.scenario.id not in stale), stale
+
+    def base_results(self, measured: Measured) -> tuple[ScenarioResult, ...]:
+        """Results of the base: beside the change, and of the earlier runs that it is compared with."""
+        beside = results_of(measured.results, BASE) if self._earlier.anchor is None else ()
+        return (*beside, *(result for run in self._earlier.baseline for result in run.results))
 
     def report(self, measured: Measured, evidence: Evidence, verdict: Verdict) -> Report:
         """Everything that is published, but for the time that it took."""

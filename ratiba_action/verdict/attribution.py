@@ -15,6 +15,7 @@ Subset = frozenset[int]
 """Positions of the parts that are applied to the base."""
 
 PASSES_AGAIN = "the whole change passes when it is run again"
+BASE_FAILS = "the base fails as well"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ def _checked(whole: Subset, tried: "_Tried") -> Attribution | None:
     if again is Outcome.PASSES:
         return Attribution(Finding.NONE, steps=len(tried), why=PASSES_AGAIN)
     if tried(frozenset()) is Outcome.FAILS:
-        return Attribution(Finding.NONE, steps=len(tried), why="the base fails as well")
+        return Attribution(Finding.NONE, steps=len(tried), why=BASE_FAILS)
     return None
 
 

@@ -220,3 +220,14 @@ def test_without_a_last_run_the_command_that_makes_one_is_said(changed: SmallRep
     ended = changed.ended("explain")
     assert ended.code == 2
     assert "ratiba gate" in ended.printed
+
+
+def test_a_failure_that_the_base_shows_too_is_not_searched_for(changed: SmallRepository) -> None:
+    scenario = changed.folder / "scenarios/greeting.yaml"
+    scenario.write_text(scenario.read_text().replace("value: Bonjour", "value: Bonsoir"))
+    changed.commit()
+    changed.write("rules.py", edited(third="    # harmless\n    return text"))
+    ended = changed.gate("--mode", "blocking")
+    assert (ended.code, ended.outputs["conclusion"]) == (1, "failed"), ended.printed
+    assert "No line of the change makes greeting fail: the base fails as well. Known from the results" in ended.comment
+    assert ended.results["report"]["explanation"]["runs"] == 0
