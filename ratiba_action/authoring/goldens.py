@@ -13,6 +13,7 @@ from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.util.json_expression import Expression, ExpressionError
 from ratiba_action.util.patterns import pattern_problem
 from ratiba_action.util.strict_yaml import MAX_BYTES
+from ratiba_action.util.text import clip
 from ratiba_action.util.validation import shorten
 
 _NEAR, _PERSON, _MAPPED = Outcome.APPROXIMATED, Outcome.MANUAL, Outcome.MAPPED
@@ -485,6 +486,8 @@ def _known(name: str) -> DeepEvalMetric:
 
 def _threshold(given: Mapping[str, Any]) -> float:
     threshold = 1.0 if given.get("strict_mode") is True else given.get("threshold", 0.5)
+    if isinstance(threshold, ast.expr):
+        raise NotImportedError(f"its threshold `{clip(ast.unparse(threshold), 80)}` is not a number written here")
     if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
         raise NotImportedError(f"its threshold {shorten(threshold)} is not from 0 to 1")
     return threshold

@@ -26,6 +26,7 @@ from ratiba_action.config.configuration import read_configuration
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.input_values import parse_name
 from ratiba_action.settings.provider_keys import providers_with_keys
+from ratiba_action.util.git import find_checkout
 from ratiba_action.util.locked_folder import write_new_files
 from ratiba_action.util.text import printable_lines
 
@@ -73,6 +74,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         SuiteError: an answer is not valid in a configuration or a scenario.
     """
     repository = Path(arguments.repo or ".").resolve()
+    repository = repository if arguments.repo else find_checkout(repository) or repository
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     answers = replace(_from_options(arguments, repository), providers=providers_with_keys(environment))

@@ -35,6 +35,7 @@ from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.suite.cases import unused_columns
 from ratiba_action.suite.team_tests import FoundTests, with_tests
 from ratiba_action.suite.thresholds import thresholds_below
+from ratiba_action.util.git import find_checkout
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import printable
 
@@ -72,6 +73,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         return 0
     settings = read_settings(environment, {name: getattr(arguments, name) for name in _INPUTS})
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    repository = repository if arguments.repo else find_checkout(repository) or repository
     found = inspect(repository, settings, datetime.now(UTC).date())
     if arguments.json:
         sys.stdout.write(json.dumps(_as_json(found), indent=2) + "\n")

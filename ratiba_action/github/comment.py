@@ -1,6 +1,7 @@
 """One comment on a pull request, kept up to date: found again by its marker and its author."""
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -49,6 +50,10 @@ class Forge:
     elsewhere: str
     remedies: Mapping[int, str]
 
+
+_FORBIDDEN = 403
+_LOCKED = re.compile(r"\blocked\b", re.IGNORECASE)
+_UNLOCK = "Unlock the pull request's conversation, then run the job again."
 
 GITHUB = Forge(
     name="GitHub",
@@ -193,7 +198,8 @@ class PullRequestComment:
         if error.timed_out:
             message = f"The comment could not be posted: {forge.name} took longer than {self.deadline_seconds:g} s."
             return PublishError(message, forge.elsewhere)
-        remedy = error.remedy or forge.remedies.get(error.status or 0, "Run the job again.")
+        locked = error.status == _FORBIDDEN and _LOCKED.search(error.problem)
+        remedy = _UNLOCK if locked else error.remedy or forge.remedies.get(error.status or 0, "Run the job again.")
         return PublishError(f"The comment could not be posted: {error.problem}", f"{remedy} {forge.elsewhere}")
 
 

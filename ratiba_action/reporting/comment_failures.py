@@ -9,6 +9,7 @@ from ratiba_action.checks.system_exceptions import KIND
 from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting.conversation_changes import first_difference
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow
@@ -33,7 +34,8 @@ def failing(summary: ReportSummary, most: int | None = None) -> str:
     """
     verdict, decide = summary.report.verdict, summary.deciding
     failed = _by_exception(sorted((row for row in decide if row.failing), key=lambda row: not row.scenario.critical))
-    parts = ["### Failing scenarios"] if failed else []
+    heading = "Scenarios below a threshold" if verdict.conclusion is Conclusion.PASSED else "Failing scenarios"
+    parts = [f"### {heading}"] if failed else []
     for first, *others in failed[:most]:
         parts += [_failed(first, summary), *_failed_alike(others)]
     parts += _more(sum(map(len, failed)), sum(map(len, failed[:most])))
@@ -206,11 +208,11 @@ def _stood_in(result: Scored | Errored) -> list[str]:
 
 def _trials(row: ScenarioRow) -> str:
     outcome, counted = row.outcome, len(row.outcome.counted)
-    parts = [f"{part_of(outcome.passed, counted, 'trial', 'passes', 'pass')}, {row.must_pass} must"]
-    parts += (
-        [f"{len(outcome.trials) - counted} more only compare with the base"] if len(outcome.trials) > counted else []
-    )
-    return "; ".join([*parts, f"this is trial {outcome.deciding.trial.number + 1}"])
+    further = len(outcome.trials) - counted
+    shown = f"shown: trial {outcome.deciding.trial.number + 1}"
+    passed = f"{part_of(outcome.passed, counted, 'trial', 'passed', 'passed')}, at least {row.must_pass} must pass"
+    more = [f"{plural(further, 'further trial')} ran only to compare with the base"] if further else []
+    return "; ".join([passed, *more, shown])
 
 
 def _assertions(rows: list[tuple[str, str, str, str]]) -> str:

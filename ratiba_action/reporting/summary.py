@@ -401,9 +401,17 @@ def _caveat(report: Report, decide: Iterable[ScenarioRow]) -> str:
         ", by rules or metrics changed in this PR" if report.edited_judges else "",
         _critical_failures(report, decide),
         _unfit(report),
-        "" if report.covered else ", but no scenario covers this change",
+        _coverage(report),
     ]
     return "".join(parts)
+
+
+def _coverage(report: Report) -> str:
+    """That no scenario was chosen for the changed files; a scenario that failed all the same is no less a failure."""
+    if report.covered:
+        return ""
+    failed = report.verdict.conclusion is Conclusion.FAILED
+    return ", in scenarios that do not name the changed files" if failed else ", but no scenario covers this change"
 
 
 def _critical_failures(report: Report, decide: Iterable[ScenarioRow]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import zip_longest
 
 from ratiba_action.checks.system_exceptions import exception_of
 from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation, Finding
@@ -10,7 +11,7 @@ from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.values import Usd
-from ratiba_action.util.text import clip, origin_of, summary_of, traceback_of
+from ratiba_action.util.text import clip, cut_before, origin_of, summary_of, traceback_of
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 
 SELF_REPORTED = "Their results come from processes that run the system's code as well, which could change them."
@@ -250,11 +251,35 @@ def _cause_sentence(cause: Attribution, names: str, places: Sequence[str], total
     return f"{places[0]} {verb} {names} fail{harmless}."
 
 
+def _lines(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def _from_difference(removed: Sequence[str], added: Sequence[str]) -> tuple[str, str]:
+    """The first lines that differ, begun shortly before the difference where their clipped beginnings are equal."""
+    pairs = zip_longest(removed, added, fillvalue="")
+    before, after = next(
+        ((a, b) for a, b in pairs if a != b), (removed[0] if removed else "", added[0] if added else "")
+    )
+    shown = clip(before, _LINE), clip(after, _LINE)
+    if shown[0] != shown[1] or before == after:
+        return shown
+    differ = (place for place, (a, b) in enumerate(zip(before, after, strict=False)) if a != b)
+    same = next(differ, min(len(before), len(after)))
+    at = cut_before(before, max(same - _LINE // 3, 0))
+    at = at if same - at < _LINE // 2 else cut_before(before, same)
+    shown = clip(f"… {before[at:].lstrip()}", _LINE), clip(f"… {after[at:].lstrip()}", _LINE)
+    if shown[0] != shown[1]:
+        return shown
+    # A word that is longer than what is shown.
+    return f"{len(before)} characters", f"{len(after)} characters, other ones from character {same + 1}"
+
+
 def place_of(part: ChangedPart) -> str:
     """A changed part by its file, line and first words."""
     if part.whole:
         return f"{part.path} (the whole file)"
-    removed, added = (clip(next(iter(text.strip().splitlines()), ""), _LINE) for text in (part.removed, part.added))
+    removed, added = _from_difference(*(_lines(text) for text in (part.removed, part.added)))
     if removed and added:
         what = f"“{removed}” → “{added}”"
     else:

@@ -9,7 +9,7 @@ from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.answer_origin import AnswerOrigin, Llm, RecordingSource
 from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.conversation import Party
-from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
+from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.note import Note
 from ratiba_action.model.verdict import Spending, Verdict
 from ratiba_action.money.budget import Ledger
@@ -151,6 +151,10 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str | No
     return None
 
 
+_CALLS_REFUSED = frozenset({Phase.BUDGET, Phase.PROVIDER, Phase.RECORDING})
+"""Where a call that reached the gateway ends a trial."""
+
+
 def _saw_no_call(inputs: RunInputs, measured: Measured, ledger: Ledger) -> bool:
     """Whether a system ran that may call models, and neither the gateway nor its replies told of any call."""
     system = inputs.configuration.system
@@ -174,6 +178,8 @@ def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple
         return (Note(message, "Let the system call its models at the base URL that the gateway gives it."),)
     if not _saw_no_call(inputs, measured, ledger):
         return ()
+    if any(isinstance(result, Errored) and result.phase in _CALLS_REFUSED for result in measured.own):
+        return ()  # A call was seen and not answered, which the scenario's own error says.
     message = (
         "The gateway saw no model call of the system, and cannot know whether it made any: calls that bypass the "
         "gateway are neither recorded nor replayed, and their cost is not counted."

@@ -31,6 +31,9 @@ def _searchable(pattern: str) -> str:
 
 
 def _listed(value: Any) -> Any:
+    if value is not None and not isinstance(value, str | list | dict):  # a number, a date, yes or no
+        msg = f"{value!r} is not a text: write it in quotes"
+        raise ValueError(msg)
     return [value] if isinstance(value, str) else value
 
 

@@ -168,6 +168,7 @@ def describe_error(error: Any, secrets: Sequence[str]) -> str:
     return printable_lines("\n".join(filter(None, parts)))
 
 
+_UNUSABLE = "ratiba_worker.http_call.AnswerError"
 _MISSING = ("ModuleNotFoundError", "ratiba_worker.lookup.AdapterError")
 
 
@@ -181,6 +182,18 @@ def describe_missing(error: Any, secrets: Sequence[str]) -> str:
     if not isinstance(error, dict) or error.get("place") is not None or error.get("type") not in _MISSING:
         return ""
     return clip(printable(hide(str(error.get("message")), secrets)))
+
+
+def describe_unusable(error: Any, secrets: Sequence[str]) -> str:
+    """Why a server gave no usable answer to the gate's own client; empty for every other exception.
+
+    Args:
+        error: what the worker sent about it.
+        secrets: texts that must not appear.
+    """
+    if not isinstance(error, dict) or error.get("place") is not None or error.get("type") != _UNUSABLE:
+        return ""
+    return clip(printable(hide(str(error.get("message")), secrets)), MAX_MESSAGE)
 
 
 def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemRaisedError | None:

@@ -10,7 +10,14 @@ from typing import Any, cast
 
 from ratiba_action.errors import ConfigurationError, WorkerEndedError, WorkerError, WorkerTimeoutError
 from ratiba_action.model.values import JsonObject
-from ratiba_action.systems.dialogue import decode_line, describe_error, describe_missing, describe_raised, hide
+from ratiba_action.systems.dialogue import (
+    decode_line,
+    describe_error,
+    describe_missing,
+    describe_raised,
+    describe_unusable,
+    hide,
+)
 from ratiba_action.util.text import printable_lines
 
 KEPT_BYTES = 8192
@@ -141,6 +148,9 @@ class Link:
         if "error" in answer:
             if operation == "migrate" and (missing := describe_missing(answer["error"], self._secrets)):
                 raise ConfigurationError(f"The system's adapter cannot be loaded: {missing}.", _CORRECT_ADAPTER)
+            if unusable := describe_unusable(answer["error"], self._secrets):
+                remedy = "Check that the system's server runs, and its address and format in the configuration."
+                raise WorkerError(f"{self._name}: the system gave no usable answer: {unusable}", remedy)
             described = describe_error(answer["error"], self._secrets)
             problem = f"{self._name}: {operation}() of the adapter raised {described}"
             raised = describe_raised(answer["error"], problem, self._secrets) if operation in ("open", *TURNS) else None

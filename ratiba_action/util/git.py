@@ -97,7 +97,8 @@ class Git:
         if root is None:
             raise InfrastructureError(
                 f"The folder {str(folder)!r} is in no git repository.",
-                "Install git before actions/checkout runs, or name the checkout with --repo.",
+                "Run the command in a git repository, or name one with --repo. In a workflow, run actions/checkout "
+                "before this step; it needs git, without which it only downloads files.",
             )
         self.root = root
         self._given = environment

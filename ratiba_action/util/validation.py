@@ -153,6 +153,8 @@ def _asked(details: ErrorDetails) -> str:
     kind, context = details["type"], details.get("ctx", {})
     if kind in {"model_type", "dict_type"}:
         return "input should be a mapping"
+    if kind == "string_type" and isinstance(details["input"], int | float):  # bool is an int
+        return "input should be a text: write it in quotes"
     expected = _PATTERNS.get(str(context.get("pattern", ""))) if kind == "string_pattern_mismatch" else None
     return expected or details["msg"].lower()
 

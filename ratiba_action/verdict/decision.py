@@ -33,7 +33,7 @@ from ratiba_action.verdict.rules.pass_rate import (
     share_interval,
     why_not_extended,
 )
-from ratiba_action.verdict.trials import ScenarioOutcome, Standing
+from ratiba_action.verdict.trials import ScenarioOutcome, Standing, fails_by_judge_only
 from ratiba_action.verdict.weighing import cost_of, is_guarded, require_base, show, unmeasured_base, weigh, with_decline
 
 
@@ -109,7 +109,11 @@ def judge_exactness(findings: Findings) -> Verdict | None:
     if failed:
         several = part_of(len(failed), len(findings.deciding), "scenario", "failed", "failed")
         message = "The scenario failed" if len(findings.deciding) == 1 else several
-        parts.append(f"{message} a deterministic assertion: {names(failed)}")
+        judged = all(fails_by_judge_only(outcome.deciding) for outcome in failed)
+        mixed = any(fails_by_judge_only(outcome.deciding) for outcome in failed)
+        what = "by the judged score of a critical scenario" if judged else "a deterministic assertion"
+        what += " or the judged score of a critical scenario" if mixed and not judged else ""
+        parts.append(f"{message} {what}: {names(failed)}")
     if gates:
         parts.append(f"{count(len(gates), 'threshold')} of cases failed: {first_of(gates, '; ')}")
     if findings.open:
@@ -118,7 +122,10 @@ def judge_exactness(findings: Findings) -> Verdict | None:
         parts.append(f"the run was interrupted ({findings.evidence.interruption})")
     action = "Look at the cases with the lowest scores, then fix the change."
     if failed:
-        action = f"Compare expected with got for {failed[0].scenario.id}, then fix the change or update the scenario."
+        name = failed[0].scenario.id
+        action = f"Compare expected with got for {name}, then fix the change or update the scenario."
+        if judged:
+            action = f"Read what the judge says about {name}, then fix the change."
     if raised:
         place = exception_of(raised[0].deciding)
         action = f"Fix {place}; reproduce it with: ratiba gate --scenario {raised[0].scenario.id}"

@@ -120,6 +120,14 @@ def _fails_deterministically(result: Scored | Errored) -> bool:
     )
 
 
+def fails_by_judge_only(result: ScenarioResult) -> bool:
+    """Whether nothing but a judged score failed in a trial."""
+    if isinstance(result, NotRun) or not all(check.passed for check in result.checks):
+        return False
+    failed = [score for score in result.deciding_scores if not score.passed]
+    return bool(failed) and all(score.judged for score in failed)
+
+
 def _outcome(given: Sequence[ScenarioResult]) -> ScenarioOutcome:
     first = given[0].trial
     trials = sorted((*given, *_missing(first, given)), key=lambda result: result.trial.number)

@@ -133,6 +133,22 @@ def test_an_answer_that_is_not_githubs_is_a_warning_too(state: GithubState, addr
         PullRequestComment("token", render, address).publish(REPORT)
 
 
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("Unable to create comment because issue is locked.", "Unlock the pull request's conversation"),
+        ("Resource not accessible: blocked", "permissions"),
+    ],
+)
+def test_a_locked_conversation_is_no_lack_of_permissions(
+    state: GithubState, address: str, message: str, told: str
+) -> None:
+    state.failure = (403, message)
+    with pytest.raises(PublishError) as caught:
+        PullRequestComment("token", render, address).publish(REPORT)
+    assert told in caught.value.remedy
+
+
 def test_a_forks_token_may_read_and_not_write(state: GithubState, address: str) -> None:
     state.failure, state.failing_methods = (403, "Resource not accessible by integration"), frozenset({"POST"})
     with pytest.raises(PublishError, match="403"):

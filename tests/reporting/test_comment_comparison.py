@@ -208,4 +208,9 @@ def test_a_trial_that_decides_is_not_said_to_be_one_of_those_that_had_to_pass() 
     body = visible(
         render_comment(summarise(sample_compared_report(within_noise().verdict.comparison, results=(below, *further))))
     )
-    assert "0 of 1 trial passes, 1 must; 2 more only compare with the base; this is trial 1" in body
+    assert (
+        "0 of 1 trial passed, at least 1 must pass; 2 further trials ran only to compare with the base; shown: trial 1"
+    ) in body
+    assert "### Failing scenarios" in body
+    passed = replace(within_noise(), results=(below, *further))
+    assert "### Scenarios below a threshold" in visible(render_comment(summarise(passed)))

@@ -26,12 +26,14 @@ class Refused:
         message: the provider's own words, on one line, without keys.
         retry_after: seconds that it asks to wait, None when it does not say.
         permanent: asking again cannot help.
+        no_credit: the account has no credit left.
     """
 
     status: int
     message: str
     retry_after: float | None = None
     permanent: bool = False
+    no_credit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class ProviderApi(Protocol):
 READ_HEADERS = ("Content-Type", "Date", "Retry-After", "Retry-After-Ms")
 """The headers of an answer that are looked at."""
 
-_OK, _SUCCESS, _REDIRECT, _SERVER_ERROR = 200, range(100, 300), range(300, 400), 500
+_OK, _SUCCESS, _REDIRECT, _PAYMENT_REQUIRED, _SERVER_ERROR = 200, range(100, 300), range(300, 400), 402, 500
 _SAYS_TOO_MUCH = frozenset({401, 403})
 _LONGEST_MESSAGE = 300
 _SECONDS = re.compile(r"\d{1,6}(\.\d{1,6})?")
@@ -94,12 +96,24 @@ def read_answer(status: int, headers: Mapping[str, str], text: str) -> Outcome:
     if status in _REDIRECT:
         return Refused(status, "it sends us to another address, where no key is taken", permanent=True)
     details = error if isinstance(error, Mapping) else {}
+    no_credit = status == _PAYMENT_REQUIRED or _says_no_credit(details)
     return Refused(
         status,
         _message(status, details, text),
         retry_after=_retry_after(headers),
-        permanent=details.get("code") == "insufficient_quota",
+        permanent=no_credit,
+        no_credit=no_credit,
     )
+
+
+def _says_no_credit(details: Mapping[str, Any]) -> bool:
+    """Whether the account has no credit left.
+
+    OpenAI has a code for it, with 429; Anthropic answers 400 ``invalid_request_error``, so that only the message tells.
+    """
+    if "insufficient_quota" in (details.get("code"), details.get("type")) or details.get("type") == "billing_error":
+        return True
+    return "credit balance is too low" in str(details.get("message", "")).lower()
 
 
 def _read_success(status: int, headers: Mapping[str, str], text: str) -> Outcome:

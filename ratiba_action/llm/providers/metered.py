@@ -104,6 +104,8 @@ def charge_of(request: PaidRequest, answer: JsonObject, prices: Prices) -> Charg
 _FORBIDDEN = frozenset({401, 403})
 _MALFORMED = frozenset({400, 422})
 _NOT_FOUND, _TOO_MANY, _SERVER_ERROR = 404, 429, 500
+_LONGEST_SETTING = 600.0
+"""The most that ``models.longest_wait_seconds`` can be."""
 
 
 class MeteredCalls:
@@ -161,7 +163,7 @@ class MeteredCalls:
             failures.append(outcome)
             pause = self._retries.wait(failures)
             if pause is None:
-                raise _error(request, failures)
+                raise _error(request, failures, self._retries.longest_wait)
             await self._sleep(pause)
 
     async def _attempt(self, request: PaidRequest, work: BoundedRequest, upper: Usd) -> PaidAnswer | Outcome:
@@ -216,7 +218,7 @@ def _knows_no_tier(outcome: Outcome, request: PaidRequest, work: BoundedRequest)
     return ours and refused and request.endpoint != "messages"
 
 
-def _error(request: PaidRequest, failures: list[Outcome]) -> ProviderError:
+def _error(request: PaidRequest, failures: list[Outcome], longest_wait: float) -> ProviderError:
     """What is said of a call that no attempt could make."""
     last, count = failures[-1], len(failures)
     call = f"A call of {request.model!r} by the {request.party} in scenario {request.scenario_id!r}"
@@ -224,7 +226,7 @@ def _error(request: PaidRequest, failures: list[Outcome]) -> ProviderError:
     known = not any(isinstance(each, Unknown) for each in failures)
     if isinstance(last, Refused):
         problem = f"{call} was refused by {request.provider} {tried} (status {last.status}): {last.message}."
-        return ProviderError(problem, _remedy(last.status), status=last.status, outcome_known=known)
+        return ProviderError(problem, _remedy(last, longest_wait), status=last.status, outcome_known=known)
     if isinstance(last, NotSent):
         problem = f"{call} could not be sent {tried}: {last.reason}."
         return ProviderError(problem, "Check the network, the base URL and the proxy.", outcome_known=known)
@@ -233,11 +235,17 @@ def _error(request: PaidRequest, failures: list[Outcome]) -> ProviderError:
     return ProviderError(problem, "Run again later; if it stays so, check the base URL.", outcome_known=False)
 
 
-def _remedy(status: int) -> str:
+def _remedy(refused: Refused, longest_wait: float) -> str:
+    status, wait = refused.status, refused.retry_after
+    if refused.no_credit:
+        return "Add credit to the provider's account, or raise its spending limit."
     if status in _FORBIDDEN:
         return "Check the key."
     if status == _NOT_FOUND:
         return "Check the model's name and the base URL."
+    if wait is not None and wait > longest_wait and (status in _TEMPORARY or status >= _SERVER_ERROR):
+        asked = f"The provider asks to wait {wait:g} s, and models.longest_wait_seconds is {longest_wait:g}"
+        return f"{asked}: {'raise it, or ' if wait <= _LONGEST_SETTING else ''}run again later."
     if status == _TOO_MANY:
         return "Run fewer scenarios at a time, or ask the provider for a higher rate or more credit."
     return "Run again later." if status >= _SERVER_ERROR else "Correct the request."

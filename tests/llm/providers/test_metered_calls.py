@@ -180,7 +180,7 @@ async def test_a_request_that_is_refused_is_not_sent_again_and_costs_nothing(sta
 
 async def test_a_provider_without_credit_is_not_asked_again() -> None:
     async with live_calls([Failure(429, "You exceeded your quota", code="insufficient_quota")]) as rig:
-        with pytest.raises(ProviderError, match="more credit"):
+        with pytest.raises(ProviderError, match="Add credit"):
             await rig.calls.call(paid_request("responses"))
         assert rig.pauses == []
 
@@ -188,9 +188,10 @@ async def test_a_provider_without_credit_is_not_asked_again() -> None:
 async def test_the_provider_says_how_long_to_wait_and_is_not_waited_for_longer_than_a_bound() -> None:
     script: list[Served] = [Failure(429, retry_after=seconds) for seconds in ("17", "0.25", "3600")]
     async with live_calls(script) as rig:
-        with pytest.raises(ProviderError, match="after 3 attempts"):
+        with pytest.raises(ProviderError, match="after 3 attempts") as caught:
             await rig.calls.call(paid_request())
         assert rig.pauses == [17.0, 0.25]
+        assert "asks to wait 3600 s, and models.longest_wait_seconds is 60: run again later" in str(caught.value)
 
 
 async def test_nobody_listening_costs_nothing_and_is_tried_again() -> None:
