@@ -302,8 +302,8 @@ _LARGE_FILE_POINTER = b"version https://git-lfs.github.com/spec/"
 def export_commit(git: Git, commit: str, folder: Path, *, under: str = "", pointers: bool = False) -> None:
     """Write every file of a commit below a folder.
 
-    Symbolic links that lead out of the folder, and submodules, are left out. A file that is kept in Git LFS is written
-    as the checkout has it, where it is the same there.
+    Symbolic links that lead out of the folder are left out, and so are submodules whose commit is not checked out. A
+    file that is kept in Git LFS is written as the checkout has it, where it is the same there.
 
     Args:
         git: the repository; a shallow clone will do if it holds the commit with its files.
@@ -316,7 +316,10 @@ def export_commit(git: Git, commit: str, folder: Path, *, under: str = "", point
         InfrastructureError: files of the commit are not in this clone, are kept in Git LFS and others in the checkout,
             or cannot be written.
     """
-    entries = [(path, entry) for path, entry in git.tree(commit, under).items() if entry.mode != SUBMODULE]
+    tree = git.tree(commit, under)
+    for path in (path for path, entry in tree.items() if entry.mode == SUBMODULE):
+        _export_submodule(git, path, tree[path].id, folder)
+    entries = [(path, entry) for path, entry in tree.items() if entry.mode != SUBMODULE]
     entries.sort(key=lambda pair: pair[1].mode == LINK)  # last, so that nothing is written through one
     left = _LARGEST
     try:
@@ -337,6 +340,17 @@ def export_commit(git: Git, commit: str, folder: Path, *, under: str = "", point
                 _write(folder, path, entry.mode, content)
     except OSError as error:
         raise InfrastructureError(f"The files of {commit} cannot be written: {error}.") from error
+
+
+def _export_submodule(git: Git, path: str, commit: str, folder: Path) -> None:
+    """Write the files of a submodule at the commit that is wanted of it, where its own repository has that."""
+    place = git.root / path
+    if ".." in PurePosixPath(path).parts or path.startswith("/") or not os.path.lexists(place / ".git"):
+        return
+    own = git.submodule(place)
+    if own.commit(commit) is not None:
+        (folder / path).mkdir(parents=True, exist_ok=True)
+        export_commit(own, commit, folder / path)
 
 
 def _write(folder: Path, name: str, mode: str, content: bytes) -> None:

@@ -50,6 +50,22 @@ def test_modes_stay_and_links_that_lead_out_are_left_behind(
     assert not (folder / "absolute").is_symlink()
 
 
+def test_a_submodule_that_is_checked_out_is_written_at_the_commit_that_the_base_names(
+    repository: GitRepository, environment: dict[str, str], tmp_path: Path
+) -> None:
+    library = GitRepository(repository.folder / "lib", environment["PATH"])
+    wanted = library.commit({"answer.py": "base"})
+    library.commit({"answer.py": "head"})
+    absent = "1" * 40
+    repository.write({"app.py": "x", "gone/.keep": ""})
+    repository.git("update-index", "--add", "--cacheinfo", f"160000,{wanted},lib")
+    repository.git("update-index", "--add", "--cacheinfo", f"160000,{absent},gone")
+    repository.git("add", "app.py")
+    repository.git("commit", "--quiet", "--message", "A change")
+    export_commit(Git(repository.folder, environment), repository.git("rev-parse", "HEAD"), tmp_path / "base")
+    assert files(tmp_path / "base") == {"app.py": "x", "lib/answer.py": "base"}
+
+
 def test_a_shallow_clone_that_holds_the_commit_is_enough_and_one_that_does_not_says_so(
     repository: GitRepository, environment: dict[str, str], tmp_path: Path
 ) -> None:
