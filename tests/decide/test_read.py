@@ -349,7 +349,7 @@ def test_a_folder_that_is_no_repository_is_a_doubt(tmp_path: Path, environment: 
 
 
 def test_a_machine_without_git_is_a_doubt(tmp_path: Path) -> None:
-    assert "Install git" in str(read_change("", None, tmp_path, {"PATH": str(tmp_path)}).files.doubt)
+    assert "actions/checkout" in str(read_change("", None, tmp_path, {"PATH": str(tmp_path)}).files.doubt)
 
 
 @pytest.mark.usefixtures("head")
