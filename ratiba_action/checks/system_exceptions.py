@@ -33,6 +33,11 @@ def exception_of(result: ScenarioResult) -> str:
     return ""
 
 
+def raised(result: ScenarioResult) -> bool:
+    """Whether the system's own exception ended a trial, be it excused or not."""
+    return bool(_exceptions(result))
+
+
 def message_of(result: ScenarioResult) -> str:
     """What the exception said, after a colon; empty where it said nothing, or there is none."""
     message = next((check.got.partition(": ")[2] for check in _exceptions(result) if not check.passed), "")

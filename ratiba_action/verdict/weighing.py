@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeGuard
 
-from ratiba_action.checks.system_exceptions import exception_of
+from ratiba_action.checks.system_exceptions import raised
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import Comparison, ConversationCost, MeasuredRun, Tier
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
@@ -178,7 +178,7 @@ def unmeasured_base(evidence: Evidence) -> str | None:
 
 
 def _is_lost(result: ScenarioResult) -> TypeGuard[NotRun | Errored]:
-    own = isinstance(result, Errored) and (result.phase is Phase.RECORDING or bool(exception_of(result)))
+    own = isinstance(result, Errored) and (result.phase is Phase.RECORDING or raised(result))
     return not isinstance(result, Scored) and not own
 
 

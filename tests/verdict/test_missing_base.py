@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from ratiba_action.checks.system_exceptions import exception_check
+from ratiba_action.checks.system_exceptions import exception_check, without_those_of_base
 from ratiba_action.model.change import Mode
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.plan import BASE, Arm, Trial
@@ -48,7 +48,13 @@ def test_a_trial_of_the_base_that_was_not_measured_makes_the_run_incomplete(lost
     assert found.comparison is not None, "what could be compared is shown"
 
 
-@pytest.mark.parametrize("own", [RAISED, errored(Phase.RECORDING)], ids=["an exception", "a recording"])
+(EXCUSED,) = without_those_of_base([RAISED], [RAISED])
+"""As a run has it: what the base raises is excused on either side."""
+
+
+@pytest.mark.parametrize(
+    "own", [RAISED, EXCUSED, errored(Phase.RECORDING)], ids=["an exception", "an excused one", "a recording"]
+)
 def test_what_the_base_does_by_itself_is_only_not_compared(own: ScenarioResult) -> None:
     found = verdict((HEAD_RESULTS[0], own))
     assert found.conclusion is Conclusion.PASSED
