@@ -6,6 +6,7 @@ Every broken invariant is printed with the seed that replays it. Exit code 0: no
 import argparse
 import json
 import os
+import pwd
 import secrets
 import selectors
 import signal
@@ -15,6 +16,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from fuzz.kinds import KINDS, kind_of
 from fuzz.running import Outcome, run_seeds
@@ -39,7 +41,7 @@ def main() -> int:
     left = [seed for seed in chosen if seed not in {outcome["seed"] for outcome in outcomes}]
     print(f"Seeds {first} to {first + count - 1}, {len(left)} cases, {options.jobs} at a time.")
     started = time.monotonic()
-    for outcome in _outcomes(left, options.jobs):
+    for outcome in _outcomes(left, options.jobs, options.user):
         outcomes.append(outcome)
         _keep(options.outcomes, outcome)
         if outcome["broken"]:
@@ -62,6 +64,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--from-seed", type=int, metavar="S", help="the first of them (default: random)")
     parser.add_argument("--seed", type=int, metavar="S", help="run this case alone")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes at a time (default: 2)")
+    parser.add_argument(
+        "--user",
+        metavar="NAME",
+        help="who runs the cases that need no Docker, when root starts this (default: whoever starts it)",
+    )
     parser.add_argument("--only", action="append", choices=list(KINDS), help="run cases of this kind alone; repeatable")
     parser.add_argument("--without", action="append", default=[], choices=list(KINDS), help="leave this kind out")
     parser.add_argument(
@@ -93,17 +100,34 @@ def _wanted(kind: str, options: argparse.Namespace) -> bool:
     return kind not in options.without and (not options.only or kind in options.only)
 
 
-def _outcomes(seeds: Sequence[int], jobs: int) -> Iterator[Outcome]:
-    """The outcomes of all seeds, from as many processes; each has services of its own."""
-    if jobs == 1:
+def _outcomes(seeds: Sequence[int], jobs: int, user: str | None) -> Iterator[Outcome]:
+    """The outcomes of all seeds, from as many processes; each has services of its own.
+
+    Args:
+        seeds: of the cases.
+        jobs: how many processes.
+        user: who runs those cases that need no Docker; None for whoever runs this.
+    """
+    if jobs == 1 and user is None:
         yield from run_seeds(seeds)
         return
+    plain = [seed for seed in seeds if user is not None and not KINDS[kind_of(seed)].docker]
+    yield from _of_processes(plain, jobs, user)
+    yield from _of_processes([seed for seed in seeds if seed not in {*plain}], jobs, None)
+
+
+def _of_processes(seeds: Sequence[int], jobs: int, user: str | None) -> Iterator[Outcome]:
     readers: list[subprocess.Popen[str]] = []
     command = [sys.executable, "-m", "fuzz.running"]
-    for number in range(jobs):
+    groups: dict[str, Any] = (
+        {} if user is None else {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
+    )
+    for number in range(min(jobs, len(seeds))):
+        # A session of its own: what a case does to the processor time of its session is not done to the campaign.
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
-        )
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1],
+            start_new_session=True, **groups,
+        )  # fmt: skip
         if process.stdin is not None:
             process.stdin.write(json.dumps(seeds[number::jobs]))
             process.stdin.close()

@@ -57,6 +57,7 @@ class Case:
         folder: scratch, removed afterwards.
         services: what the cases of one process share.
         figures: counted over the campaign, such as how many gates were run.
+        note: what the case does, told with what it breaks.
     """
 
     seed: int
@@ -64,6 +65,7 @@ class Case:
     services: "Services"
     rng: random.Random = field(init=False)
     figures: dict[str, float] = field(default_factory=dict)
+    note: str = ""
 
     def __post_init__(self) -> None:
         self.rng = random.Random(f"case {self.seed}")

@@ -11,8 +11,10 @@ from pathlib import Path
 from fuzz.attacks import Ground
 from fuzz.case import Case, texts_below
 from fuzz.checkouts import BASE, ORDER, Decision, hostile_change, require_decision
+from fuzz.deprived import misdeeds
+from fuzz.regression import Ended, proposed, require_not_better
 from fuzz.world import World, hostile_world
-from tests.support.consumer_repository import NAME
+from tests.support.consumer_repository import NAME, ConsumerRepository
 from tests.support.container_image import Confined
 from tests.support.hosted_runner import HostedRunner
 
@@ -22,6 +24,7 @@ TARGETS = (
     "/report", "/report/ratiba-report", "/report/ratiba-report/results.json", "/report/step/output", "/report/step/summary",
     "/workspace/x", "/run/ratiba/x", "/opt/ratiba/app/x", "/tmp/x", "/report/word", "/report/ratiba-report/comment.md",
 )  # fmt: skip
+EVERYWHERE = ("/tmp", "/report", "/workspace", "/run/ratiba", "/dev/shm", "/home", "/var/tmp", "/run")
 EARLY, LATE = 2.5, 7.5
 """Seconds after SIGINT after which a runner sends SIGTERM and SIGKILL are 7.5 and 10."""
 
@@ -51,6 +54,48 @@ def gate_in_container(case: Case) -> None:
         if cancelled:
             case.count("runs in the container that were cancelled")
             case.require("c", f"a cancelled run ended with 0: {printed[-1500:]}", holds=code != 0)
+
+
+def deprive_in_container(case: Case) -> None:
+    """``ratiba gate`` of an honest regression in the gate's container, where every process and folder is fair game."""
+    case.count("runs in the container")
+    report = case.folder / "report"
+    report.mkdir()
+    added = misdeeds(case, EVERYWHERE, database=False, everything=True)
+    honest = case.services.judged(
+        "container", lambda inner: _imprisoned(inner, proposed(inner, {}), _made(inner.folder / "report"))
+    )
+    require_not_better(case, honest, _imprisoned(case, proposed(case, added), report))
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _imprisoned(case: Case, change: ConsumerRepository, report: Path) -> Ended:
+    """A blocking run in the container, with the limits that the action gives it."""
+    (report / "event.json").write_text(json.dumps(change.pull_request_event()))
+    for folder in (change.folder, report):
+        _give(folder)
+    variables = {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_REPOSITORY": NAME,
+        "GITHUB_WORKSPACE": "/workspace",
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": "/report/event.json",
+        "RATIBA_COMMENT": "false",
+        "RATIBA_DEADLINE": "60",
+        "RATIBA_LLM": "replay",
+        "RATIBA_MODE": "blocking",
+    }
+    command = Confined(case.services.image, change.folder, report).command(
+        "gate", "--report-dir", "/report/ratiba-report"
+    )
+    place = command.index(case.services.image)
+    command[place:place] = [f"--env={name}={value}" for name, value in variables.items()]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=200)
+    return Ended.read(done.returncode, f"{done.stdout}\n{done.stderr}", report / "ratiba-report")
 
 
 def decide_in_container(case: Case) -> None:

@@ -60,7 +60,7 @@ def _run(case: Case) -> Outcome:
     try:
         KINDS[kind].run(case)
     except (BrokenInvariantError, HangingError) as error:
-        broken = str(error)
+        broken = f"{case.note}: {error}" if case.note else str(error)
     except Exception:  # noqa: BLE001 - a defect of the campaign is shown as one, and the other cases go on
         broken = f"the campaign itself failed: {traceback.format_exc()}"
     finally:

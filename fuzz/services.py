@@ -3,16 +3,21 @@
 import os
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Self
 
 import psycopg
 
 from fuzz.background_loop import BackgroundLoop
+from fuzz.case import Case
+from fuzz.deprived import gate
 from fuzz.hostile_tree import HostileChange
+from fuzz.regression import Ended, proposed
+from fuzz.victims import MOST, Scene, open_scene
 from tests.support.act import checkout_of
 from tests.support.container_image import build, why_not
 from tests.support.gate_forks import GateForks, gate_forks
@@ -31,6 +36,8 @@ class Services:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._stack = ExitStack()
+        self._judged: dict[str, Ended] = {}
+        self._scene: tuple[Scene, ExitStack] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -51,7 +58,31 @@ class Services:
     @cached_property
     def forks(self) -> GateForks:
         """Gates that start with everything loaded."""
-        return self._stack.enter_context(gate_forks())
+        return self._stack.enter_context(gate_forks("fuzz.gate_fork_server"))
+
+    @cached_property
+    def honest(self) -> Ended:
+        """How the gate ends for the honest regression alone."""
+        return self.judged("honest", lambda case: gate(case, proposed(case, {})))
+
+    def judged(self, flavour: str, run: Callable[[Case], Ended]) -> Ended:
+        """How the gate ends for a regression that the base's own rule, metric or test names, run once."""
+        if flavour not in self._judged:
+            folder = Path(mkdtemp(dir=self.folder))
+            folder.chmod(0o755)
+            self._judged[flavour] = run(Case(0, folder, self))
+        return self._judged[flavour]
+
+    def scene(self) -> Scene:
+        """A hostile system and what it may try to harm; others once they were harmed, or used often."""
+        if self._scene is not None and self._scene[0].cases >= MOST:
+            self._scene[1].close()
+            self._scene = None
+        if self._scene is None:
+            loop = self.loop  # it must end after what runs on it
+            stack = self._stack.enter_context(ExitStack())
+            self._scene = stack.enter_context(open_scene(self.folder, loop)), stack
+        return self._scene[0]
 
     @cached_property
     def image(self) -> str:

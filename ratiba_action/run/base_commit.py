@@ -23,6 +23,9 @@ from ratiba_action.util.git import EXECUTABLE, LINK, SUBMODULE, Git
 from ratiba_action.util.large_files import as_checked_out
 from ratiba_action.verdict.pairing import ContentDigests
 
+_NAMING_A_BASE = ("pull_request", "pull_request_review", "merge_group")
+"""Events that are about a change of a base, whether or not they could be read."""
+
 
 @dataclass(frozen=True, slots=True)
 class BaseCommit:
@@ -37,13 +40,17 @@ class BaseCommit:
     contents: Contents
 
     def require(self) -> None:
-        """Check that a pull request can be compared with its base at all.
+        """Check that a change can be compared with the base that its event names.
 
         Raises:
-            InfrastructureError: its base commit is not in this clone.
+            InfrastructureError: the base commit is not in this clone, or the event or the repository could not be read.
         """
-        unknown = self.change.git is None or self.change.files.base is None
-        if unknown and self.change.subject.pull_request is not None:
+        if self.known:
+            return
+        if self.change.subject.event in _NAMING_A_BASE and self.change.subject.pull_request is None:
+            why = (self.change.files.doubt or "it is not known").rstrip(".")
+            raise InfrastructureError(f"This change cannot be compared with its base: {why}.", "Run the gate again.")
+        if self.change.subject.pull_request is not None:
             raise InfrastructureError(
                 "This pull request cannot be compared with its base: the base commit is not in this clone.",
                 "Check out the merge commit with its parents: fetch-depth: 2.",

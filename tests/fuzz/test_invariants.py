@@ -1,13 +1,19 @@
 """What the fuzz campaign would miss is no evidence: every kind of broken promise is planted here, and found."""
 
+import base64
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fuzz.case import BrokenInvariantError, Case
+from fuzz.event_keys import decoded
 from fuzz.fork_artifacts import require_dead
+from fuzz.gate_fork_server import Fault
 from fuzz.kinds import KINDS, kind_of
+from fuzz.regression import Ended, require_not_better
 from fuzz.services import Services
 from tests.support.runner_log import effective_commands
 
@@ -57,6 +63,9 @@ BROKEN: dict[str, Callable[[Case], None]] = {
     "a bare link": lambda case: require_dead(case, "comment", f"see https://{case.nonce}.example"),
     "an image": lambda case: require_dead(case, "comment", f"![x](https://{case.nonce}.example)"),
     "a mention": lambda case: require_dead(case, "comment", f"thanks @{case.nonce}/team"),
+    "a key in base64": lambda case: case.require_no_secret(
+        {"f": decoded("Basic " + base64.b64encode(case.secrets["openai"].encode()).decode())}
+    ),
     "HTML": lambda case: require_dead(case, "comment", f"<img src=//{case.nonce}.example>"),
 }
 
@@ -65,6 +74,40 @@ BROKEN: dict[str, Callable[[Case], None]] = {
 def test_a_broken_promise_is_found(case: Case, what: str) -> None:
     with pytest.raises(BrokenInvariantError):
         BROKEN[what](case)
+
+
+FAILED = Ended(1, "", "failed")
+
+
+@pytest.mark.parametrize(
+    "better",
+    [
+        Ended(0, "", "passed"), Ended(0, "", "inconclusive"), Ended(0, "", "skipped"), Ended(0, "", "incomplete"),
+        Ended(0, "", ""), Ended(1, "", "passed"), Ended(3, "", "inconclusive"),
+    ],
+)  # fmt: skip
+def test_a_verdict_that_a_change_made_better_is_found(case: Case, better: Ended) -> None:
+    with pytest.raises(BrokenInvariantError, match=r"\(h\) failed became"):
+        require_not_better(case, FAILED, better)
+
+
+@pytest.mark.parametrize("ended", [FAILED, Ended(3, "", "incomplete"), Ended(2, "", "incomplete"), Ended(-9, "", "")])
+def test_a_verdict_that_is_no_better_breaks_nothing(case: Case, ended: Ended) -> None:
+    require_not_better(case, FAILED, ended)
+
+
+def test_a_regression_that_passes_by_itself_proves_nothing(case: Case) -> None:
+    with pytest.raises(BrokenInvariantError, match="the honest regression is 'passed'"):
+        require_not_better(case, Ended(0, "", "passed"), FAILED)
+
+
+def test_operations_of_a_gate_fail_from_the_chosen_one_on() -> None:
+    fault = Fault({"events": ["os.mkdir"], "number": 2, "most": 1, "how": errno.ENOSPC}, os.getpid())
+    fault("os.mkdir", ("/a",))
+    fault("os.rmdir", ("/a",))
+    with pytest.raises(OSError, match="No space left"):
+        fault("os.mkdir", ("/b",))
+    fault("os.mkdir", ("/c",))
 
 
 def test_the_gates_own_log_breaks_nothing(case: Case) -> None:
@@ -85,4 +128,4 @@ def test_a_seed_is_one_case_for_ever() -> None:
 
 def test_ten_thousand_cases_have_five_hundred_in_the_container() -> None:
     kinds = [kind_of(seed) for seed in range(10_000)]
-    assert kinds.count("container") + kinds.count("contained") >= 500
+    assert sum(KINDS[kind].docker for kind in kinds) >= 500

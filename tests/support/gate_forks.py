@@ -137,10 +137,14 @@ class GateForks:
 
 
 @contextmanager
-def gate_forks() -> Iterator[GateForks]:
-    """Start a fork server, and end it."""
+def gate_forks(module: str = "tests.support.gate_fork_server") -> Iterator[GateForks]:
+    """Start a fork server, and end it.
+
+    Args:
+        module: that serves.
+    """
     with TemporaryDirectory(prefix="ratiba-forks-") as name:
-        command = [sys.executable, "-m", "tests.support.gate_fork_server", str(Path(name) / "socket")]
+        command = [sys.executable, "-m", module, str(Path(name) / "socket")]
         environment = {**os.environ, "TMPDIR": name}
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, cwd=_PROJECT, text=True) as server:
             try:
