@@ -101,11 +101,12 @@ async def test_older_tables_have_no_runs_until_the_next_one_brings_them_up_to_da
         "DROP TABLE ratiba_history.ending, ratiba_history.execution; "
         "ALTER TABLE ratiba_history.run DROP COLUMN anchor, DROP COLUMN decline; "
         "ALTER TABLE ratiba_history.result DROP COLUMN digest; "
+        "ALTER TABLE ratiba_history.metric DROP COLUMN answered_by; "
         "UPDATE ratiba_history.alembic_version SET version_num = 'judges'",
     )
     assert await read(database, Wanted()) == ()
     await begin(database)
-    assert await fetch(database, "SELECT version_num FROM ratiba_history.alembic_version") == [("decline",)]
+    assert await fetch(database, "SELECT version_num FROM ratiba_history.alembic_version") == [("answered_by",)]
 
 
 def test_a_server_that_is_not_there_is_told_without_its_password() -> None:

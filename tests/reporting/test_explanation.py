@@ -156,7 +156,7 @@ def test_a_line_with_a_credential_or_a_phone_number_is_not_shown() -> None:
         assert "sk-ant-api03" not in text
         assert "712 345 432" not in text
     assert report.explanation is not None
-    assert report.explanation.parts[0].added == "*** (not shown: it holds an Anthropic key)\n"
+    assert report.explanation.parts[0].added == 'key = "***"\n'
 
 
 def test_hundreds_of_parts_are_counted_and_the_cause_is_shown() -> None:

@@ -13,7 +13,7 @@ HEAD = "a" * 40
 
 def inputs(*replaced: str, needs_confirmation: bool = True) -> Any:
     change = SimpleNamespace(needs_confirmation=needs_confirmation, subject=Subject(head=HEAD, pull_request=7))
-    return SimpleNamespace(replaced=replaced, decided=SimpleNamespace(change=change))
+    return SimpleNamespace(replaced=replaced, unratcheted=(), decided=SimpleNamespace(change=change))
 
 
 def test_a_person_confirms_another_system_by_a_manual_run_of_the_very_commit() -> None:
