@@ -9,15 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from ratiba_action.decide.deciding import (
-    Decided,
-    DecideRequest,
-    decide,
-    decide_or_doubt,
-    event_of,
-    problems_of_options,
-    request_of,
-)
+from ratiba_action.decide.deciding import Decided, DecideRequest, decide, decide_or_doubt, event_of, request_of
 from ratiba_action.errors import PublishError, UsageError
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.util.text import printable, unreadable_as_command
@@ -69,9 +61,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Decide, print, and write the step's outputs.
 
     Raises:
-        UsageError: an option that was given is wrong; what a runner left in the environment is a doubt instead.
+        UsageError: the mode is invalid.
     """
-    _refuse_wrong_options(arguments, environment)
     if arguments.publish:
         return _publish(arguments, environment)
     decided = decide(read_request(arguments, environment), environment)
@@ -122,24 +113,6 @@ def _earlier_results(folder: str, environment: Mapping[str, str]) -> list[str]:
     except PublishError as error:
         return [str(error)]
     return []
-
-
-def _refuse_wrong_options(arguments: argparse.Namespace, environment: Mapping[str, str]) -> None:
-    """Refuse what a person has typed and nothing can be decided by; all of it at once."""
-    problems: list[str] = []
-    if arguments.repo and not Path(arguments.repo).is_dir():
-        problems.append(f"There is no folder {arguments.repo!r}.")
-    request = replace(_event_of(arguments, environment), rules=arguments.rules or "")
-    problems += problems_of_options(request, environment, event=bool(arguments.event))
-    if arguments.pull_request:
-        from ratiba_action.settings.input_values import parse_pull_request  # noqa: PLC0415 - most runs give none
-
-        try:
-            parse_pull_request(arguments.pull_request)
-        except ValueError as error:
-            problems.append(f"--pull-request is {arguments.pull_request!r}; give {error}.")
-    if problems:
-        raise UsageError("\n".join(problems))
 
 
 def _event_of(arguments: argparse.Namespace, environment: Mapping[str, str]) -> DecideRequest:

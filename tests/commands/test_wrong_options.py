@@ -36,8 +36,12 @@ BEFORE_OPTIONS = {
 RIGHT = {
     "decide --config": FILES,  # paths that are protected, whether they are there or not
     "decide --scenarios": FILES,
-    "decide --repo": ("folder",),  # a folder below the repository stands for it
-    "gate --repo": ("folder",),
+    "decide --repo": FILES,  # `ratiba decide` always prints a mode: a doubt makes it blocking
+    "decide --event": FILES,
+    "decide --event-name": TEXTS,
+    "decide --rules": FILES,
+    "decide --pull-request": NUMBERS,
+    "gate --repo": ("folder",),  # a folder below the repository stands for it
     "merge --repo": ("folder",),
     "gate --report-dir": TEXTS,  # any name of a folder
     "merge --report-dir": TEXTS,
