@@ -357,9 +357,10 @@ def _thresholds(task: _Task) -> _Ended:
     if not any(each.n for each in found):
         lines.append("No judge has scored the calibration set yet. Run: ratiba calibrate run")
     if task.arguments.html:
+        page = _page(report, found, mask)
         if Path(task.arguments.html).absolute().parent == Path(task.settings.report_dir).absolute():
             make_report_folder(Path(task.settings.report_dir))
-        write_whole(Path(task.arguments.html), _page(report, found, mask))
+        write_whole(Path(task.arguments.html), page)
         lines.append(f"Wrote {task.arguments.html}.")
     if task.arguments.write:
         text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"

@@ -58,7 +58,7 @@ def test_a_manual_run_of_a_branch_has_its_tenants_in_the_jobs_service_and_leaves
 ) -> None:
     text = (repositories.project / "examples" / "workflows" / "eval-with-postgres.yml").read_text(encoding="utf-8")
     repository = repositories.small(more={WORKFLOW: text})
-    github = GithubState()
+    github = GithubState(clone=repository.folder)
     with github_server(github) as api:
         event = repository.dispatch_event(**{"pull-request": "", "mode": "advisory", "commit": ""})
         run = run_of_the_example(act, repository, api, event)

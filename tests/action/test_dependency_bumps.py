@@ -8,7 +8,7 @@ import pytest
 from tests.support.act import Act
 from tests.support.act_run import ActRun
 from tests.support.bots import DEPENDABOT, RENOVATE, bot_event
-from tests.support.consumer_repository import Repositories
+from tests.support.consumer_repository import WORKFLOW, Repositories
 from tests.support.github_server import GithubState, Pull, github_server
 
 pytestmark = pytest.mark.docker
@@ -21,13 +21,16 @@ def proposed(
     """A run for a bot's pull request that brings the example's packages.
 
     Args:
-        before: version of each package that differs in the base, whose packages are never installed.
+        before: version of each package that differs in the base, whose packages are never installed: the workflow
+            asks for no comparison.
         pull: the bot, its branch and the title.
         writable: whether the run's token may write.
     """
     example = repositories.project / "examples" / "consumer"
     after = {name: (example / name).read_text(encoding="utf-8") for name in (DIRECT, LOCK)}
-    older = {LOCK: after[LOCK], DIRECT: after[DIRECT]}
+    workflow = (example / WORKFLOW).read_text(encoding="utf-8")
+    config = "          config: .github/ratiba.yml\n"
+    older = {**after, WORKFLOW: workflow.replace(config, f"{config}          baseline: none\n", 1)}
     for package, version in before.items():
         older[LOCK] = re.sub(rf"^{package}==[0-9.]+", f"{package}=={version}", older[LOCK], flags=re.MULTILINE)
         if package == "openai" and version.startswith("1."):

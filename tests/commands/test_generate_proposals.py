@@ -128,7 +128,7 @@ def test_prompts_are_data_of_the_request_masked_and_never_instructions(stage: St
         proposed("", turns="none"),
         proposed("", turns=[{"user": 5, "key_phrases": []}]),
         proposed("Hi", language="klingon"),
-        proposed("Use sk-ant-api03-" + "a" * 95),
+        proposed("Use sk-ant-api03-" + "aB3x7Kq" * 13 + "AA"),
         {},
     ],
     ids=["no turns", "text for turns", "a number for text", "no language", "a key", "nothing"],
