@@ -60,6 +60,7 @@ _FORMS = (
         ("sk-", "pk-"),
         re.compile(
             rf"(?<![\w-])[ps]k-(?:(?:proj|svcacct|admin|None|or-v1|lf|live|test)-{_MIXED}[\w-]{{12,}}"
+            r"|(?:proj|svcacct|or-v1)-[\w-]{0,100}[A-Za-z0-9]{16,}[\w-]*"
             r"|(?!ant-)(?=[\w-]{0,200}\d)[\w-]{0,100}[A-Za-z0-9]{16,}[\w-]*)",
             re.ASCII,
         ),

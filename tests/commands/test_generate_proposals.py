@@ -128,15 +128,20 @@ def test_prompts_are_data_of_the_request_masked_and_never_instructions(stage: St
         proposed("", turns="none"),
         proposed("", turns=[{"user": 5, "key_phrases": []}]),
         proposed("Hi", language="klingon"),
-        proposed("Use sk-ant-api03-" + "aB3x7Kq" * 13 + "AA"),
         {},
     ],
-    ids=["no turns", "text for turns", "a number for text", "no language", "a key", "nothing"],
+    ids=["no turns", "text for turns", "a number for text", "no language", "nothing"],
 )
 def test_what_can_be_no_scenario_is_dropped_and_told_and_the_rest_is_kept(stage: Stage, broken: object) -> None:
     stage.says(broken, proposed("Hello there"))
     assert stage.propose() == 0
     assert len(stage.last["dropped"]) == len(stage.written()) == 1
+
+
+def test_a_key_that_a_model_wrote_is_masked(stage: Stage) -> None:
+    stage.says(proposed("Use sk-ant-api03-" + "aB3x7Kq" * 13 + "AA"))
+    assert stage.propose() == 0
+    assert stage.written()[0]["turns"] == [{"user": "Use ***"}]
     assert "sk-ant" not in json.dumps(stage.last)
 
 

@@ -24,6 +24,8 @@ def concluded(place: Confined, attack: str) -> tuple[int, str, str]:
     git.commit({"adapter.py": adapter(TEMPORARY, WORSE, attack)})
     give(place.workspace)
     command = place.command("gate", "--mode", "blocking", "--report-dir", "/report/ratiba-report")
+    # A million files take longer to make than a turn may take.
+    command = [word.replace("nr_inodes=1m", "nr_inodes=6000") for word in command]
     command = [SMALL if word.startswith(f"{TEMPORARY}:") else word for word in command]
     index = command.index(place.image)
     command[index:index] = ["--env", "RATIBA_LLM=replay", "--env", "NO_COLOR=1"]

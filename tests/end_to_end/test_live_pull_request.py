@@ -68,4 +68,4 @@ async def test_a_price_of_zero_is_refused_before_anything_is_asked(live: LiveRep
     ended = await live.gate(**live.pull_request(base, head))
     assert ended.code == 2, ended.printed
     assert live.models.received == ()
-    assert "input_per_million" in ended.comment
+    assert "input_per_million" in ended.printed

@@ -20,9 +20,9 @@ def kept(live: LiveRepository, tmp_path: Path) -> Path:
     """The folder that the workflow hands from attempt to attempt; the first attempt of a pull request's run begins."""
     write_scenarios(live)
     folder = tmp_path / "kept"
-    head = live.git.commit({"prompts/asks.md": "Be friendly."})
+    base = live.git.commit({"prompts/asks.md": "Be friendly."})
     live.small.environment.update(
-        live.pull_request(live.git.commit({"prompts/thanks.md": "Be brief."}), head),
+        live.pull_request(base, live.git.commit({"prompts/thanks.md": "Be brief."})),
         RATIBA_JOURNAL_KEY=JOURNAL_KEY,
         RATIBA_SEALED_JOURNALS=str(folder),
         RATIBA_EARLIER_JOURNALS=str(folder),

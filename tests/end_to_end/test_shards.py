@@ -157,9 +157,9 @@ async def test_neither_a_shard_nor_a_merge_guesses_how_the_suite_was_divided(
     for name in NAMES:
         live.scenario(name, f"Hello from {name}")
     await live.record()
-    head = live.git.commit({"prompts/asks.md": "Be friendly."})
+    base = live.git.commit({"prompts/asks.md": "Be friendly."})
     live.small.environment.update(
-        live.pull_request(live.git.commit({"prompts/thanks.md": "Be brief."}), head),
+        live.pull_request(base, live.git.commit({"prompts/thanks.md": "Be brief."})),
         RATIBA_GITHUB_TOKEN="ghs_planted",
         RATIBA_LLM="replay",
     )

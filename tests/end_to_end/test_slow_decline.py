@@ -79,7 +79,7 @@ async def test_a_confirmed_decline_warns_in_the_branchs_run_and_in_the_next_pull
     assert (decline.commit, decline.scenarios) == (first, len(NAMES))
     assert decline.difference is not None
     assert decline.difference < 0
-    said = f"below that of {first[:7]} (the best of the last 8 weeks"
+    said = f"below that of `{first[:7]}` (the best of the last 8 weeks"
     html = (ended.report / "report.html").read_text()
     events = (ended.report / "events.jsonl").read_text()
     for place in (ended.comment, html, ended.printed):
@@ -91,5 +91,5 @@ async def test_a_confirmed_decline_warns_in_the_branchs_run_and_in_the_next_pull
     live.git.git("checkout", "-q", "-b", "change")
     third = live.git.commit({"prompts/asks_0.md": "Be very friendly."})
     change = await branch.gate(live.pull_request(second, third))
-    assert f"({second[:7]}) confirmed that its mean score is" in change.comment, change.printed
+    assert f"(`{second[:7]}`) confirmed that its mean score is" in change.comment, change.printed
     assert report_of(change).verdict.decline is None

@@ -7,15 +7,21 @@ import uuid
 import pytest
 
 from ratiba_action.main import run
+from tests.end_to_end.test_notifications import pushed
+from tests.support.github_server import GithubState, github_server
 from tests.support.small_repository import SmallRepository
 
 
 def test_a_run_is_found_by_its_id_and_by_that_of_its_workflow_run(
     small: SmallRepository, ledger_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    before = small.commit()
     small.scenario("holds", "say hello")
     small.scenario("fails", "say hello", expect="NEVER")
-    ended = small.gate(RATIBA_LEDGER_URL=ledger_url, GITHUB_RUN_ID="4711", GITHUB_REPOSITORY="shop/bot")
+    after = small.commit()
+    with github_server(GithubState(clone=small.folder)) as address:
+        push = pushed(small, before, after, address)
+        ended = small.gate(**push, RATIBA_LEDGER_URL=ledger_url, GITHUB_RUN_ID="4711")
     assert ended.code == 1, ended.printed
     (name,) = re.findall(r"^Execution: ([0-9a-f-]{36})$", ended.printed, re.MULTILINE)
     ledger = {"RATIBA_LEDGER_URL": ledger_url}
@@ -28,7 +34,7 @@ def test_a_run_is_found_by_its_id_and_by_that_of_its_workflow_run(
         ("fails", "failed"),
         ("holds", "passed"),
     ]
-    workflow = ledger | {"GITHUB_REPOSITORY": "shop/bot"}
+    workflow = ledger | {"GITHUB_REPOSITORY": "salon/assistant"}
     assert run(["wait", "4711", "--seconds", "5"], workflow) == 1
     assert run(["status"], workflow) == 0
     listed = capsys.readouterr().out

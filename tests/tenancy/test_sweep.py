@@ -3,11 +3,13 @@
 import asyncio
 import contextlib
 import operator
-import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+
+import pytest
 
 from ratiba_action.model.plan import Arm
 from ratiba_action.tenancy.embedded import sweep
@@ -87,18 +89,28 @@ async def test_the_next_run_drops_what_a_killed_run_left_and_keeps_a_live_neighb
     assert await tenants_on(embedded_server_dsn) == set()
 
 
-async def test_a_killed_gate_takes_its_embedded_server_along_and_the_next_start_its_folder(tmp_path: Path) -> None:
-    scratch = tmp_path if len(str(tmp_path)) < 60 else Path("/tmp")  # noqa: S108 - a socket's path is short
-    if os.geteuid() == 0:
-        for folder in (tmp_path, *tmp_path.parents[:2]):
-            folder.chmod(0o755)
-    async with holder("", scratch) as (process, _):
-        (folder,) = scratch.glob("ratiba-pg-*")
-        server = int((folder / "data" / "postmaster.pid").read_text().split()[0])
-        assert sweep(scratch) == ()
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder whose path leaves room for a socket's name, and which the server's own user may enter."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        path = Path(folder)
+        path.chmod(0o755)
+        yield path
+
+
+def embedded_server_in(folder: Path) -> tuple[Path, int]:
+    """The folder of the only embedded server there, and its process."""
+    (found,) = folder.glob("ratiba-pg-*")
+    return found, int((found / "data" / "postmaster.pid").read_text().split()[0])
+
+
+async def test_a_killed_gate_takes_its_embedded_server_along_and_the_next_start_its_folder(short: Path) -> None:
+    async with holder("", short) as (process, _):
+        folder, server = embedded_server_in(short)
+        assert sweep(short) == ()
         process.send_signal(signal.SIGKILL)
         await process.wait()
-    assert sweep(scratch) == (folder,)
+    assert sweep(short) == (folder,)
     assert not folder.exists()
     assert not is_running(server)
 

@@ -20,8 +20,11 @@ async def test_each_conversation_has_a_name_of_its_own_and_nothing_behind_it() -
     await tenants.close()
 
 
-async def test_nothing_is_migrated() -> None:
+async def test_the_system_is_loaded_once_at_no_address() -> None:
+    addresses: list[str] = []
+
     async def migrate(dsn: str) -> None:
-        raise AssertionError(dsn)
+        addresses.append(dsn)
 
     await NoDatabase().prepare(ARM, migrate)
+    assert addresses == [""]

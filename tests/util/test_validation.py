@@ -35,7 +35,7 @@ def test_a_mapping_in_the_place_of_several_things_is_told_about_as_a_mapping_at_
 
 def test_an_item_of_a_list_or_a_mapping_is_told_at_its_own_line() -> None:
     assert mistakes("documents:\n  - a\n  - 3\n") == [
-        "a.yml:3: documents.1: 3 is not allowed: input should be a valid string"
+        "a.yml:3: documents.1: 3 is not allowed: input should be a text: write it in quotes"
     ]
     assert mistakes("documents:\n  a: 1\n  b: c\n") == [
         "a.yml:3: documents.b: 'c' is not allowed: input should be a valid number"
