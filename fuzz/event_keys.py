@@ -64,13 +64,15 @@ def spend_under_any_event(case: Case) -> None:
             name, payload = rng.choice(EVENTS), _payload(rng, change)
             event = case.folder / "event.json"
             event.write_text(json.dumps(payload))
+            sha = rng.choice((change.head, change.merged, change.base, ZEROS))
             keys = dict.fromkeys(NAMES, f"{case.secrets['anthropic']}")
             environment = gate_environment(case.folder) | keys | dict(rng.choice(CI_SIGNS)) | {
                 "GITHUB_API_URL": rng.choice((api, api, "http://127.0.0.1:9")),
                 "GITHUB_EVENT_NAME": name,
                 "GITHUB_EVENT_PATH": str(event),
                 "GITHUB_REPOSITORY": NAME,
-                "GITHUB_SHA": rng.choice((change.head, change.merged, change.base, ZEROS)),
+                # GitHub starts schedules on the default branch, and no step can change the variable.
+                "GITHUB_SHA": change.base if name == "schedule" else sha,
                 "GITHUB_REF": rng.choice(("refs/heads/main", "refs/heads/change", "refs/pull/7/merge", "refs/tags/v1")),
                 "GITHUB_WORKSPACE": str(change.folder),
                 "RATIBA_ANTHROPIC_API_KEY": case.secrets["openai"],

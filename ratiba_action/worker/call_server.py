@@ -99,6 +99,7 @@ class CallServer:
         self.listener = listener
         self._writable = frozenset(os.fsencode(path) for path in writable)
         self._names = seccomp.call_names()
+        self._memory = _device_of_memory()
         self._libc = ctypes.CDLL(None, use_errno=True)
 
     def serve(self) -> bool:
@@ -135,7 +136,9 @@ class CallServer:
             # The number may be another process's by now, and then this was its folder or descriptor.
             fcntl.ioctl(self.listener, IS_VALID, struct.pack("=Q", call.id))
             own = b"/proc/self/fd/%d" % opened
-            if not self._may_write(os.readlink(own)):  # noqa: PTH115 - bytes, of any name
+            # Memory that has no name is reached by a descriptor alone, and the caller holds only its own.
+            unnamed = change.target.path is None and os.fstat(opened).st_dev == self._memory
+            if not unnamed and not self._may_write(os.readlink(own)):  # noqa: PTH115 - bytes, of any name
                 raise PermissionError(errno.EPERM, "")
             if change.make(self._libc, own) != 0:
                 raise OSError(ctypes.get_errno(), "")
@@ -149,6 +152,18 @@ class CallServer:
                 return True
             path = path.rpartition(b"/")[0] or (b"/" if path != b"/" else b"")
         return False
+
+
+def _device_of_memory() -> int | None:
+    """The device on which all that ``memfd_create`` makes lies; None where that call is not known."""
+    try:
+        memory = os.memfd_create("")
+    except (AttributeError, OSError):
+        return None
+    try:
+        return os.fstat(memory).st_dev
+    finally:
+        os.close(memory)
 
 
 def _names_own_thread(call: Call) -> bool:

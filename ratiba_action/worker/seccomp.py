@@ -91,14 +91,20 @@ CLONE3: Numbers = (435, 435)
 NEW_NAMESPACES = 0x7E020000
 """``CLONE_NEWNS``, ``NEWCGROUP``, ``NEWUTS``, ``NEWIPC``, ``NEWUSER``, ``NEWPID``, ``NEWNET`` of ``linux/sched.h``."""
 IOCTL: Numbers = (16, 29)
-# FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR, FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX
-REFUSED_IOCTLS = (0x40086602, 0x40046602, 0x401C5820, 0x8901, 0x8902, 0x5412, 0x541C)
+# FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX, TIOCEXCL, TIOCSETD
+REFUSED_IOCTLS = (0x8901, 0x8902, 0x5412, 0x541C, 0x540C, 0x5423)
+FILE_SYSTEMS = (0x66, 0x76, 0x58, 0x72, 0x94, 0xF5, 0xBC)
+"""Second byte of the ``ioctl`` numbers of file systems: ``f`` and ``v`` of many, XFS, FAT, Btrfs, F2FS, bcachefs. Flags,
+verity, encryption, versions and subvolumes are changed by a descriptor that is open for reading, past Landlock."""
+# FS_IOC_GETFLAGS, FS_IOC32_GETFLAGS, FS_IOC_FSGETXATTR, FS_IOC_GETVERSION and FS_IOC_FIEMAP only read; FICLONE and
+# FICLONERANGE need a descriptor that is open for writing.
+ALLOWED_IOCTLS = (0x80086601, 0x80046601, 0x801C581F, 0x80087601, 0xC020660B, 0x40049409, 0x4020940D)
 FCNTL: Numbers = (72, 25)
 REFUSED_FCNTLS = (8, 15, 1024)
 """``F_SETOWN`` and ``F_SETOWN_EX`` have the kernel signal another process, ``F_SETLEASE`` delays who opens a file."""
 
 Instruction = tuple[int, int, int, int]
-LOAD, JUMP_EQUAL, JUMP_NOT_BELOW, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+LOAD, AND, JUMP_EQUAL, JUMP_NOT_BELOW, JUMP_ANY_BIT, RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 NUMBER, ARCHITECTURE = 0, 4
 
 
@@ -152,7 +158,9 @@ def _rules(policy: Policy) -> Iterable[tuple[Numbers, list[Instruction]]]:
     # Its flags are in memory; the C library then calls clone.
     yield CLONE3, [_then(refuse(errno.ENOSYS))]
     yield CLONE, [_argument(0), (JUMP_ANY_BIT, 0, 1, NEW_NAMESPACES), _then(refuse()), _then(ALLOW)]
-    yield IOCTL, [_argument(1), *_each(REFUSED_IOCTLS, refuse()), _then(ALLOW)]
+    known = (*_each(REFUSED_IOCTLS, refuse()), *_each(ALLOWED_IOCTLS, ALLOW))
+    of_file_systems = _each((kind << 8 for kind in FILE_SYSTEMS), refuse())
+    yield IOCTL, [_argument(1), *known, (AND, 0, 0, 0xFF00), *of_file_systems, _then(ALLOW)]
     yield FCNTL, [_argument(1), *_each(REFUSED_FCNTLS, refuse()), _then(ALLOW)]
     for calls, action in ((MODES_AND_TIMES, policy.files), (ATTRIBUTES, _attributes(policy.files))):
         for numbers in calls.values() if action != ALLOW else ():

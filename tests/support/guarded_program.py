@@ -73,10 +73,13 @@ class Guarded:
         copy.mkdir()
         (copy / "attempts.py").write_text(module.read_text())
         (copy / "expressions.json").write_text(json.dumps(expressions))
-        with _outsider() as outside:
+        with _outsider() as (outside, memory):
             code, printed = self.run(
                 [sys.executable, "-c", _ATTEMPTS, "expressions.json"],
-                {"SECRET": self.secret, "BASE": self.listed, "READ_ONLY": self.read_only, "OUTSIDE": outside},
+                {
+                    **{"SECRET": self.secret, "BASE": self.listed, "READ_ONLY": self.read_only},
+                    **{"OUTSIDE": outside, "MEMORY": memory},
+                },
             )
         assert code == 0, printed
         found: dict[str, Any] = json.loads(printed.rpartition("FOUND")[2])
@@ -124,8 +127,12 @@ class Guarded:
 
 
 @contextmanager
-def _outsider() -> Iterator[int]:
-    """A process of the same user, outside: the database, or the base."""
-    with subprocess.Popen(["sleep", "600"]) as process:
-        yield process.pid
-        process.kill()
+def _outsider() -> Iterator[tuple[int, str]]:
+    """A process of the same user, outside, as the database or the base, and the path of memory that it has open."""
+    memory = os.memfd_create("of somebody else")
+    try:
+        with subprocess.Popen(["sleep", "600"], pass_fds=[memory]) as process:
+            yield process.pid, f"/proc/{process.pid}/fd/{memory}"
+            process.kill()
+    finally:
+        os.close(memory)

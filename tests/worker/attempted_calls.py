@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 SECRET, BASE, READ_ONLY = (os.environ[name] for name in ("SECRET", "BASE", "READ_ONLY"))
-OUTSIDE = int(os.environ["OUTSIDE"])
+OUTSIDE, MEMORY = int(os.environ["OUTSIDE"]), os.environ["MEMORY"]
 X86 = os.uname().machine == "x86_64"
 LIBC = ctypes.CDLL(None, use_errno=True)
 Path("own").write_text("x")
@@ -68,9 +68,24 @@ def leased() -> None:
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
 
 
-def flagged() -> None:
-    with open("own") as file:
-        fcntl.ioctl(file, 0x40086602, bytes(8))
+def controlled(number: int, path: str = "own") -> None:
+    """What file systems do by a descriptor that is open for reading."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.ioctl(file, number, bytes(256))
+    finally:
+        os.close(file)
+
+
+def refused(attempt: Any) -> bool:
+    """Whether an attempt is not permitted; another error is the file system's."""
+    try:
+        attempt()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def mode(path: str = "own") -> str:

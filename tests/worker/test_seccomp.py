@@ -29,6 +29,9 @@ def decide(machine: str, number: int, *arguments: int, architecture: int | None 
         if code == seccomp.LOAD:
             (held,) = struct.unpack_from("=I", data, value)
             continue
+        if code == seccomp.AND:
+            held &= value
+            continue
         compared = {
             seccomp.JUMP_EQUAL: held == value,
             seccomp.JUMP_NOT_BELOW: held >= value,
@@ -61,7 +64,15 @@ def decide(machine: str, number: int, *arguments: int, architecture: int | None 
         ("aarch64", 129, (-77, 9), REFUSED),
         ("aarch64", 129, (78, 9), seccomp.ALLOW),
         ("aarch64", 29, (0, 0x5401), seccomp.ALLOW),  # ioctl TCGETS
-        ("aarch64", 29, (0, 0x40086602), REFUSED),
+        ("aarch64", 29, (0, 0x40086602), REFUSED),  # FS_IOC_SETFLAGS
+        ("aarch64", 29, (0, 0x80086601), seccomp.ALLOW),  # FS_IOC_GETFLAGS
+        ("aarch64", 29, (0, 0x40806685), REFUSED),  # FS_IOC_ENABLE_VERITY
+        ("x86_64", 16, (0, 0x800C6613), REFUSED),  # FS_IOC_SET_ENCRYPTION_POLICY
+        ("x86_64", 16, (0, 0xC0406618), REFUSED),  # FS_IOC_REMOVE_ENCRYPTION_KEY
+        ("x86_64", 16, (0, 0x40049409), seccomp.ALLOW),  # FICLONE
+        ("x86_64", 16, (0, 0x5000940F), REFUSED),  # BTRFS_IOC_SNAP_DESTROY
+        ("x86_64", 16, (0, 0x5421), seccomp.ALLOW),  # FIONBIO
+        ("x86_64", 16, (0, 0x540C), REFUSED),  # TIOCEXCL
         ("aarch64", 0x40000000 + 63, (), seccomp.ALLOW),  # no x32 there: the kernel knows no such call
         ("x86_64", 0x40000000, (), ABSENT),
         ("x86_64", -1, (), ABSENT),
