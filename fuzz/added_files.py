@@ -25,6 +25,7 @@ system:
   database: false
   python: env/bin/python
   setup: [sh, install.sh]
+  setup_timeout_seconds: 30
 """
 INSTALL = "python3 -I -m venv --without-pip --system-site-packages env\n"
 RULE = """\

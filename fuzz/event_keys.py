@@ -10,6 +10,7 @@ from typing import Any
 from fuzz.case import Case
 from fuzz.regression import gate_environment
 from tests.support.consumer_repository import NAME, ConsumerRepository
+from tests.support.git_repository import GitRepository
 from tests.support.github_server import GithubState, github_server
 from tests.support.receiver import Reply, receiver
 
@@ -116,8 +117,10 @@ def _proposed(case: Case, evil: str, known: str) -> ConsumerRepository:
         base[".github/ratiba.yml"] = before
     change = ConsumerRepository(source, case.folder / "checkout", os.environ["PATH"], base)
     change.propose({".github/ratiba.yml": _at(rng, evil), "prompts/x.md": "y\n"})
+    git = GitRepository(change.folder, os.environ["PATH"]).git
+    git("update-ref", "refs/remotes/origin/main", change.base)  # which every CI system's checkout has
     if rng.random() < 0.2:  # the change itself is checked out, not its merge
-        change._repository.git("checkout", "--quiet", change.head)  # noqa: SLF001 - a checkout of a test's repository
+        git("checkout", "--quiet", change.head)
     return change
 
 

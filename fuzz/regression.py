@@ -22,6 +22,7 @@ system:
   database: DATABASE
   setup: [sh, -c, "if test -f set_up.py; then python3 set_up.py; fi"]
   prompts: [prompts/*.md]
+  setup_timeout_seconds: 20
   turn_timeout_seconds: 5
 suite: {concurrency: 2}
 """

@@ -27,6 +27,7 @@ from ratiba_action.errors import InfrastructureError, RatibaError
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
 from ratiba_action.settings.gitlab import gitlab_job
+from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.git import find_checkout
 from ratiba_action.util.links import Links
 from ratiba_action.util.locked_folder import is_file, is_folder
@@ -233,10 +234,14 @@ def _links(contents: Contents, doubts: list[str]) -> Links | None:
         return None
 
 
+_SCENARIO_FILES = (".yaml", ".yml")
+
+
 def _scenarios(request: DecideRequest, change: Change, doubts: list[str]) -> list[Node]:
     """The scenario files of the checkout."""
     top = (change.git.root if change.git is not None else request.repository) / request.scenarios
-    files = sorted([*top.rglob("*.yaml"), *top.rglob("*.yml")]) if change.files.paths and is_folder(top) else []
+    below = paths_below(top) if change.files.paths and is_folder(top) else ()
+    files = sorted(path for path in below if path.suffix in _SCENARIO_FILES)
     read = [_read(path.relative_to(top.parent).as_posix(), path.read_bytes(), doubts) for path in files if _plain(path)]
     return [document for document in read if document is not None]
 

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from ratiba_action.errors import FileProblem
 from ratiba_action.model.scenario import DEFAULT_NOW, Customer, Scenario, Suite, TeamTest, Turn
 from ratiba_action.suite.load import files_digest
+from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
 
 MOST_TESTS = 2_000
@@ -46,7 +47,8 @@ def files_of_checkout(repository: Path) -> TestFiles:
     """Reads the work tree."""
 
     def below(folder: str) -> Iterator[str]:
-        for path in sorted((repository / folder).rglob("*.py")) if is_folder(repository / folder) else ():
+        found = paths_below(repository / folder) if is_folder(repository / folder) else ()
+        for path in sorted(path for path in found if path.suffix == ".py"):
             yield path.relative_to(repository).as_posix()
 
     def read(name: str) -> bytes | None:

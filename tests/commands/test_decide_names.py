@@ -211,7 +211,8 @@ def test_a_link_that_holds_itself_takes_no_time(decide: Decide) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["scenarios/x.yaml", "scenarios", "prompts/x.md", ".github/ratiba.yml", ".git-credentials"]
+    "name",
+    ["scenarios/x.yaml", "scenarios/x.yaml2", "scenarios", "prompts/x.md", ".github/ratiba.yml", ".git-credentials"],
 )
 def test_a_link_to_a_name_that_is_too_long_is_no_surprise(decide: Decide, name: str) -> None:
     printed = decide({"prompts/greeting.md": "1"}, {name: Link("x" * 300), "prompts/greeting.md": "2"})
