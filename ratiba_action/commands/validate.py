@@ -35,6 +35,7 @@ from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.suite.cases import unused_columns
 from ratiba_action.suite.team_tests import FoundTests, with_tests
 from ratiba_action.suite.thresholds import thresholds_below
+from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.git import find_checkout
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import printable
@@ -138,7 +139,7 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
         suite, twice = with_tests(suite, found)
         problems += twice
         if configuration is not None and not _costs_nothing(configuration):
-            recorded = {path.stem for path in (repository / settings.scenarios / "recordings").rglob("*.jsonl")}
+            recorded = {path.stem for path in _recordings(repository, settings)}
             found_advice = advisory_advice(suite.scenarios, recorded)
             warnings += (FileProblem(settings.scenarios, 0, text) for text in found_advice)
     wrong, more, unused = _inspect_recordings(repository, settings, suite, attach)
@@ -176,6 +177,11 @@ def _in_order(problems: Iterable[FileProblem]) -> tuple[FileProblem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.path, problem.line, problem.message)))
 
 
+def _recordings(repository: Path, settings: Settings) -> list[Path]:
+    below = paths_below(repository / settings.scenarios / "recordings")
+    return sorted(path for path in below if path.suffix == ".jsonl")
+
+
 def _inspect_recordings(
     repository: Path, settings: Settings, suite: Suite | None, attach: Attach
 ) -> tuple[list[FileProblem], list[FileProblem], tuple[str, ...]]:
@@ -188,7 +194,7 @@ def _inspect_recordings(
     unreadable: set[str] = set()
     scenarios = {scenario.id: scenario for scenario in suite.scenarios} if suite is not None else {}
     owners = {name: (scenario,) for name, scenario in scenarios.items()}
-    for path in sorted((repository / settings.scenarios / "recordings").rglob("*.jsonl")):
+    for path in _recordings(repository, settings):
         name = path.relative_to(repository).as_posix()
         unused += [name] if suite is not None and path.stem not in scenarios else []
         try:

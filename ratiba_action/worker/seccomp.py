@@ -94,8 +94,9 @@ IOCTL: Numbers = (16, 29)
 # FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX, TIOCEXCL, TIOCSETD
 REFUSED_IOCTLS = (0x8901, 0x8902, 0x5412, 0x541C, 0x540C, 0x5423)
 FILE_SYSTEMS = (0x66, 0x76, 0x58, 0x72, 0x94, 0xF5, 0xBC)
-"""Second byte of the ``ioctl`` numbers of file systems: ``f`` and ``v`` of many, XFS, FAT, Btrfs, F2FS, bcachefs. Flags,
-verity, encryption, versions and subvolumes are changed by a descriptor that is open for reading, past Landlock."""
+"""Second byte of the numbers that ``ioctl`` has for file systems: ``f`` and ``v`` of many, XFS, FAT, Btrfs, F2FS and
+bcachefs. Flags, verity, encryption, versions and subvolumes are changed by a descriptor that is open for reading, past
+Landlock."""
 # FS_IOC_GETFLAGS, FS_IOC32_GETFLAGS, FS_IOC_FSGETXATTR, FS_IOC_GETVERSION and FS_IOC_FIEMAP only read; FICLONE and
 # FICLONERANGE need a descriptor that is open for writing.
 ALLOWED_IOCTLS = (0x80086601, 0x80046601, 0x801C581F, 0x80087601, 0xC020660B, 0x40049409, 0x4020940D)

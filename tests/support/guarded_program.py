@@ -77,8 +77,11 @@ class Guarded:
             code, printed = self.run(
                 [sys.executable, "-c", _ATTEMPTS, "expressions.json"],
                 {
-                    **{"SECRET": self.secret, "BASE": self.listed, "READ_ONLY": self.read_only},
-                    **{"OUTSIDE": outside, "MEMORY": memory},
+                    "SECRET": self.secret,
+                    "BASE": self.listed,
+                    "READ_ONLY": self.read_only,
+                    "OUTSIDE": outside,
+                    "MEMORY": memory,
                 },
             )
         assert code == 0, printed
