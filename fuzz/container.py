@@ -14,6 +14,7 @@ from fuzz.checkouts import BASE, ORDER, Decision, hostile_change, require_decisi
 from fuzz.deprived import misdeeds
 from fuzz.regression import Ended, proposed, require_not_better
 from fuzz.world import World, hostile_world
+from ratiba_action.util.folder_tree import paths_below
 from tests.support.consumer_repository import NAME, ConsumerRepository
 from tests.support.container_image import Confined
 from tests.support.hosted_runner import HostedRunner
@@ -209,8 +210,5 @@ def _require_nothing_left(case: Case, runner: HostedRunner) -> None:
 
 
 def _give(folder: Path) -> None:
-    for path in (folder, *folder.rglob("*")):
-        if not path.is_symlink():
-            shutil.chown(path, *OWNER)
-        else:
-            os.chown(path, *OWNER, follow_symlinks=False)
+    for path in paths_below(folder):
+        os.chown(path, *OWNER, follow_symlinks=False)
