@@ -202,7 +202,11 @@ def _print(recorded: _Recorded, redactor: Redactor, stream: TextIO) -> None:
     lines = [line for candidate in recorded.reviewed.candidates for line in _lines_of(candidate)]
     lines += [f"note: {note}" for note in recorded.report.notes]
     # Commands to copy contain paths, which must not be masked.
-    shown = [*(redactor.text(line) for line in lines), money_phrase(recorded.report.spending), *_ending(recorded)]
+    shown = [
+        *(redactor.text(line) for line in lines),
+        redactor.text(money_phrase(recorded.report.spending)),
+        *_ending(recorded),
+    ]
     stream.write("".join(f"{printable(line)}\n" for line in shown))
     stream.flush()
 

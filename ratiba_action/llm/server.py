@@ -56,6 +56,8 @@ _AZURE = "/openai/deployments/{deployment}"
 """Where Azure's SDK looks for OpenAI's endpoints below a resource's address."""
 _GEMINI = "/models/{model:[^/:]+}:{method:generateContent|streamGenerateContent}"
 _GEMINI_PREFIXES = ("", "/v1", "/v1beta", "/v1alpha")
+_NO_RECORDING = "No recorded answer fits it."
+_UNKNOWN_KEY = "The API key is not the token of an open scenario of this gateway."
 _BAD_REQUEST, _FORBIDDEN, _SERVER_ERROR, _BAD_GATEWAY = 400, 403, 500, 502
 _ERRORS = range(400, 600)
 
@@ -79,6 +81,7 @@ class Gateway:
         scripts: how many calls the script of each scripted scenario answers; such an answer has no list price.
         host: address to bind.
         routes: the provider that answers requests of a format, where it is not the one of that name.
+        refused: is told why each request was refused, in one sentence.
         body_limit: largest request body, in bytes.
     """
 
@@ -91,6 +94,7 @@ class Gateway:
         scripts: Mapping[str, int] | None = None,
         routes: Mapping[str, str] | None = None,
         host: str = "127.0.0.1",
+        refused: Callable[[str], None] = lambda _: None,
         body_limit: int = _BODY_LIMIT,
     ) -> None:
         self._answers = answers
@@ -100,6 +104,7 @@ class Gateway:
         self._scripts = dict(scripts or {})
         self._host = host
         self._body_limit = body_limit
+        self._refused = refused
         self._accesses: list[ScenarioAccess] = []
         self._runner: web.AppRunner | None = None
         self._url = ""
@@ -183,7 +188,8 @@ class Gateway:
     async def _handle(self, endpoint: Endpoint, request: web.Request) -> web.StreamResponse:
         access = self._admit(request)
         if access is None:
-            return _refusal(endpoint, 401, "The API key is not the token of an open scenario of this gateway.")
+            self._refused(_UNKNOWN_KEY)
+            return _refusal(endpoint, 401, _UNKNOWN_KEY)
         try:
             body = await self._read(endpoint, request)
             with access.answering():
@@ -193,11 +199,14 @@ class Gateway:
                 return web.json_response(list(chunks(answer.body)), headers=_HEADERS)
         except _RefusedError as refused:
             access.note(refused.problem)
+            self._refused(_reason(refused.problem))
             return _refusal(endpoint, refused.status, str(refused))
         except ConnectionError:
             raise  # whoever asked has gone
         except Exception as error:  # noqa: BLE001 - the server would only log it, with the request's own words
-            access.note(InfrastructureError(f"The gateway failed: {type(error).__name__}.", "Please report it."))
+            problem = f"The gateway failed: {type(error).__name__}."
+            access.note(InfrastructureError(problem, "Please report it."))
+            self._refused(problem)
             return _refusal(endpoint, _SERVER_ERROR, "The gateway failed.")
         if events is not None:
             return await _send_events(request, events)
@@ -283,8 +292,10 @@ class Gateway:
         message = f"The gateway does not serve {request.method} {request.path!r}: only {served}."
         remedy = next((remedy for path, remedy in _WAYS_OUT if path.fullmatch(request.path)), _OTHER_PATH)
         access = self._admit(request)
-        if access is not None and request.method == "POST":
-            access.note(WorkerError(message, remedy))
+        if request.method == "POST":
+            self._refused(message if access is not None else _UNKNOWN_KEY)
+            if access is not None:
+                access.note(WorkerError(message, remedy))
         return _refusal(endpoint, 404, f"{message} {remedy}")
 
 
@@ -315,6 +326,11 @@ def _gemini_body(body: JsonObject, request: web.Request) -> JsonObject:
     except (ValueError, RecursionError) as error:
         wrong = str(error) if isinstance(error, ValueError) else "The request's body is nested too deeply."
         raise _RefusedError(400, wrong) from None
+
+
+def _reason(problem: RatibaError) -> str:
+    """Why a request was refused; that no recording fits without the texts that differ, which may name a customer."""
+    return _NO_RECORDING if isinstance(problem, RecordingError) else problem.problem
 
 
 def _status(problem: RatibaError) -> int:

@@ -185,6 +185,9 @@ class Phase(StrEnum):
     PROVIDER = "provider"
     JUDGE = "judge"
     METRIC = "metric"
+    CONFIGURATION = "configuration"
+    REQUEST = "request"
+    """A request of the system to a model, which the gateway refused."""
     TIMEOUT = "time-out"
     INTERNAL = "internal"
 

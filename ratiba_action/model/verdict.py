@@ -102,8 +102,25 @@ class TraceDelivery:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusals:
+    """The requests to models that the gateway received from the system and refused.
+
+    Args:
+        count: how many.
+        first: why the first one was, in one sentence; empty where none was.
+    """
+
+    count: int = 0
+    first: str = ""
+
+    def __add__(self, later: "Refusals") -> "Refusals":
+        """Of two runs, or of two times of one run."""
+        return Refusals(self.count + later.count, self.first or later.first)
+
+
+@dataclass(frozen=True, slots=True)
 class Spending:
-    """The money of a run."""
+    """The money of a run, and its calls."""
 
     cap: Usd
     spent: Usd
@@ -113,6 +130,7 @@ class Spending:
     cache_hits: int
     by_party: Mapping[str, Usd] = field(default_factory=dict)
     by_model: Mapping[str, Usd] = field(default_factory=dict)
+    refused: Refusals = field(default_factory=Refusals)
 
 
 @dataclass(frozen=True, slots=True)

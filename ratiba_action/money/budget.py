@@ -19,7 +19,7 @@ from ratiba_action.errors import BudgetError
 from ratiba_action.model.conversation import ModelCall, Party, Reservation, Usage
 from ratiba_action.model.plan import Shard
 from ratiba_action.model.values import Usd
-from ratiba_action.model.verdict import Spending
+from ratiba_action.model.verdict import Refusals, Spending
 from ratiba_action.money.pricing import is_exact_usd, show_usd, to_cents
 
 _NOTHING = Decimal(0)
@@ -176,6 +176,7 @@ class Ledger:
         self._calls: list[ModelCall] = []
         self._discarded: list[ModelCall] = []
         self._cache_hits = 0
+        self._refusals = Refusals()
         self._breaches: list[str] = []
         self._overruns: dict[str, Usd] = {}
         self._refused: dict[str, Usd] = {}
@@ -306,6 +307,7 @@ class Ledger:
         cache_hits: int = 0,
         breaches: Iterable[str] = (),
         discarded: Iterable[ModelCall] = (),
+        refusals: Refusals | None = None,
         overruns: Iterable[tuple[Reservation, Usd]] = (),
     ) -> None:
         """Begin where an earlier process of the same run, or its shards, ended.
@@ -316,6 +318,7 @@ class Ledger:
             cache_hits: scores that were taken from the judge cache.
             breaches: as in ``breaches``.
             discarded: calls of attempts whose results do not count: their money does, and they answer nothing.
+            refusals: of its shards; None for none.
             overruns: reservations that were settled above their upper bound, and at what.
 
         Raises:
@@ -336,6 +339,7 @@ class Ledger:
         self._carried = self._spent
         self._cache_hits += cache_hits
         self._breaches += breaches
+        self._refusals = refusals or self._refusals
         for reservation, cost in overruns:
             self._note_breach(reservation, cost)
 
@@ -426,6 +430,15 @@ class Ledger:
         """Count a score that was taken from the judge cache."""
         self._cache_hits += 1
 
+    @property
+    def refusals(self) -> Refusals:
+        """The requests of the system that the gateway refused."""
+        return self._refusals
+
+    def count_refusal(self, why: str) -> None:
+        """Count a request of the system that the gateway refused."""
+        self._refusals += Refusals(1, why)
+
     def snapshot(self) -> Spending:
         """The money so far; what is reserved for calls in flight is left out.
 
@@ -441,6 +454,7 @@ class Ledger:
             cache_hits=self._cache_hits,
             by_party=_sums((call.party.value, call.cost) for call in paid),
             by_model=_sums((call.model, call.cost) for call in paid),
+            refused=self._refusals,
         )
 
     def _close(self, reservation: Reservation) -> None:

@@ -195,6 +195,7 @@ class Redactor:
             verdict=self._verdict(masked, sentences, people),
             notes=sentences.apply(masked.notes),
             variants=sentences.apply(masked.variants),
+            spending=replace(masked.spending, refused=sentences.apply(masked.spending.refused)),
             explanation=None if masked.explanation is None else self.explanation(masked.explanation),
         )
 

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from ratiba_action.model.comparison import Agreement, CrossCheckStatus
 from ratiba_action.model.measurement import NotRun, Score
 from ratiba_action.model.values import Usd
-from ratiba_action.model.verdict import CrossChecking, Report, Spending
+from ratiba_action.model.verdict import CrossChecking, Refusals, Report, Spending
 from ratiba_action.money.budget import Limit
 from ratiba_action.money.forecast import Forecast
 from ratiba_action.reporting.wording import bar, dollars, label, number, plural
+from ratiba_action.util.text import clip
 from ratiba_action.verdict.agreement import interpret_kappa
 
 _NAMED = 10
+_LONGEST_REASON = 120
 
 
 def forecast_lines(forecast: Forecast) -> tuple[str, ...]:
@@ -110,10 +112,17 @@ def called_models(spending: Spending) -> bool:
     return bool(spending.live_calls or spending.replayed_calls or spending.cache_hits or spending.spent)
 
 
+def refused_phrase(refused: Refusals) -> str:
+    """How many requests of the system the gateway refused, and why the first one."""
+    first = clip(refused.first.rstrip("."), _LONGEST_REASON)
+    count = "1 request was" if refused.count == 1 else f"{refused.count} requests were"
+    return f"{count} refused: {first}"
+
+
 def money_phrase(spending: Spending) -> str:
-    """Spent and cap, and the estimated cost of replayed calls, in one phrase; or that there was no model call."""
+    """Spent and cap, and the estimated cost of replayed calls, in one phrase; or why no model call was answered."""
     if not called_models(spending):
-        return "the gateway saw no model call"
+        return refused_phrase(spending.refused) if spending.refused.count else "the gateway saw no model call"
     spent = f"USD {dollars(spending.spent)} of {dollars(spending.cap)}"
     if spending.live_calls and not spending.replayed_calls:
         return spent

@@ -31,7 +31,7 @@ from ratiba_action.model.conversation import (
     Transcript,
 )
 from ratiba_action.model.event import Event, ModelCalled
-from ratiba_action.model.measurement import Check
+from ratiba_action.model.measurement import Check, Phase
 from ratiba_action.model.plan import Tenant, Trial
 from ratiba_action.model.scenario import ExpectedRows, SimulatedUser, Turn
 from ratiba_action.model.values import Usd
@@ -73,11 +73,18 @@ class Conversation:
         self._broken_turn = 0
         self._told: set[str] = set()
         self._bytes = 0
+        self._refused: tuple[RatibaError, ...] = ()
 
     @property
     def turn(self) -> int:
         """Number of the turn that is going on, from 1."""
         return len(self._exchanges) + 1
+
+    def phase_of(self, error: Exception) -> Phase:
+        """Where the conversation ended in an error whose kind does not tell."""
+        if any(error is refused for refused in self._refused):
+            return Phase.REQUEST
+        return Phase.CONFIGURATION if isinstance(error, ConfigurationError) else Phase.INTERNAL
 
     async def run(self) -> Transcript:
         """Provision, speak every turn, read the rows; the tenant is gone afterwards."""
@@ -99,6 +106,7 @@ class Conversation:
                     await session.close()
             finally:
                 access.close()
+                self._refused = access.problems
             if access.stale is None:
                 _raise_first(access)
             self._ended = ended and not access.problems

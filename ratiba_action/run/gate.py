@@ -280,7 +280,12 @@ class _Gate:
         earlier = paid_by_merges(self._earlier.earlier, attempt or 1)
         discarded = (*merged.discarded, *(call for each in earlier for call in each.calls))
         self._ledger.carry_on(
-            merged.calls, 0, cache_hits=merged.cache_hits, breaches=merged.breaches, discarded=discarded
+            merged.calls,
+            0,
+            cache_hits=merged.cache_hits,
+            breaches=merged.breaches,
+            discarded=discarded,
+            refusals=merged.refusals,
         )
         self._ledger.set_aside(merged.unknown_usd)
         self.seconds_of_shards = merged.seconds

@@ -155,6 +155,7 @@ class ModelCalls:
             routes=self._inputs.configuration.gateway_routes,
             scripts={scenario_id: len(steps) for scenario_id, steps in self._scripts.items()},
             host=listening_host(self._inputs.configuration.system.url, network),
+            refused=self._ledger.count_refusal,
         )
         try:
             await gateway.start()

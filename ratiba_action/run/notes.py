@@ -9,11 +9,12 @@ from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.answer_origin import AnswerOrigin, Llm, RecordingSource
 from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.conversation import Party
-from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
+from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.note import Note
 from ratiba_action.model.verdict import Spending, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.reporting.money_facts import refused_phrase
 from ratiba_action.run.arms import BLOB_DIGITS
 from ratiba_action.run.base_commit import NO_COMMON_SCENARIO, NoBase
 from ratiba_action.run.earlier_runs import FIRST_RUN, NOT_COMPARED, EarlierRuns, not_added
@@ -142,6 +143,8 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str | No
     if inputs.llm == Llm.REPLAY or inputs.configuration.system.costs_are_declared or not answered:
         return None
     if _saw_no_call(inputs, measured, ledger):
+        if ledger.refusals.count:
+            return f"No model answered the system: {refused_phrase(ledger.refusals)}"
         return (
             "The gateway saw no model call of the system, so what it cost is not known: let it call its models through "
             "the gateway, report their usage in its replies, or set system.price_per_turn_usd, 0 if it calls none."
@@ -149,10 +152,6 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str | No
     if inputs.llm in LIVE and not ledger.snapshot().live_calls:
         return f"No model was called, though llm is {inputs.settings.llm.value!r}: nothing was measured live."
     return None
-
-
-_CALLS_REFUSED = frozenset({Phase.BUDGET, Phase.PROVIDER, Phase.RECORDING})
-"""Where a call that reached the gateway ends a trial."""
 
 
 def _saw_no_call(inputs: RunInputs, measured: Measured, ledger: Ledger) -> bool:
@@ -164,6 +163,9 @@ def _saw_no_call(inputs: RunInputs, measured: Measured, ledger: Ledger) -> bool:
     known = measured.reported_calls or any(call.party is Party.SYSTEM for call in ledger.calls)
     accounted = system.costs_are_declared or known
     return model_expected and system.replay is None and not accounted
+
+
+_ITS_ACCESS = "Let the system call its models at the base URL, and with the key, that the gateway gives it."
 
 
 def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple[str, ...]:
@@ -178,8 +180,9 @@ def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple
         return (Note(message, "Let the system call its models at the base URL that the gateway gives it."),)
     if not _saw_no_call(inputs, measured, ledger):
         return ()
-    if any(isinstance(result, Errored) and result.phase in _CALLS_REFUSED for result in measured.own):
-        return ()  # A call was seen and not answered, which the scenario's own error says.
+    if ledger.refusals.count:
+        problem = f"No model answered the system: {refused_phrase(ledger.refusals)}"
+        return () if any(isinstance(result, Errored) for result in measured.own) else (Note(problem, _ITS_ACCESS),)
     message = (
         "The gateway saw no model call of the system, and cannot know whether it made any: calls that bypass the "
         "gateway are neither recorded nor replayed, and their cost is not counted."

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from math import isfinite
 from typing import TypeGuard
@@ -14,7 +14,7 @@ from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResu
 from ratiba_action.model.note import Note
 from ratiba_action.model.plan import BASE, Plan, Shard, Trial
 from ratiba_action.model.scenario import Expectation, Scenario
-from ratiba_action.model.verdict import CrossChecking, SharedSpending
+from ratiba_action.model.verdict import CrossChecking, Refusals, SharedSpending
 from ratiba_action.money.budget import share_of_cap
 from ratiba_action.money.pricing import is_exact_usd, show_usd
 from ratiba_action.run.services import Measured
@@ -46,6 +46,7 @@ class Merged:
         notes: of the shards, and about them.
         seconds: of the shard that took longest.
         unknown_usd: the most that attempts of shards without a usable report have spent besides these calls.
+        refusals: requests of the system that the shards' gateways refused.
     """
 
     measured: Measured
@@ -58,6 +59,7 @@ class Merged:
     notes: tuple[str, ...]
     seconds: float
     unknown_usd: Decimal = Decimal(0)
+    refusals: Refusals = field(default_factory=Refusals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ def merge_shards(
         notes=tuple(dict.fromkeys(_notes(used, attempts, faults, aside))),
         seconds=max((shard.whole.seconds for shard in used), default=0.0),
         unknown_usd=unknown,
+        refusals=sum((shard.whole.spending.refused for shard in used), Refusals()),
     )
 
 

@@ -15,7 +15,7 @@ from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.access import ScenarioAccess, gateway_environment
 from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.server import Gateway
-from tests.support.sdk_talk import SdkTalk
+from tests.support.sdk_talk import HAIKU, SdkTalk
 
 Start = Callable[..., Awaitable[Gateway]]
 SECRET = "sk-ant-planted-0123456789"
@@ -191,6 +191,25 @@ async def test_no_error_repeats_a_secret_that_the_request_held(gateway: Gateway,
         token = access.token
     assert [status for status, _ in answers] == [400] * 8 + [401] * 4
     assert not [text for text in said if SECRET in text or token in text]
+
+
+async def test_every_request_that_is_refused_is_counted_with_its_reason(
+    start_gateway: Start, replay: Callable[..., ReplayAnswers], http: aiohttp.ClientSession
+) -> None:
+    reasons: list[str] = []
+    gateway = await start_gateway(replay(), refused=reasons.append)
+    with gateway.open_scenario("spa") as access:
+        body = json.dumps({"model": HAIKU, "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}).encode()
+        await post(http, access, "/v1/messages", body)
+        await post(http, access, "/v1/messages", b"[]")
+        await post(http, access, "/v1/audio/speech", body)
+        await post(http, access, "/v1/messages", body, Authorization="Bearer own-key")
+    assert [reason[:30] for reason in reasons] == [
+        "No recorded answer fits it.",
+        "The request's body is not a JS",
+        "The gateway does not serve POS",
+        "The API key is not the token o",
+    ]
 
 
 async def test_a_gateway_that_is_not_started_opens_no_scenario(replay: Callable[..., ReplayAnswers]) -> None:

@@ -1,12 +1,17 @@
 from dataclasses import replace
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Subject
-from ratiba_action.run.notes import cut_replies, how_to_confirm
-from tests.support.sample_report import sample_scored
+from ratiba_action.model.measurement import Errored, Phase
+from ratiba_action.money.budget import Ledger
+from ratiba_action.reporting.money_facts import money_phrase
+from ratiba_action.run.notes import cut_replies, how_to_confirm, shortfall, unseen_calls
+from tests.support.sample_report import sample_scored, sample_trial
 
 HEAD = "a" * 40
 
@@ -25,6 +30,33 @@ def test_a_person_confirms_another_system_by_a_manual_run_of_the_very_commit() -
 @pytest.mark.parametrize("given", [inputs(), inputs("system.url", needs_confirmation=False)])
 def test_nobody_has_to_confirm_the_base_s_system_or_what_was_confirmed(given: Any) -> None:
     assert how_to_confirm(given) is None
+
+
+def refused_run(result: Any, llm: Llm) -> tuple[Any, ...]:
+    system = SimpleNamespace(costs_are_declared=False, replay=None)
+    configuration = SimpleNamespace(system=system)
+    ledger = Ledger(Decimal(1))
+    measured = SimpleNamespace(altered="", own=(result,), reported_calls=0)
+    return SimpleNamespace(llm=llm, configuration=configuration), measured, ledger
+
+
+def test_requests_that_were_refused_are_not_called_unseen() -> None:
+    given, measured, ledger = refused_run(sample_scored("a"), Llm.LIVE)
+    assert "The gateway saw no model call" in str(shortfall(given, measured, ledger))
+    assert money_phrase(ledger.snapshot()) == "the gateway saw no model call"
+    ledger.count_refusal("The API key is wrong.")
+    ledger.count_refusal("Another reason.")
+    phrase = "2 requests were refused: The API key is wrong"
+    assert shortfall(given, measured, ledger) == f"No model answered the system: {phrase}"
+    assert money_phrase(ledger.snapshot()) == phrase
+    (note,) = unseen_calls(given, measured, ledger)
+    assert phrase in note
+
+
+def test_a_request_whose_refusal_ended_a_scenario_is_told_there_alone() -> None:
+    given, measured, ledger = refused_run(Errored(sample_trial("a"), Phase.RECORDING, "x", None, 0.0), Llm.REPLAY)
+    ledger.count_refusal("No recorded answer fits it.")
+    assert unseen_calls(given, measured, ledger) == ()
 
 
 def test_replies_that_were_cut_are_named_though_every_assertion_passed() -> None:

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.errors import BudgetError, JudgeError, RatibaError, RecordingError, WorkerError
+from ratiba_action.errors import (
+    BudgetError,
+    ConfigurationError,
+    GitError,
+    InfrastructureError,
+    JudgeError,
+    RatibaError,
+    RecordingError,
+    WorkerError,
+)
 from ratiba_action.metrics.registry import load_metric
 from ratiba_action.model.conversation import Reply, ToolCall
 from ratiba_action.model.measurement import Case, Errored, NotRun, Phase, ScenarioResult, Score, Scored
@@ -159,6 +168,26 @@ async def test_a_request_that_was_not_answered_decides_even_when_the_system_repl
     (result,) = await run(scenario("a"), system=ScriptedSystem({"a": [Reply("made up")]}), gateway=gateway)
     assert isinstance(result, Errored)
     assert result.phase is Phase.RECORDING
+
+
+@pytest.mark.parametrize(
+    "error", [ConfigurationError("The request was not sent."), InfrastructureError("The gateway failed.")]
+)
+async def test_a_request_that_the_gateway_refused_is_no_error_of_a_metric(error: RatibaError) -> None:
+    gateway = InMemoryGateway({"a": [error]})
+    (result,) = await run(scenario("a"), system=ScriptedSystem({"a": [Reply("made up")]}), gateway=gateway)
+    assert isinstance(result, Errored)
+    assert (result.phase, result.message) == (Phase.REQUEST, str(error))
+
+
+@pytest.mark.parametrize(
+    ("error", "phase"),
+    [(ConfigurationError("Nobody plays."), Phase.CONFIGURATION), (GitError("git is gone."), Phase.INTERNAL)],
+)
+async def test_what_ends_a_conversation_is_no_error_of_a_metric(error: RatibaError, phase: Phase) -> None:
+    (result,) = await run(scenario("a"), system=ScriptedSystem({"a": [error]}))
+    assert isinstance(result, Errored)
+    assert result.phase is phase
 
 
 async def test_a_database_that_refuses_is_an_error_of_the_tenant() -> None:

@@ -194,6 +194,17 @@ async def test_the_provider_says_how_long_to_wait_and_is_not_waited_for_longer_t
         assert "asks to wait 3600 s, and models.longest_wait_seconds is 60: run again later" in str(caught.value)
 
 
+@pytest.mark.parametrize("seconds", [61, 120, 600])
+async def test_a_wait_that_is_too_long_is_named_with_the_setting_that_allows_it(seconds: int) -> None:
+    async with live_calls([Failure(429, retry_after=str(seconds))]) as rig:
+        with pytest.raises(ProviderError) as caught:
+            await rig.calls.call(paid_request())
+        wait = f"The provider asks to wait {seconds} s, and models.longest_wait_seconds is 60: raise it, or run again"
+        assert wait in str(caught.value)
+        assert "fewer scenarios" not in str(caught.value)
+        assert rig.pauses == []
+
+
 async def test_nobody_listening_costs_nothing_and_is_tried_again() -> None:
     async with live_calls([HELLO]) as rig:
         await rig.server.__aexit__(None, None, None)
