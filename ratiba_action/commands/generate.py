@@ -19,11 +19,11 @@ from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Layer
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.production.candidate import PROPOSED
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.suite.load import load_suite
 from ratiba_action.util.locked_folder import write_new_files
 from ratiba_action.util.text import printable_lines
+from ratiba_action.verdict.quarantine import PROPOSED
 
 
 @dataclass(frozen=True, slots=True)

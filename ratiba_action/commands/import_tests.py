@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, FORMATS, Mapped, read_goldens, read_test_file
+from ratiba_action.authoring.deepeval_tests import read_test_file
+from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, FORMATS, Mapped, read_goldens
 from ratiba_action.authoring.imports import (
     TEST,
     Finding,

@@ -14,7 +14,8 @@ from ratiba_action.privacy.plain_text import plain_text, read_plainly
 MASK = "***"
 """Stands where a secret stood."""
 _START, _END = r"(?<![A-Za-z0-9_])", r"(?![A-Za-z0-9_])"
-_MIXED = r"(?=[\w-]{0,200}\d)(?=[\w-]{0,200}[A-Za-z])"
+_MIXED = r"(?=[\w-]{0,200}[A-Za-z])(?:(?=[\w-]{0,200}\d)|(?=[\w-]{0,200}[a-z])(?=[\w-]{0,200}[A-Z])(?=[\w-]{24}))"
+"""Letters and digits, or letters of both cases: of 24 random signs, one in sixty has no digit."""
 _NAMED = r"password|passwd|pwd|secret|(?:api|access|account|private)[_-]?key|(?:auth|access)[_-]?token"
 _LINE = r"\s{0,4}[A-Za-z0-9+/=]"
 _PEM = (

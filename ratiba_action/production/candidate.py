@@ -23,9 +23,7 @@ from ratiba_action.production.feedback import Feedback
 from ratiba_action.production.tenants import TenantFacts
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.suite.scenario_clock import local_now
-
-PROPOSED = "proposed"
-"""Tag of a scenario that nobody has reviewed yet."""
+from ratiba_action.verdict.quarantine import PROPOSED
 
 REASON = "Promoted from production; nobody has reviewed it or added assertions yet."
 UNDETERMINED = "und"

@@ -20,6 +20,7 @@ from ratiba_action.model.scenario import (
     TurnLimits,
 )
 from ratiba_action.model.values import JsonObject
+from ratiba_action.verdict.quarantine import is_proposal
 from ratiba_action.verdict.trials import most_failures
 
 
@@ -59,6 +60,9 @@ def ratchet_quarantine(scenario: Scenario, before: Scenario | None) -> tuple[Qua
     wanted = scenario.quarantine
     if wanted is None:
         return None, ()
+    if before is None and is_proposal(scenario):
+        # Without its file the run would be the same: it takes nothing out of the verdict.
+        return wanted, ("proposed by a model and not reviewed yet, so it is shown and does not count.",)
     granted = None if before is None or before.critical else before.quarantine
     if granted is None:
         return None, (f"this change adds a quarantine until {wanted.until}, which applies only after the merge.",)

@@ -7,6 +7,18 @@ from ratiba_action.model.scenario import Quarantine, Scenario
 SOON = timedelta(days=7)
 """A quarantine that ends within this time is told of by ``ratiba validate``."""
 
+PROPOSED = "proposed"
+"""Tag of a scenario that nobody has reviewed yet, and ``provenance.source`` of one that a model has written."""
+
+
+def is_proposal(scenario: Scenario) -> bool:
+    """Whether a model wrote the scenario and nobody has reviewed it: ``ratiba generate --propose`` marks it three times.
+
+    A review removes the tag and the quarantine.
+    """
+    marked = PROPOSED in scenario.tags and scenario.provenance.get("source") == PROPOSED
+    return marked and scenario.quarantine is not None and not scenario.critical
+
 
 def day_of(instant: datetime) -> date:
     """The day on which a run takes place, in UTC.

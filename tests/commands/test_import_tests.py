@@ -12,7 +12,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.authoring.goldens import DEEPEVAL_METRICS, FIELDS, FORMATS
+from ratiba_action.authoring.deepeval_tests import DEEPEVAL_METRICS
+from ratiba_action.authoring.goldens import FIELDS, FORMATS
 from ratiba_action.authoring.imports import NotImportedError, slug
 from ratiba_action.authoring.promptfoo import render
 from ratiba_action.authoring.promptfoo_assertions import ASSERTIONS, OTHERS, SAME, TYPES, rule_of
@@ -405,6 +406,36 @@ def test_a_pytest_file_is_parsed_and_not_run(folder: Path, capsys: pytest.Captur
         (14, "metric"),
         (15, "assert"),
         (19, "PatternMatchMetric"),
+    ]
+
+
+ELSEWHERE = """\
+@observe(metrics=[FaithfulnessMetric(threshold=0.9)])
+def retrieve(q): return q
+for golden in EvaluationDataset().evals_iterator(metrics=[PIILeakageMetric(threshold=0.9)]):
+    retrieve(golden.input)
+def test_loop():
+    for metric in [AnswerRelevancyMetric(threshold=0.8), deepeval.metrics.HallucinationMetric(threshold=0.2)]:
+        metric.measure(case)
+class Team:
+    judge = GEval(name="Kind", criteria="Is it kind?")
+    politeness = PolitenessMetric()
+span.update(metrics=[make_metric()])
+"""
+
+
+def test_a_metric_that_no_run_names_is_left_to_a_person(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "test_a.py").write_text(ELSEWHERE)
+    (folder / "goldens.json").write_text(json.dumps([{"input": "Where?", "expected_output": "Here"}]))
+    printed = report(capsys, "deepeval", "goldens.json", "test_a.py")
+    (scenario,) = scenarios(folder)
+    assert [(entry.metric, entry.threshold) for entry in scenario.assertions] == [("PIILeakageMetric", 0.9)]
+    assert [(line, what) for _, line, what, _ in found(printed, "manual")] == [
+        (1, "FaithfulnessMetric"),
+        (6, "AnswerRelevancyMetric"),
+        (6, "HallucinationMetric"),
+        (9, "GEval"),
+        (10, "PolitenessMetric"),
     ]
 
 

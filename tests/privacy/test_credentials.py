@@ -144,6 +144,12 @@ def test_a_private_key_inside_json_goes_whole() -> None:
     assert mask_credentials(text) == '{"pem": "***\\n", "n": 1}'
 
 
+@pytest.mark.parametrize("prefix", ["sk-proj-", "sk-svcacct-", "pk-lf-"])
+def test_a_key_without_digits_is_told_by_its_prefix_and_both_cases(prefix: str) -> None:
+    assert mask_credentials(f"Your key is {prefix}{'aBcDeFgHiJ' * 4}.") == "Your key is ***."
+    assert find_credentials(f"{prefix}your-key-goes-in-here-please") == ()
+
+
 _RANDOM = random.Random(40)  # noqa: S311 - texts of a test
 NO_KEYS = [
     "Task-management and risk-assessment-of-long-projects, sk-learn-compatible-estimators, desk-top-publishing-2",

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,32 @@ def test_a_quarantine_of_the_changes_own_making_does_not_hold_and_is_told() -> N
         got, notes = hold(scenario(quarantine=FLAKY), *base)
         assert got.quarantine is None
         assert "adds a quarantine until 2026-11-30" in notes[0]
+
+
+PROPOSAL = scenario(
+    quarantine=FLAKY, tags=frozenset({"proposed"}), provenance={"source": "proposed"}, critical=False
+)
+
+
+def test_a_new_scenario_that_a_model_proposed_does_not_count_until_it_is_reviewed() -> None:
+    got, notes = hold(PROPOSAL)
+    assert got.quarantine == FLAKY
+    assert notes == ("spa: proposed by a model and not reviewed yet, so it is shown and does not count.",)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"tags": frozenset[str]()}, {"provenance": {}}, {"provenance": {"source": "production"}}, {"critical": True}],
+    ids=["its tag is removed", "a person wrote it", "it was promoted", "it is critical"],
+)
+def test_only_an_unreviewed_proposal_does_not_count(change: dict[str, Any]) -> None:
+    assert hold(replace(PROPOSAL, **change))[0].quarantine is None
+
+
+def test_a_scenario_of_the_base_is_not_set_aside_by_marking_it_as_proposed() -> None:
+    got, notes = hold(PROPOSAL, scenario(critical=False))
+    assert got.quarantine is None
+    assert "adds a quarantine until 2026-11-30" in "".join(notes)
 
 
 def test_a_quarantine_cannot_be_extended_and_may_be_ended() -> None:

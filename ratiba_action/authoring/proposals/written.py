@@ -14,8 +14,9 @@ from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Layer, Scenario, SystemType
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.production.candidate import PROPOSED, fingerprint_of
+from ratiba_action.production.candidate import fingerprint_of
 from ratiba_action.suite.load import load_suite
+from ratiba_action.verdict.quarantine import PROPOSED
 
 FOLDER = "proposed"
 REASON = "Proposed by a model; nobody has reviewed it yet."
