@@ -8,6 +8,7 @@
 # make recordings         write the authored recordings of the example again
 # make catalogue          write the table of metrics in docs/metrics.md again
 # make schemas            write every published JSON Schema again
+# make messages           write the list of every message of the product again (tests/messages)
 # make lock               compile requirements/ again
 
 PR ?= prompt
@@ -32,7 +33,7 @@ WITHOUT_TESTS = find $(VENV)/lib/python*/site-packages/numpy $(VENV)/lib/python*
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo test test-properties lint benchmark fuzz recordings catalogue schemas lock clean
+.PHONY: demo test test-properties lint benchmark fuzz recordings catalogue schemas messages lock clean
 
 demo: $(VENV)/.demo
 ifdef EXAMPLE
@@ -77,6 +78,9 @@ catalogue: $(VENV)/.dev
 
 schemas: $(VENV)/.dev
 	$(BIN)/python -m ratiba_action.authoring.write_schemas
+
+messages: $(VENV)/.dev
+	$(BIN)/python -m tests.test_messages --write
 
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
 	--no-emit-index-url --no-header --no-annotate

@@ -309,7 +309,7 @@ def _is_scenario(case: ImportedCase, found: Import, target: Target) -> bool:
         return False
     people = sorted({each.kind for message in case.messages for each in find_identifiers(message)})
     if people:
-        result = f"written, and contains a {', '.join(people)}; replace it unless it is fictional"
+        result = f"written, and contains {', '.join(people)}; replace it unless it is fictional"
         found.note(place, Outcome.MANUAL, TEST, result)
     return True
 

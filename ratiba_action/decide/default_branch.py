@@ -61,7 +61,7 @@ def default_branch(head: str, environment: Mapping[str, str], connect: Callable[
             "Run the job for merge requests, and on the default branch.",
         )
     if not runs_on_github(environment):
-        raise InfrastructureError("Nobody can be asked which commits are merged.")
+        raise InfrastructureError("Which commits are merged is not known: only jobs of GitHub and GitLab can ask.")
     if environment.get("GITHUB_EVENT_NAME") == "schedule" and environment.get("GITHUB_SHA") == head:
         # GitHub starts schedules on the last commit of the default branch, and lets no step change these variables.
         return DefaultBranch(environment.get("GITHUB_REF_NAME", ""), head)

@@ -73,7 +73,9 @@ def judge_base(
     except InfrastructureError as error:
         return JudgedBase(files, known, str(error))
     if event_name or not files.base:
-        return JudgedBase(files, known, "Nobody can be asked which commits are merged.")
+        return JudgedBase(
+            files, known, "Which commits are merged is not known: only jobs of GitHub and GitLab can ask."
+        )
     # Nobody but the clone can be asked, and the base of a work tree is on its default branch.
     return JudgedBase(files, replace(known, base=Base.MERGED))
 

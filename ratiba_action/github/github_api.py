@@ -77,9 +77,14 @@ class GithubApi:
 
     def __post_init__(self) -> None:
         if not self.token:
-            raise GithubError("GitHub cannot be asked: github-token is empty.", "Give the step the workflow's token.")
+            raise GithubError(
+                "GitHub cannot be asked: github-token is empty.", "Set github-token: ${{ github.token }} in the step."
+            )
         if not (self.token.isascii() and self.token.isprintable()) or " " in self.token:
-            raise GithubError("GitHub cannot be asked: github-token is no token.", "Give the step a valid token.")
+            raise GithubError(
+                "GitHub cannot be asked: github-token is no token.",
+                "Set github-token: ${{ github.token }} in the step.",
+            )
         if not _REPOSITORY.fullmatch(self.repository):
             raise GithubError(
                 f"GitHub cannot be asked about the repository {self.repository[:200]!r}.", "Give owner/name."

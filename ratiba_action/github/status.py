@@ -86,7 +86,7 @@ class CommitStatus:
         """
         if not self.token:
             raise PublishError(
-                "No commit status was set: github-token is empty.", "Give the step the workflow's token."
+                "No commit status was set: github-token is empty.", "Set github-token: ${{ github.token }} in the step."
             )
         if not _COMMIT.fullmatch(subject.head):
             raise PublishError(f"No commit status was set: the head is {subject.head[:80]!r}, not a commit id.")

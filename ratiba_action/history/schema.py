@@ -196,7 +196,8 @@ async def revision_of(connection: LedgerConnection, needed: str) -> str:
     if any(not allowed for _, allowed in tables):
         raise LedgerError(
             f"The role of ledger-url lacks the right to {needed} in the tables of the metrics history.",
-            "Let their owner run the GRANT statements of docs/history.md for it.",
+            "Let their owner run, with the role's name: GRANT USAGE ON SCHEMA ratiba_history TO …; "
+            "GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA ratiba_history TO …;",
         )
     rows = await connection.fetch_surely(_REVISION) if tables else []
     revision = str(rows[0][0]) if rows else ""

@@ -363,7 +363,7 @@ def _events(endpoint: Endpoint, body: JsonObject, answer: JsonObject, access: Sc
         problem = RecordingError(
             f"A recorded answer of scenario {access.scenario_id!r} cannot be streamed: it is not shaped as "
             f"{endpoint.provider} answers.",
-            "Record it again; docs/recordings.md says how.",
+            f"Record it again: ratiba record --scenario {access.scenario_id} --accept",
         )
         raise _RefusedError(400, problem) from error
 

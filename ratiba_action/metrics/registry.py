@@ -153,7 +153,10 @@ def load_metric(name: str, judge: Judge | None = None, parameters: JsonObject | 
     """
     problems = metric_problems(name, parameters or {})
     if problems:
-        raise ConfigurationError(f"{'; '.join(problems)}.", "Correct the assertion; docs/metrics.md lists the metrics.")
+        raise ConfigurationError(
+            f"{'; '.join(problems)}.",
+            "Correct it in the scenario or in `metrics` of the configuration, then run: ratiba validate",
+        )
     kind = _class(name)
     given: dict[str, Any] = {}
     if hasattr(kind, "Parameters"):

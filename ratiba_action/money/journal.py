@@ -298,7 +298,7 @@ def _require_outside(path: Path, workspace: Path) -> None:
     if path.resolve().is_relative_to(workspace.resolve()):
         raise LedgerError(
             f"The run's write-ahead journal {str(path)!r} lies in the repository, where the change could write it.",
-            "Put it somewhere else.",
+            "Set XDG_STATE_HOME to a folder outside the repository.",
         )
 
 

@@ -153,7 +153,10 @@ class MonthlyLedger:
         }
         number, rows = await self._reserve(values)
         if len(rows) != len(caps):
-            raise LedgerError(f"The shared ledger has lost its account of {' or '.join(caps)!r}.", "Look who edits it.")
+            raise LedgerError(
+                f"The shared ledger has lost its account of {' or '.join(caps)!r}.",
+                "Find out what deletes rows of ratiba_ledger.account: only the gate writes there.",
+            )
         if not rows[0][-1]:
             raise _refusal(reservation, [Account(scope, caps[scope], *amounts) for scope, *amounts, _ in rows])
         self._numbers[reservation.number] = number

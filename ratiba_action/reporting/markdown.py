@@ -17,6 +17,10 @@ _PUNCTUATION = re.compile(r"([\\*`\[\]~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _DEFUSED = re.compile(
     r"[@#]|<(?=[!/])|::|(?<=:)//|(?:(?<=\bGH)|(?<=\bCVE)|(?<=\bGHSA))-(?=\w)|(?<=www)\.|:(?=[\w+-]+:)", re.IGNORECASE
 )
+_OBEYED = re.compile(r"<(?=[!/])|^[^\S\n]*:(?=:)|#(?=#?\[)", re.MULTILINE)
+"""In a code block, where GitHub links nothing: workflow commands in a log, and what ends the block elsewhere."""
+_PLACE = re.compile(r"(?!.*##\[|['\"(]*@)(['\"(]*)(?=[^/]*/)([\w.~%@#?&=+:,/\[\]{}$!*-]+?)([)'\".,:;]*)", re.ASCII)
+"""An address or a path as one word, between quotes or signs of the sentence."""
 _TOKEN = re.compile(r"([A-Za-z0-9_-]{7,})")
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
 _MARKS = frozenset({"Mn", "Me"})
@@ -52,21 +56,26 @@ def _visible(line: str) -> str:
     return "".join(kept)
 
 
-def defuse(text: str) -> str:
+def defuse(text: str, unsafe: re.Pattern[str] = _DEFUSED) -> str:
     """Insert a zero-width space into what GitHub turns into mentions, references, links or workflow commands.
 
     HTML comments and end tags are defused too, for renderers less careful than GitHub, and so is whatever becomes any
     of this once its compatibility characters are normalised (NFKC), such as a full-width ``@``.
     """
     if text.isascii():
-        return _with_breaks(text, _breaks(text))
+        return _with_breaks(text, _breaks(text, unsafe))
     forms = [_compatible(character) for character in text]
-    breaks, start, parts = _breaks("".join(forms)), 0, list[str]()
+    breaks, start, parts = _breaks("".join(forms), unsafe), 0, list[str]()
     for character, form in zip(text, forms, strict=True):
         inside = {at - start for at in breaks if start < at < start + len(form)} if len(form) > 1 else set[int]()
         parts += [ZERO_WIDTH_SPACE if start in breaks else "", _with_breaks(form, inside) if inside else character]
         start += len(form)
     return "".join([*parts, ZERO_WIDTH_SPACE if start in breaks else ""])
+
+
+def defuse_commands(text: str) -> str:
+    """Break what a runner obeys and nothing else, where nothing becomes a link: addresses and paths can be copied."""
+    return defuse(text, _OBEYED)
 
 
 def _compatible(character: str) -> str:
@@ -75,10 +84,10 @@ def _compatible(character: str) -> str:
     return form if len(form) <= _LONGEST_FORM else character
 
 
-def _breaks(text: str) -> set[int]:
+def _breaks(text: str, unsafe: re.Pattern[str] = _DEFUSED) -> set[int]:
     """Before which positions a zero-width space belongs."""
     found = set[int]()
-    for match in _DEFUSED.finditer(text):
+    for match in unsafe.finditer(text):
         if match[0] == "::":
             found |= {match.start() + 1, match.end()}
         else:
@@ -99,12 +108,18 @@ def clip(text: str, limit: int) -> str:
 def inline(text: str, limit: int = 300) -> str:
     """Text for a paragraph, a heading or a table cell: one line that shows exactly its characters.
 
-    What GitHub may link as a commit, by 7 digits or more of its id, is shown as code: there it links nothing, and it
-    can still be copied.
+    What GitHub may link as a commit, by 7 digits or more of its id, is shown as code, and so is an address or a path
+    that it may link: there it links nothing, and it can still be copied.
     """
-    line = defuse(clip(" ".join(clean(text).split()), limit))
-    parts = (f"`{part}`" if _may_be_commit(part) else _escaped(part) for part in _TOKEN.split(line))
-    return _BLOCK_START.sub(r"\\\1", _LIST_START.sub(r"\1\\\2", "".join(parts)))
+    line = " ".join(map(_word, clip(" ".join(clean(text).split()), limit).split(" ")))
+    return _BLOCK_START.sub(r"\\\1", _LIST_START.sub(r"\1\\\2", line))
+
+
+def _word(word: str) -> str:
+    place = _PLACE.fullmatch(word)
+    if place is not None and _breaks(place[2]):
+        return f"{_escaped(place[1])}`{place[2]}`{_escaped(defuse(place[3]))}"
+    return "".join(f"`{part}`" if _may_be_commit(part) else _escaped(part) for part in _TOKEN.split(defuse(word)))
 
 
 def _may_be_commit(token: str) -> bool:
@@ -122,7 +137,7 @@ def code(text: str) -> str:
 
 def fenced(text: str) -> str:
     """A code block whose fence is longer than any run of backticks inside."""
-    content = defuse(clean(text)).strip("\n")
+    content = defuse_commands(clean(text)).strip("\n")
     longest = max((len(run) for run in re.findall(r"`+", content)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{content}\n{fence}"

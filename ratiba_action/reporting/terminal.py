@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE, clean, defuse, visible
+from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE, clean, defuse_commands, visible
 from ratiba_action.reporting.plain_printer import RedactedProgress
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow, trial_row
 from ratiba_action.reporting.wording import explanation, frames, label, outcome, plural, raised_errors
@@ -190,7 +190,7 @@ def _print_frames(summary: ReportSummary, console: "Console") -> None:
         if error.others:
             console.out(f"  the same in {_one_line(error.others)}", highlight=False)
         for line in frames(error.first).splitlines()[-_FRAME_LINES:]:
-            console.out(f"  {defuse(clean(line))}", highlight=False)
+            console.out(f"  {defuse_commands(clean(line))}", highlight=False)
     if len(raised) > _TRACEBACKS:
         console.out(f"{plural(len(raised) - _TRACEBACKS, 'more traceback')} in report.html", highlight=False)
 
@@ -261,4 +261,4 @@ def _joined(*parts: str) -> str:
 
 def _one_line(text: str) -> str:
     # A workflow's log executes commands, and a terminal control characters.
-    return defuse(" ".join(clean(text).split()))
+    return defuse_commands(" ".join(clean(text).split()))

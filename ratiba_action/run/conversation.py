@@ -73,7 +73,7 @@ class Conversation:
         self._broken_turn = 0
         self._told: set[str] = set()
         self._bytes = 0
-        self._refused: tuple[RatibaError, ...] = ()
+        self._refused: Sequence[RatibaError] = ()
 
     @property
     def turn(self) -> int:

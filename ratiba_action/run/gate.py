@@ -523,7 +523,7 @@ def _not_run(results: Sequence[ScenarioResult], free: Collection[str]) -> frozen
     return frozenset(stale - failed)
 
 
-OUT_OF_IT = "the run was ended, or its time or money was"
+OUT_OF_IT = "the run was cancelled, or its time or budget was used up"
 
 
 def variants_of(inputs: RunInputs) -> tuple[RunInputs, ...]:

@@ -113,7 +113,7 @@ def require_key(settings: Settings, configuration: Configuration, environment: M
         raise InfrastructureError(f"No model is called. {settings.why_withheld}")
     if settings.llm in LIVE and not keys_of(settings, configuration):
         recording = settings.llm == Llm.RECORD
-        why, undone = ("Recording asks models", "recorded") if recording else (f"llm is '{settings.llm}'", "measured")
+        why, undone = ("Recording calls models", "recorded") if recording else (f"llm is '{settings.llm}'", "measured")
         raise InfrastructureError(
             f"{why}, and there is no key to call a model with, so nothing was {undone}.",
             _IN_A_WORKFLOW if environment.get("GITHUB_ACTIONS") == "true" else _on_a_laptop(environment),

@@ -13,7 +13,10 @@ from ratiba_action.util.text import TRACEBACK, clip, printable, printable_lines
 
 MAX_DEPTH = 64
 MAX_MESSAGE = 2000
-REMEDY = "See `docs/adapters.md` for the shape of an answer."
+REMEDY = (
+    "Answer with `text`, and as needed `state`, `payment`, `tool_calls` (name, args, output), `events` (type, data), "
+    "`documents` (id, text, score), `output` and `usage`."
+)
 
 
 def decode_line(line: bytes) -> JsonObject:
@@ -223,7 +226,10 @@ def hide(text: str, secrets: Iterable[str]) -> str:
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _MOST_CALLS, _MOST_TOKENS, _LONGEST = 1_000, 1_000_000_000, 200
-_REMEDY = "See `docs/adapters.md` for the shape of `usage`."
+_REMEDY = (
+    "Report each call in `usage` with `model`, `input_tokens` and `output_tokens`, and as needed `provider`, "
+    "`cache_read_tokens` and `cache_write_tokens`."
+)
 
 
 def parse_reported_usage(answer: Any) -> tuple[ReportedUsage, ...]:

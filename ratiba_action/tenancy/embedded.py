@@ -169,7 +169,7 @@ class EmbeddedServer:
             await self.stop()
             raise DatabaseError(
                 f"The embedded PostgreSQL server could not be started in {str(self._base)!r}: {error}.",
-                "Make room or permission there, or give a --database-url.",
+                "Make room or permission there, or set RATIBA_DATABASE_URL.",
             ) from error
         except BaseException:
             await self.stop()
@@ -265,7 +265,7 @@ class EmbeddedServer:
         words = " ".join(log.read_text(errors="replace").split())[-500:]
         return DatabaseError(
             f"The embedded PostgreSQL server could not be started: {program!r} ended with {code}: {words!r}.",
-            "Give a --database-url instead, or start Docker.",
+            "Set RATIBA_DATABASE_URL instead, or start Docker.",
         )
 
 
@@ -277,7 +277,7 @@ def _account() -> tuple[int, int]:
             return entry.pw_uid, entry.pw_gid
     raise DatabaseError(
         f"The embedded PostgreSQL server refuses to run as root, and none of the users {_ACCOUNTS!r} exists.",
-        "Run as a plain user, or give a --database-url.",
+        "Run as a plain user, or set RATIBA_DATABASE_URL.",
     )
 
 

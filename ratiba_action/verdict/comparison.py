@@ -237,7 +237,7 @@ class _Examination:
     @staticmethod
     def _reason(tier: Tier, again: Sequence[Pair], difference: float, margin: float, *, mean_fell: bool) -> str:
         if mean_fell:
-            return f"The mean score fell by {points(difference)}, and further trials on both arms confirm it."
+            return f"The mean score fell by {points(difference)}, and further trials on base and head confirm it."
         if tier is Tier.REGRESSION:
             return f"Further trials confirm large drops: {', '.join(pair.scenario_id for pair in again)}."
         if tier is Tier.UNCLEAR:

@@ -247,7 +247,7 @@ def _pair(name: str, head: _Arm | None, base: _Arm | None, *, errored: bool) -> 
     ]
     usable = sorted(head.metrics.keys() - {problem.metric for problem in problems})
     if not usable or not head.first or not base.first:
-        return None, problems or [NotComparable(name, "", "its first trial was not measured on both arms")]
+        return None, problems or [NotComparable(name, "", "its first trial was not measured on both base and head")]
     pair = Pair(
         name,
         head.scenario.critical,
@@ -275,7 +275,7 @@ def _obstacle(head: _Arm | None, base: _Arm | None) -> str:
 def _metric_obstacle(metric: str, head: _Arm, base: _Arm, *, judged: bool) -> str:
     ours, theirs = head.metrics.get(metric), base.metrics.get(metric)
     if not ours or not theirs:
-        return "only one of both arms has it"
+        return "only one of base and head has it"
     if ours != theirs or len(ours) > 1:
         return f"its version is {_names(ours)} here and was {_names(theirs)} on the base"
     if judged and (head.judge_models != base.judge_models or len(head.judge_models) > 1):

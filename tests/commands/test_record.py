@@ -326,7 +326,7 @@ def test_as_a_process_it_ends_with_3_without_a_key(shop: Shop) -> None:
         check=False,
     )
     assert done.returncode == 3
-    assert done.stderr.startswith("ratiba: Recording asks models, and there is no key to call a model with")
+    assert done.stderr.startswith("ratiba: Recording calls models, and there is no key to call a model with")
     assert shop.files() == []
 
 

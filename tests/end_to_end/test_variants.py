@@ -77,5 +77,5 @@ def test_a_variant_that_runs_out_of_money_changes_no_verdict_and_the_next_is_not
         ("", 2, 0, 0),
         ("gone", 0, 0, 1),
     ]
-    assert rows[2]["problem"] == "the run was ended, or its time or money was"
+    assert rows[2]["problem"] == "the run was cancelled, or its time or budget was used up"
     assert Decimal(ended.results["report"]["spending"]["spent"]) <= Decimal("0.07")

@@ -63,8 +63,29 @@ def test_inline_text_shows_the_characters_that_it_was_given(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_that_github_links_or_obeys_is_left(text: str) -> None:
+    linked = re.sub("`[^`]*`", "", inline(text))
+    assert not re.search(r"(?<!&)[@#](?!\u200b)|::|://|www\.|GH-\d|:octocat:|\u202e|\ud800", linked)
     for safe in (inline(text), fenced(text)):
-        assert not re.search(r"(?<!&)[@#](?!\u200b)|::|://|www\.|GH-\d|:octocat:|\u202e|\ud800", safe)
+        assert not re.search(r"(?m)^\s*::|##\[|<[!/]|\u202e|\ud800", safe)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "http://127.0.0.1:8000/chat",
+        "https://models.example/v1?a=b&c=d#e",
+        "src/@types/api.d.ts",
+        "tests/test_booking.py::test_it[sw-1]",
+        "node_modules/@scope/pkg/index.js",
+    ],
+)
+@pytest.mark.parametrize("sentence", ["{}", "POST {} failed: refused.", "It is at '{}', or ({})."])
+def test_an_address_or_a_path_can_be_copied(place: str, sentence: str) -> None:
+    text = sentence.format(place, place)
+    for shown_text in (inline(text), fenced(text)):
+        assert "\u200b" not in shown_text
+        assert place in shown_text
+    assert links_of(inline(text)) == []
 
 
 COMMIT = "3e5c1e60269ae0329094de131227285d4682b665"

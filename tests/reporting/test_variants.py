@@ -22,7 +22,7 @@ VARIANTS = (
     VariantResult("mini", ("MODEL=mini",), 1, 2, means={MEAN: 0.4}, conclusion="failed", reason="A."),
     VariantResult("gone", ("MODEL=gone",), 0, 0, 3, 0, conclusion="incomplete", reason=CRASHED),
     VariantResult("poor", ("MODEL=poor",), 1, 0, 0, 2, conclusion="incomplete", reason="The budget was used up."),
-    VariantResult("late", ("MODEL=late",), problem="the run was ended, or its time or money was"),
+    VariantResult("late", ("MODEL=late",), problem="the run was cancelled, or its time or budget was used up"),
     VariantResult("good", ("MODEL=good",), 3, 0, 0, 0, conclusion="passed"),
 )
 
@@ -58,7 +58,7 @@ def test_no_variant_is_a_failure_of_junit() -> None:
         "mini": "not the system as it is: it would have failed: A.",
         "gone": f"not the system as it is: it would have been incomplete: {CRASHED}",
         "poor": "not the system as it is: it would have been incomplete: The budget was used up.",
-        "late": "not run: the run was ended, or its time or money was",
+        "late": "not run: the run was cancelled, or its time or budget was used up",
         "good": None,
     }
     assert (root.attrib["tests"], root.attrib["skipped"], root.attrib["failures"]) == ("6", "4", "0")
@@ -70,7 +70,7 @@ def test_the_table_has_a_row_for_each_variant_and_metric() -> None:
     assert [row[1] for row in table] == ["as it is", "as it is", "mini", "mini", "gone", "poor", "late", "good"]
     assert table[2][5:12] == ["failed", "variant", "", "scenarios", "3", "1", "false"]
     assert table[3][8:12] == ["TurnRelevancyMetric", "", "0.4000", ""]
-    assert table[6][10] == "the run was ended, or its time or money was"
+    assert table[6][10] == "the run was cancelled, or its time or budget was used up"
 
 
 @pytest.mark.parametrize("hostile", ["</td><img src=x>", "a | b\n## Passed", "@everyone", "`x` [y](http://z)", "=1+1"])

@@ -39,7 +39,7 @@ def sample_comparison(**changes: Any) -> Comparison:
             NotComparable("spa_3", "EnglishFluencyMetric", judge),
             NotComparable("spa_4", "EnglishFluencyMetric", judge),
         ),
-        reason="The mean score fell by 8 points, and further trials on both arms confirm it.",
+        reason="The mean score fell by 8 points, and further trials on base and head confirm it.",
         difference=-0.079,
         low=-0.112,
         high=-0.046,

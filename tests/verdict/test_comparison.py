@@ -94,7 +94,7 @@ def test_a_confirmed_drop_of_the_mean_is_a_regression() -> None:
     pairs = [again(pair(number, -0.05), (0.75, 0.76), (0.80, 0.81)) for number in range(20)]
     found = concluded(pairs)
     assert found.tier is Tier.REGRESSION
-    assert found.reason == "The mean score fell by 5 points, and further trials on both arms confirm it."
+    assert found.reason == "The mean score fell by 5 points, and further trials on base and head confirm it."
     assert found.confirm_p is not None
     assert found.confirm_p <= 0.025
 

@@ -182,7 +182,7 @@ def test_what_a_cap_did_not_hold_is_mended_at_the_cap_and_a_cancelled_run_by_ano
     verdict = next_step(Evidence(Mode.BLOCKING, (held, left_out), Limits(), way_out=way_out))
     assert isinstance(verdict, Verdict)
     assert verdict.action == way_out
-    assert verdict.reason == "1 of 2 scenarios could not be measured (dear): the budget does not hold it."
+    assert verdict.reason == "1 of 2 scenarios could not be measured (dear): the budget is not enough for it."
     mixed = next_step(Evidence(Mode.BLOCKING, (held, left_out, ERRORED), Limits(), way_out=way_out))
     assert isinstance(mixed, Verdict)
     assert "it may cost $1.00" in mixed.reason

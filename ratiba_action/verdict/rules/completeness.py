@@ -150,5 +150,5 @@ def _why_all(evidence: Evidence, gaps: Sequence[ScenarioOutcome]) -> str:
     first = [_gap_of(outcome) for outcome in gaps]
     unheld = all(isinstance(gap, NotRun) or (isinstance(gap, Errored) and gap.phase is Phase.BUDGET) for gap in first)
     if evidence.way_out and unheld:
-        return "the budget does not hold it" if len(gaps) == 1 else "the budget does not hold them"
+        return f"the budget is not enough for {'it' if len(gaps) == 1 else 'them'}"
     return _why(first[0])
