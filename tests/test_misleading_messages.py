@@ -1,6 +1,7 @@
 """What messages say about the cause and the remedy, where an obvious wording would mislead."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from ratiba_action.reporting.wording import place_of
 from ratiba_action.systems.dialogue import describe_unusable
 from ratiba_action.verdict.decision import next_step
 from tests.support.sample_report import sample_check, sample_score, sample_scored
+from tests.test_messages import snapshots
 
 JUDGED = sample_scored("kind", scores=(sample_score(0.1),), critical=True)
 BROKEN = sample_scored("broken", checks=(sample_check(passed=False),))
@@ -69,6 +71,11 @@ def test_a_server_that_is_down_is_described_without_a_class_of_the_gate() -> Non
     assert describe_unusable(error, ()) == "POST http://127.0.0.1:9/ failed: refused"
     assert not describe_unusable({**error, "place": "a.py:3"}, ())
     assert not describe_unusable({"type": "ValueError", "message": "x"}, ())
+
+
+def test_no_article_stands_before_a_phrase_that_has_its_own() -> None:
+    every = "\n".join(snapshots().values())
+    assert not re.search(r"\ban? \{(?!')[^}]*\b(?:kinds?|people|what|who|shown)\b", every)
 
 
 def test_a_command_in_a_sub_folder_finds_the_repository(

@@ -439,6 +439,20 @@ def test_a_metric_that_no_run_names_is_left_to_a_person(folder: Path, capsys: py
     ]
 
 
+@pytest.mark.parametrize("written", ["T", "limits.low", "1 - LOW", "float(T)", "os.environ['T']", "T if x else 0.5"])
+def test_what_is_not_written_as_a_number_is_shown_as_it_is_written(
+    folder: Path, capsys: pytest.CaptureFixture[str], written: str
+) -> None:
+    case = 'LLMTestCase(input="Hi", actual_output=ask())'
+    (folder / "test_a.py").write_text(
+        f"def test_it():\n    assert_test({case}, [BiasMetric(threshold={written}), FaithfulnessMetric()])\n"
+    )
+    printed = report(capsys, "deepeval", "test_a.py")
+    assert "<ast." not in str(printed)
+    (result,) = [result for _, _, what, result in found(printed, "manual") if what == "BiasMetric"]
+    assert f"its threshold `{written}` is not a number written here" in result
+
+
 @pytest.mark.parametrize(
     ("form", "row", "expected"),
     [
@@ -695,7 +709,7 @@ def test_credentials_and_identifiers_are_told_and_a_credential_is_not_written(
     left = found(json.loads(text), "manual")
     assert [line for _, line, _, _ in left] == [1, 2]
     assert "not written: it contains" in left[0][3]
-    assert "replace it unless it is fictional" in left[1][3]
+    assert left[1][3] == "written, and contains a phone number; replace it unless it is fictional"
     (scenario,) = scenarios(folder)
     assert scenario.id == "rows_test"
 
