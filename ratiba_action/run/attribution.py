@@ -9,13 +9,12 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
 
-from ratiba_action.checks.system_exceptions import exception_of
 from ratiba_action.errors import InfrastructureError, RatibaError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.attribution import Attribution, Explanation, Finding
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import ModelCall
-from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
+from ratiba_action.model.measurement import NotRun, ScenarioResult
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import Arm
 from ratiba_action.model.verdict import Conclusion, Report, Spending
@@ -25,6 +24,7 @@ from ratiba_action.run.base_commit import NoBase, fetch_base
 from ratiba_action.run.changed_parts import PartialTrees, count_of_code, parts_of
 from ratiba_action.run.composition import open_services
 from ratiba_action.run.earlier_runs import NONE
+from ratiba_action.run.failure_signature import fails_alike, outcome_of, signature
 from ratiba_action.run.inputs import RunInputs, RunLog, SilentProgress, needs_judge
 from ratiba_action.run.paid_run import journal_path
 from ratiba_action.run.plan_loop import cancelled_by_signals
@@ -219,28 +219,6 @@ def _failures(report: Report, inputs: RunInputs) -> list[ScenarioResult]:
     return [outcome.deciding for outcome in failed]
 
 
-def signature(result: ScenarioResult) -> frozenset[str]:
-    """What failed in a trial, so that another failure of the same scenario is not taken for it."""
-    if isinstance(result, NotRun):
-        return frozenset()
-    failed = {f"{check.kind} {check.turn} {check.what}" for check in result.checks if not check.passed}
-    failed |= {score.metric for score in result.scores if not score.passed}
-    raised = exception_of(result)
-    return frozenset({*failed, *({raised.rpartition(" ")[2]} if raised else set())})
-
-
-def fails_alike(result: ScenarioResult, base: Sequence[ScenarioResult]) -> bool:
-    """Whether every trial of the base failed everything that this trial of the change failed.
-
-    Args:
-        result: of the change.
-        base: results of the base, of any scenarios.
-    """
-    failed = signature(result)
-    trials = [each for each in base if each.trial.scenario.id == result.trial.scenario.id]
-    return bool(failed and trials) and all(failed <= signature(each) for each in trials)
-
-
 @dataclass(slots=True, kw_only=True)
 class _PartialRuns:
     """Runs scenarios on the base with parts of the change; database, worker and libraries are started once.
@@ -375,7 +353,7 @@ class _PartialRuns:
         if refused:
             raise NoFurtherStepError(refused[0].reason)
         deciding = {outcome.scenario.id: outcome.deciding for outcome in outcomes_of(results)}
-        return {name: _outcome(result, self.signatures[name]) for name, result in deciding.items()}
+        return {name: outcome_of(result, self.signatures[name]) for name, result in deciding.items()}
 
     async def _results(self, partial: RunInputs, subset: Subset, services: RunServices) -> Sequence[ScenarioResult]:
         arm = head_inputs(partial)
@@ -394,9 +372,3 @@ def _step(number: int, subset: Subset, total: int, outcomes: Mapping[str, Outcom
     what = "the base" if not subset else f"{len(subset)} of {total} parts of the change"
     ended = ", ".join(f"{name} {outcome.value}" for name, outcome in sorted(outcomes.items()))
     return f"run {number}: {what}: {ended or 'could not be run'}"
-
-
-def _outcome(result: ScenarioResult, wanted: frozenset[str]) -> Outcome:
-    if isinstance(result, Scored) and standing(result) is Standing.PASSED:
-        return Outcome.PASSES
-    return Outcome.FAILS if signature(result) & wanted else Outcome.UNRESOLVED

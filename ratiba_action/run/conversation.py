@@ -1,11 +1,9 @@
 """Run one trial of a scenario in its own tenant."""
 
 import contextlib
-import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ratiba_action.checks.checks import check_so_far, check_transcript, is_of_code
 from ratiba_action.checks.conversation_events import beginning, place_of_trial, turn_events
@@ -26,7 +24,6 @@ from ratiba_action.model.conversation import (
     CustomerEnding,
     Exchange,
     Party,
-    Reply,
     ReportedUsage,
     Transcript,
 )
@@ -36,14 +33,10 @@ from ratiba_action.model.plan import Tenant, Trial
 from ratiba_action.model.scenario import ExpectedRows, SimulatedUser, Turn
 from ratiba_action.model.values import Usd
 from ratiba_action.ports import ModelAccess, Session
+from ratiba_action.run.reply_size import MOST_BYTES, MOST_BYTES_OF_A_PART, ReplySize, parts_of
 from ratiba_action.run.services import RunServices
 from ratiba_action.util.instants import clock_of
 from ratiba_action.util.patterns import SearchTime
-
-MOST_BYTES_OF_A_PART = 256 * 1024
-"""Of a reply's text, and of each tool call, document, event and structured output, as UTF-8."""
-MOST_BYTES = 2 * 1024 * 1024
-"""Of all replies of a scenario, and of its rows."""
 
 
 class Conversation:
@@ -72,7 +65,7 @@ class Conversation:
         self._whole = False
         self._broken_turn = 0
         self._told: set[str] = set()
-        self._bytes = 0
+        self._size = ReplySize(trial.scenario.id)
         self._refused: Sequence[RatibaError] = ()
 
     @property
@@ -115,7 +108,7 @@ class Conversation:
             if access.stale is not None:
                 raise access.stale
             rows = await self._services.tenants.read(tenant, self._arm.rows)
-            self._require_size(((f"rows of {name}", found) for name, found in rows.items()), MOST_BYTES)
+            self._size.require(((f"rows of {name}", found) for name, found in rows.items()), MOST_BYTES, self.turn)
         self._whole = True
         return Transcript(
             scenario_id=scenario.id,
@@ -285,7 +278,7 @@ class Conversation:
         except DatabaseError as error:
             place = f"{self._trial.scenario.path}:{expected.line}"
             raise DatabaseError(error.problem, f"Look at the assertion on rows at {place}.") from error
-        self._require_size(iter([(f"rows of the assertion {name!r}", found)]), MOST_BYTES)
+        self._size.require([(f"rows of the assertion {name!r}", found)], MOST_BYTES, self.turn)
         return FoundRows(tuple(found))
 
     async def _improvise(self, ordinal: int) -> str | CustomerEnding:
@@ -310,7 +303,7 @@ class Conversation:
             self._stand_ins += [Exchange(turn, reply, replayed=True)] if not access.problems else []
             return not access.problems
         _raise_first(access)
-        self._require_size(_parts(reply), MOST_BYTES_OF_A_PART)
+        self._size.require(parts_of(reply), MOST_BYTES_OF_A_PART, self.turn)
         seconds, calls = time.monotonic() - started, access.calls
         self._told.update(call.model for call in session.reported_usage)
         self._reported_calls += len(session.reported_usage)
@@ -337,46 +330,11 @@ class Conversation:
         for event in turn_events(self._trial, len(self._exchanges), self._exchanges[-1], earlier):
             self._events.emit(event)
 
-    def _require_size(self, parts: Iterator[tuple[str, Any]], most: int) -> None:
-        """Refuse what is too large to be checked, masked and shown in time; cut, it could pass ``must_not_contain``."""
-        turn = len(self._exchanges) + 1
-        for what, value in parts:
-            size = _size(value)
-            self._bytes += size
-            problem = f"scenario {self._trial.scenario.id!r}, turn {turn}: the {what} has {size} bytes"
-            remedy = "Return less, such as a page of the result, or what the model needs of it."
-            if size > most:
-                raise WorkerError(f"{problem}; at most {most} bytes are measured, and none of it was cut.", remedy)
-            if self._bytes > MOST_BYTES:
-                raise WorkerError(
-                    f"{problem}, and all replies and rows so far {self._bytes} bytes; at most {MOST_BYTES} bytes are "
-                    "measured.",
-                    remedy,
-                )
-
     def so_far(self) -> Transcript | None:
         """The conversation up to where it errored."""
         if not self._exchanges:
             return None
         return Transcript(self._trial.scenario.id, tuple(self._exchanges))
-
-
-def _parts(reply: Reply) -> Iterator[tuple[str, Any]]:
-    """What a reply holds, by what it is called in a message."""
-    yield "text", reply.text
-    yield "state", [reply.state, reply.payment]
-    for call in reply.tool_calls:
-        yield f"call of the tool {call.name[:80]!r}", [call.args, call.output]
-    for event in reply.events:
-        yield f"event {event.type[:80]!r}", event.data
-    for document in reply.documents:
-        yield f"document {document.id[:80]!r}", document.text
-    yield "output", reply.output
-
-
-def _size(value: Any) -> int:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return len(text.encode("utf-8", "replace"))
 
 
 def _goal_checks(user: SimulatedUser, ending: str | CustomerEnding, messages: int, line: int) -> list[Check]:

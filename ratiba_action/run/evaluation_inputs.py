@@ -1,21 +1,17 @@
 """Read what a run evaluates: configuration, scenarios and recordings of the head, held to what the base says."""
 
 import contextlib
-import json
 import os
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import Configuration, load_configuration
 from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.config.ratchet import ratchet
 from ratiba_action.config.suite_block import unmeasured_metrics
-from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.decide.contents import Contents
 from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, UsageError
 from ratiba_action.llm.recordings.folder import read_folder, recorded_models, recording_path
@@ -38,6 +34,7 @@ from ratiba_action.run.configuration_checks import Setting, located, repaired, u
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest, needs_judge
 from ratiba_action.run.judging_base import judging_code
 from ratiba_action.run.provider_keys import keys_of
+from ratiba_action.run.replaced_system import replaced_system
 from ratiba_action.run.self_reported import critical_problems
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.settings import Settings
@@ -383,72 +380,3 @@ def _complete(suite: Suite, configuration: Configuration, measured: _EachOnce | 
     """
     suite = (measured or _with_metrics(configuration)).of(suite)
     return with_configured_thresholds(suite, configuration.suite.gates)
-
-
-_ADDRESSES = {"langgraph": "graph", "langchain": "runnable", "llamaindex": "engine"}
-"""The key of a framework's section that names the system; the other keys only configure the connection."""
-_LOADED = re.compile(
-    r"PYTHON\w*|LD_\w+|DYLD_\w+|NODE_(?:OPTIONS|PATH)|RUBY(?:OPT|LIB)|PERL5\w+|JAVA_TOOL_OPTIONS|CLASSPATH"
-)
-"""Variables that decide which code is loaded."""
-_LONGEST = 120
-
-Leads = Callable[[str], tuple[str, str]]
-"""Resolves a path's symbolic links at base and head."""
-
-
-def replaced_system(head: SystemBlock, base: SystemBlock, leads: Leads) -> tuple[str, ...]:
-    """A phrase for each setting that names another system than at the base.
-
-    Args:
-        head: section of the change.
-        base: section of the base.
-        leads: resolves links.
-    """
-    before, after = _names(base), _names(head)
-    phrases = [
-        f"system.{key} is {_shown(after.get(key))} (base: {_shown(before.get(key))})"
-        for key in dict.fromkeys((*after, *before))
-        if after.get(key) != before.get(key)
-    ]
-    return (*phrases, *_led_elsewhere(head, leads))
-
-
-def _names(system: SystemBlock) -> dict[str, Any]:
-    """The settings that name the system; a prompt's file and model are excluded, since the gate compares them."""
-    kind = system.kind
-    block = getattr(system, kind)
-    given = block.model_dump(mode="json") if hasattr(block, "model_dump") else block
-    if kind in _ADDRESSES:
-        given = {_ADDRESSES[kind]: given[_ADDRESSES[kind]]}
-    names: dict[str, Any] = {"root": system.root, kind: "a prompt" if kind == "prompt" else given}
-    names |= {"python": system.python} if system.python is not None else {}
-    names |= {f"environment.{name}": value for name, value in _code_and_addresses(system.environment)}
-    for variant, changed in system.variants.items():
-        found = _code_and_addresses(changed.environment)
-        names |= {f"variants.{variant}.environment.{name}": value for name, value in found}
-    return names
-
-
-def _code_and_addresses(environment: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Variables that decide which code is loaded, or the address of a called system."""
-    yield from ((name, value) for name, value in environment.items() if _LOADED.fullmatch(name) or "://" in value)
-
-
-def _led_elsewhere(system: SystemBlock, leads: Leads) -> Iterator[str]:
-    """Symbolic links with the same name that point to other files."""
-    address = getattr(system, system.kind)
-    address = getattr(address, _ADDRESSES.get(system.kind, ""), address)
-    module = address.partition(":")[0].replace(".", "/") if isinstance(address, str) else ""
-    for path in dict.fromkeys((system.root, *(f"{system.root}/{module}{end}" for end in (".py", "") if module))):
-        before, after = leads(path)
-        if before != after:
-            yield f"{path!r} leads to {after!r} (base: {before!r})"
-            return
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "not set"
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    return repr(text) if len(text) <= _LONGEST else f"{text[:_LONGEST]!r}…"

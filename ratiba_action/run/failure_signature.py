@@ -1,0 +1,37 @@
+"""What failed in a trial: two trials fail alike if they failed the same."""
+
+from collections.abc import Sequence
+
+from ratiba_action.checks.system_exceptions import exception_of
+from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
+from ratiba_action.verdict.attribution import Outcome
+from ratiba_action.verdict.trials import Standing, standing
+
+
+def signature(result: ScenarioResult) -> frozenset[str]:
+    """What failed in a trial, so that another failure of the same scenario is not taken for it."""
+    if isinstance(result, NotRun):
+        return frozenset()
+    failed = {f"{check.kind} {check.turn} {check.what}" for check in result.checks if not check.passed}
+    failed |= {score.metric for score in result.scores if not score.passed}
+    raised = exception_of(result)
+    return frozenset({*failed, *({raised.rpartition(" ")[2]} if raised else set())})
+
+
+def fails_alike(result: ScenarioResult, base: Sequence[ScenarioResult]) -> bool:
+    """Whether every trial of the base failed everything that this trial of the change failed.
+
+    Args:
+        result: of the change.
+        base: results of the base, of any scenarios.
+    """
+    failed = signature(result)
+    trials = [each for each in base if each.trial.scenario.id == result.trial.scenario.id]
+    return bool(failed and trials) and all(failed <= signature(each) for each in trials)
+
+
+def outcome_of(result: ScenarioResult, wanted: frozenset[str]) -> Outcome:
+    """How a run with a part of the change ended, for the failure that is looked for."""
+    if isinstance(result, Scored) and standing(result) is Standing.PASSED:
+        return Outcome.PASSES
+    return Outcome.FAILS if signature(result) & wanted else Outcome.UNRESOLVED

@@ -1,0 +1,76 @@
+"""What names another system than the base's: its place, code and addresses."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ratiba_action.config.system_block import SystemBlock
+
+_ADDRESSES = {"langgraph": "graph", "langchain": "runnable", "llamaindex": "engine"}
+"""The key of a framework's section that names the system; the other keys only configure the connection."""
+_LOADED = re.compile(
+    r"PYTHON\w*|LD_\w+|DYLD_\w+|NODE_(?:OPTIONS|PATH)|RUBY(?:OPT|LIB)|PERL5\w+|JAVA_TOOL_OPTIONS|CLASSPATH"
+)
+"""Variables that decide which code is loaded."""
+_LONGEST = 120
+
+Leads = Callable[[str], tuple[str, str]]
+"""Resolves a path's symbolic links at base and head."""
+
+
+def replaced_system(head: SystemBlock, base: SystemBlock, leads: Leads) -> tuple[str, ...]:
+    """A phrase for each setting that names another system than at the base.
+
+    Args:
+        head: section of the change.
+        base: section of the base.
+        leads: resolves links.
+    """
+    before, after = _names(base), _names(head)
+    phrases = [
+        f"system.{key} is {_shown(after.get(key))} (base: {_shown(before.get(key))})"
+        for key in dict.fromkeys((*after, *before))
+        if after.get(key) != before.get(key)
+    ]
+    return (*phrases, *_led_elsewhere(head, leads))
+
+
+def _names(system: SystemBlock) -> dict[str, Any]:
+    """The settings that name the system; a prompt's file and model are excluded, since the gate compares them."""
+    kind = system.kind
+    block = getattr(system, kind)
+    given = block.model_dump(mode="json") if hasattr(block, "model_dump") else block
+    if kind in _ADDRESSES:
+        given = {_ADDRESSES[kind]: given[_ADDRESSES[kind]]}
+    names: dict[str, Any] = {"root": system.root, kind: "a prompt" if kind == "prompt" else given}
+    names |= {"python": system.python} if system.python is not None else {}
+    names |= {f"environment.{name}": value for name, value in _code_and_addresses(system.environment)}
+    for variant, changed in system.variants.items():
+        found = _code_and_addresses(changed.environment)
+        names |= {f"variants.{variant}.environment.{name}": value for name, value in found}
+    return names
+
+
+def _code_and_addresses(environment: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Variables that decide which code is loaded, or the address of a called system."""
+    yield from ((name, value) for name, value in environment.items() if _LOADED.fullmatch(name) or "://" in value)
+
+
+def _led_elsewhere(system: SystemBlock, leads: Leads) -> Iterator[str]:
+    """Symbolic links with the same name that point to other files."""
+    address = getattr(system, system.kind)
+    address = getattr(address, _ADDRESSES.get(system.kind, ""), address)
+    module = address.partition(":")[0].replace(".", "/") if isinstance(address, str) else ""
+    for path in dict.fromkeys((system.root, *(f"{system.root}/{module}{end}" for end in (".py", "") if module))):
+        before, after = leads(path)
+        if before != after:
+            yield f"{path!r} leads to {after!r} (base: {before!r})"
+            return
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not set"
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return repr(text) if len(text) <= _LONGEST else f"{text[:_LONGEST]!r}…"
