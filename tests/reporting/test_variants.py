@@ -44,7 +44,7 @@ def test_the_comment_says_how_each_variant_would_have_ended_and_why() -> None:
 def test_the_html_report_shows_every_metric_of_every_variant() -> None:
     html = render_html(summarise(report()))
     assert 'class="failed"><span class="tone">failed</span>: A.</td>' in html
-    assert "not run</span>: the run was ended" in html
+    assert "not run</span>: the run was cancelled" in html
     assert html.count('<td data-label="differs in">MODEL=') == 5
     assert "Variants" not in render_html(summarise(sample_report()))
 
