@@ -13,6 +13,7 @@ from aiohttp import ClientPayloadError, web
 from aiohttp.web_protocol import RequestPayloadError
 
 from ratiba_action.errors import (
+    BudgetError,
     ConfigurationError,
     InfrastructureError,
     ProviderError,
@@ -329,8 +330,14 @@ def _gemini_body(body: JsonObject, request: web.Request) -> JsonObject:
 
 
 def _reason(problem: RatibaError) -> str:
-    """Why a request was refused; that no recording fits without the texts that differ, which may name a customer."""
-    return _NO_RECORDING if isinstance(problem, RecordingError) else problem.problem
+    """Why a request was refused, in words that fit all that were refused for it, and name no customer."""
+    if isinstance(problem, RecordingError):
+        return _NO_RECORDING
+    if isinstance(problem, BudgetError):
+        return "It might have passed the cap."
+    if isinstance(problem, ProviderError) and problem.status is not None:
+        return f"The provider answered with status {problem.status}."
+    return problem.problem
 
 
 def _status(problem: RatibaError) -> int:
