@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import MutableMapping
+from dataclasses import replace
 from pathlib import Path
 
 from ratiba_action.commands.dataset_options import (
@@ -15,8 +16,10 @@ from ratiba_action.commands.dataset_options import (
     read_task,
     server_failed,
 )
+from ratiba_action.commands.gate_options import GateOptions, read_options
 from ratiba_action.commands.import_tests import finding_lines
 from ratiba_action.commands.options import add_variant
+from ratiba_action.model.change import Mode
 from ratiba_action.settings.settings import INPUTS
 from ratiba_action.util.text import printable
 
@@ -47,8 +50,6 @@ _LEFT_OUT = (
 _SUFFIX = "-dataset"
 _LONGEST_STEM = 60 - len(_SUFFIX)
 """A gate's name has at most 60 characters."""
-
-_OPTIONS = ("concurrency", "trials", "deadline", "variant")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,6 +94,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.production.datasets.pulled import stored_dataset  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.scratch_suite import scratch_folder, scratch_suite  # noqa: PLC0415 - the same
 
+    options = read_options(arguments, environment)
     thresholds = parse_thresholds(arguments)
     task = read_task(arguments, environment, "no dataset can be run")
     try:
@@ -111,7 +113,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     experiment = Experiment(task.access, task.dataset, suite.items)
     root = _root(task.repository)
     with scratch_folder(root, task.settings.scenarios, suite) as folder:
-        return run_gate(_of_gate(arguments, task, folder, root), environment, experiment.tracer)
+        return run_gate(_of_gate(options, task, folder, root), environment, experiment.tracer)
 
 
 def _root(repository: Path) -> Path:
@@ -119,17 +121,14 @@ def _root(repository: Path) -> Path:
     return next((folder for folder in (repository, *repository.parents) if (folder / ".git").exists()), repository)
 
 
-def _of_gate(arguments: argparse.Namespace, task: DatasetTask, folder: str, root: Path) -> argparse.Namespace:
-    """The gate's arguments for a suite in a folder."""
-    from ratiba_action.commands import gate  # noqa: PLC0415 - for this task only
-
-    # Its own name, so that it is not mistaken for the gate's status or for a run in the gate's history.
-    name = f"{task.settings.name[:_LONGEST_STEM]}{_SUFFIX}"
-    words = ["--scenarios", folder, "--mode", "blocking", "--comment", "false", "--repo", str(root), "--name", name]
-    names = [entry.name for entry in INPUTS if not entry.secret and entry.name not in _LEFT_OUT]
-    for name in (*names, *_OPTIONS):
-        value = getattr(arguments, name.replace("-", "_"))
-        words += [f"--{name}={value}"] if value else []
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    gate.add_arguments(parser)
-    return parser.parse_args([*words, *(["--json"] if arguments.json else [])])
+def _of_gate(given: GateOptions, task: DatasetTask, folder: str, root: Path) -> GateOptions:
+    """Options of a run of a suite in a folder."""
+    fixed = {
+        "scenarios": folder,
+        "mode": Mode.BLOCKING.value,
+        "comment": "false",
+        # Its own name, so that it is not mistaken for the gate's status or for a run in the gate's history.
+        "name": f"{task.settings.name[:_LONGEST_STEM]}{_SUFFIX}",
+    }
+    kept = {name: text for name, text in given.inputs.items() if text and name not in _LEFT_OUT}
+    return replace(given, inputs=kept | fixed, repo=str(root))

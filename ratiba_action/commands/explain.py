@@ -4,11 +4,10 @@ import argparse
 import json
 import sys
 from collections.abc import Collection, Iterator, MutableMapping
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.commands.options import parse_option
-from ratiba_action.errors import UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import clip, printable
@@ -126,27 +125,10 @@ def change_request(
     Raises:
         UsageError: an option is invalid, or there is no last run.
     """
-    from ratiba_action.commands.gate_request import chosen_scenarios, decide_request  # noqa: PLC0415 - for this task only
-    from ratiba_action.decide.deciding import decide  # noqa: PLC0415 - the same
-    from ratiba_action.run.inputs import RunRequest  # noqa: PLC0415 - the same
-    from ratiba_action.settings.input_values import parse_count  # noqa: PLC0415 - the same
-    from ratiba_action.settings.run_deadline import read_deadline  # noqa: PLC0415 - the same
+    from ratiba_action.commands.gate_options import read_options  # noqa: PLC0415 - for this task only
+    from ratiba_action.commands.gate_request import run_request  # noqa: PLC0415 - the same
 
-    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
-    if not repository.is_dir():
-        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
-    asked = argparse.Namespace(event=None, event_name=None, scenario=arguments.scenario, tag=[], failed=failed)
-    decided = decide(decide_request(asked, environment, settings, repository), environment)
-    concurrency = arguments.concurrency
-    return RunRequest(
-        settings=settings,
-        decided=decided,
-        repository=decided.change.git.root if decided.change.git is not None else repository,
-        environment=environment,
-        choice=chosen_scenarios(asked, settings),
-        concurrency=None if concurrency is None else parse_option("--concurrency", concurrency, parse_count),
-        seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
-    )
+    return run_request(replace(read_options(arguments, environment), failed=failed), environment, settings)
 
 
 def _lines(found: "Explanation") -> Iterator[str]:

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Collection, MutableMapping
 
+from ratiba_action.commands.gate_options import read_options
 from ratiba_action.commands.options import add_variant
 from ratiba_action.settings.settings import INPUTS, read_settings
 
@@ -65,11 +66,11 @@ def add_run_options(parser: argparse.ArgumentParser, without: Collection[str] = 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
     """Run the gate; see ``gate_run.run`` and ``watch.run``."""
-    if arguments.watch:
+    options = read_options(arguments, environment)
+    if options.watch:
         from ratiba_action.commands.watch import run as watch  # noqa: PLC0415 - as below
 
-        options = {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS}
-        return watch(arguments, environment, read_settings(environment, options))
+        return watch(options, environment, read_settings(environment, options.inputs))
     from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - 0.8 s, which --help does not need
 
-    return run_gate(arguments, environment)
+    return run_gate(options, environment)

@@ -1,11 +1,11 @@
-"""Reads the options of ``ratiba gate``: the change to decide about, and the scenarios to run."""
+"""What the options of a run ask for: the change to decide about, and the scenarios to run."""
 
-import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import replace
 from pathlib import Path
 
-from ratiba_action.decide.deciding import DecideRequest, event_of, problems_of_options, request_of
+from ratiba_action.commands.gate_options import GateOptions
+from ratiba_action.decide.deciding import DecideRequest, decide, event_of, problems_of_options, request_of
 from ratiba_action.errors import UsageError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.history.files import NO_BASELINE, read_named_baseline
@@ -19,33 +19,63 @@ from ratiba_action.verdict.trials import Standing, outcomes_of
 _OTHERS = "Run: ratiba gate. Or name scenarios with --scenario."
 
 
-def decide_request(
-    arguments: argparse.Namespace, environment: Mapping[str, str], settings: Settings, repository: Path
-) -> DecideRequest:
+def run_request(options: GateOptions, environment: MutableMapping[str, str], settings: Settings) -> RunRequest:
+    """The run that is asked for, with the decision about the change.
+
+    Args:
+        options: of the command.
+        environment: of the process.
+        settings: its inputs.
+
+    Raises:
+        UsageError: there is no such checkout, no last run, or every scenario passed in it.
+    """
+    repository = options.repository(environment)
+    decided = decide(_decide_request(options, environment, settings), environment)
+    if options.watch:
+        # Each run is compared with the one before; a run of the base would take as long again.
+        decided = replace(decided, change=decided.change.without_base)
+    return RunRequest(
+        settings=settings,
+        decided=decided,
+        repository=decided.change.git.root if decided.change.git is not None else repository,
+        environment=environment,
+        choice=_chosen_scenarios(options, settings),
+        concurrency=options.concurrency,
+        trials=options.trials,
+        seconds=options.seconds,
+        resume=options.resume,
+        variant=options.variant,
+        cache=options.judge_cache,
+    )
+
+
+def _decide_request(options: GateOptions, environment: Mapping[str, str], settings: Settings) -> DecideRequest:
     """The input of the decision: event, checkout, rules and minimum mode."""
-    event = event_of(environment, repository, arguments.event, arguments.event_name)
+    repository = options.repository(environment)
+    event = event_of(environment, repository, options.event or None, options.event_name or None)
     return replace(
         request_of(settings, event),
-        floor=_floor(arguments, settings),
-        floor_why=_floor_why(arguments),
+        floor=_floor(options, settings),
+        floor_why=_floor_why(options),
         connect=by_pygithub,
     )
 
 
-def problems_of_given(
-    arguments: argparse.Namespace, environment: Mapping[str, str], settings: Settings, repository: Path
-) -> tuple[str, ...]:
+def problems_of_given(options: GateOptions, environment: Mapping[str, str], settings: Settings) -> tuple[str, ...]:
     """What is wrong with the rules, the event and the files that somebody has named, before anything is run.
 
     Args:
-        arguments: of the command.
+        options: of the command.
         environment: of the process.
         settings: its inputs.
-        repository: the checkout.
+
+    Raises:
+        UsageError: there is no such checkout.
     """
-    request = decide_request(arguments, environment, settings, repository)
-    problems = list(problems_of_options(request, environment, event=bool(arguments.event)))
-    out = Path(arguments.baseline_out) if arguments.baseline_out else None
+    request = _decide_request(options, environment, settings)
+    problems = list(problems_of_options(request, environment, event=bool(options.event)))
+    out = options.baseline_out
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         wrong = "is a folder" if out.is_dir() else "lies in a folder that does not exist"
         problems.append(f"--baseline-out: {str(out)!r} {wrong}. Give a file in a folder that exists.")
@@ -68,30 +98,30 @@ def problems_of_baseline(request: RunRequest) -> tuple[str, ...]:
     return tuple(f"baseline (RATIBA_BASELINE): {why} {remedy}" for why in wrong)
 
 
-def _floor(arguments: argparse.Namespace, settings: Settings) -> Mode | None:
+def _floor(options: GateOptions, settings: Settings) -> Mode | None:
     """The minimum mode; blocking if scenarios were selected by option, so that they run whatever has changed."""
-    if arguments.scenario or arguments.tag or arguments.failed:
+    if options.scenarios or options.tags or options.failed:
         return Mode.BLOCKING
     return settings.mode if settings.mode is not Mode.SKIP else None
 
 
-def _floor_why(arguments: argparse.Namespace) -> str:
+def _floor_why(options: GateOptions) -> str:
     """Which options require a blocking run; empty if none do."""
-    chosen = (("--scenario", arguments.scenario), ("--tag", arguments.tag), ("--failed", arguments.failed))
+    chosen = (("--scenario", options.scenarios), ("--tag", options.tags), ("--failed", options.failed))
     named = [option for option, value in chosen if value]
     return f"{' and '.join(named)} selects the scenarios to run" if named else ""
 
 
-def chosen_scenarios(arguments: argparse.Namespace, settings: Settings) -> Choice:
+def _chosen_scenarios(options: GateOptions, settings: Settings) -> Choice:
     """The selected scenarios and tags, including the scenarios of --failed.
 
     Raises:
         UsageError: there is no last run, or everything passed in it.
     """
-    scenarios = list(arguments.scenario)
-    if arguments.failed:
-        scenarios += _not_passed(Path(settings.report_dir) / "results.json")
-    return Choice(tuple(scenarios), tuple(arguments.tag))
+    scenarios = options.scenarios
+    if options.failed:
+        scenarios += tuple(_not_passed(Path(settings.report_dir) / "results.json"))
+    return Choice(scenarios, options.tags)
 
 
 def _not_passed(results: Path) -> list[str]:

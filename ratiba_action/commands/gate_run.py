@@ -1,6 +1,5 @@
 """A run of ``ratiba gate``: decide the mode, run scenarios, publish the report, and set the exit code."""
 
-import argparse
 import gc
 import json
 import sys
@@ -12,15 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from ratiba_action.commands.gate_request import (
-    chosen_scenarios,
-    decide_request,
-    problems_of_baseline,
-    problems_of_given,
-)
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.gate_options import GateOptions
+from ratiba_action.commands.gate_request import problems_of_baseline, problems_of_given, run_request
 from ratiba_action.config.configuration import load_configuration
-from ratiba_action.decide.deciding import decide
 from ratiba_action.errors import (
     ConfigurationError,
     FileProblem,
@@ -38,7 +31,6 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import Selection
-from ratiba_action.model.scenario import MOST_TRIALS
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.forecast import Forecast
@@ -66,14 +58,7 @@ from ratiba_action.run.provider_keys import cache_folder, keys_line, require_key
 from ratiba_action.run.shard_folders import FoundShard, ShardFolders, report_folders
 from ratiba_action.run.shards import with_readable_answers
 from ratiba_action.settings.gitlab import gitlab_job
-from ratiba_action.settings.input_values import parse_count
-from ratiba_action.settings.run_deadline import read_deadline
-from ratiba_action.settings.settings import (
-    INPUTS,
-    Settings,
-    read_settings_leniently,
-    unknown_variables,
-)
+from ratiba_action.settings.settings import Settings, read_settings_leniently, unknown_variables
 from ratiba_action.settings.step_output import leave
 from ratiba_action.util.interruption import Interruption, current
 from ratiba_action.util.persisted_credentials import in_job, persisted_credentials
@@ -90,7 +75,7 @@ _PATIENCE = 3.0
 
 
 def run(
-    arguments: argparse.Namespace,
+    options: GateOptions,
     environment: MutableMapping[str, str],
     tracer: Tracer = tracer_of,
     kept: Kept | None = None,
@@ -98,7 +83,7 @@ def run(
     """Run the gate.
 
     Args:
-        arguments: of the command.
+        options: of the command.
         environment: of the process.
         tracer: makes the function that sends the run's traces.
         kept: what is started already.
@@ -109,16 +94,15 @@ def run(
     gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
     interruption = current()
     interruption.watch(_PATIENCE, lambda: _leave_early(interruption))
-    settings, problems = _settings(arguments, environment)
-    repository = _repository(arguments, environment)
-    problems = (*problems, *problems_of_given(arguments, environment, settings, repository))
-    stream = sys.stderr if arguments.json else sys.stdout
+    settings, problems = read_settings_leniently(environment, options.inputs)
+    problems = (*problems, *problems_of_given(options, environment, settings))
+    stream = sys.stderr if options.json else sys.stdout
     publication = full_publication(settings, environment, stream)
     publication.hide_secrets()
-    _refuse_with_shards(arguments, settings)
-    if arguments.variants and (arguments.variant or arguments.resume):
+    _refuse_with_shards(options, settings)
+    if options.variants and (options.variant or options.resume):
         raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
-    asked = authorized(_request(arguments, environment, settings, repository))
+    asked = authorized(run_request(options, environment, settings))
     problems = (*problems, *problems_of_baseline(asked))
     if problems and not _in_pipeline(environment):
         raise SuiteError([FileProblem("inputs", 0, problem) for problem in problems])
@@ -130,10 +114,10 @@ def run(
     log = RunLog(make_progress(stream, environment, publication.redactor))
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     log.warnings += [persisted.warning] if persisted.warning else []
-    if arguments.deepeval_cache_clear:
+    if options.clear_judge_cache:
         JudgeCache(cache_folder(environment), log.note).clear()
     with interruption.noting():
-        return _conclude(arguments, request, log, publication, problems=problems, tracer=tracer)
+        return _conclude(options, request, log, publication, problems=problems, tracer=tracer)
 
 
 def _as_authorized(publication: Publication, allowed: Settings) -> Publication:
@@ -146,80 +130,44 @@ def _as_authorized(publication: Publication, allowed: Settings) -> Publication:
     return replace(publication, settings=settings)
 
 
-def inputs_of(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> RunInputs:
+def inputs_of(options: GateOptions, environment: MutableMapping[str, str]) -> RunInputs:
     """What a run would evaluate.
 
     Args:
-        arguments: of the command.
+        options: of the command.
         environment: of the process.
 
     Raises:
         RatibaError: an option, the configuration or a scenario is invalid.
     """
-    settings, problems = _settings(arguments, environment)
-    request = _request(arguments, environment, settings, _repository(arguments, environment))
+    settings, problems = read_settings_leniently(environment, options.inputs)
+    request = run_request(options, environment, settings)
     refuse_wrong_start(request.decided, problems)
     return read_inputs(request)
 
 
-def _settings(arguments: argparse.Namespace, environment: Mapping[str, str]) -> tuple[Settings, Sequence[str]]:
-    options = {entry.name: getattr(arguments, entry.attribute, None) for entry in INPUTS}
-    return read_settings_leniently(environment, options)
-
-
-def _repository(arguments: argparse.Namespace, environment: Mapping[str, str]) -> Path:
-    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
-    if not repository.is_dir():
-        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
-    return repository
-
-
-def _request(
-    arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings, repository: Path
-) -> RunRequest:
-    decided = decide(decide_request(arguments, environment, settings, repository), environment)
-    if arguments.watch:
-        # Each run is compared with the one before; a run of the base would take as long again.
-        decided = replace(decided, change=decided.change.without_base)
-    return RunRequest(
-        settings=settings,
-        decided=decided,
-        repository=decided.change.git.root if decided.change.git is not None else repository,
-        environment=environment,
-        choice=chosen_scenarios(arguments, settings),
-        concurrency=_concurrency(arguments),
-        trials=parse_option("--trials", arguments.trials, partial(parse_count, most=MOST_TRIALS)),
-        seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
-        resume=arguments.resume,
-        variant=arguments.variant,
-        cache=not arguments.no_deepeval_cache,
-    )
-
-
-def _refuse_with_shards(arguments: argparse.Namespace, settings: Settings) -> None:
+def _refuse_with_shards(options: GateOptions, settings: Settings) -> None:
     """Refuse options that need the results of the whole suite in one process.
 
     Raises:
         UsageError: says which.
     """
-    if settings.shard is None and _folders(arguments, settings) is None:
+    if settings.shard is None and options.reports(settings) is None:
         return
-    if settings.shard is not None and getattr(arguments, "folders", None):
+    if settings.shard is not None and options.folders:
         raise UsageError(
             f"RATIBA_SHARD is {str(settings.shard)!r}, and a merge is of all shards.", "Unset RATIBA_SHARD."
         )
-    given = ("failed", "variants", "watch", *(("baseline_out",) if settings.shard is not None else ("resume",)))
-    named = [f"--{name.replace('_', '-')}" for name in given if getattr(arguments, name)]
+    given = {"--failed": options.failed, "--variants": options.variants, "--watch": options.watch}
+    if settings.shard is not None:
+        given["--baseline-out"] = options.baseline_out is not None
+    else:
+        given["--resume"] = options.resume
+    named = [name for name, value in given.items() if value]
     if named:
         raise UsageError(
             f"{' and '.join(named)} cannot be used with shards.", f"Remove {'it' if len(named) == 1 else 'them'}."
         )
-
-
-def _folders(arguments: argparse.Namespace, settings: Settings) -> Sequence[str] | None:
-    """What is to be merged; None for a run of its own."""
-    named: Sequence[str] | None = getattr(arguments, "folders", None)
-    return named or ((settings.shards,) if settings.shards else None)
 
 
 def _in_pipeline(environment: Mapping[str, str]) -> bool:
@@ -240,13 +188,8 @@ def _leave_early(interruption: Interruption) -> NoReturn:
     leave(_cancelled(interruption).exit_code)
 
 
-def _concurrency(arguments: argparse.Namespace) -> int | None:
-    given = arguments.concurrency
-    return None if given is None else parse_option("--concurrency", given, parse_count)
-
-
 def _conclude(
-    arguments: argparse.Namespace,
+    options: GateOptions,
     request: RunRequest,
     log: RunLog,
     publication: Publication,
@@ -259,7 +202,7 @@ def _conclude(
     interruption = current()
     interruption.replace_stand_in(lambda: _conclude_instead(request, log, publication, interruption))
     try:
-        report = _report(arguments, request, log, publication, problems)
+        report = _report(options, request, log, publication, problems)
     except Exception as error:  # every failure leaves a report, also a bug of the gate
         if _is_for_the_terminal(error, request, log):
             raise
@@ -280,9 +223,9 @@ def _conclude(
         published = publication.publish(short)
     if log.end_journal is not None and failure is None:
         log.end_journal(interruption.name is not None)
-    if arguments.baseline_out:
-        _leave_baseline(published, Path(arguments.baseline_out), publication)
-    if arguments.json:
+    if options.baseline_out is not None:
+        _leave_baseline(published, options.baseline_out, publication)
+    if options.json:
         sys.stdout.write(unreadable_as_command(json.dumps(published.outputs, indent=2)) + "\n")
         sys.stdout.flush()
     if published.report.shard is not None:
@@ -428,7 +371,7 @@ def _defect(error: Exception) -> RatibaError:
 
 
 def _report(
-    arguments: argparse.Namespace,
+    options: GateOptions,
     request: RunRequest,
     log: RunLog,
     publication: Publication,
@@ -439,19 +382,19 @@ def _report(
     refuse_wrong_start(request.decided, problems)
     decision = request.decided.decision
     if decision.mode is Mode.SKIP:
-        return _skip(arguments, request, log, publication)
-    if not (arguments.dry_run or publication.in_workflow):
+        return _skip(options, request, log, publication)
+    if not (options.dry_run or publication.in_workflow):
         # A dry run and the decide step print it in detail.
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
-    folders = _folders(arguments, request.settings)
+    folders = options.reports(request.settings)
     if folders is None:
-        return _evaluated(arguments, request, log, publication, None)
+        return _evaluated(options, request, log, publication, None)
     with ShardFolders(report_folders(folders)) as shard_folders:
-        return _evaluated(arguments, request, log, publication, shard_folders)
+        return _evaluated(options, request, log, publication, shard_folders)
 
 
 def _evaluated(
-    arguments: argparse.Namespace,
+    options: GateOptions,
     request: RunRequest,
     log: RunLog,
     publication: Publication,
@@ -468,14 +411,14 @@ def _evaluated(
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     go_on()
     shard = None if request.settings.shard is None else plan_shard(inputs, request.settings.shard)
-    inputs = _with_earlier(inputs if shard is None else shard.inputs, arguments, log, publication)
-    if (partly := selection_line(inputs.selection)) and not arguments.dry_run:
+    inputs = _with_earlier(inputs if shard is None else shard.inputs, options, log, publication)
+    if (partly := selection_line(inputs.selection)) and not options.dry_run:
         publication.print_line(partly)
-    if not arguments.dry_run and shard is None:
+    if not options.dry_run and shard is None:
         _begin(request, log, publication)
-    variants = variants_of(inputs) if arguments.variants else ()
+    variants = variants_of(inputs) if options.variants else ()
     expected = forecast(inputs) if shards is None else None
-    if arguments.dry_run:
+    if options.dry_run:
         publication.announce(inputs.selection.decision, inputs.selection, inputs.notes, expected)
         return None
     if shards is None:
@@ -504,10 +447,10 @@ def _add_events(shard_folders: ShardFolders, report: Report, log: RunLog, public
         log.note(problem)
 
 
-def _with_earlier(inputs: RunInputs, arguments: argparse.Namespace, log: RunLog, publication: Publication) -> RunInputs:
+def _with_earlier(inputs: RunInputs, options: GateOptions, log: RunLog, publication: Publication) -> RunInputs:
     """The inputs, with what an earlier attempt of this workflow run has paid for; a merge has no journal to keep."""
-    merges = _folders(arguments, inputs.settings) is not None
-    if not inputs.settings.journal_key or merges or arguments.dry_run or arguments.variants:
+    merges = options.reports(inputs.settings) is not None
+    if not inputs.settings.journal_key or merges or options.dry_run or options.variants:
         return inputs
     known = len(log.warnings)
     found = go_on_with_earlier(inputs, head_inputs(inputs), log.note)
@@ -516,12 +459,12 @@ def _with_earlier(inputs: RunInputs, arguments: argparse.Namespace, log: RunLog,
     return found
 
 
-def _skip(arguments: argparse.Namespace, request: RunRequest, log: RunLog, publication: Publication) -> Report | None:
+def _skip(options: GateOptions, request: RunRequest, log: RunLog, publication: Publication) -> Report | None:
     decision = request.decided.decision
     if not request.decided.change.subject.event:
         # In a local run a missing configuration is an error, since somebody asked for a run.
         load_configuration(request.repository, request.settings.config)
-    if arguments.dry_run:
+    if options.dry_run:
         publication.announce(decision, Selection(decision, ()), ())
         return None
     return skipped(request.settings, request.decided, log.warnings)

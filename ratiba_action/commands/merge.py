@@ -4,6 +4,7 @@ import argparse
 from collections.abc import MutableMapping
 
 from ratiba_action.commands.gate import add_run_options
+from ratiba_action.commands.gate_options import read_options
 
 DESCRIPTION = """Put the reports of all shards of a run together, decide, and publish one report. Run it on the same
 commit, with the same inputs as the shards: if a regression has to be confirmed, the further trials run here.
@@ -12,8 +13,6 @@ EXAMPLE = """example:
   ratiba merge shard-1 shard-2
   ratiba merge shard-*/ --report-dir merged"""
 
-_NOT_OFFERED = dict.fromkeys(("failed", "variants", "resume", "watch", "dry_run", "deepeval_cache_clear"), False)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options: those of ``ratiba gate`` that do not choose how scenarios are run."""
@@ -21,11 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folders", nargs="+", metavar="DIR", help="report folder of a shard, or a folder with the report folders"
     )
     add_run_options(parser, without=("shard", "shards"))
-    parser.set_defaults(**_NOT_OFFERED)
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
     """Merge; see ``gate_run.run``."""
     from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - 0.8 s, which --help does not need
 
-    return run_gate(arguments, environment)
+    return run_gate(read_options(arguments, environment), environment)

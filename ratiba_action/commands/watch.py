@@ -5,7 +5,6 @@ What takes long to start, and would be the same again, is kept for all of them: 
 libraries, a database server, and DeepEval. Files, templates and tenants are each run's own.
 """
 
-import argparse
 import asyncio
 import contextlib
 import os
@@ -16,11 +15,12 @@ import time
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NoReturn, Self
 
+from ratiba_action.commands.gate_options import GateOptions
 from ratiba_action.commands.gate_run import inputs_of
 from ratiba_action.commands.gate_run import run as run_gate
 from ratiba_action.config.configuration import load_configuration
@@ -48,17 +48,6 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.2
 _MOST_NAMES = 3
 _LINE = 300
-_NOT_WATCHED = {
-    "dry_run": "--dry-run",
-    "json": "--json",
-    "variants": "--variants",
-    "resume": "--resume",
-    "event": "--event",
-    "failed": "--failed",
-    "baseline_out": "--baseline-out",
-}
-"""Options that a run again and again makes no sense of."""
-
 Files = Mapping[str, tuple[int, int]]
 """Time of change in nanoseconds and size in bytes by path from the repository's root."""
 
@@ -76,11 +65,11 @@ class Outcome:
     why: str
 
 
-def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings) -> int:
+def run(options: GateOptions, environment: MutableMapping[str, str], settings: Settings) -> int:
     """Watch until a signal ends it.
 
     Args:
-        arguments: of ``ratiba gate``; each run gets them, with the scenarios that an edit concerns.
+        options: of ``ratiba gate``; each run gets them, with the scenarios that an edit concerns.
         environment: of the process.
         settings: of the runs.
 
@@ -88,14 +77,24 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str], se
         UsageError: an option does not go with ``--watch``, or this is a job in CI.
         InfrastructureError: the folder is in no git repository.
     """
-    if given := [option for name, option in _NOT_WATCHED.items() if getattr(arguments, name)]:
+    # A run again and again makes no sense of these.
+    refused = {
+        "--dry-run": options.dry_run,
+        "--json": options.json,
+        "--variants": options.variants,
+        "--resume": options.resume,
+        "--event": options.event,
+        "--failed": options.failed,
+        "--baseline-out": options.baseline_out,
+    }
+    if given := [name for name, value in refused.items() if value]:
         raise UsageError(f"--watch does not take {', '.join(given)}.", "Run the gate without --watch.")
     if any(environment.get(name) for name in ("GITHUB_ACTIONS", "GITLAB_CI", "CI")):
         raise UsageError("--watch is for a person at a terminal, not for a job in CI.", "Remove --watch.")
-    git = Git(Path(arguments.repo or "."), environment)
+    git = Git(Path(options.repo or "."), environment)
     try:
         with current().raising(), scratch_folder() as scratch, _Services(scratch) as services:
-            _Watch(arguments, environment, settings, git, services=services).go_on()
+            _Watch(options, environment, settings, git, services=services).go_on()
     except CancelledBySignal:
         sys.stdout.write("\n")
         return 0
@@ -112,11 +111,11 @@ class _Services:
         self._scratch, self._runner, self._stack = scratch, asyncio.Runner(), AsyncExitStack()
         self.kept: Kept | None = None
 
-    def start(self, arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> None:
+    def start(self, options: GateOptions, environment: MutableMapping[str, str]) -> None:
         """Start them anew; where that is not possible, the run itself will say why."""
         self.close()
         with self._threads(), contextlib.suppress(RatibaError, OSError):
-            opened = open_kept(inputs_of(arguments, environment), self._scratch)
+            opened = open_kept(inputs_of(options, environment), self._scratch)
             self.kept = self._runner.run(self._stack.enter_async_context(opened))
 
     def close(self) -> None:
@@ -148,16 +147,16 @@ class _Watch:
 
     def __init__(
         self,
-        arguments: argparse.Namespace,
+        options: GateOptions,
         environment: MutableMapping[str, str],
         settings: Settings,
         git: Git,
         *,
         services: _Services,
     ) -> None:
-        self._arguments, self._environment, self._settings, self._git = arguments, environment, settings, git
+        self._options, self._environment, self._settings, self._git = options, environment, settings, git
         self._report = Path(settings.report_dir).resolve()
-        self._asked = tuple(arguments.scenario)
+        self._asked = options.scenarios
         self._known: dict[str, Outcome] = {}
         self._left = settings.budget_usd
         self._services, self._renew = services, False
@@ -219,7 +218,7 @@ class _Watch:
         self._known = {each.id: self._known[each.id] for each in scenarios if each.id in self._known}
         concerned = [each for each in scenarios if any(depends_on(each, path, folder) for path in edited)]
         names = dict.fromkeys(each.data_set or each.id for each in concerned)
-        tags = set(self._arguments.tag)
+        tags = set(self._options.tags)
         asked = {
             each.data_set or each.id
             for each in scenarios
@@ -300,15 +299,17 @@ class _Watch:
             sys.stderr.write(f"ratiba: {error}\n")
             return error.exit_code
 
-    def _given(self, scenarios: Sequence[str]) -> argparse.Namespace:
+    def _given(self, scenarios: Sequence[str]) -> GateOptions:
         # Without a change the gate would run nothing, and whoever watches has not changed anything yet.
-        given = {**vars(self._arguments), "scenario": [*scenarios], "mode": Mode.BLOCKING.value}
-        given["budget_usd"] = f"{max(self._left, _LEAST):f}"
-        if scenarios:
-            given["tag"] = []
+        inputs = {"mode": Mode.BLOCKING.value, "budget-usd": f"{max(self._left, _LEAST):f}"}
         if self._left < _LEAST:
-            given["llm"] = Llm.REPLAY.value
-        return argparse.Namespace(**given)
+            inputs["llm"] = Llm.REPLAY.value
+        return replace(
+            self._options,
+            inputs={**self._options.inputs, **inputs},
+            scenarios=tuple(scenarios),
+            tags=() if scenarios else self._options.tags,
+        )
 
 
 _MISCONFIGURED = 2

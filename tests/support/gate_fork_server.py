@@ -114,13 +114,14 @@ def keep(request: Mapping[str, Any]) -> dict[str, Any]:
     """Start what runs of a gate can have in common, and serve another socket; returns in its forked gates only."""
     from ratiba_action.cli import COMMANDS, build_parser  # noqa: PLC0415 - it is loaded by now
     from ratiba_action.commands import gate_run  # noqa: PLC0415 - the same
+    from ratiba_action.commands.gate_options import read_options  # noqa: PLC0415 - the same
     from ratiba_action.run.composition import open_kept  # noqa: PLC0415 - the same
     from ratiba_action.util.locked_folder import make_locked_folder  # noqa: PLC0415 - the same
 
     asked = build_parser(request["arguments"], COMMANDS).parse_args(request["arguments"])
     # Named as the gate's own: a later run removes it, since this process is killed in the end.
     runner, scratch = asyncio.Runner(), make_locked_folder(Path(tempfile.gettempdir()), "ratiba-run-")
-    opened = open_kept(gate_run.inputs_of(asked, os.environ), scratch.path)
+    opened = open_kept(gate_run.inputs_of(read_options(asked, os.environ), os.environ), scratch.path)
     with ThreadPoolExecutor() as threads:  # which end here: the process is forked afterwards
         runner.get_loop().set_default_executor(threads)
         kept = runner.run(opened.__aenter__())
