@@ -194,7 +194,6 @@ class ExchangeError(InfrastructureError):
         unclear: the server may have done all the same what it was asked to write.
         wait_seconds: that the server asks to wait before the next request; None where it asks for nothing.
         limited: too many requests were made.
-        unreached: no connection could be made.
     """
 
     def __init__(
@@ -208,7 +207,6 @@ class ExchangeError(InfrastructureError):
         unclear: bool = False,
         wait_seconds: float | None = None,
         limited: bool = False,
-        unreached: bool = False,
     ) -> None:
         super().__init__(problem, remedy)
         self.status = status
@@ -217,7 +215,6 @@ class ExchangeError(InfrastructureError):
         self.unclear = unclear
         self.wait_seconds = wait_seconds
         self.limited = limited
-        self.unreached = unreached
 
 
 class GithubError(ExchangeError):

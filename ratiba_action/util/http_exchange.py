@@ -40,12 +40,12 @@ class RetryPolicy:
 
     Args:
         first_seconds: wait before the second try; each further wait is twice as long, give or take a half.
-        most_tries: with the first one.
+        most_tries: with the first one; five wait for about eight seconds.
         try_seconds: that one try may take. GitHub itself ends a request after ten.
     """
 
     first_seconds: float = 0.5
-    most_tries: int = 6
+    most_tries: int = 5
     try_seconds: float = 25.0
 
     def wait(self, tries: int, error: ExchangeError, left: float) -> float | None:
@@ -58,8 +58,7 @@ class RetryPolicy:
         """
         import random  # noqa: PLC0415 - slow to import, and seldom needed
 
-        most = min(self.most_tries, _TRIES_UNREACHED) if error.unreached else self.most_tries
-        if not error.transient or tries >= most:
+        if not error.transient or tries >= self.most_tries:
             return None
         wait = self.first_seconds * 2 ** (tries - 1) * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
         if error.wait_seconds is not None:
@@ -69,8 +68,6 @@ class RetryPolicy:
 
 USUAL = RetryPolicy()
 
-_TRIES_UNREACHED = 5
-"""Where no connection can be made: about eight seconds. Whoever refuses one has no bad second, but is not there."""
 _TRIES_IN_AN_OUTAGE, _SECONDS_IN_AN_OUTAGE = 4, 5.0
 """About four seconds of waits, which outlast a bad second."""
 
@@ -262,7 +259,6 @@ def _unreachable(question: Question, reason: object) -> ExchangeError:
         remedy,
         transient=never_sent or _is_broken(reason),
         unclear=writes and not never_sent,
-        unreached=never_sent,
     )
 
 

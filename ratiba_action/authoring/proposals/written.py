@@ -1,5 +1,6 @@
 """Turns a model's proposals into scenario files: masked, checked, tagged and without duplicates."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -104,15 +105,19 @@ def _loaded(path: str, data: Mapping[str, Any]) -> tuple[Scenario, bytes]:
     import yaml  # noqa: PLC0415 - only what writes scenarios needs it
 
     text = _NOTE + yaml.safe_dump(dict(data), allow_unicode=True, sort_keys=False, width=110)
-    kinds = sorted(set(find_credentials(text)))
-    if kinds:
-        raise SuiteError([FileProblem(path, 0, f"it contains {', '.join(kinds)}")])
     (scenario,) = load_suite({path: text.encode()}, metric_problems, validate_rule).scenarios
     return scenario, text.encode()
 
 
 def _data(scenario: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
-    """The data of its file, with only known keys of the model's answer, masked."""
+    """The data of its file, with only known keys of the model's answer, masked.
+
+    Raises:
+        SuiteError: it has a credential, which would be masked too: what is left would say nothing.
+    """
+    kinds = sorted(find_credentials(json.dumps(scenario, ensure_ascii=False)))
+    if kinds:
+        raise SuiteError([FileProblem("proposal.yaml", 0, f"it contains {', '.join(kinds)}")])
     masked = Redactor().value({name: scenario.get(name) for name in ("shows", "language", "turns", "must_not_contain")})
     kind, listed = SYSTEM_KINDS[origin.system_type], masked["turns"]
     turns = [_turn(turn, kind.truths) for turn in listed] if isinstance(listed, list) else listed
