@@ -131,15 +131,13 @@ def _default_branch(repository: Path) -> str:
 
 
 def _first_gate(contents: Mapping[str, bytes]) -> Iterable[str]:
-    """The first run calls no model: a key that the configuration names is the gate's, so replay has to be asked for."""
+    """The first run calls no model whatever keys there are, so replay is asked for."""
     declared = read_configuration(CONFIGURATION, contents[CONFIGURATION]).providers.values()
     names = sorted({provider.key_variable for provider in declared if provider.key_variable})
-    if not names:
-        yield "ratiba gate                  # passes now, with a stand-in for your system"
-        return
     yield "ratiba gate --llm replay     # passes now, with a stand-in for your system, and calls no model"
-    spent = " or ".join(names)
-    yield f"Without --llm replay the gate calls the judge with the key in {spent}, which {CONFIGURATION} names."
+    if names:
+        spent = " or ".join(names)
+        yield f"Without --llm replay the gate calls the judge with the key in {spent}, which {CONFIGURATION} names."
 
 
 def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:

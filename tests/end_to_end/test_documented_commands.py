@@ -31,6 +31,7 @@ PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 ASKS_MODELS = re.compile(r"ratiba record|--llm live|--resume|--variant|--propose")
 FIRST = (
     "ratiba init",
+    "ratiba gate --llm replay",
     "ratiba gate",
     "ratiba merge",
     "ratiba report",
