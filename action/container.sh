@@ -165,6 +165,11 @@ copy_if_there() {
   if [ -r "$1" ]; then cp --recursive "$1" "$2"; fi
 }
 
+# Prints the mount of a path of the runner. It is read as a line of CSV: a comma or a quote in the path ends nothing.
+binding() {
+  printf 'type=bind,"source=%s",target=%s' "${1//\"/\"\"}" "$2"
+}
+
 # Whether the daemon sees our files and the workspace's owner may write to the outbox. It does not where this step
 # itself runs in a container, and root cannot start the embedded database.
 mounts_work() {
@@ -173,8 +178,8 @@ mounts_work() {
   chown -R "$owner" "$work/outbox" 2>/dev/null || true
   echo "$word" >"$work/inbox/word"
   docker run --rm --network none --user "$owner" --read-only --cap-drop ALL \
-    --mount "type=bind,source=$work/inbox,target=/run/ratiba,readonly" \
-    --mount "type=bind,source=$work/outbox,target=/report" \
+    --mount "$(binding "$work/inbox" /run/ratiba),readonly" \
+    --mount "$(binding "$work/outbox" /report)" \
     --entrypoint /bin/sh "$IMAGE" -c 'cat /run/ratiba/word >/report/word' >/dev/null 2>&1 || true
   [ "$(cat "$work/outbox/word" 2>/dev/null)" = "$word" ] && rm -f "$work/inbox/word" "$work/outbox/word"
 }
@@ -189,10 +194,10 @@ create_container() {
     VOLUMES=()
     printf 'ratiba:x:%s::/home/ratiba:/usr/sbin/nologin\n' "$owner" >"$work/inbox/passwd"
     options+=(
-      --mount "type=bind,source=$workspace,target=/workspace,readonly"
-      --mount "type=bind,source=$work/outbox,target=/report"
-      --mount "type=bind,source=$work/inbox,target=/run/ratiba,readonly"
-      --mount "type=bind,source=$work/inbox/passwd,target=/etc/passwd,readonly"
+      --mount "$(binding "$workspace" /workspace),readonly"
+      --mount "$(binding "$work/outbox" /report)"
+      --mount "$(binding "$work/inbox" /run/ratiba),readonly"
+      --mount "$(binding "$work/inbox/passwd" /etc/passwd),readonly"
     )
   else
     owner=$IMAGE_USER:$IMAGE_USER
