@@ -24,6 +24,7 @@ from ratiba_action.systems.workplace import (
     Workplace,
     create_workplace,
     download_environment,
+    programs_of_the_gate,
     withheld,
 )
 from ratiba_action.util.folder_tree import paths_below, remove_tree
@@ -69,7 +70,7 @@ class Setup:
             folder=workplace.folder,
             identity=workplace.identity,
             private=(*self.private, *workplace.closed),
-            read_only=workplace.outside,
+            read_only=(*workplace.outside, *programs_of_the_gate()),
             hide_names=workplace.hide_names,
         )
         try:
@@ -241,6 +242,7 @@ class SharedSetups:
                     python=setup.python,
                     uid=uid,
                     secrets=secrets,
+                    private=setup.private,
                     use=Use.SETUP,
                 )
                 made = self._made[inputs.digest] = await _make(setup, inputs, await making)

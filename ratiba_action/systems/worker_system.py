@@ -6,7 +6,6 @@ import functools
 import json
 import re
 import socket
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,12 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
 from ratiba_action.systems.judging_files import JudgingFiles
-from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch, worker_folder
+from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch
 from ratiba_action.systems.link import JudgeCall, Link, open_link
 from ratiba_action.systems.scratch import Checkout, copy_files
 from ratiba_action.systems.setup_command import Setup, SharedSetups
 from ratiba_action.systems.worker_session import TeamTestSession, WorkerSession, opening
-from ratiba_action.systems.workplace import Use, Workplace, create_workplace
+from ratiba_action.systems.workplace import Use, Workplace, create_workplace, programs_of_the_gate
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.folder_tree import remove_tree
 from ratiba_action.util.text import printable, printable_lines
@@ -247,6 +246,7 @@ class WorkerSystem:
             python=self._python,
             uid=self._uid,
             secrets=self._secrets,
+            private=self._private,
             use=Use.JUDGING if self._judging else Use.SYSTEM,
         )
 
@@ -325,7 +325,7 @@ class WorkerSystem:
                     identity=workplace.identity,
                     descriptors=[far.fileno()],
                     private=(*self._private, *workplace.closed),
-                    read_only=(*workplace.read_only, *_of_the_gate(self._root)),
+                    read_only=(*workplace.read_only, *programs_of_the_gate(), str(self._root.resolve())),
                     shared=self._shared,
                     hide_names=workplace.hide_names,
                 )
@@ -517,11 +517,6 @@ def _stamps(paths: Iterable[str]) -> dict[str, int]:
         with contextlib.suppress(OSError):
             found[path] = Path(path).stat().st_mtime_ns
     return found
-
-
-def _of_the_gate(root: Path) -> tuple[str, ...]:
-    """The repository's own files, and the programs that the gate and its judges run by."""
-    return tuple(str(Path(folder).resolve()) for folder in (root, sys.prefix, sys.base_prefix, worker_folder().parent))
 
 
 def _hung_up(connection: socket.socket) -> bool:

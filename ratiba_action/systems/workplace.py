@@ -7,7 +7,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -92,6 +92,12 @@ def places_of_job(git: Git | None, environment: Mapping[str, str]) -> tuple[str,
     temporary = environment.get("RUNNER_TEMP")
     more = [str(Path(temporary).resolve() / _CHECKOUT_CREDENTIALS)] if temporary else []
     return (*sorted(map(str, closed | places)), *more)
+
+
+def programs_of_the_gate() -> tuple[str, ...]:
+    """Folders of the code that the gate and its judges run by: a module may be read long after other code has run."""
+    folders = {Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix, worker_folder().parent, *sys.path)}
+    return tuple(sorted(str(folder) for folder in folders if folder.is_dir()))
 
 
 def _all_but(folder: Path, excluded: Path) -> Iterator[Path]:
@@ -249,6 +255,7 @@ async def create_workplace(
     python: str | None,
     uid: int | None,
     secrets: bool = False,
+    private: Sequence[str] = (),
     use: Use = Use.SYSTEM,
 ) -> Workplace:
     """Make the folders, copy the files, choose the user.
@@ -261,6 +268,7 @@ async def create_workplace(
         python: interpreter, as the configuration names it.
         uid: user to run as when the gate is root; None for one that nobody uses.
         secrets: the gate holds some.
+        private: absolute paths that the interpreter must not open when it is tried.
         use: what it is for; where rules and metrics work is closed to every system under test.
 
     Raises:
@@ -272,7 +280,9 @@ async def create_workplace(
     except OSError as problem:
         raise WorkerError(f"cannot make a folder for the worker in {str(scratch)!r}: {problem}.") from problem
     try:
-        return await _furnish(folder, copying, inherited, configured, python=python, uid=uid, secrets=secrets, use=use)
+        return await _furnish(
+            *(folder, copying, inherited, configured), python=python, uid=uid, secrets=secrets, private=private, use=use
+        )
     except BaseException:
         await asyncio.to_thread(remove_tree, folder)
         raise
@@ -287,6 +297,7 @@ async def _furnish(
     python: str | None,
     uid: int | None,
     secrets: bool,
+    private: Sequence[str],
     use: Use,
 ) -> Workplace:
     copy, home, temporary = (folder / name for name in OWNED)
@@ -303,7 +314,7 @@ async def _furnish(
             else unused_identity(JUDGING_USERS if use is Use.JUDGING else UNUSED_USERS)
         )
         plain = allowed_environment(inherited, home, temporary, {})
-        if not await _can_run(_probe_of(interpreter, copy), folder, plain, identity):
+        if not await _can_run(_probe_of(interpreter, copy), folder, plain, identity, private):
             if interpreter != sys.executable:
                 raise WorkerError(
                     f"another user than the gate's cannot run the interpreter {interpreter!r}.",
@@ -372,13 +383,26 @@ def _probe_of(interpreter: str, copy: Path) -> list[str]:
     return [interpreter, "-I", "-c", PROBE]
 
 
-async def _can_run(argv: list[str], folder: Path, environment: Mapping[str, str], identity: Identity) -> bool:
-    """Give the folders to a user and try a command as that user, where no file or variable of the change counts."""
+async def _can_run(
+    argv: list[str], folder: Path, environment: Mapping[str, str], identity: Identity, private: Sequence[str]
+) -> bool:
+    """Give the folders to a user and try a command as that user, where no file or variable of the change counts.
+
+    The interpreter itself may be the change's: it is closed in as the system is.
+    """
     try:
         await asyncio.to_thread(_give, folder, identity)
     except PermissionError:
         return False
-    command = await launch(argv, environment=environment, cwd=Path("/"), folder=folder, identity=identity)
+    command = await launch(
+        argv,
+        environment=environment,
+        cwd=Path("/"),
+        folder=folder,
+        identity=identity,
+        private=private,
+        read_only=programs_of_the_gate(),
+    )
     try:
         code, _ = await command.wait(PROBE_SECONDS)
     except TimeoutError:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
@@ -329,3 +331,39 @@ async def test_a_change_that_no_rule_kept_off_is_seen(
         assert (await setups.altered()).startswith("env")
     finally:
         await system.close()
+
+
+@pytest.mark.skipif(not landlock.version(), reason="needs Landlock, which keeps a process of the gate's own user out")
+async def test_neither_set_up_nor_the_system_writes_to_what_the_gate_runs_by(
+    start_arm: StartArm, open_session: OpenSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the gate's own user, who owns what a plain user has installed: the gate reads some modules much later."""
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    monkeypatch.syspath_prepend(packages)
+    places = [packages, Path(landlock.__file__).parents[1], Path(sys.prefix), Path(sys.base_prefix)]
+    names = [str(place / "planted.pth") for place in places]
+    tried = "; ".join(f"(echo 'import os' >{shlex.quote(name)}) && echo {name} >>{tmp_path}/written" for name in names)
+    system = await start_arm("head", LOCK, f"set +e; {tried}; true", setup_reads=None, uid=os.geteuid())
+    code = f"said = []\nfor name in {names!r}:\n    with contextlib.suppress(OSError):\n        said.append(open(name, 'w').name)"
+    try:
+        assert await said(open_session, system, code) == []
+        assert not (tmp_path / "written").exists()
+    finally:
+        for name in names:
+            Path(name).unlink(missing_ok=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not landlock.version(), reason="only root tries what another user can run")
+async def test_an_interpreter_is_tried_where_private_files_are_closed(start_arm: StartArm, meeting_place: Path) -> None:
+    """An absolute path may be one of the checkout, so the change's own program."""
+    (meeting_place / "secret").write_text("t0ken")
+    (meeting_place / "secret").chmod(0o644)
+    (meeting_place / "read").touch()
+    (meeting_place / "read").chmod(0o666)
+    program = meeting_place / "python"
+    program.write_text(f"#!/bin/sh\ncat {meeting_place}/secret >>{meeting_place}/read; exit 0\n")
+    program.chmod(0o755)
+    with pytest.raises(WorkerError):
+        await start_arm("head", LOCK, python=str(program), private=[str(meeting_place / "secret")], setup=None)
+    assert (meeting_place / "read").read_text() == ""
