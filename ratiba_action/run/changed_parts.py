@@ -1,11 +1,13 @@
 """The parts of a change to the system's files, and the base's files with some of them."""
 
 import contextlib
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.llm.recordings.reader import read_recordings
@@ -14,7 +16,10 @@ from ratiba_action.run.arms import alone, edited_prompts
 from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.earlier_runs import NONE
 from ratiba_action.run.inputs import RunInputs
+from ratiba_action.util.locked_folder import is_file, read_plain_file
 from ratiba_action.verdict.attribution import Part, Subset, apply_parts, split
+
+_MOST_BYTES = 256 << 20  # of a file; what is larger is not looked into
 
 
 def parts_of(inputs: RunInputs, base: Path) -> tuple[Part, ...]:
@@ -33,11 +38,27 @@ def _parts(inputs: RunInputs, base: Path) -> Iterator[Part]:
     for name in sorted(inputs.decided.change.files.paths):
         path = PurePosixPath(name)
         if path.is_relative_to(root) and not any(path.is_relative_to(other) for other in apart):
-            yield from split(name, _content(base / name), _content(inputs.repository / name))
+            yield from split(name, _content(base, name), _content(inputs.repository, name))
 
 
-def _content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() and not path.is_symlink() else None
+def _content(folder: Path, name: str) -> bytes | None:
+    """The content of a file of one side; None where it has none.
+
+    A folder of the other side's path may be a link on this one: to the checkout's ``.git``, or to any other file that
+    the gate can read and the system cannot.
+
+    Raises:
+        InfrastructureError: it is there and cannot be read.
+    """
+    try:
+        return read_plain_file(folder, name, _MOST_BYTES) if _is_plain(folder, name) else None
+    except OSError as error:
+        raise InfrastructureError(f"The file {name!r} of the change cannot be read: {error.strerror}.") from error
+
+
+def _is_plain(folder: Path, name: str) -> bool:
+    path = Path(os.path.realpath(folder), name)
+    return os.path.realpath(path) == str(path) and is_file(path)
 
 
 def count_of_code(inputs: RunInputs, parts: Sequence[Part]) -> int:
@@ -94,13 +115,15 @@ class PartialTrees:
             chosen.setdefault(self.parts[number].path, []).append(self.parts[number])
         for name, parts in chosen.items():
             path = tree / name
-            content = apply_parts(_content(self.folder / name), parts)
+            content = apply_parts(_content(self.folder, name), parts)
+            if Path(os.path.realpath(path.parent)) != Path(os.path.realpath(tree), name).parent:
+                raise NotADirectoryError(name)  # the base has a link there, which may lead out of the tree
             path.unlink(missing_ok=True)
             if content is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-                source = self.inputs.repository / name
-                path.chmod((source if source.exists() else self.folder / name).stat().st_mode & 0o777)
+                side = self.inputs.repository if _is_plain(self.inputs.repository, name) else self.folder
+                path.chmod((side / name).stat().st_mode & 0o777)
         scenarios = tree / self.inputs.settings.scenarios
         shutil.rmtree(scenarios, ignore_errors=True)
         shutil.copytree(self.inputs.repository / self.inputs.settings.scenarios, scenarios, symlinks=True)

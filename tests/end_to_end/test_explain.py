@@ -1,6 +1,7 @@
 """``ratiba explain``: the lines of a change that make scenarios fail, without a key and without a model."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,36 @@ def test_what_a_system_writes_reaches_neither_the_working_tree_nor_another_combi
     cause = found["scenarios"]["greeting"]
     assert (code, cause["finding"], len(cause["parts"])) == (0, "found", 1), printed
     assert "write_text" in cause["parts"][0]["added"][0]
+
+
+def test_a_folder_that_became_a_link_shows_and_gives_the_system_nothing_of_what_it_leads_to(
+    changed: SmallRepository,
+) -> None:
+    """Such as the checkout's own ``.git``, which holds the token that the checkout kept."""
+    reading = '    import pathlib\n    if pathlib.Path("settings/config").read_text() != "plain":\n'
+    changed.write("rules.py", edited(fourth=f'{reading}        text = text.replace("Bonjour", "Adieu")\n    return text'))
+    changed.write("settings/config", "plain")
+    changed.commit()
+    shutil.rmtree(changed.folder / "settings")
+    (changed.folder / "settings").symlink_to(".git")
+    code, _, printed = explain(changed, "--scenario", "greeting")
+    assert code == 0
+    assert "settings/config" in printed
+    assert "repositoryformatversion" not in printed
+
+
+def test_where_the_base_has_a_link_no_file_of_the_change_is_written_behind_it(
+    changed: SmallRepository, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (changed.folder / "shared").symlink_to(outside)
+    changed.commit()
+    (changed.folder / "shared").unlink()
+    changed.write("shared/planted", "x")
+    changed.write("rules.py", edited(third=GUILTY))
+    code, _, printed = explain(changed, "--scenario", "greeting")
+    assert (code, list(outside.iterdir())) == (0, []), printed
 
 
 @pytest.mark.parametrize("runs", ["0", "501", "many", "-1"])
