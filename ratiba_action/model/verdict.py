@@ -338,6 +338,8 @@ class Report:
         shared_ledger: whether there is one.
         system_ran: False when nothing but captured replies was measured.
         edited_recordings: how many of the recordings that it is judged by the change itself edits.
+        edited_scenarios: how many scenarios of the base the change edits or removes, so that they compare nothing.
+        base_scenarios: how many the base has.
         replaced: each setting by which the change tests another system than its base.
         edited_judges: addresses of rules and metrics that the change edits, and that measured it as it has them.
         self_reported: ids of scenarios of which some result comes from a process that runs the system's code too.
@@ -372,6 +374,8 @@ class Report:
     judge_model: str = ""
     suite_digest: str = ""
     edited_recordings: int = 0
+    edited_scenarios: int = 0
+    base_scenarios: int = 0
     replaced: tuple[str, ...] = ()
     edited_judges: tuple[str, ...] = ()
     self_reported: tuple[str, ...] = ()

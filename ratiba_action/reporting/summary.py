@@ -399,11 +399,20 @@ def _caveat(report: Report, decide: Iterable[ScenarioRow]) -> str:
         ", of another system than the base's" if report.replaced else "",
         ", with recordings changed in this PR" if report.edited_recordings else "",
         ", by rules or metrics changed in this PR" if report.edited_judges else "",
+        _edited_scenarios(report),
         _critical_failures(report, decide),
         _unfit(report),
         _coverage(report),
     ]
     return "".join(parts)
+
+
+def _edited_scenarios(report: Report) -> str:
+    """That the change is not compared by scenarios of its base, since it edits or removes them."""
+    edited, total = report.edited_scenarios, report.base_scenarios
+    if not edited:
+        return ""
+    return f", with {'every scenario' if edited == total else f'{edited} of {total} scenarios'} changed in this PR"
 
 
 def _coverage(report: Report) -> str:

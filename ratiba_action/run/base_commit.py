@@ -21,7 +21,6 @@ from ratiba_action.suite.load import is_data_file, is_scenario_file, load_suite
 from ratiba_action.suite.team_tests import TestFiles, find_tests, with_tests
 from ratiba_action.util.git import EXECUTABLE, LINK, SUBMODULE, Git
 from ratiba_action.util.large_files import as_checked_out
-from ratiba_action.verdict.pairing import ContentDigests
 
 _NAMING_A_BASE = ("pull_request", "pull_request_review", "merge_group")
 """Events that are about a change of a base, whether or not they could be read."""
@@ -194,7 +193,7 @@ class BaseInputs:
     Args:
         commit: full id of the merge base.
         configuration: the run's own, with the base's system and rows: all else is the same on both arms.
-        scenarios: ids of those that are the same on both arms; a score of any other cannot be compared.
+        scenarios: ids of those that the base runs as the change has them; a score of any other cannot be compared.
         recordings: of these, as in the base commit.
     """
 
@@ -208,10 +207,7 @@ def read_base_inputs(
     base: BaseCommit,
     applied: Configuration,
     own: Configuration | None,
-    suite: Suite,
-    base_suite: Suite,
-    *,
-    digests: ContentDigests,
+    alike: frozenset[str],
 ) -> BaseInputs | NoBase:
     """What a base arm would run with, or why there can be none.
 
@@ -219,9 +215,7 @@ def read_base_inputs(
         base: reads the base commit.
         applied: the configuration of this run.
         own: the base's configuration.
-        suite: of this run, after the ratchet.
-        base_suite: of the base, with the metrics of its languages.
-        digests: of both suites.
+        alike: ids of the scenarios that the base can run as they are here.
     """
     commit = base.change.files.base
     if base.change.git is None or commit is None:
@@ -231,13 +225,11 @@ def read_base_inputs(
     refusal = _refusal(own, applied)
     if refusal is not None:
         return refusal
-    theirs = {scenario.id: digests.of(scenario) for scenario in base_suite.scenarios}
-    same = frozenset(scenario.id for scenario in suite.scenarios if theirs.get(scenario.id) == digests.of(scenario))
-    if not same:
+    if not alike:
         return NoBase(NO_COMMON_SCENARIO)
     configuration = applied.model_copy(update={"system": own.system, "rows": own.rows})
     try:
-        return BaseInputs(commit, configuration, same, {name: base.recordings(name) for name in sorted(same)})
+        return BaseInputs(commit, configuration, alike, {name: base.recordings(name) for name in sorted(alike)})
     except RatibaError as error:
         return NoBase(f"the base's recordings cannot be read: {error}", failed=True)
 
@@ -255,11 +247,11 @@ def read_anchor_inputs(
         commit: full id of the earlier version.
     """
     then = replace(change, files=replace(change.files, base=commit))
-    same = Suite(tuple(scenarios), "")
+    same = frozenset(scenario.id for scenario in scenarios)
     try:
         with Contents(change.git, commit, change.files.head) as contents:
             base = BaseCommit(settings, then, contents)
-            return read_base_inputs(base, applied, base.configuration(), same, same, digests=ContentDigests())
+            return read_base_inputs(base, applied, base.configuration(), same)
     except InfrastructureError as error:
         return NoBase(f"the files of {commit[:7]} cannot be read: {error}", failed=True)
 

@@ -31,6 +31,7 @@ from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.run.authority import authorized, records_as_person
 from ratiba_action.run.base_commit import BaseCommit, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
+from ratiba_action.run.edited_scenarios import edited_scenarios, run_alike
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest, needs_judge
 from ratiba_action.run.judging_base import judging_code
 from ratiba_action.run.provider_keys import keys_of
@@ -119,6 +120,8 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
         more += (settings.why_withheld,) if settings.withheld else ()
         theirs = base_configuration.system if base_configuration is not None else None
         judging = judging_code(base, theirs, configuration.system, suite, base_suite)
+        alike = run_alike(suite, base_suite, digests)
+        systems = (configuration.system, theirs or configuration.system)
         if problems := critical_problems(suite, judging):
             raise SuiteError(problems)
         return RunInputs(
@@ -130,7 +133,8 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             edited_recordings=len(base.edited_recordings()),
             notes=(*notes, *more, *judging.notes),
             judging=judging,
-            base=read_base_inputs(base, configuration, base_configuration, suite, base_suite, digests=digests),
+            base=read_base_inputs(base, configuration, base_configuration, alike),
+            edited=edited_scenarios(request.decided, settings, alike, base_suite, systems),
             digests=digests,
             replaced=replaced,
             unratcheted=unusable,

@@ -40,6 +40,7 @@ from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.notes import (
     answers_of,
     authored,
+    comparable,
     cut_replies,
     how_to_confirm,
     notes_of_baseline,
@@ -50,6 +51,7 @@ from ratiba_action.run.notes import (
     notes_of_prompts,
     notes_of_stale,
     shortfall,
+    silences_base,
     silent,
     unconfirmed,
     unseen_calls,
@@ -381,7 +383,7 @@ class _Gate:
             left_out=tuple(sorted({*inputs.selection.left_out, *stale})),
             recorded_only=inputs.selection.free,
             unfit=tuple(scenario for scenario in inputs.selection.scenarios if scenario.id in stale),
-            confirm=how_to_confirm(inputs),
+            confirm=how_to_confirm(inputs, silenced=silences_base(inputs, earlier)),
             unconfirmed=unconfirmed(inputs),
             anchor=earlier.anchor,
         )
@@ -446,6 +448,8 @@ class _Gate:
             judge_model=configuration.judge.model,
             suite_digest=inputs.suite.digest,
             edited_recordings=inputs.edited_recordings,
+            edited_scenarios=inputs.edited.edited if comparable(inputs) else 0,
+            base_scenarios=inputs.edited.total,
             replaced=inputs.replaced,
             edited_judges=inputs.judging.edited,
             self_reported=self_reported(inputs),

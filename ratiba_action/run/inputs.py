@@ -20,6 +20,7 @@ from ratiba_action.money.sealed_journal import SealedPlace
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.ports import EventLog, Progress
 from ratiba_action.run.base_commit import BaseInputs, NoBase
+from ratiba_action.run.edited_scenarios import EditedScenarios
 from ratiba_action.run.judging_base import JudgingCode
 from ratiba_action.run.provider_keys import keys_of, source_of_answers
 from ratiba_action.settings.settings import Settings
@@ -121,6 +122,7 @@ class RunInputs(RunRequest):
         edited_recordings: how many recordings the change itself edits.
         notes: what the change tried to relax.
         base: what the base's scenarios would be run with, or why they cannot be.
+        edited: what the change leaves of the scenarios that it would be compared by.
         replaced: each setting by which the change tests another system than its base.
         unratcheted: files of the base that could not be used, so that the ratchet did not apply there.
         anchored: the base is an earlier version of the base branch, whose own run this is.
@@ -137,6 +139,7 @@ class RunInputs(RunRequest):
     edited_recordings: int = 0
     notes: tuple[str, ...] = ()
     base: BaseInputs | NoBase = field(default_factory=lambda: NoBase("the base was not read"))
+    edited: EditedScenarios = EditedScenarios()
     replaced: tuple[str, ...] = ()
     unratcheted: tuple[str, ...] = ()
     from_base: tuple[str, ...] = ()

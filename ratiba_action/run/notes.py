@@ -17,7 +17,7 @@ from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.reporting.money_facts import refused_phrase
 from ratiba_action.run.arms import BLOB_DIGITS
 from ratiba_action.run.base_commit import NO_COMMON_SCENARIO, NoBase
-from ratiba_action.run.earlier_runs import FIRST_RUN, NOT_COMPARED, EarlierRuns, not_added
+from ratiba_action.run.earlier_runs import FIRST_RUN, NONE, NOT_COMPARED, EarlierRuns, not_added
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.run.services import Measured
 from ratiba_action.settings.input_values import LIVE
@@ -53,11 +53,17 @@ def notes_of_prompts(inputs: RunInputs, head: ArmInputs) -> tuple[str, ...]:
     return (Note(message, "Check out with `fetch-depth: 0`, and leave committed prompts unchanged before the gate."),)
 
 
-def how_to_confirm(inputs: RunInputs) -> str | None:
-    """How a person confirms a run whose system or floor is not the base's; None where nobody has to."""
-    if not (inputs.replaced or inputs.unratcheted) or not inputs.decided.change.needs_confirmation:
+def how_to_confirm(inputs: RunInputs, *, silenced: bool) -> str | None:
+    """How a person confirms a run whose system, floor or scenarios are not the base's; None where nobody has to.
+
+    Args:
+        inputs: of the run.
+        silenced: see ``silences_base``.
+    """
+    if not (inputs.replaced or inputs.unratcheted or silenced) or not inputs.decided.change.needs_confirmation:
         return None
     what = "what replaces the system" if inputs.replaced else f"the change of {_first_of(inputs.unratcheted)}"
+    what = what if inputs.replaced or inputs.unratcheted else "the change of the scenarios"
     subject = inputs.decided.change.subject
     number = f" pull-request: {subject.pull_request} and" if subject.pull_request is not None else ""
     return (
@@ -68,12 +74,38 @@ def how_to_confirm(inputs: RunInputs) -> str | None:
 
 def unconfirmed(inputs: RunInputs) -> str:
     """What ``how_to_confirm`` is about, in one sentence."""
-    if inputs.replaced or not inputs.unratcheted:
+    if inputs.replaced:
         return "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
+    if not inputs.unratcheted:
+        return (
+            f"This change edits the system, and edits or removes {_all_of(inputs.edited.total)} of its base, so nothing "
+            "shows that the system is no worse, and no maintainer has confirmed it by a manual run."
+        )
     return (
         f"The base's {_first_of(inputs.unratcheted)} cannot be used, so nothing shows whether this change is as strict "
         "there, and no maintainer has confirmed it by a manual run."
     )
+
+
+def _all_of(total: int) -> str:
+    return "the only scenario" if total == 1 else f"all {total} scenarios"
+
+
+def comparable(inputs: RunInputs) -> bool:
+    """Whether the scenarios of a change decide what it is compared by, and nothing else has ruled that out."""
+    if inputs.settings.baseline == NONE or inputs.variant or inputs.anchored:
+        return False
+    known = not isinstance(inputs.base, NoBase) or inputs.base == NoBase(NO_COMMON_SCENARIO)
+    return known and inputs.decided.change.subject.event not in NOT_COMPARED
+
+
+def silences_base(inputs: RunInputs, earlier: EarlierRuns) -> bool:
+    """Whether a change of the system edits or removes every scenario by which its base would have been compared.
+
+    Live answers are compared with earlier results of the base alone: where there are none, nothing is silenced.
+    """
+    compared = inputs.llm == Llm.REPLAY or bool(earlier.baseline)
+    return compared and inputs.edited.silence_base and comparable(inputs)
 
 
 def _first_of(names: Sequence[str]) -> str:
@@ -83,7 +115,7 @@ def _first_of(names: Sequence[str]) -> str:
 
 def notes_of_edited_scenarios(inputs: RunInputs) -> tuple[str, ...]:
     """That the change leaves no scenario as it is on the base, so that nothing is compared; nothing otherwise."""
-    if inputs.base != NoBase(NO_COMMON_SCENARIO) or inputs.decided.change.subject.event in NOT_COMPARED:
+    if not isinstance(inputs.base, NoBase) or not comparable(inputs):
         return ()
     return ("No scenario of this change is also on the base as it is here, so nothing was compared with the base.",)
 

@@ -219,13 +219,13 @@ def test_a_base_that_cannot_be_read_is_said(tmp_path: Path) -> None:
 def test_a_change_of_a_file_that_is_broken_on_the_base_is_confirmed_by_a_person(tmp_path: Path) -> None:
     found = inputs(tmp_path, {**BASE, "scenarios/talks.yaml": "id: ["}, {"scenarios/talks.yaml": SCENARIO})
     assert found.unratcheted == ("scenarios/talks.yaml",)
-    assert how_to_confirm(found) is None, "nobody could confirm it on a laptop"
+    assert how_to_confirm(found, silenced=False) is None, "nobody could confirm it on a laptop"
     change = replace(found.decided.change, subject=Subject(event="pull_request", pull_request=7, head="a" * 40))
     asked = replace(found, decided=replace(found.decided, change=change))
-    assert f"with pull-request: 7 and commit: {'a' * 40}." in (how_to_confirm(asked) or "")
+    assert f"with pull-request: 7 and commit: {'a' * 40}." in (how_to_confirm(asked, silenced=False) or "")
     assert unconfirmed(asked).startswith("The base's scenarios/talks.yaml cannot be used")
     confirmed = replace(asked, decided=replace(asked.decided, change=replace(change, confirmed=True)))
-    assert how_to_confirm(confirmed) is None
+    assert how_to_confirm(confirmed, silenced=False) is None
 
 
 GRADE = {

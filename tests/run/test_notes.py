@@ -22,14 +22,14 @@ def inputs(*replaced: str, needs_confirmation: bool = True) -> Any:
 
 
 def test_a_person_confirms_another_system_by_a_manual_run_of_the_very_commit() -> None:
-    text = how_to_confirm(inputs("system.url"))
+    text = how_to_confirm(inputs("system.url"), silenced=False)
     assert text is not None
     assert f"pull-request: 7 and commit: {HEAD}" in text
 
 
 @pytest.mark.parametrize("given", [inputs(), inputs("system.url", needs_confirmation=False)])
 def test_nobody_has_to_confirm_the_base_s_system_or_what_was_confirmed(given: Any) -> None:
-    assert how_to_confirm(given) is None
+    assert how_to_confirm(given, silenced=False) is None
 
 
 def refused_run(result: Any, llm: Llm) -> tuple[Any, ...]:
