@@ -139,7 +139,7 @@ class RunInputs(RunRequest):
     edited_recordings: int = 0
     notes: tuple[str, ...] = ()
     base: BaseInputs | NoBase = field(default_factory=lambda: NoBase("the base was not read"))
-    edited: EditedScenarios = EditedScenarios()
+    edited: EditedScenarios = field(default_factory=EditedScenarios)
     replaced: tuple[str, ...] = ()
     unratcheted: tuple[str, ...] = ()
     from_base: tuple[str, ...] = ()

@@ -78,8 +78,8 @@ def unconfirmed(inputs: RunInputs) -> str:
         return "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
     if not inputs.unratcheted:
         return (
-            f"This change edits the system, and edits or removes {_all_of(inputs.edited.total)} of its base, so nothing "
-            "shows that the system is no worse, and no maintainer has confirmed it by a manual run."
+            f"This change edits the system, and edits or removes {_all_of(inputs.edited.total)} of its base, so "
+            "nothing shows that the system is no worse, and no maintainer has confirmed it by a manual run."
         )
     return (
         f"The base's {_first_of(inputs.unratcheted)} cannot be used, so nothing shows whether this change is as strict "

@@ -42,6 +42,14 @@ _NETWORK = frozenset(
         "APIStatusError",
         "OperationalError",
         "InterfaceError",
+        # asyncpg has no class for all of them
+        "PostgresConnectionError",
+        "InsufficientResourcesError",
+        "OperatorInterventionError",
+        "TransactionRollbackError",
+        "LockNotAvailableError",
+        # a Redis whose memory somebody else has used up
+        "OutOfMemoryError",
     }
 )
 """Names of exceptions of Python, HTTPX, the SDKs of models and database drivers whose cause is no code."""

@@ -44,7 +44,15 @@ def test_what_the_base_raises_too_is_incomplete_and_no_failure_of_the_change(sma
     assert ended.outputs["conclusion"] == "incomplete"
 
 
-@pytest.mark.parametrize("raised", ["ConnectionRefusedError('no server')", "TimeoutError('too late')"])
+@pytest.mark.parametrize(
+    "raised",
+    [
+        "ConnectionRefusedError('no server')",
+        "TimeoutError('too late')",
+        # As in asyncpg.
+        "type('TooManyConnectionsError', (type('InsufficientResourcesError', (Exception,), {}),), {})('full')",
+    ],
+)
 def test_a_service_that_does_not_answer_is_no_exception_of_the_code(small: SmallRepository, raised: str) -> None:
     adapter = small.folder / "adapter.py"
     adapter.write_text(adapter.read_text().replace("raise RuntimeError(text)", f"raise {raised}"))
