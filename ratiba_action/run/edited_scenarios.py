@@ -7,7 +7,7 @@ from ratiba_action.checks.failure_rules import CUSTOM, REFUSE, RISK
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.decide.deciding import Decided
 from ratiba_action.model.change import Mode
-from ratiba_action.model.scenario import Expectation, Scenario, Suite
+from ratiba_action.model.scenario import Expectation, Scenario, Suite, TurnLimits
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.load import is_data_file, is_scenario_file
 from ratiba_action.verdict.pairing import ContentDigests, content_digest
@@ -56,7 +56,9 @@ def _as_run(scenario: Scenario) -> str:
     """A digest of all but what is asserted by the gate itself: that needs no recording, table or module of the base."""
     turns = tuple(replace(turn, expect=_unasserted(turn.expect)) for turn in scenario.turns)
     rules = tuple(rule for rule in scenario.rules if rule.type in (CUSTOM, REFUSE, RISK))
-    return content_digest(replace(scenario, turns=turns, rules=rules, critical=False, provenance={}))
+    assertions = tuple(replace(entry, threshold=0.0) for entry in scenario.assertions)
+    asserted = replace(scenario, turns=turns, rules=rules, assertions=assertions)
+    return content_digest(replace(asserted, limits=TurnLimits(), critical=False, provenance={}))
 
 
 def _unasserted(expect: Expectation) -> Expectation:

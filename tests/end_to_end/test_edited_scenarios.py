@@ -97,6 +97,7 @@ TABLE: dict[str, tuple[Files, Files, str, str]] = {
         "failed",
         NONE,
     ),
+    "and a threshold": (WORSE_SYSTEM | edited("threshold: 0.05", "threshold: 0.06"), {}, "failed", NONE),
     "and what the customer says": (WORSE_SYSTEM | WORDS, {}, "incomplete", ALL),
     "and what is compared with": (WORSE_SYSTEM | edited("booked.,", "done.,"), {}, "incomplete", ALL),
     "and the clock": (WORSE_SYSTEM | edited("10:00:00", "10:00:01"), {}, "incomplete", ALL),
