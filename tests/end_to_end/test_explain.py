@@ -173,7 +173,7 @@ def test_a_change_of_the_scenario_alone_has_no_guilty_line(changed: SmallReposit
     scenario.write_text(scenario.read_text().replace("value: Bonjour", "value: Bonsoir"))
     ended = changed.ended("explain", "--scenario", "greeting")
     assert ended.code != 0
-    assert "no scenario of this change is also on the base" in ended.printed
+    assert "No file of the system under test differs from the base" in ended.printed
 
 
 def test_a_folder_in_the_place_of_a_file_is_a_combination_that_does_not_fit(changed: SmallRepository) -> None:
