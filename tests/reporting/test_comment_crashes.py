@@ -26,7 +26,10 @@ def test_a_traceback_cannot_leave_its_block() -> None:
     told = crashes(summarise(sample_report(results=(crashed("spa_0", "```", "</details> @everyone", "````"),))))
     assert "`````text\n" in told
     assert told.count("</details>") == 1
-    assert "@everyone" not in told
+    before, _, rest = told.partition("`````text\n")
+    shown, _, after = rest.partition("\n`````")
+    assert "@everyone" in shown  # which is nobody in a block of code
+    assert "@everyone" not in before + after
 
 
 def test_a_long_traceback_keeps_its_end() -> None:
