@@ -65,7 +65,9 @@ _CASES = ("LLMTestCase", "Golden")
 _RUNS = ("assert_test", "evaluate", "evals_iterator")
 _RUNS_OF_CASES = ("test_case", "metrics")
 """The first parameters of the others; those of ``evals_iterator`` begin with the metrics."""
-_LEFT_OVER = "not imported: no assert_test, evaluate or evals_iterator here names it; add it to the scenarios that need it"
+_LEFT_OVER = (
+    "not imported: no assert_test, evaluate or evals_iterator here names it; add it to the scenarios that need it"
+)
 _CONVERSATIONS = ("ConversationalTestCase", "ConversationalGolden")
 
 

@@ -12,7 +12,7 @@ PROPOSED = "proposed"
 
 
 def is_proposal(scenario: Scenario) -> bool:
-    """Whether a model wrote the scenario and nobody has reviewed it: ``ratiba generate --propose`` marks it three times.
+    """Whether a model wrote the scenario and nobody has reviewed it, as ``ratiba generate --propose`` marks it.
 
     A review removes the tag and the quarantine.
     """

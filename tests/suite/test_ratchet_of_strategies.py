@@ -61,9 +61,7 @@ def test_a_quarantine_of_the_changes_own_making_does_not_hold_and_is_told() -> N
         assert "adds a quarantine until 2026-11-30" in notes[0]
 
 
-PROPOSAL = scenario(
-    quarantine=FLAKY, tags=frozenset({"proposed"}), provenance={"source": "proposed"}, critical=False
-)
+PROPOSAL = scenario(quarantine=FLAKY, tags=frozenset({"proposed"}), provenance={"source": "proposed"}, critical=False)
 
 
 def test_a_new_scenario_that_a_model_proposed_does_not_count_until_it_is_reviewed() -> None:
