@@ -343,15 +343,21 @@ async def test_neither_set_up_nor_the_system_writes_to_what_the_gate_runs_by(
     monkeypatch.syspath_prepend(packages)
     places = [packages, Path(landlock.__file__).parents[1], Path(sys.prefix), Path(sys.base_prefix)]
     names = [str(place / "planted.pth") for place in places]
-    tried = "; ".join(f"(echo 'import os' >{shlex.quote(name)}) && echo {name} >>{tmp_path}/written" for name in names)
-    system = await start_arm("head", LOCK, f"set +e; {tried}; true", setup_reads=None, uid=os.geteuid())
-    code = f"said = []\nfor name in {names!r}:\n    with contextlib.suppress(OSError):\n        said.append(open(name, 'w').name)"
+    script = "; ".join(f"(echo 'import os' >{shlex.quote(name)}) && echo {name} >>written" for name in names)
+    code = f"said = [open('written').read()]\nfor name in {names!r}:\n"
+    code += "    with contextlib.suppress(OSError):\n        said.append(open(name, 'w').name)"
     try:
-        assert await said(open_session, system, code) == []
-        assert not (tmp_path / "written").exists()
+        system = await start_arm(
+            "head", LOCK, f"set +e; : >written; {script}; true", setup_reads=None, uid=os.geteuid()
+        )
+        assert await said(open_session, system, code) == [""]
     finally:
-        for name in names:
-            Path(name).unlink(missing_ok=True)
+        remove(names)
+
+
+def remove(names: Sequence[str]) -> None:
+    for name in names:
+        Path(name).unlink(missing_ok=True)
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not landlock.version(), reason="only root tries what another user can run")
