@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,10 +27,10 @@ turns:
     expect: {answer: Your massage is booked., state: SAID}
 assertions: [{metric: CharacterSimilarityMetric, threshold: 0.05}]
 """
-BASE = {".github/ratiba.yml": CONFIG, "bot.py": GOOD, "scenarios/booking.yaml": SCENARIO, "README.md": "# Bot\n"}
+BASE: dict[str, str | None] = {".github/ratiba.yml": CONFIG, "bot.py": GOOD, "scenarios/booking.yaml": SCENARIO, "README.md": "# Bot\n"}
 OTHER = SCENARIO.replace("booking", "second", 1)
 
-Files = Mapping[str, str | None]
+Files = dict[str, str | None]
 
 
 class Change:
@@ -42,7 +42,7 @@ class Change:
 
     def propose(self, files: Files, base: Files) -> None:
         git = GitRepository(self.small.folder, self.small.environment["PATH"])
-        self.base, self.head = git.commit(dict(BASE) | dict(base)), git.commit(dict(files))
+        self.base, self.head = git.commit(BASE | base), git.commit(files)
 
     def run(self, event: str, payload: dict[str, object], **environment: str) -> Ended:
         payload.setdefault("repository", {"full_name": "salon/assistant", "default_branch": "main"})
