@@ -27,7 +27,12 @@ turns:
     expect: {answer: Your massage is booked., state: SAID}
 assertions: [{metric: CharacterSimilarityMetric, threshold: 0.05}]
 """
-BASE: dict[str, str | None] = {".github/ratiba.yml": CONFIG, "bot.py": GOOD, "scenarios/booking.yaml": SCENARIO, "README.md": "# Bot\n"}
+BASE: dict[str, str | None] = {
+    ".github/ratiba.yml": CONFIG,
+    "bot.py": GOOD,
+    "scenarios/booking.yaml": SCENARIO,
+    "README.md": "# Bot\n",
+}
 OTHER = SCENARIO.replace("booking", "second", 1)
 
 Files = dict[str, str | None]
