@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ratiba_action.privacy.masking import Redactor
     from ratiba_action.production.calibration import CalibrationSet, ConversationBlock, Found, Schedule
     from ratiba_action.production.judge_calibration import CalibrationRun
-    from ratiba_action.verdict.agreement import HumanAgreement
+    from ratiba_action.verdict.human_agreement import HumanAgreement
 
 DESCRIPTION = """Compare judges with people. People label about ten masked conversations a month, from its first Monday;
 calibration/human_labelled.yaml in the scenarios folder holds them. The tasks:
@@ -302,6 +302,7 @@ def _run(task: _Task) -> _Ended:
     from ratiba_action.production.judge_calibration import JudgeRequest, judged_by, run_judges  # noqa: PLC0415 - the same
     from ratiba_action.run.authority import authorized_configuration  # noqa: PLC0415 - the same
     from ratiba_action.run.provider_keys import keys_of  # noqa: PLC0415 - the same
+    from ratiba_action.verdict.human_agreement import FAILED  # noqa: PLC0415 - the same
 
     calibration, settings = task.calibration(), task.settings
     judges: tuple[Configuration, ...] = ()
@@ -310,7 +311,7 @@ def _run(task: _Task) -> _Ended:
         judges = judged_by(configuration, keys_of(settings, configuration))
     request = JudgeRequest(task.folder, calibration, judges, settings, task.environment, _warn)
     outcome, plan = run_judges(request), schedule(calibration, task.today)
-    low = any(each.status == "below" for each in outcome.agreements)
+    low = any(each.status in FAILED for each in outcome.agreements)
     result = {
         "agreements": [{**asdict(each), "status": each.status, "advice": each.advice} for each in outcome.agreements],
         "missing": outcome.missing,
@@ -324,11 +325,17 @@ def _run(task: _Task) -> _Ended:
 def _agreement_lines(outcome: "CalibrationRun") -> Iterator[str]:
     for each in outcome.agreements:
         yield f"{each.judge}, {each.criterion}: {each.status}, n = {each.n}"
+        interval = f"(95 %: {_number(each.low)} to {_number(each.high)})"
+        kappas = {"quadratic": _number(each.quadratic), "unweighted": _number(each.unweighted)}
+        kappas[each.weights] += f" {interval}"
+        yield f"  quadratic kappa {kappas['quadratic']}, unweighted {kappas['unweighted']}, AC2 {_number(each.ac2)}"
         yield (
-            f"  quadratic kappa {_number(each.kappa)} (95 %: {_number(each.low)} to {_number(each.high)}), unweighted "
-            f"{_number(each.unweighted)}, AC2 {_number(each.ac2)}, bias {_number(each.bias)}"
+            f"  exactly the label {_number(each.exact)}, bias {_number(each.bias)} "
+            f"(95 %: {_number(each.bias_low)} to {_number(each.bias_high)})"
         )
         yield from _table(each)
+        if each.problem:
+            yield f"  Too little: {each.problem}."
         yield f"  {each.advice}"
     if outcome.missing:
         yield f"{plural(outcome.missing, 'score')} missing: give a judge's key, and run: ratiba calibrate run"

@@ -18,6 +18,7 @@ from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.text import clip
 from ratiba_action.util.validation import StrictModel, validate
+from ratiba_action.verdict.human_agreement import Weights
 
 FILE = "calibration/human_labelled.yaml"
 CRITERIA = ("intent comprehension", "response naturalness", "cultural appropriateness")
@@ -81,6 +82,10 @@ class CalibrationSet(StrictModel):
 
     owner: Name = Field(description="who labels the conversations of each month")
     owner_until: Day | None = Field(default=None, description="last day of the owner; then somebody else is named")
+    kappa: Weights = Field(
+        default="quadratic",
+        description="kappa that decides: quadratic, together with bias and exact agreement; or unweighted, alone",
+    )
     criteria: dict[Name, CriterionBlock] = Field(
         default_factory=lambda: {name: CriterionBlock() for name in CRITERIA}, min_length=1
     )

@@ -30,14 +30,8 @@ from ratiba_action.production.calibration import (
 from ratiba_action.production.inline import AnswerAction, JudgedAssertion
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.locked_folder import read_plain_file
-from ratiba_action.verdict.agreement import (
-    BOUND,
-    LABELS,
-    LEAST,
-    HumanAgreement,
-    human_agreement,
-    thresholds_of,
-)
+from ratiba_action.verdict.agreement import thresholds_of
+from ratiba_action.verdict.human_agreement import FAILED, LABELS, LEAST, HumanAgreement, human_agreement
 
 if TYPE_CHECKING:
     from ratiba_action.production.inline_judge import InlineJudge
@@ -127,7 +121,7 @@ def _write_marks(folder: Path, marks: Iterable[JudgeMark]) -> None:
 def agreements(calibration: CalibrationSet, marks: Sequence[JudgeMark]) -> tuple[HumanAgreement, ...]:
     """One for each judge and criterion; scores of a conversation that was edited since do not count."""
     return tuple(
-        human_agreement(judge, criterion, [(label, mark.label) for mark, label in rated])
+        human_agreement(judge, criterion, [(label, mark.label) for mark, label in rated], calibration.kappa)
         for judge, criterion, rated in _rated(calibration, marks)
     )
 
@@ -346,19 +340,14 @@ def calibration_notes(folder: Path, judges: Iterable[str], today: date) -> tuple
 
 
 def _notes(calibration: CalibrationSet, found: Sequence[HumanAgreement], today: date) -> Iterator[str]:
-    below = [each for each in found if each.status == "below"]
-    if below:
-        shown = "; ".join(f"{each.judge} on {each.criterion} {_kappa(each)}" for each in below)
-        message = f"The judge agrees too little with people (quadratic kappa below {BOUND}): {shown}."
-        yield Note(message, "Change the criterion's steps or the judge, and run: ratiba calibrate run.")
+    failed = [each for each in found if each.status in FAILED]
+    if failed:
+        shown = "; ".join(f"{each.judge} on {each.criterion}, {each.problem} (n = {each.n})" for each in failed)
+        remedies = " ".join(dict.fromkeys(each.advice for each in failed))
+        yield Note(f"The judge agrees too little with people: {shown}.", remedies)
     few = min((each.n for each in found), default=0)
     if few < LEAST:
         yield f"The judge is uncalibrated: {few} of {LEAST} labelled conversations have its score."
     plan = schedule(calibration, today)
     if plan.overdue_days or plan.gone is not None:
         yield Note(plan.sentence, "Run: ratiba calibrate label.")
-
-
-def _kappa(each: HumanAgreement) -> str:
-    low = "" if each.low is None else f", lower bound {each.low:.2f}"
-    return "undefined" if each.kappa is None else f"{each.kappa:.2f}{low}, n = {each.n}"

@@ -1,13 +1,12 @@
-"""Agreement of two raters beyond chance, and of a judge with people.
+"""Agreement of two raters beyond chance, and what a judge's thresholds would do.
 
-Cohen's kappa, unweighted (Cohen 1960) and weighted (Cohen 1968), Gwet's AC1 and AC2 and Fleiss' kappa; what a judge's
-thresholds would do to conversations that people labelled.
+Cohen's kappa, unweighted (Cohen 1960) and weighted (Cohen 1968), Gwet's AC1 and AC2 and Fleiss' kappa; what thresholds
+would do to conversations that people labelled.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from statistics import NormalDist, quantiles
+from statistics import quantiles
 
 from ratiba_action.model.comparison import Agreement, ScorePair
 from ratiba_action.model.measurement import CriterionThreshold, JudgeThresholds
@@ -165,104 +164,9 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
     return (mean(agreeing) - expected) / (1 - expected)
 
 
-LABELS = (1, 2, 3, 4, 5)
-"""Of people: from unusable to nothing to change."""
-BOUND = 0.7
-"""Least quadratic-weighted kappa of a judge with people."""
-LEAST, PROVEN = 30, 120
-"""Labels without which nothing is said, and about those that it takes to show a kappa above the bound."""
 GOOD = 4
 """Least label of a conversation that is good enough."""
 FALSE_FAILURES = 0.05
-_CONFIDENCE = NormalDist().inv_cdf(0.975)
-
-
-@dataclass(frozen=True, slots=True)
-class HumanAgreement:
-    """How far one judge agrees with people on one criterion.
-
-    Args:
-        n: conversations with a label and a score.
-        kappa: quadratic-weighted; None where it is undefined, as when all labels are the same.
-        low: lower bound of its 95 % interval; None with it.
-        high: upper bound.
-        unweighted: kappa without weights.
-        ac2: Gwet's AC2 with quadratic weights.
-        bias: mean of judge minus label, in labels.
-        table: rows are the labels 1 to 5, columns the judge's.
-    """
-
-    judge: str
-    criterion: str
-    n: int
-    kappa: float | None
-    low: float | None
-    high: float | None
-    unweighted: float | None
-    ac2: float | None
-    bias: float | None
-    table: Sequence[Sequence[int]]
-
-    @property
-    def status(self) -> str:
-        """``uncalibrated``, ``undefined``, ``below``, ``unproven`` or ``calibrated``."""
-        if self.n < LEAST:
-            return "uncalibrated"
-        if self.kappa is None or self.low is None:
-            return "undefined"
-        return "below" if self.kappa < BOUND else "unproven" if self.low < BOUND else "calibrated"
-
-    @property
-    def advice(self) -> str:
-        """What to do."""
-        match self.status:
-            case "uncalibrated":
-                more = f"Label {LEAST - self.n} more conversations"
-                return f"{more}: {LEAST} are the least, {PROVEN} show a kappa above {BOUND}."
-            case "undefined":
-                return "Add conversations of other quality: people gave all of these the same label."
-            case "below":
-                lean = "stricter than people" if (self.bias or 0) < 0 else "more lenient than people"
-                hint = f" The judge is {lean} by {abs(self.bias or 0):.1f}." if abs(self.bias or 0) >= 0.5 else ""  # noqa: PLR2004 - half a label
-                return f"Change the criterion's steps or the judge, and run: ratiba calibrate run.{hint}"
-            case "unproven":
-                return f"Label more: the lower bound is below {BOUND}; about {PROVEN} labels show it."
-        return "Nothing."
-
-
-def human_agreement(judge: str, criterion: str, pairs: Sequence[tuple[int, int]]) -> HumanAgreement:
-    """Agreement of labels with a judge: quadratic-weighted kappa with its jackknife interval, and AC2 beside it.
-
-    Args:
-        judge: its model.
-        criterion: its name.
-        pairs: label of a person and of the judge, from 1 to 5.
-    """
-    table = contingency_table(pairs, LABELS)
-    kappa = cohen_kappa(table, quadratic)
-    error = _jackknife(pairs) if kappa is not None else None
-    low = high = None
-    if kappa is not None and error is not None:
-        low, high = max(kappa - _CONFIDENCE * error, -1.0), min(kappa + _CONFIDENCE * error, 1.0)
-    bias = mean([float(judged - label) for label, judged in pairs]) if pairs else None
-    ac2 = gwet_coefficient(table, quadratic)
-    return HumanAgreement(judge, criterion, len(pairs), kappa, low, high, cohen_kappa(table), ac2, bias, table)
-
-
-def _jackknife(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """Standard error of the quadratic kappa (Efron and Tibshirani 1993, equation 11.5); None where it is undefined."""
-    table, values = contingency_table(pairs, LABELS), []
-    if len(pairs) <= 1:
-        return None
-    for label, judged in pairs:
-        table[label - 1][judged - 1] -= 1
-        without = cohen_kappa(table, quadratic)
-        table[label - 1][judged - 1] += 1
-        if without is None:
-            return None
-        values.append(without)
-    centre, n = mean(values), len(values)
-    return math.sqrt((n - 1) / n * math.fsum((value - centre) ** 2 for value in values))
 
 
 def thresholds_of(

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import yaml
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.main import run
 from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
+from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
@@ -171,6 +173,34 @@ def test_kept_scores_need_no_key(folder: Path, capsys: pytest.CaptureFixture[str
     assert not (folder / "thresholds.json").exists(), "it writes nothing unless told"
     assert calibrate("thresholds", "--write", "thresholds.json") == 0
     assert len(json.loads((folder / "thresholds.json").read_text("utf-8"))["thresholds"]) == 3
+
+
+@pytest.mark.parametrize(("kappa", "status"), [("quadratic", "biased"), ("unweighted", "below")])
+def test_a_judge_that_is_never_right_is_not_calibrated(
+    folder: Path, capsys: pytest.CaptureFixture[str], kappa: str, status: str
+) -> None:
+    """Labels 1, 2, 3, 4, 5 that are scored 2, 3, 4, 5, 5."""
+    conversations, marks = [], []
+    for number in range(40):
+        label = 1 + number % 5
+        said = f"message {number}"
+        labels = [{"by": "A", "day": date(2026, 10, 5), "scores": {"tone": label}}]
+        turns = [{"user": said, "reply": "Karibu"}]
+        one = {"id": f"c{number}", "added": date(2026, 10, 5), "source": "s", "turns": turns, "labels": labels}
+        conversations.append(one)
+        named = {"id": f"c{number}", "digest": digest([[said, "Karibu"]]), "judge": "opus", "criterion": "tone"}
+        measured = {"asked": digest(["CoherenceMetric", {}]), "metric": "CoherenceMetric", "version": "1"}
+        marks.append(json.dumps({**named, **measured, "score": min(label, 4) / 4}))
+    document = {"owner": "A", "kappa": kappa, "criteria": {"tone": {"metric": "CoherenceMetric"}}}
+    below = folder / "scenarios/calibration"
+    (below / "human_labelled.yaml").write_text(yaml.safe_dump({**document, "conversations": conversations}))
+    (below / "judge_scores.jsonl").write_text("\n".join(marks) + "\n")
+    assert calibrate("run", "--recorded") == 1
+    printed = capsys.readouterr().out
+    assert f"opus, tone: {status}, n = 40" in printed
+    assert "quadratic kappa 0.80" in printed
+    assert "exactly the label 0.20, bias 0.80 (95 %:" in printed
+    assert "The judge is more lenient than people by 0.8, a constant shift. Add anchors" in printed
 
 
 def test_the_report_of_a_run_is_written_again_with_a_plot_of_the_thresholds(

@@ -34,7 +34,8 @@ from ratiba_action.production.judge_calibration import (
     read_marks,
     thresholds,
 )
-from ratiba_action.verdict.agreement import LEAST, cohen_kappa, gwet_coefficient, human_agreement, quadratic
+from ratiba_action.verdict.agreement import cohen_kappa, gwet_coefficient, quadratic
+from ratiba_action.verdict.human_agreement import LEAST, human_agreement
 
 BEGUN = date(2026, 1, 5)
 MASK = Redactor()
@@ -213,9 +214,9 @@ def test_the_interval_contains_the_true_kappa_about_as_often_as_it_says() -> Non
     [
         ([(4, 4)] * 12, "uncalibrated", "Label 18 more"),
         ([(4, 4)] * 30, "undefined", "of other quality"),
-        ([(1, 5), (5, 1), (3, 2)] * 10, "below", "Change the criterion's steps"),
+        ([(1, 5), (5, 1), (3, 2)] * 10, "below", "change the criterion's steps"),
         ([(5, 3), (4, 2), (3, 1), (2, 5)] * 10, "below", "stricter than people by"),
-        ([(1, 1), (3, 3), (5, 5), (4, 3), (2, 3), (5, 4), (2, 2), (1, 3)] * 4, "unproven", "lower bound"),
+        ([(1, 1), (3, 3), (5, 5), (4, 3), (2, 3), (5, 4), (2, 2), (1, 3)] * 4, "unproven", "interval of kappa"),
         ([(1, 1), (3, 3), (5, 5), (4, 4)] * 10, "calibrated", "Nothing"),
     ],
 )
@@ -248,7 +249,7 @@ def test_the_gate_says_that_a_judge_disagrees_until_it_is_fixed(tmp_path: Path) 
     with_judge(tmp_path, 40, judge_label=3)
     (low,) = calibration_notes(tmp_path, ["opus"], BEGUN)
     assert isinstance(low, Note)
-    assert "quadratic kappa below 0.7): opus on tone -" in low
+    assert "opus on tone, quadratic kappa -0.67 is below 0.7 (n = 40)" in low
     with_judge(tmp_path, 40)
     assert calibration_notes(tmp_path, ["opus"], BEGUN) == ()
     assert calibration_notes(tmp_path, ["other"], BEGUN) == (

@@ -1,0 +1,231 @@
+"""How far a judge agrees with people, of what shape its differences are, and what to do about them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, variance
+from typing import Literal
+
+from ratiba_action.model.values import mean
+from ratiba_action.verdict.agreement import (
+    Disagreement,
+    cohen_kappa,
+    contingency_table,
+    gwet_coefficient,
+    quadratic,
+    unweighted,
+)
+
+LABELS = (1, 2, 3, 4, 5)
+"""Of people: from unusable to nothing to change."""
+BOUND = 0.7
+"""Least kappa of a judge with people."""
+BIAS = 0.5
+"""Mean difference, in labels, from which a judge is biased: it then gives the next label as often as the right one."""
+EXACT = 0.5
+"""Least share of scores that are exactly the label."""
+LEAST, PROVEN = 30, 120
+"""Labels without which nothing is said, and about those that it takes to show a kappa above the bound."""
+FAILED = frozenset({"below", "biased", "inexact"})
+"""Statuses of a judge that agrees too little."""
+_CONFIDENCE = NormalDist().inv_cdf(0.975)
+
+Weights = Literal["quadratic", "unweighted"]
+Shape = Literal["none", "shift", "scale", "noise"]
+_DISAGREEMENT: dict[Weights, Disagreement] = {"quadratic": quadratic, "unweighted": unweighted}
+
+
+@dataclass(frozen=True, slots=True)
+class HumanAgreement:
+    """How far one judge agrees with people on one criterion.
+
+    Args:
+        n: conversations with a label and a score.
+        weights: of the kappa that decides. ``unweighted`` decides alone; ``quadratic`` forgives a constant shift, so
+            bias and exact agreement decide with it.
+        kappa: that one; None where it is undefined, as when all labels are the same.
+        low: lower bound of its 95 % interval; None with it.
+        high: upper bound.
+        quadratic: kappa with quadratic weights.
+        unweighted: kappa without weights.
+        ac2: Gwet's AC2 with quadratic weights.
+        exact: share of scores that are the label.
+        bias: mean of judge minus label, in labels.
+        bias_low: lower bound of its 95 % interval.
+        bias_high: upper bound.
+        shape: most of the squared differences: a constant ``shift``, another ``scale``, or ``noise``.
+        table: rows are the labels 1 to 5, columns the judge's.
+    """
+
+    judge: str
+    criterion: str
+    n: int
+    weights: Weights
+    kappa: float | None
+    low: float | None
+    high: float | None
+    quadratic: float | None
+    unweighted: float | None
+    ac2: float | None
+    exact: float | None
+    bias: float | None
+    bias_low: float | None
+    bias_high: float | None
+    shape: Shape
+    table: Sequence[Sequence[int]]
+
+    @property
+    def status(self) -> str:
+        """``uncalibrated``, ``undefined``, ``below``, ``biased``, ``inexact``, ``unproven`` or ``calibrated``."""
+        if self.n < LEAST:
+            return "uncalibrated"
+        if self.kappa is None or self.low is None:
+            return "undefined"
+        if self.kappa < BOUND:
+            return "below"
+        unproven = self.low < BOUND
+        if self.weights == "quadratic":
+            if abs(self.bias or 0) >= BIAS:
+                return "biased"
+            if (self.exact or 0) < EXACT:
+                return "inexact"
+            unproven |= max(abs(self.bias_low or 0), abs(self.bias_high or 0)) >= BIAS
+        return "unproven" if unproven else "calibrated"
+
+    @property
+    def problem(self) -> str:
+        """Which bound was missed, with the value; empty unless the status is one of ``FAILED``."""
+        match self.status:
+            case "below":
+                return f"{self.weights} kappa {self.kappa or 0:.2f} is below {BOUND}"
+            case "biased":
+                return f"the bias of {self.bias or 0:+.2f} labels is not within {BIAS}"
+            case "inexact":
+                return f"{self.exact or 0:.0%} of the scores are exactly the label, fewer than {EXACT:.0%}"
+        return ""
+
+    @property
+    def advice(self) -> str:
+        """What to do."""
+        match self.status:
+            case "uncalibrated":
+                more = f"Label {LEAST - self.n} more conversations"
+                return f"{more}: {LEAST} are the least, {PROVEN} show a kappa above {BOUND}."
+            case "undefined":
+                return "Add conversations of other quality: people gave all of these the same label."
+            case "below" | "biased" | "inexact":
+                return f"{self._remedy} Then run: ratiba calibrate run."
+            case "unproven":
+                return f"Label more: the interval of kappa or bias reaches a bound; about {PROVEN} labels show it."
+        return "Nothing."
+
+    @property
+    def _remedy(self) -> str:
+        bias = self.bias or 0
+        lean = "stricter than people" if bias < 0 else "more lenient than people"
+        anchors = "Add anchors to the criterion's steps: an example of each of the scores 0, 3, 5, 8 and 10."
+        if self.shape == "shift":
+            return f"The judge is {lean} by {abs(bias):.1f}, a constant shift. {anchors}"
+        if self.shape == "scale":
+            rows = [sum(row) for row in self.table]
+            columns = [sum(column) for column in zip(*self.table, strict=True)]
+            narrow = _variance(columns) < _variance(rows)
+            return f"The judge uses a {'narrower' if narrow else 'wider'} part of the scale than people. {anchors}"
+        hint = f" The judge is {lean} by {abs(bias):.1f}." if abs(bias) >= BIAS else ""
+        return f"The judge's differences vary: change the criterion's steps or the judge.{hint}"
+
+
+def human_agreement(
+    judge: str, criterion: str, pairs: Sequence[tuple[int, int]], weights: Weights = "quadratic"
+) -> HumanAgreement:
+    """Agreement of labels with a judge: kappa with its jackknife interval, bias with its own, and AC2 beside them.
+
+    Args:
+        judge: its model.
+        criterion: its name.
+        pairs: label of a person and of the judge, from 1 to 5.
+        weights: of the kappa that decides.
+    """
+    table = contingency_table(pairs, LABELS)
+    both: dict[Weights, float | None] = {"quadratic": cohen_kappa(table, quadratic), "unweighted": cohen_kappa(table)}
+    kappa = both[weights]
+    error = _jackknife(pairs, _DISAGREEMENT[weights]) if kappa is not None else None
+    low = high = None
+    if kappa is not None and error is not None:
+        low, high = max(kappa - _CONFIDENCE * error, -1.0), min(kappa + _CONFIDENCE * error, 1.0)
+    bias, bias_low, bias_high = _bias([judged - label for label, judged in pairs])
+    return HumanAgreement(
+        judge=judge,
+        criterion=criterion,
+        n=len(pairs),
+        weights=weights,
+        kappa=kappa,
+        low=low,
+        high=high,
+        quadratic=both["quadratic"],
+        unweighted=both["unweighted"],
+        ac2=gwet_coefficient(table, quadratic),
+        exact=mean([float(label == judged) for label, judged in pairs]) if pairs else None,
+        bias=bias,
+        bias_low=bias_low,
+        bias_high=bias_high,
+        shape=shape_of(pairs),
+        table=table,
+    )
+
+
+def shape_of(pairs: Sequence[tuple[int, int]]) -> Shape:
+    """The largest part of the mean squared difference, by the decomposition of Theil (1966, Applied Economic
+    Forecasting, section 2.5): bias (square of the means' difference), unequal variation (square of the standard
+    deviations' difference) and the rest, which the correlation leaves; ``none`` without a difference.
+    """  # noqa: D205 - one sentence with its source
+    parts = squared_differences(pairs)
+    largest = max(parts, key=lambda shape: parts[shape])
+    return largest if parts[largest] else "none"
+
+
+def squared_differences(pairs: Sequence[tuple[int, int]]) -> dict[Shape, float]:
+    """The mean squared difference in its three parts, which add up to it; see :func:`shape_of`."""
+    if not pairs:
+        return {"shift": 0.0, "scale": 0.0, "noise": 0.0}
+    n = len(pairs)
+    table = contingency_table(pairs, LABELS)
+    spread = [math.sqrt(_variance([sum(row) for row in rows])) for rows in (table, list(zip(*table, strict=True)))]
+    shift = (sum(judged - label for label, judged in pairs) / n) ** 2
+    total = sum((judged - label) ** 2 for label, judged in pairs) / n
+    scale = (spread[0] - spread[1]) ** 2
+    return {"shift": shift, "scale": scale, "noise": max(total - shift - scale, 0.0)}
+
+
+def _variance(counts: Sequence[int]) -> float:
+    """Variance (by n) of labels of which there are so many each."""
+    n = sum(counts)
+    centre = sum(label * count for label, count in zip(LABELS, counts, strict=True)) / n
+    return sum((label - centre) ** 2 * count for label, count in zip(LABELS, counts, strict=True)) / n
+
+
+def _bias(differences: Sequence[int]) -> tuple[float | None, float | None, float | None]:
+    """Mean, and its 95 % interval (Bland and Altman 1986), with the normal quantile: 30 are the least."""
+    if not differences:
+        return None, None, None
+    centre = mean([float(difference) for difference in differences])
+    if len(differences) == 1:
+        return centre, None, None
+    half = _CONFIDENCE * math.sqrt(variance(differences) / len(differences))
+    return centre, centre - half, centre + half
+
+
+def _jackknife(pairs: Sequence[tuple[int, int]], disagreement: Disagreement) -> float | None:
+    """Standard error of kappa (Efron and Tibshirani 1993, equation 11.5); None where it is undefined."""
+    table, values = contingency_table(pairs, LABELS), []
+    if len(pairs) <= 1:
+        return None
+    for label, judged in pairs:
+        table[label - 1][judged - 1] -= 1
+        without = cohen_kappa(table, disagreement)
+        table[label - 1][judged - 1] += 1
+        if without is None:
+            return None
+        values.append(without)
+    centre, n = mean(values), len(values)
+    return math.sqrt((n - 1) / n * math.fsum((value - centre) ** 2 for value in values))

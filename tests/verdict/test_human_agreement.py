@@ -1,0 +1,121 @@
+"""What is said of a judge by the shape of its differences from people."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm, pearsonr
+from statsmodels.stats.inter_rater import cohens_kappa as oracle
+
+from ratiba_action.verdict.human_agreement import LABELS, human_agreement, squared_differences
+
+Pairs = list[tuple[int, int]]
+SOURCE = random.Random(11)  # noqa: S311 - repeatable
+
+SHIFT = [(1, 2), (2, 3), (3, 4), (4, 5), (5, 5)] * 24
+STRICT = [(judged, label) for label, judged in SHIFT]
+HALF_SHIFT = [(label, min(label + number % 2, 5)) for number in range(120) for label in LABELS]
+COMPRESSED = [(1, 2), (2, 2), (3, 3), (4, 4), (5, 4)] * 24
+HARD_COMPRESSED = [(1, 3), (2, 3), (3, 3), (4, 3), (5, 4)] * 24
+STRETCHED = [(2, 1), (3, 3), (4, 5), (3, 3)] * 30
+NOISE = [(label, min(max(label + SOURCE.choice((-1, 0, 0, 0, 1)), 1), 5)) for _ in range(24) for label in LABELS]
+RANDOM = [(label, SOURCE.choice(LABELS)) for _ in range(24) for label in LABELS]
+EVERY_SCORE_BESIDE = [(1, 2), (2, 1), (3, 4), (4, 3), (4, 5), (5, 4)] * 20
+ONE_SCORE = [(label, 4) for label in LABELS] * 24
+ONE_LABEL = [(4, 4)] * 120
+BESIDE_ONE_LABEL = [(4, 5)] * 120
+OPPOSITE_RATERS = [(2, 3), (3, 4), (4, 5), (2, 1), (3, 2), (4, 3)] * 20
+"""One person's labels are always one below the judge, the other's one above: on average there is no bias."""
+ONE_RATER_AGREES = [(label, label) for label in LABELS] * 12 + SHIFT[:60]
+FEW_LABELS = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (5, 5), (3, 4), (2, 1), (4, 4), (1, 1)] * 3
+
+
+@pytest.mark.parametrize(
+    ("pairs", "status", "shape", "advice"),
+    [
+        (SHIFT, "biased", "shift", "more lenient than people by 0.8, a constant shift. Add anchors"),
+        (STRICT, "biased", "shift", "stricter than people by 0.8, a constant shift. Add anchors"),
+        (HALF_SHIFT, "calibrated", "noise", "Nothing."),
+        (COMPRESSED, "calibrated", "scale", "Nothing."),
+        (HARD_COMPRESSED, "below", "scale", "a narrower part of the scale than people. Add anchors"),
+        (STRETCHED, "calibrated", "scale", "Nothing."),
+        (NOISE, "calibrated", "noise", "Nothing."),
+        (RANDOM, "below", "noise", "differences vary: change the criterion's steps or the judge."),
+        (EVERY_SCORE_BESIDE, "inexact", "noise", "differences vary: change the criterion's steps or the judge."),
+        (ONE_SCORE, "below", "scale", "a narrower part of the scale"),
+        (ONE_LABEL, "undefined", "none", "Add conversations of other quality"),
+        (BESIDE_ONE_LABEL, "below", "shift", "more lenient than people by 1.0, a constant shift"),
+        (OPPOSITE_RATERS, "below", "noise", "differences vary"),
+        (ONE_RATER_AGREES, "calibrated", "noise", "Nothing."),
+        (FEW_LABELS, "calibrated", "noise", "Nothing."),
+        (SHIFT[:29], "uncalibrated", "shift", "Label 1 more conversations"),
+    ],
+)
+def test_each_shape_is_named_with_its_remedy(pairs: Pairs, status: str, shape: str, advice: str) -> None:
+    found = human_agreement("opus", "tone", pairs)
+    assert (found.status, found.shape) == (status, shape), (found.kappa, found.exact, found.bias)
+    assert advice in found.advice
+    assert bool(found.problem) == (status in {"below", "biased", "inexact"})
+
+
+def test_a_judge_that_is_almost_never_right_has_a_weighted_kappa_above_the_bound() -> None:
+    found = human_agreement("opus", "tone", SHIFT)
+    assert found.kappa is not None
+    assert (round(found.kappa, 2), round(found.unweighted or 0, 2), found.exact) == (0.8, 0.0, 0.2)
+    assert found.problem == "the bias of +0.80 labels is not within 0.5"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "status"),
+    [(SHIFT, "below"), (COMPRESSED, "below"), (NOISE, "below"), (ONE_LABEL, "undefined"), (FEW_LABELS, "unproven")],
+)
+def test_by_setting_the_plain_kappa_decides_alone(pairs: Pairs, status: str) -> None:
+    found = human_agreement("opus", "tone", pairs, "unweighted")
+    assert found.status == status, found.kappa
+    assert found.kappa == found.unweighted
+    if status == "below":
+        assert found.problem.startswith("unweighted kappa")
+
+
+def test_a_bias_whose_interval_reaches_the_bound_is_not_proven() -> None:
+    pairs = [(1, 1), (2, 3), (3, 3), (4, 5), (5, 5), (1, 1), (3, 4), (2, 2)] * 4
+    found = human_agreement("opus", "tone", pairs)
+    assert found.low is not None
+    assert found.bias_high is not None
+    assert found.low > 0.7
+    assert (found.bias or 0) < 0.5 < found.bias_high
+    assert found.status == "unproven"
+
+
+RATINGS = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=60)
+
+
+@given(RATINGS)
+def test_the_figures_are_those_of_other_implementations(pairs: Pairs) -> None:
+    found = human_agreement("opus", "tone", pairs)
+    labels, judged = np.array(pairs, dtype=float).T
+    difference = judged - labels
+    if found.kappa is not None:
+        with np.errstate(all="ignore"):
+            assert found.quadratic == pytest.approx(
+                oracle(found.table, weights=np.arange(5), wt="fc", return_results=False)
+            )
+            assert found.unweighted == pytest.approx(oracle(found.table, return_results=False))
+    assert found.exact == pytest.approx(float(np.mean(difference == 0)))
+    standard_error = difference.std(ddof=1) / np.sqrt(len(difference))
+    low, high = norm.interval(0.95, loc=difference.mean(), scale=standard_error or 1e-300)
+    assert (found.bias, found.bias_low, found.bias_high) == pytest.approx((difference.mean(), low, high))
+
+
+@given(RATINGS)
+def test_the_parts_of_the_squared_difference_are_those_of_theil(pairs: Pairs) -> None:
+    labels, judged = np.array(pairs, dtype=float).T
+    parts = squared_differences(pairs)
+    assert sum(parts.values()) == pytest.approx(float(np.mean((judged - labels) ** 2)))
+    assert parts["shift"] == pytest.approx(float((judged.mean() - labels.mean()) ** 2))
+    assert parts["scale"] == pytest.approx(float((judged.std() - labels.std()) ** 2))
+    if labels.std() and judged.std():
+        rest = 2 * (1 - pearsonr(labels, judged).statistic) * labels.std() * judged.std()
+        assert parts["noise"] == pytest.approx(float(rest), abs=1e-9)
