@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -106,6 +107,7 @@ def beginning(  # noqa: PLR0917 - the facts of one event
     prompt_versions: tuple[str, ...],
     attempt: int,
     prompt_blobs: tuple[str, ...] = (),
+    began: datetime | None = None,
 ) -> Event:
     """A conversation begins.
 
@@ -116,6 +118,7 @@ def beginning(  # noqa: PLR0917 - the facts of one event
         prompt_versions: of its arm.
         attempt: from 1.
         prompt_blobs: of its arm.
+        began: when a conversation of production began.
     """
     place, scenario = place_of_trial(trial), trial.scenario
     started = ConversationStarted(
@@ -129,6 +132,7 @@ def beginning(  # noqa: PLR0917 - the facts of one event
         tags=tuple(sorted(scenario.tags)),
         attempt=attempt,
         prompt_blobs=prompt_blobs,
+        began=began,
     )
     return Event(started, place)
 

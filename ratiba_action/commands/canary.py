@@ -80,12 +80,13 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: an option is invalid, or there are no keys.
         RatibaError: samples or Langfuse cannot be read.
     """
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this command only
+    from ratiba_action.privacy.own_names import KeepingRedactor  # noqa: PLC0415 - for this command only
     from ratiba_action.production.canary import canary_json, canary_lines, look  # noqa: PLC0415 - the same
 
     settings = read_settings(environment, {"config": arguments.config})
     now = datetime.now(UTC)
-    rules, redactor = _rules(arguments, now), Redactor(settings.secrets)
+    rules = _rules(arguments, now)
+    redactor = KeepingRedactor(settings.secrets, (rules.stable, rules.canary))
     kinds = alert_kinds(settings, required=bool(arguments.config))
     _check_rollout(arguments, settings)
     found = look(_conversations(arguments, settings, environment, rules, now), rules)
@@ -94,7 +95,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     else:
         sys.stdout.write("".join(f"{printable(line)}\n" for line in canary_lines(found, redactor)))
     sys.stdout.flush()
-    _act(arguments, settings, environment, found, kinds)
+    _act(arguments, settings, environment, found, kinds, redactor)
     return _CODES[found.answer.value]
 
 
@@ -104,12 +105,12 @@ def _act(
     environment: Mapping[str, str],
     found: "CanaryLook",
     kinds: Any,
+    redactor: "Redactor",
 ) -> None:
     """Do what follows from the answer; the rollout first. A failure is a warning and does not change the exit code."""
     from ratiba_action.model.note import Alert, AlertKind  # noqa: PLC0415 - for this command only
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
 
-    redactor, stopped, text = Redactor(settings.secrets), "", ""
+    stopped = text = ""
     rolled_back = found.answer.value == "roll back"
     before: int | None = None
     if rolled_back and arguments.stop:
@@ -122,11 +123,11 @@ def _act(
         if text:
             print_warning(redactor.text(text))
     _publish_status(arguments, settings, environment, found, redactor)
-    _write_event(arguments, settings, found, stopped)
+    _write_event(arguments, found, stopped, redactor)
     # A canary that is stopped already was reported by the look that stopped it.
     if rolled_back and before != 0:
         reason = f"Roll back {found.rules.canary}: {'; '.join(found.reasons)}"
-        send_alert(settings, environment, Alert(AlertKind.CANARY, f"{text} {reason}".strip()), kinds)
+        send_alert(settings, environment, Alert(AlertKind.CANARY, f"{text} {reason}".strip()), kinds, redactor)
 
 
 def _conversations(
@@ -310,7 +311,7 @@ def _publish_status(
         print_warning(redactor.text(str(error)))
 
 
-def _write_event(arguments: argparse.Namespace, settings: Settings, found: "CanaryLook", stopped: str) -> None:
+def _write_event(arguments: argparse.Namespace, found: "CanaryLook", stopped: str, redactor: "Redactor") -> None:
     if not arguments.events:
         return
     from ratiba_action.model.event import CanaryLooked, Event  # noqa: PLC0415 - for this task only
@@ -319,7 +320,7 @@ def _write_event(arguments: argparse.Namespace, settings: Settings, found: "Cana
     rules, reason = found.rules, "; ".join(found.reasons)
     looked = CanaryLooked(found.answer.value, rules.stable, rules.canary, reason, found.canary, found.e_worse, stopped)
     try:
-        with open_inline_events(arguments.events, print_warning, settings.secrets) as log:
+        with open_inline_events(arguments.events, print_warning, redactor=redactor) as log:
             log.emit(Event(looked))
     except ConfigurationError as error:
         print_warning(str(error))

@@ -14,6 +14,7 @@ from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
     from ratiba_action.model.note import Alert, AlertKind
+    from ratiba_action.privacy.masking import Redactor
     from ratiba_action.settings.settings import Settings
 
 Value = TypeVar("Value")
@@ -87,7 +88,11 @@ def alert_kinds(settings: "Settings", *, required: bool) -> "tuple[AlertKind, ..
 
 
 def send_alert(
-    settings: "Settings", environment: Mapping[str, str], alert: "Alert", kinds: "Sequence[AlertKind]"
+    settings: "Settings",
+    environment: Mapping[str, str],
+    alert: "Alert",
+    kinds: "Sequence[AlertKind]",
+    redactor: "Redactor | None" = None,
 ) -> None:
     """Send an alert of a command to the addresses of the settings; a failure is a warning on standard error."""
     from ratiba_action.decide.event import subject_of  # noqa: PLC0415 - for this task only
@@ -96,7 +101,7 @@ def send_alert(
     subject = subject_of({}, None, environment)
     facts = {"repository": subject.repository} if subject.repository else {}
     message = Message(settings.name, (alert,), facts, subject.run_url)
-    notify(settings, environment, message, kinds, print_warning)
+    notify(settings, environment, message, kinds, print_warning, redactor=redactor)
 
 
 def print_warning(text: str) -> None:

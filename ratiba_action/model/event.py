@@ -60,6 +60,7 @@ class ConversationStarted:
         tenant_id: UUID of the registered tenant.
         attempt: from 1; a trial that errored may be run again, and begins again then.
         prompt_blobs: ``name@blob id`` of each prompt, sorted; equal for equal texts, whatever commits brought them.
+        began: when a conversation of production began, with time zone; None of one that this run holds itself.
     """
 
     conversation_id: str
@@ -72,6 +73,7 @@ class ConversationStarted:
     tags: tuple[str, ...] = ()
     attempt: int = 1
     prompt_blobs: tuple[str, ...] = ()
+    began: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,18 @@ from typing import Any
 from ratiba_action.model.codec import field_names
 from ratiba_action.model.event import Event, Place
 from ratiba_action.privacy.masking import Redactor
+from ratiba_action.privacy.own_names import is_own_name, is_own_tag
 
 _DIGEST = re.compile(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})(?:-dirty)?")
 """Ids, commits and checksums: some have ten digits in a row, and none is anybody's number."""
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OWN_FIELDS = frozenset(
+    {
+        *("gate", "commit", "base", "anchor", "repository", "workflow_run", "suite", "judge", "metric", "version"),
+        *("model", "answered_by", "provider", "prompt_versions", "prompt_blobs", "stable", "canary", "role"),
+    }
+)
+"""Fields that the gate fills with names and ids of its own."""
 _RECEIPT = "receipt "
 _AS_THEY_ARE = frozenset({int, float, bool, type(None)})
 _REMEMBERED = 1_024
@@ -78,6 +86,8 @@ def mask_for(redactor: Redactor, customers: Mapping[str, str]) -> EventMask:
 def _text(text: str, redactor: Redactor, name: str) -> str:
     without_secrets = redactor.secretless(text)
     if _DIGEST.fullmatch(without_secrets) or (name == "tenant_id" and _UUID.fullmatch(without_secrets)):
+        return without_secrets
+    if (name in _OWN_FIELDS and is_own_name(without_secrets)) or (name == "tags" and is_own_tag(without_secrets)):
         return without_secrets
     if name == "receipt":
         # A receipt of digits alone is known as one only where it is called so; a phone number stays none.

@@ -257,7 +257,7 @@ def _hours(length: timedelta) -> str:
 def watched_in_files(paths: Iterable[Path], rules: CanaryRules, now: datetime) -> tuple[Watched, ...]:
     """Conversations in ``events.jsonl`` files of ``ratiba sample``, of those that the hash selects.
 
-    They are ordered by their run, and within it by a hash: a run measures failures first. Of a conversation that two
+    They are ordered by when they began, and of one time by a hash: a run measures failures first. Of a conversation that two
     runs measured the first counts, since another look may have counted it.
 
     Raises:
@@ -286,7 +286,7 @@ def _watched_in_file(name: str, first: SampleEvent, scores: Sequence[Measurement
     if tags & {LIKED, DISLIKED}:
         values[OPINIONS, _PLAIN] = float(LIKED in tags)
     order = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-    return Watched(name, first.started, tags, values, order)
+    return Watched(name, first.began or first.started, tags, values, order)
 
 
 def _scores(measurements: Iterable[Measurement]) -> dict[Series, float]:

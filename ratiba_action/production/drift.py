@@ -11,7 +11,7 @@ from typing import Any
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.codec import CodecError
 from ratiba_action.model.comparison import MeasuredRun
-from ratiba_action.model.event import LoggedEvent, RunStarted, Scored
+from ratiba_action.model.event import ConversationStarted, LoggedEvent, RunStarted, Scored
 from ratiba_action.model.measurement import Scored as ScoredResult
 from ratiba_action.model.values import mean
 from ratiba_action.observability.event_lines import parse_event_line
@@ -57,8 +57,10 @@ class Measurement:
     """One score of a production conversation.
 
     Args:
+        at: when the conversation began; of events without that time, when it was measured.
         run: that measured it; of two runs the later one counts.
         value: 0 to 1, 1 is best.
+        measured: when it was; None for ``at``.
     """
 
     conversation: str
@@ -67,6 +69,7 @@ class Measurement:
     at: datetime
     value: float
     run: str = ""
+    measured: datetime | None = None
 
 
 class Status(StrEnum):
@@ -168,12 +171,14 @@ class SampleEvent:
         line: file and number of its line.
         started: when its run began.
         judge: model of that run.
+        began: when its conversation did; None where the event does not say.
     """
 
     line: str
     logged: LoggedEvent
     started: datetime
     judge: str
+    began: datetime | None = None
 
     @property
     def measurement(self) -> Measurement | None:
@@ -183,7 +188,8 @@ class SampleEvent:
             return None
         version = Version(data.version, self.judge if data.judged else "")
         name = self.logged.event.place.scenario or ""
-        return Measurement(name, data.metric, version, self.logged.at, data.score, self.logged.run)
+        at = self.began or self.logged.at
+        return Measurement(name, data.metric, version, at, data.score, self.logged.run, self.logged.at)
 
 
 def read_samples(paths: Iterable[Path]) -> tuple[Measurement, ...]:
@@ -226,6 +232,7 @@ def _of_lines(
     path: Path, lines: Sequence[bytes], latest: datetime | None, problems: list[str]
 ) -> Iterator[SampleEvent]:
     runs: dict[str, tuple[datetime, str]] = {}
+    began: dict[tuple[str, str | None], datetime | None] = {}
     for number, line in enumerate(lines, 1):
         try:
             logged = parse_event_line(line)
@@ -235,13 +242,25 @@ def _of_lines(
         data = logged.event.data
         if latest is not None and logged.at > latest:
             problems.append(f"{path}:{number}: the time is {logged.at.isoformat()}; it must not be in the future")
+        elif isinstance(data, ConversationStarted) and (wrong := _wrong_begin(data.began, logged.at)):
+            problems.append(f"{path}:{number}: {wrong}")
         elif isinstance(data, Scored) and logged.run in runs and not 0 <= data.score <= 1:
             problems.append(f"{path}:{number}: the score is {data.score!r}; it must be from 0 to 1")
         else:
             if isinstance(data, RunStarted) and data.mode == MODE:
                 runs[logged.run] = logged.at, data.judge
+            place = logged.run, logged.event.place.scenario
+            if isinstance(data, ConversationStarted):
+                began[place] = data.began
             if logged.run in runs:
-                yield SampleEvent(f"{path}:{number}", logged, *runs[logged.run])
+                yield SampleEvent(f"{path}:{number}", logged, *runs[logged.run], began.get(place))
+
+
+def _wrong_begin(began: datetime | None, at: datetime) -> str:
+    """What is wrong with the time at which a conversation began; empty if nothing is."""
+    if began is None or (began.tzinfo is not None and began <= at):
+        return ""
+    return f"the conversation began {began.isoformat()}; it must be a time with an offset, before it was measured"
 
 
 def sampled_scores(access: LangfuseAccess, since: datetime, until: datetime) -> tuple[Measurement, ...]:
@@ -300,7 +319,7 @@ class _Window:
         """Of a conversation that two runs measured the later counts; its turns count as their mean."""
         newest: dict[str, Version] = {}
         last: dict[tuple[str, str], tuple[str, Version, list[float]]] = {}
-        for entry in sorted(measurements, key=lambda entry: entry.at):
+        for entry in sorted(measurements, key=lambda entry: entry.measured or entry.at):
             newest[entry.metric] = entry.version
             key = entry.conversation, entry.metric
             if key not in last or last[key][:2] != (entry.run, entry.version):

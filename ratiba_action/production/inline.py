@@ -483,7 +483,10 @@ class InlineEvents:
 
 
 def open_inline_events(
-    path: str | os.PathLike[str], warn: Callable[[str], None], secrets: Iterable[str] = ()
+    path: str | os.PathLike[str],
+    warn: Callable[[str], None],
+    secrets: Iterable[str] = (),
+    redactor: Redactor | None = None,
 ) -> InlineEvents:
     """Open a file of events to append to; several processes may do so at once.
 
@@ -491,6 +494,7 @@ def open_inline_events(
         path: of the file, in a folder that exists.
         warn: called with what could not be written; an event that is lost never stops an answer.
         secrets: masked in every line.
+        redactor: of every line; None for one with the secrets.
 
     Raises:
         ConfigurationError: it cannot be opened.
@@ -503,7 +507,7 @@ def open_inline_events(
             f"The events {str(file)!r} cannot be written: {error.strerror or error}.",
             "Give --events a file in a folder that exists.",
         ) from error
-    mask = EventMask({}, Redactor(secrets))
+    mask = EventMask({}, redactor or Redactor(secrets))
     return InlineEvents(
         EventFile(file, descriptor, str(uuid.uuid4()), (), mask=mask, clock=lambda: datetime.now(UTC), warn=warn)
     )

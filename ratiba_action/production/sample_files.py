@@ -17,7 +17,14 @@ from ratiba_action.observability.traces.conversations import ENVIRONMENT
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.conversation import Observation, decoded, read_conversation
 from ratiba_action.production.feedback import Feedback
-from ratiba_action.production.sample_reading import ConversationReading, Found, SampleRules, chosen, flags
+from ratiba_action.production.sample_reading import (
+    ConversationReading,
+    Found,
+    SampleRules,
+    chosen,
+    flags,
+    opinions,
+)
 from ratiba_action.util.validation import StrictModel
 
 _MOST_BYTES = 256 << 20
@@ -116,7 +123,8 @@ class _Files:
         return name if plain else f"conversation-{digest(name)[:12]}"
 
     def _add_feedback(self, name: str, value: Any, at: datetime) -> None:
-        if isinstance(value, str | float | int):
+        known = self.feedback.get(name)
+        if isinstance(value, str | float | int) and (known is None or known.at <= at):
             self.feedback[name] = Feedback(name, "trace", name, value, at)
 
 
@@ -153,7 +161,8 @@ def find_in_files(paths: Sequence[Path], rules: SampleRules) -> Found:
         {name for name in roots if name in files.feedback and files.feedback[name].negative},
         {name for name, conversation in conversations.items() if conversation and flags(conversation, rules)},
     )
-    reading = ConversationReading(rules)
+    decided = ((item, name) for name, item in files.feedback.items() if item.positive or item.negative)
+    reading = ConversationReading(rules, opinions(decided))
     for item in picked:
         reading.add(item.trace_id, files.conversations[item.trace_id])
     return Found(

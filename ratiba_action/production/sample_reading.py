@@ -378,11 +378,11 @@ class ConversationReading:
         if reason := why_blocked(conversation, self.rules.tenants):
             self.blocked[name] = reason
         else:
-            captured = self._captured(conversation, observations)
+            captured = self._captured(name, conversation, observations)
             self.conversations.append(replace(captured, scenario=replace(captured.scenario, id=name)))
 
     def _captured(
-        self, conversation: ProductionConversation, observations: Sequence[Observation]
+        self, name: str, conversation: ProductionConversation, observations: Sequence[Observation]
     ) -> CapturedConversation:
         rules = self.rules
         return captured_conversation(
@@ -391,7 +391,7 @@ class ConversationReading:
             language=rules.tenants.get(conversation.tenant, TenantFacts()).language or rules.language,
             system_type=rules.system_type,
             names=known_names(conversation, rules.tenants),
-            feedback={True: LIKED, False: DISLIKED, None: ""}[self.liked.get(conversation.trace_ids[0])],
+            feedback={True: LIKED, False: DISLIKED, None: ""}[self.liked.get(name)],
         )
 
 

@@ -30,7 +30,7 @@ from ratiba_action.model.conversation import (
 from ratiba_action.model.event import Event, ModelCalled
 from ratiba_action.model.measurement import Check, Phase
 from ratiba_action.model.plan import Tenant, Trial
-from ratiba_action.model.scenario import ExpectedRows, SimulatedUser, Turn
+from ratiba_action.model.scenario import ExpectedRows, Layer, SimulatedUser, Turn
 from ratiba_action.model.values import Usd
 from ratiba_action.ports import ModelAccess, Session
 from ratiba_action.run.reply_size import MOST_BYTES, MOST_BYTES_OF_A_PART, ReplySize, parts_of
@@ -84,7 +84,11 @@ class Conversation:
         scenario, arm = self._trial.scenario, self._arm.template or self._trial.arm
         async with self._services.tenants.provision(scenario.id, arm, self._trial.number) as tenant:
             versions = self._arm.prompt_versions
-            begun = beginning(self._events.run, self._trial, tenant, versions, self._attempt, self._arm.prompt_blobs)
+            # The clock of a sampled conversation is the time at which it began in production.
+            began = scenario.now if self._arm.captured and scenario.layer is Layer.PRODUCTION else None
+            begun = beginning(
+                self._events.run, self._trial, tenant, versions, self._attempt, self._arm.prompt_blobs, began
+            )
             self._events.emit(begun)
             access = self._open_access()
             try:

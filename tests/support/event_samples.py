@@ -1,6 +1,7 @@
 """One event of every type, each of its texts chosen by the test."""
 
 from dataclasses import fields
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, get_type_hints
 
@@ -17,6 +18,7 @@ _VALUES: dict[Any, Any] = {
     Usage: Usage(10, 5),
     BudgetAction: BudgetAction.SETTLED,
     int | None: 7,
+    datetime | None: datetime(2026, 4, 20, 9, tzinfo=UTC),
     bool | None: False,
     Decimal | None: Decimal("1.5"),
     float | None: -0.06,
