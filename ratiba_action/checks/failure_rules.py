@@ -19,7 +19,7 @@ from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import FailureRule
 from ratiba_action.util.comparable import comparable, has_text, has_word
 from ratiba_action.util.patterns import SearchTime, compile_pattern, pattern_problem
-from ratiba_action.util.text import clip, did_you_mean
+from ratiba_action.util.text import clip, did_you_mean, in_quotes
 
 _FINDERS: Mapping[str, Callable[[str, str], bool]] = {
     "must_contain": has_text,
@@ -159,7 +159,7 @@ def _text_rule(rule: FailureRule, value: str, transcript: Transcript, time: Sear
         "rule",
         0 if wanted else number,
         rule.type,
-        clip(f"{'the reply of any turn' if wanted else 'no reply of any turn'} has {word}{value!r} ({case})"),
+        clip(f"{'the reply of any turn' if wanted else 'no reply of any turn'} has {word}{in_quotes(value)} ({case})"),
         clip(text if wanted or not hits else f"turn {number}: {around(text, value)}"),
         passed=bool(hits) == wanted,
         line=rule.line,

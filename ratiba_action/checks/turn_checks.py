@@ -22,7 +22,7 @@ from ratiba_action.util.comparable import comparable, has_text, has_word, place_
 from ratiba_action.util.instants import LocalTime, same_value, unclear_time
 from ratiba_action.util.json_expression import Expression, ExpressionError, Step, parse_path, spell_path, without
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern
-from ratiba_action.util.text import clip, cut_near, stream_safe
+from ratiba_action.util.text import clip, cut_near, in_quotes, stream_safe
 
 
 def first_difference(expected: ExpectedOutput, got: Any) -> str | None:
@@ -250,7 +250,7 @@ def pattern_finder(pattern: str, time: SearchTime) -> Callable[[str], bool]:
             return time.search(compiled, text) or (composed != text and time.search(compiled, composed))
         except TimeoutError as error:
             raise ConfigurationError(
-                f"The pattern {clip(pattern)!r} took longer than {SEARCH_SECONDS:g} s on one reply of "
+                f"The pattern {in_quotes(clip(pattern))} took longer than {SEARCH_SECONDS:g} s on one reply of "
                 f"{len(text)} characters, or all patterns of the scenario longer than {SCENARIO_SECONDS:g} s.",
                 "Write it without a repetition inside a repetition.",
             ) from error
@@ -264,7 +264,7 @@ def _reply_findings(expected: ExpectedReply, text: str, time: SearchTime) -> Ite
     yield from _text_findings(expected, text, shown)
     for pattern in expected.matches:
         right = pattern_finder(pattern, time)(text)
-        yield _Finding("reply", "reply matches", f"{pattern!r} (case counts)", shown, right)
+        yield _Finding("reply", "reply matches", f"{in_quotes(pattern)} (case counts)", shown, right)
     if expected.equals is not None:
         right = whole_text(text) == whole_text(expected.equals)
         yield _Finding("reply", "reply equals", expected.equals, shown, right)
@@ -290,13 +290,15 @@ def _text_findings(expected: ExpectedReply, text: str, shown: str) -> Iterator[_
     )
     for has, how, each, some, none in groups:
         for value in each:
-            yield _Finding("reply", f"reply contains{how}", f"{value!r} {case}", shown, has(text, value))
+            yield _Finding("reply", f"reply contains{how}", f"{in_quotes(value)} {case}", shown, has(text, value))
         if some:
             right = any(has(text, value) for value in some)
-            yield _Finding("reply", f"reply contains any of{how}", f"{', '.join(map(repr, some))} {case}", shown, right)
+            yield _Finding(
+                "reply", f"reply contains any of{how}", f"{', '.join(map(in_quotes, some))} {case}", shown, right
+            )
         for value in none:
             what, passed = f"reply does not contain{how}", not has(text, value)
-            yield _Finding("reply", what, f"{value!r} {case}", around(shown, value), passed=passed)
+            yield _Finding("reply", what, f"{in_quotes(value)} {case}", around(shown, value), passed=passed)
 
 
 def _json_findings(expected: Mapping[str, Any], text: str, shown: str) -> Iterator[_Finding]:

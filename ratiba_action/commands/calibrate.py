@@ -458,11 +458,11 @@ def _alert(task: _Task, text: str) -> None:
     from ratiba_action.model.note import Alert, AlertKind  # noqa: PLC0415 - the same
     from ratiba_action.publish.notifications import Message, notify  # noqa: PLC0415 - the same
 
-    settings, kinds = task.settings, list(AlertKind)
+    settings, kinds = task.settings, tuple(AlertKind)
     if not (settings.slack_webhook_url or settings.webhook_url):
         return
     if (task.repository / settings.config).exists():
-        kinds = load_configuration(task.repository, settings.config).notifications.events
+        kinds = load_configuration(task.repository, settings.config).notifications.kinds
     message = Message(settings.name, (Alert(AlertKind.CALIBRATION, text),))
     notify(settings, task.environment, message, kinds, _warn)
 

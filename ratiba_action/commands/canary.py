@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     else:
         sys.stdout.write("".join(f"{printable(line)}\n" for line in canary_lines(found, redactor)))
     sys.stdout.flush()
-    _act(arguments, settings, environment, found, kinds, redactor)
+    _act(arguments, settings, environment, found, kinds=kinds, redactor=redactor)
     return _CODES[found.answer.value]
 
 
@@ -104,6 +104,7 @@ def _act(
     settings: Settings,
     environment: Mapping[str, str],
     found: "CanaryLook",
+    *,
     kinds: Any,
     redactor: "Redactor",
 ) -> None:

@@ -49,6 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level", metavar="P", default="0.05", help="significance over all metrics of a reference (default: 0.05)"
     )
+    parser.add_argument(
+        "--test",
+        default="mann-whitney",
+        choices=["mann-whitney", "kolmogorov-smirnov"],
+        help="what decides; kolmogorov-smirnov finds other changes of the distribution too (default: mann-whitney)",
+    )
     parser.add_argument("--config", metavar="PATH", help="the configuration with `notifications` (RATIBA_CONFIG)")
     parser.add_argument("--seconds", metavar="N", default="120", help="time limit for reading Langfuse (default: 120)")
     parser.add_argument("--fail", action="store_true", help="exit with 1 if a metric drifted or was lost")
@@ -116,7 +122,7 @@ def _moment(text: str, now: datetime) -> datetime:
 
 
 def _rules(arguments: argparse.Namespace) -> "DriftRules":
-    from ratiba_action.production.drift import DriftRules  # noqa: PLC0415 - for this task only
+    from ratiba_action.production.drift import DriftRules, DriftTest  # noqa: PLC0415 - for this task only
 
     now = datetime.now(UTC)
     return DriftRules(
@@ -124,6 +130,7 @@ def _rules(arguments: argparse.Namespace) -> "DriftRules":
         window=parse_option("--window", arguments.window, length_of_time),
         minimum=parse_option("--minimum", arguments.minimum, parse_count),
         level=parse_option("--level", arguments.level, _level),
+        test=DriftTest(arguments.test),
         share=parse_option("--share", arguments.share, share),
     )
 

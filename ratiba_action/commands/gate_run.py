@@ -407,7 +407,7 @@ def _evaluated(
     if shard_folders is not None:
         shards = shard_folders.read()
         shard_folders.begin_events(publication.redactor, inputs.customers)
-    log.alerts = tuple(inputs.configuration.notifications.events)
+    log.alerts = inputs.configuration.notifications.kinds
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     go_on()
     shard = None if request.settings.shard is None else plan_shard(inputs, request.settings.shard)

@@ -84,7 +84,7 @@ def alert_kinds(settings: "Settings", *, required: bool) -> "tuple[AlertKind, ..
     if not (settings.slack_webhook_url or settings.webhook_url):
         return ()
     found = optional_configuration(Path(), settings.config, required=required)
-    return tuple(AlertKind) if found is None else tuple(found.notifications.events)
+    return tuple(AlertKind) if found is None else found.notifications.kinds
 
 
 def send_alert(

@@ -61,7 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--until", metavar="WHEN", help="end: a time, or how long ago (default: 2m)")
     parser.add_argument(
-        "--share", metavar="0..1", default="0.05", help="share of conversations to measure (default: 0.05)"
+        "--share",
+        metavar="0..1",
+        default="0.05",
+        help="share of conversations to measure, also by system type: 0.05,rag=0.2 (default: 0.05)",
     )
     parser.add_argument("--budget-usd", metavar="VALUE", help="maximum cost in US dollars (RATIBA_EVAL_BUDGET_USD)")
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration file (RATIBA_CONFIG)")
@@ -199,10 +202,12 @@ def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, T
         raise UsageError(
             f"--since ({since.isoformat()}) is not before --until ({until.isoformat()}).", "Give an earlier --since."
         )
+    general, shares = parse_option("--share", arguments.share, _shares)
     return SampleRules(
         since=since,
         until=until,
-        share=parse_option("--share", arguments.share, share),
+        share=general,
+        shares=shares,
         feedback=arguments.feedback,
         environment=arguments.environment,
         language=arguments.language,
@@ -211,3 +216,13 @@ def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, T
         slow=parse_option("--slow", arguments.slow, parse_seconds),
         low_confidence=parse_option("--low-confidence", arguments.low_confidence, share),
     )
+
+
+def _shares(text: str) -> tuple[float, dict[SystemType, float]]:
+    """The share of all conversations, and of kinds of systems that have their own."""
+    general, *others = text.split(",")
+    named = [(kind.strip(), share(own)) for kind, _, own in (other.partition("=") for other in others)]
+    wrong = [kind for kind, _ in named if kind not in set(SystemType)]
+    if wrong:
+        raise ValueError(f"a share, and shares by type ({', '.join(SystemType)}) such as 0.05,rag=0.2")
+    return share(general), {SystemType(kind): own for kind, own in named}

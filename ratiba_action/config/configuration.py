@@ -158,8 +158,15 @@ class NotificationsBlock(StrictModel):
     """Which events are sent to the addresses of ``slack-webhook-url`` and ``webhook-url``."""
 
     events: list[Annotated[AlertKind, Field(strict=False)]] = Field(
-        default_factory=lambda: list(AlertKind), description="default: all; an empty list sends nothing"
+        default_factory=lambda: [kind for kind in AlertKind if kind is not AlertKind.PASSED],
+        description="default: all except passed; an empty list sends nothing",
     )
+    on_success: bool = Field(default=False, description="a run that passed is an event too, `passed`")
+
+    @property
+    def kinds(self) -> tuple[AlertKind, ...]:
+        """The events that are sent."""
+        return tuple(dict.fromkeys([*self.events, *([AlertKind.PASSED] if self.on_success else [])]))
 
     @field_validator("events")
     @classmethod

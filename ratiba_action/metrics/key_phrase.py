@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.util.comparable import has_text, unicode_form
-from ratiba_action.util.text import words
+from ratiba_action.util.text import in_quotes, words
 
 
 def missing_phrases(text: str, phrases: Sequence[str]) -> tuple[str, ...]:
@@ -42,6 +42,6 @@ class KeyPhraseMetric:
             phrases = exchange.turn.expect.key_phrases
             if phrases:
                 missing = missing_phrases(exchange.reply.text, phrases)
-                detail = f"not mentioned: {', '.join(map(repr, missing))}" if missing else ""
+                detail = f"not mentioned: {', '.join(map(in_quotes, missing))}" if missing else ""
                 values.append(TurnValue(number, 1 - len(missing) / len(phrases), detail))
         return mean_of_turns(self.name, self.version, threshold, values, "Give a turn `expect.key_phrases`.")

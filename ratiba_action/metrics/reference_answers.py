@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.measurement import Case, Score
-from ratiba_action.util.text import clip
+from ratiba_action.util.text import clip, in_quotes
 
 _SHOWN = 120
 
@@ -29,5 +29,5 @@ def score_answers(
         reference = exchange.turn.expect.answer
         if reference is not None:
             value = likeness(exchange.reply.text, reference)
-            values.append(TurnValue(number, value, f"the reply is {clip(exchange.reply.text, _SHOWN)!r}"))
+            values.append(TurnValue(number, value, f"the reply is {in_quotes(clip(exchange.reply.text, _SHOWN))}"))
     return mean_of_turns(metric, version, threshold, values, "Give a turn `expect.answer`.")

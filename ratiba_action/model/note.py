@@ -59,6 +59,8 @@ class AlertKind(StrEnum):
     """Runs that share a ledger have spent 80 % of the month's budget or reached it."""
     DECLINE = "decline"
     """A run of the base branch confirmed that its scores have fallen since its anchor."""
+    PASSED = "passed"
+    """A run passed; sent only where ``on_success`` asks for it."""
     DRIFT = "drift"
     CANARY = "canary"
     CALIBRATION = "calibration"

@@ -257,8 +257,8 @@ def _hours(length: timedelta) -> str:
 def watched_in_files(paths: Iterable[Path], rules: CanaryRules, now: datetime) -> tuple[Watched, ...]:
     """Conversations in ``events.jsonl`` files of ``ratiba sample``, of those that the hash selects.
 
-    They are ordered by when they began, and of one time by a hash: a run measures failures first. Of a conversation that two
-    runs measured the first counts, since another look may have counted it.
+    They are ordered by when they began, and of one time by a hash: a run measures failures first. Of a conversation
+    that two runs measured the first counts, since another look may have counted it.
 
     Raises:
         ConfigurationError: files that cannot be read, or lines that are wrong; names every problem.

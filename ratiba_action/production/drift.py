@@ -91,7 +91,7 @@ class MetricDrift:
         reference: ``baseline`` or ``window before``.
         recent: how many conversations of the window were compared.
         earlier: how many scenarios or conversations of the reference.
-        p: of Mann and Whitney's test, corrected for the number of metrics (Holm 1979); None where none was made.
+        p: of the test that decides, corrected for the number of metrics (Holm 1979); None where none was made.
         detectable: the smallest delta that these sizes find with 80 % power.
         why: of a status without a test; without untrusted text but names and versions.
     """
@@ -111,6 +111,13 @@ class MetricDrift:
     why: str = ""
 
 
+class DriftTest(StrEnum):
+    """What decides whether two windows differ."""
+
+    MANN_WHITNEY = "mann-whitney"
+    KOLMOGOROV_SMIRNOV = "kolmogorov-smirnov"
+
+
 @dataclass(frozen=True, slots=True)
 class DriftRules:
     """What counts as a drift.
@@ -120,7 +127,9 @@ class DriftRules:
         window: its length, and that of the one before.
         minimum: conversations that a window needs.
         level: of all metrics of one reference together.
-        least_delta: size of Cliff's delta below which a difference is no drift, however certain.
+        test: that decides.
+        least_delta: size of Cliff's delta, or of Kolmogorov and Smirnov's D if that decides, below which a difference
+            is no drift, however certain.
         share: of conversations that ``ratiba sample`` selects by hash; those that it selects for another reason are
             left out, because they are no random sample.
     """
@@ -129,6 +138,7 @@ class DriftRules:
     window: timedelta = timedelta(days=7)
     minimum: int = 200
     level: float = 0.05
+    test: DriftTest = DriftTest.MANN_WHITNEY
     least_delta: float = NEGLIGIBLE
     share: float = 0.05
 
@@ -368,13 +378,17 @@ def _compare(recent: _Window, reference: _Reference, rules: DriftRules) -> list[
     earlier = reference.window.values
     metrics = sorted(earlier if reference.golden else {*recent.values, *earlier})
     found = [_untested(metric, recent, reference, rules) or _tested(metric, recent, reference) for metric in metrics]
-    raw = {entry.metric: entry.mann_whitney.p for entry in found if entry.mann_whitney is not None}
+    by_ks = rules.test is DriftTest.KOLMOGOROV_SMIRNOV
+    deciding = {entry.metric: entry.kolmogorov_smirnov if by_ks else entry.mann_whitney for entry in found}
+    raw = {metric: test.p for metric, test in deciding.items() if test is not None}
     adjusted = dict(zip(raw, holm(list(raw.values())), strict=True))
     return [_settled(entry, adjusted[entry.metric], rules) if entry.metric in raw else entry for entry in found]
 
 
 def _settled(entry: MetricDrift, p: float, rules: DriftRules) -> MetricDrift:
     size = abs(entry.delta.delta) if entry.delta is not None else 0.0
+    if rules.test is DriftTest.KOLMOGOROV_SMIRNOV and entry.kolmogorov_smirnov is not None:
+        size = entry.kolmogorov_smirnov.statistic
     drifted = p <= rules.level and size >= rules.least_delta
     return replace(entry, p=p, status=Status.DRIFTED if drifted else Status.NO_DRIFT)
 
@@ -434,6 +448,7 @@ def drift_json(drift: Drift, redactor: Redactor) -> dict[str, Any]:
         "conversations_before": drift.before,
         "left_out": drift.left_out,
         "minimum": rules.minimum,
+        "test": rules.test.value,
         "drifted": bool(drift.findings),
         "compared": drift.compared,
         "metrics": [
@@ -453,7 +468,7 @@ def drift_lines(drift: Drift, redactor: Redactor) -> Iterator[str]:
     if drift.left_out:
         yield f"Left out, because an error or feedback selected them: {drift.left_out}."
     for entry in drift.metrics:
-        yield redactor.text(f"{_MARKS[entry.status]} {entry.metric}, {entry.reference}: {_line(entry)}")
+        yield redactor.text(f"{_MARKS[entry.status]} {entry.metric}, {entry.reference}: {_line(entry, rules.test)}")
     if not drift.compared:
         yield "No metric could be compared."
 
@@ -463,14 +478,16 @@ _MARKS = {Status.DRIFTED: "✗", Status.LOST: "✗", Status.NO_DRIFT: "✓"} | d
 )
 
 
-def _line(entry: MetricDrift) -> str:
-    delta, distance = entry.delta, entry.kolmogorov_smirnov
-    if delta is None or distance is None or entry.recent_mean is None or entry.earlier_mean is None:
+def _line(entry: MetricDrift, test: DriftTest) -> str:
+    delta, ranks, distance = entry.delta, entry.mann_whitney, entry.kolmogorov_smirnov
+    if delta is None or ranks is None or distance is None or entry.recent_mean is None or entry.earlier_mean is None:
         return f"{entry.status.value}: {entry.why}"
     interval = "" if delta.low is None or delta.high is None else f" ({delta.low:+.2f} to {delta.high:+.2f})"
+    p = {DriftTest.MANN_WHITNEY: f"p = {ranks.p:.3g}", DriftTest.KOLMOGOROV_SMIRNOV: f"p = {distance.p:.3g}"}
+    p[test] = f"p = {entry.p:.3g} after Holm"
     return (
         f"{entry.status.value}: mean {entry.earlier_mean:.3f} → {entry.recent_mean:.3f}, Cliff's delta "
-        f"{delta.delta:+.2f}{interval}, Mann-Whitney p = {entry.p:.3g} after Holm, Kolmogorov-Smirnov "
-        f"D = {distance.statistic:.2f}, p = {distance.p:.3g}; {entry.recent} and {entry.earlier} values, which find a "
-        f"delta of {entry.detectable:.2f} with 80 % power"
+        f"{delta.delta:+.2f}{interval}, Mann-Whitney {p[DriftTest.MANN_WHITNEY]}, Kolmogorov-Smirnov "
+        f"D = {distance.statistic:.2f}, {p[DriftTest.KOLMOGOROV_SMIRNOV]}; {entry.recent} and {entry.earlier} "
+        f"values, which find a delta of {entry.detectable:.2f} with 80 % power"
     )

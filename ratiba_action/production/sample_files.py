@@ -24,6 +24,7 @@ from ratiba_action.production.sample_reading import (
     chosen,
     flags,
     opinions,
+    shares_of,
 )
 from ratiba_action.util.validation import StrictModel
 
@@ -160,6 +161,7 @@ def find_in_files(paths: Sequence[Path], rules: SampleRules) -> Found:
         {name for name in roots if any(step.failed for step in files.conversations[name])},
         {name for name in roots if name in files.feedback and files.feedback[name].negative},
         {name for name, conversation in conversations.items() if conversation and flags(conversation, rules)},
+        shares=shares_of(conversations, rules),
     )
     decided = ((item, name) for name, item in files.feedback.items() if item.positive or item.negative)
     reading = ConversationReading(rules, opinions(decided))

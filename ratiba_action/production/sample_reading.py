@@ -211,6 +211,8 @@ def chosen(
     failed: Collection[str],
     disliked: Collection[str],
     flagged: Collection[str] = (),
+    *,
+    shares: Mapping[str, float] | None = None,
 ) -> tuple[Chosen, ...]:
     """Select conversations: negative feedback first, then errors, flags and the share; each from the earliest.
 
@@ -220,11 +222,13 @@ def chosen(
         failed: ids of traces with a failed step; they may have begun earlier.
         disliked: ids of traces with negative feedback; they may have begun earlier.
         flagged: ids of traces with a slow reply or one of low confidence.
+        shares: of traces whose kind of system has a share of its own, by id.
     """
+    own = shares or {}
     begun = {root.trace_id: root for root in sorted(roots, key=lambda root: (root.start, root.trace_id), reverse=True)}
     order = [*sorted({*disliked, *failed} - begun.keys()), *reversed(begun)]
     marked = {Why.NEGATIVE_FEEDBACK: disliked, Why.ERROR: failed, Why.FLAG: flagged}
-    found = ((trace_id, _why(trace_id, share, marked)) for trace_id in order)
+    found = ((trace_id, _why(trace_id, own.get(trace_id, share), marked)) for trace_id in order)
     picked = [Chosen(trace_id, why) for trace_id, why in found if why is not None]
     return tuple(sorted(picked, key=lambda root: list(Why).index(root.why)))
 
@@ -251,6 +255,7 @@ class SampleRules:
     Args:
         since: with time zone; ``until`` is exclusive.
         share: of the conversations with neither an error nor negative feedback, 0 to 1.
+        shares: the same of kinds of systems that have their own.
         feedback: name of the feedback scores.
         environment: Langfuse environment of production; empty for all except the gate's own.
         language: used if neither the conversation nor its tenant names one.
@@ -263,6 +268,7 @@ class SampleRules:
     since: datetime
     until: datetime
     share: float = 0.05
+    shares: Mapping[SystemType, float] = field(default_factory=dict)
     feedback: str = "user_feedback"
     environment: str = ""
     language: str = "und"
@@ -318,13 +324,19 @@ def find(access: LangfuseAccess, rules: SampleRules) -> Found:
         LangfuseError: the list of conversations could not be read.
     """
     with connected(access, Deadline.after(access.seconds)) as server:
-        roots = of_production(roots_between(server, rules.since, rules.until), rules.environment)
+        listed = (
+            marked_between(server, rules.since, rules.until, models=False)
+            if rules.shares
+            else roots_between(server, rules.since, rules.until)
+        )
+        roots = of_production(listed, rules.environment)
         feedback = tuple(feedback_since(server, rules.since, rules.until, rules.feedback))
         about = feedback_on_traces(server, feedback)
         disliked = frozenset(trace for item, trace in about if item.negative)
         failures = failed_between(server, rules.since, rules.until)
         failed = {item.trace_id for item in of_production(failures, rules.environment)}
-        picked = chosen(roots, rules.share, failed, disliked)
+        shares = shares_of({root.trace_id: read_conversation([root]) for root in roots}, rules)
+        picked = chosen(roots, rules.share, failed, disliked, shares=shares)
         known = scored(server, PASSED, [item.trace_id for item in picked])
         reading = ConversationReading(rules, opinions(about))
         waiting = [item.trace_id for item in picked if item.trace_id not in known]
@@ -342,6 +354,15 @@ def find(access: LangfuseAccess, rules: SampleRules) -> Found:
         problem=problem,
         flagged=reading.flagged,
     )
+
+
+def shares_of(conversations: Mapping[str, ProductionConversation | None], rules: SampleRules) -> dict[str, float]:
+    """The share of each conversation whose kind of system has one of its own, by its name."""
+    kinds = {
+        name: SystemType(each.system_type) if each and each.system_type in set(SystemType) else rules.system_type
+        for name, each in conversations.items()
+    }
+    return {name: rules.shares[kind] for name, kind in kinds.items() if kind in rules.shares}
 
 
 def _read_all(server: LangfuseServer, traces: Sequence[str], reading: "ConversationReading") -> tuple[str, int]:

@@ -54,6 +54,7 @@ _TITLES: Mapping[AlertKind, str] = {
     AlertKind.BUDGET: "Budget",
     AlertKind.MONTH: "Budget of the month",
     AlertKind.DECLINE: "Slow decline",
+    AlertKind.PASSED: "Passed",
     AlertKind.DRIFT: "Drift",
     AlertKind.CANARY: "Canary",
     AlertKind.CALIBRATION: "Calibration",
@@ -85,6 +86,8 @@ def alerts_of(report: Report, *, default_branch: bool) -> Iterator[Alert]:
         default_branch: the run is about the default branch itself, not about a change to it.
     """
     verdict, spending = report.verdict, report.spending
+    if verdict.conclusion is Conclusion.PASSED:
+        yield Alert(AlertKind.PASSED, verdict.reason)
     if default_branch and verdict.conclusion is Conclusion.FAILED:
         yield Alert(AlertKind.FAILED, verdict.reason)
     if verdict.decline is not None and verdict.decline.confirmed:

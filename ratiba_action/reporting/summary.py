@@ -39,6 +39,7 @@ from ratiba_action.reporting.wording import (
     short_explanation,
 )
 from ratiba_action.util.text import part_of
+from ratiba_action.verdict.case_file_scores import wrong_labels
 from ratiba_action.verdict.decision import exit_code
 from ratiba_action.verdict.quarantine import day_of, expired_quarantine, quarantine_in_force
 from ratiba_action.verdict.tally import (
@@ -462,6 +463,8 @@ def _line(report: Report, counts: Tally) -> str:
     if report.verdict.conclusion is Conclusion.FAILED and counts.passed == counts.total:
         # A threshold of cases or the comparison failed: "26 of 26 passed" would read as a pass.
         passing = f"{plural(counts.total, 'scenario')} ran"
+    elif report.verdict.conclusion is Conclusion.PASSED:
+        passing = "; ".join([passing, *wrong_labels(report.data_sets)])
     answers = [_ANSWERS.get(report.llm, report.llm)] if called_models(spending) else []
     return " · ".join([f"{passing}{apart}", mode, money_phrase(spending), *answers])
 

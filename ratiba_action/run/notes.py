@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.answer_origin import AnswerOrigin, Llm, RecordingSource
 from ratiba_action.model.answering_model import is_another_model
@@ -21,6 +22,7 @@ from ratiba_action.run.earlier_runs import FIRST_RUN, NONE, NOT_COMPARED, Earlie
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.run.services import Measured
 from ratiba_action.settings.input_values import LIVE
+from ratiba_action.util.git import Git
 from ratiba_action.util.text import part_of
 
 _NAMED = 5
@@ -39,8 +41,12 @@ def notes_of_stale(inputs: RunInputs, left_out: Sequence[str]) -> tuple[str, ...
 
 
 def notes_of_prompts(inputs: RunInputs, head: ArmInputs) -> tuple[str, ...]:
-    """That the versions of prompts are no commits, in a workflow's run: traces of production name commits."""
-    if not inputs.decided.change.subject.run_id:
+    """That the versions of prompts are no commits: traces of production name commits.
+
+    In a whole clone outside a workflow nothing is said: there a prompt is being edited.
+    """
+    change = inputs.decided.change
+    if not change.subject.run_id and not _is_cut_off(change.git):
         return ()
     contents = {name: blob[:BLOB_DIGITS] for name, _, blob in (entry.rpartition("@") for entry in head.prompt_blobs)}
     names = sorted(name for name, blob in contents.items() if f"{name}@{blob}" in head.prompt_versions)
@@ -50,7 +56,15 @@ def notes_of_prompts(inputs: RunInputs, head: ArmInputs) -> tuple[str, ...]:
     message = (
         f"Blob ids stand for the commits of these prompts, which are not known: {', '.join(names[:_NAMED])}{more}."
     )
-    return (Note(message, "Check out with `fetch-depth: 0`, and leave committed prompts unchanged before the gate."),)
+    remedy = "Check out with `fetch-depth: 0` (`git fetch --unshallow`), and leave committed prompts unchanged."
+    return (Note(message, remedy),)
+
+
+def _is_cut_off(git: Git | None) -> bool:
+    try:
+        return git is not None and git.is_shallow
+    except InfrastructureError:
+        return False
 
 
 def how_to_confirm(inputs: RunInputs, *, silenced: bool) -> str | None:

@@ -212,6 +212,15 @@ class Git:
         """
         return _names(self.run(*_DIFF, base, head, "--"))
 
+    @property
+    def is_shallow(self) -> bool:
+        """Whether the clone's history is cut off.
+
+        Raises:
+            InfrastructureError: git cannot be run here.
+        """
+        return self.run("rev-parse", "--is-shallow-repository").strip() != "false"
+
     def last_commit(self, name: str, commit: str) -> str:
         """Short id of the last commit up to this one that touched a path; empty when none did, or history is cut off.
 
@@ -225,7 +234,7 @@ class Git:
         found = self.run("rev-list", "-1", "--parents", commit, "--", name).split()
         if not found:
             return ""
-        if self.run("rev-parse", "--is-shallow-repository").strip() != "false" and self.parents(found[0]):
+        if self.is_shallow and self.parents(found[0]):
             # rev-list knows the parents that are there, the commit itself names all of them.
             present = self.run("rev-list", "-1", "--parents", found[0]).split()[1:]
             if len(present) < len(self.parents(found[0])):

@@ -46,6 +46,11 @@ def quoted(value: Any) -> str:
     return _ENDS_A_LINE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
+def in_quotes(text: str) -> str:
+    """A text in quotes on one line as it was written: a backslash, as of a pattern, stays one."""
+    return repr(text).replace("\\\\", "\\")
+
+
 def part_of(part: int, whole: int, noun: str, one: str, several: str) -> str:
     """Such as ``1 of 3 conversations passes`` and ``0 of 1 conversation passes``.
 

@@ -1,6 +1,6 @@
 """What the cases of a case file came to together, and whether that passes its gates."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -26,6 +26,7 @@ from ratiba_action.model.case_file import (
 from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.scenario import Expectation, Scenario
+from ratiba_action.util.text import part_of
 from ratiba_action.verdict.quarantine import quarantine_in_force
 from ratiba_action.verdict.trials import ScenarioOutcome, decides, outcomes_of
 
@@ -179,6 +180,15 @@ def _passed(result: Scored) -> bool | None:
     asserted = [check.passed for check in result.checks if check.measured]
     asserted += [score.passed for score in result.deciding_scores if score.threshold > 0]
     return all(asserted) if asserted else None
+
+
+def wrong_labels(data_sets: Iterable[CaseFileScores]) -> Iterator[str]:
+    """Of each classifier with wrong labels how many are: a case passes with one, and only thresholds count them."""
+    for scores in data_sets:
+        wrong = round((1 - scores.values.get("accuracy", 1.0)) * scores.measured)
+        if wrong:
+            allowed = "which its thresholds allow" if scores.gates else "and no threshold is set for them"
+            yield f"{part_of(wrong, scores.measured, 'label', 'is', 'are')} wrong in {scores.id}, {allowed}"
 
 
 def asserts_something(scenario: Scenario) -> bool:

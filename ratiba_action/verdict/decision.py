@@ -10,7 +10,7 @@ from ratiba_action.model.change import Mode
 from ratiba_action.model.plan import Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
 from ratiba_action.util.text import part_of
-from ratiba_action.verdict.case_file_scores import failed_gates
+from ratiba_action.verdict.case_file_scores import failed_gates, wrong_labels
 from ratiba_action.verdict.conversation_cost import apply_limits
 from ratiba_action.verdict.rules.completeness import judge_completeness, require_critical
 from ratiba_action.verdict.rules.findings import (
@@ -54,7 +54,8 @@ def passed(findings: Findings) -> Verdict:
     if not low:
         single = len(findings.deciding) == 1
         message = "The scenario passed" if single else f"All {scenarios_counted(findings.deciding)} passed"
-        return Verdict(Conclusion.PASSED, f"{message}{apart}.")
+        wrong = "".join(f"; {labels}" for labels in wrong_labels(findings.data_sets))
+        return Verdict(Conclusion.PASSED, f"{message}{wrong}{apart}.")
     allowed = float(1 - Fraction(str(findings.evidence.limits.pass_rate)))
     reason = (
         f"Every deterministic assertion passed; {part_of(len(low), len(findings.deciding), 'scenario', 'has', 'have')} "

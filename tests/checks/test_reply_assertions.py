@@ -64,6 +64,7 @@ def test_the_text_of_a_reply_is_checked(expected: dict[str, Any], reply: str, pa
         ({"contains_any": ("leo", "jana")}, "'leo', 'jana' (case is ignored)"),
         ({"not_contains": ("kesho",)}, "'kesho' (case is ignored)"),
         ({"matches": ("leo",)}, "'leo' (case counts)"),
+        ({"matches": (r"\d{4}\s",)}, r"'\d{4}\s' (case counts)"),
         ({"equals": "leo"}, "leo"),
         ({"json": {}}, "JSON"),
         ({"max_words": 1}, "at most 1"),

@@ -1,6 +1,7 @@
 """``ratiba drift`` as a user calls it: files and Langfuse, exit codes, JSON, masking, bad input."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.main import run
+from ratiba_action.model.event import ConversationStarted, Event, LoggedEvent
 from tests.support.production_samples import NOW, sample_events, write_events
 
 PROJECT = Path(__file__).parents[2]
@@ -39,6 +41,43 @@ def test_a_lost_metric_is_not_green_with_fail_and_nothing_compared_never_is(
     assert code == 3
     assert "No metric could be compared." in out.out
     assert "lost: 0 conversations have it, after 50 in the window before" in out.out
+
+
+def test_kolmogorov_and_smirnov_decide_by_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The mean and the order of the two stay equal, the spread does not."""
+    runs = [sample_events([0.5] * 60, days_ago=8), sample_events([0.2, 0.8] * 30, days_ago=1)]
+    path = write_events(tmp_path / "e.jsonl", *runs)
+    options = ("--samples", str(path), *COMMON, "--minimum", "50", "--fail")
+    code, out = called(*options, printed=capsys)
+    assert (code, "after Holm, Kolmogorov-Smirnov D = 0.50" in out.out) == (0, True)
+    code, out = called(*options, "--test", "kolmogorov-smirnov", printed=capsys)
+    assert code == 1
+    assert "drifted: mean 0.500 → 0.500" in out.out
+    assert "Kolmogorov-Smirnov D = 0.50, p = 3.51e-07 after Holm" in out.out
+
+
+def test_a_backlog_that_is_measured_at_once_falls_into_the_windows_in_which_it_began(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = [event for name, values in (("old", GOOD), ("new", BAD)) for event in _measured_now(name, values)]
+    options = ("--samples", str(write_events(tmp_path / "e.jsonl", events)), *COMMON, "--fail", "--json")
+    code, out = called(*options, printed=capsys)
+    shown = json.loads(out.out)
+    assert (code, shown["conversations"], shown["conversations_before"]) == (1, len(BAD), len(GOOD))
+    events[1] = replace(events[1], event=Event(replace(events[1].event.data, began=NOW + timedelta(days=1))))
+    write_events(tmp_path / "e.jsonl", events)
+    assert called(*options, printed=capsys)[0] == 2
+
+
+def _measured_now(name: str, values: list[float]) -> list[LoggedEvent]:
+    """Conversations that began in a window, and that one run measured at the end."""
+    began = NOW - timedelta(days=8 if name == "old" else 1)
+    run_started, *scores = sample_events(values, days_ago=0, names=name)
+    found = [run_started]
+    for score in scores:
+        begun = ConversationStarted(score.event.place.scenario or "", "", began=began)
+        found += [replace(score, event=Event(begun, score.event.place)), score]
+    return found
 
 
 def test_what_is_printed_is_masked_and_cannot_command_a_runner(

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import tempfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from ratiba_action.errors import SuiteError, UsageError
 from ratiba_action.main import run
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import ToolCall
+from ratiba_action.model.scenario import SystemType
+from ratiba_action.production.conversation import DISLIKED, LIKED
 from ratiba_action.production.sample_files import find_in_files
-from ratiba_action.production.sample_reading import Found, SampleRules, Why
+from ratiba_action.production.sample_reading import Found, SampleRules, Why, in_share
 
 PROJECT = Path(__file__).parents[2]
 EXAMPLES = PROJECT / "examples/production"
@@ -186,3 +189,85 @@ def test_the_example_is_measured_without_a_server_or_a_key(tmp_path: Path, capsy
     assert run(["sample", files[0], *options, "--slow", "0"], environment) == 2
     assert run(["sample", files[0], *options, "--low-confidence", "1.5"], environment) == 2
     assert "a share from 0 to 1" in capsys.readouterr().err
+
+
+def otel(number: int, version: str, opinion: str) -> dict[str, Any]:
+    """An export of one conversation, which began ``number`` hours after the first."""
+    own = {**FACTS, "customer_name": "Wairimu", "prompt_version": version, "user_feedback": opinion}
+    step = span(number * 3600, "turn 1", trace=f"{number:032}", input="Habari", output="Karibu sana", **own)
+    return export(step)
+
+
+def test_a_canary_is_compared_on_samples_of_files_by_version_time_and_feedback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both versions have digits only, and both readers keep when a conversation began and what its customer thought."""
+    stable, canary = "bo@1111111", "bo@2222222"
+    lines: list[object] = []
+    for number in range(40):
+        version, opinion = (stable, canary)[number % 2], ("thumbs_up", "thumbs_down", "asante")[number % 3]
+        began = datetime.fromtimestamp(NANOSECONDS / 10**9 + number * 3600, UTC).isoformat()
+        own = {"prompt_version": version, "feedback": opinion, "started": began}
+        lines.append(otel(number, version, opinion) if number >= 20 else line(id=f"chat-{number}", **own))
+    (tmp_path / "production.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    environment = {"HOME": str(tmp_path), "RATIBA_REPORT_DIR": str(tmp_path / "report")}
+    options = ["--repo", str(PROJECT), "--config", "examples/production/ratiba.yml", "--share", "1"]
+    assert run(["sample", str(tmp_path / "production.jsonl"), *options], environment) == 0
+    events = tmp_path / "report/events.jsonl"
+    capsys.readouterr()
+    names = ["--stable", stable, "--canary", canary, "--by", "prompt_version", "--share", "1", "--json"]
+    since = datetime.fromtimestamp(NANOSECONDS / 10**9 + 9.5 * 3600, UTC).isoformat()
+    until = datetime.fromtimestamp(NANOSECONDS / 10**9 + 60 * 3600, UTC).isoformat()
+    assert run(["canary", "--samples", str(events), *names, "--since", since, "--until", until], environment) == 3
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["stable"], shown["canary"]) == (
+        {"name": stable, "conversations": 15},
+        {"name": canary, "conversations": 15},
+    )
+    assert shown["began"] == datetime.fromtimestamp(NANOSECONDS / 10**9 + 11 * 3600, UTC).isoformat()
+    opinions = next(each for each in shown["metrics"] if each["metric"] == "feedback")
+    assert (opinions["stable"] + opinions["canary"], opinions["stable_mean"] is None) == (19, False)
+    assert not any("began" in reason for reason in shown["reasons"])
+    begun = [
+        each for each in map(json.loads, events.read_text().splitlines()) if each["type"] == "conversation_started"
+    ]
+    assert {each["data"]["began"][:10] for each in begun} == {"2026-04-20", "2026-04-21", "2026-04-22"}
+    missing = ["--stable", stable, "--canary", "bo@3333333", "--by", "prompt_version", "--share", "1"]
+    assert run(["canary", "--samples", str(events), *missing, "--since", since, "--until", until], environment) == 3
+    assert "no conversation has the prompt_version 'bo@3333333'" in capsys.readouterr().out
+
+
+def test_the_last_decided_feedback_of_a_conversation_counts_and_a_comment_is_none(tmp_path: Path) -> None:
+    early = span(1, "turn 1", input="a", output="b", user_feedback="thumbs_up", customer_name="W", **FACTS)
+    late = span(9, "turn 2", input="a", output="b", user_feedback="thumbs_down", customer_name="W", **FACTS)
+    liked, comment = line(id="liked", feedback="thumbs_up"), line(id="comment", feedback="asante")
+    chosen = found(tmp_path, export(late), export(early), liked, comment, rules=replace(RULES, share=1))
+    tags = {each.scenario.id: each.scenario.tags for each in chosen.conversations}
+    assert {name: sorted(tag for tag in own if "feedback" in tag) for name, own in tags.items()} == {
+        "a" * 32: [DISLIKED],
+        "liked": [LIKED],
+        "comment": [],
+    }
+
+
+def test_a_kind_of_system_has_a_share_of_its_own(tmp_path: Path) -> None:
+    shared = [line(id=f"{kind}-{number}", system_type=kind) for kind in ("rag", "chatbot") for number in range(200)]
+    rules = replace(RULES, share=0.05, shares={SystemType.RAG: 0.2})
+    chosen = [item.trace_id for item in found(tmp_path, *shared, rules=rules).chosen]
+    rag = [name for name in chosen if name.startswith("rag")]
+    assert sorted(rag) == sorted(f"rag-{number}" for number in range(200) if in_share(0.2, f"rag-{number}"))
+    assert 25 < len(rag) < 55
+    chat = [f"chatbot-{number}" for number in range(200) if in_share(0.05, f"chatbot-{number}")]
+    assert sorted(chosen) == sorted([*rag, *chat])
+
+
+def test_a_share_by_kind_is_an_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "production.jsonl"
+    path.write_text(json.dumps(line(system_type="rag")) + "\n" + json.dumps(line(id="b")) + "\n")
+    environment = {"HOME": str(tmp_path), "RATIBA_REPORT_DIR": str(tmp_path / "report")}
+    options = ["sample", str(path), "--repo", str(PROJECT), "--config", "examples/production/ratiba.yml", "--json"]
+    run([*options, "--share", "0,rag=1"], environment)
+    assert json.loads(capsys.readouterr().out)["chosen"] == {"share": 1}
+    for wrong in ("0.05,rga=0.2", "0.05,rag=2", "rag=0.2", "0.05,rag"):
+        assert run([*options, "--share", wrong], environment) == 2
+        assert f"--share is {wrong!r}" in capsys.readouterr().err

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratiba_action.config.configuration import NotificationsBlock
 from ratiba_action.model.change import Subject
 from ratiba_action.model.comparison import Decline
 from ratiba_action.model.note import Alert, AlertKind
@@ -44,8 +45,14 @@ def report(conclusion: Conclusion, *, spent: str = "0", cap: str = "20", **chang
     return replace(sample, spending=replace(sample.spending, spent=Decimal(spent), cap=Decimal(cap)))
 
 
+def unasked(found: Report, *, default_branch: bool = False) -> list[Alert]:
+    """Those that are sent by default."""
+    kinds = NotificationsBlock().kinds
+    return [alert for alert in alerts_of(found, default_branch=default_branch) if alert.kind in kinds]
+
+
 def kinds(found: Report, *, default_branch: bool = False) -> list[AlertKind]:
-    return [alert.kind for alert in alerts_of(found, default_branch=default_branch)]
+    return [alert.kind for alert in unasked(found, default_branch=default_branch)]
 
 
 def send(
@@ -66,6 +73,15 @@ def test_a_failure_is_an_alert_on_the_default_branch_only() -> None:
     assert kinds(report(Conclusion.SKIPPED), default_branch=True) == []
 
 
+def test_a_run_that_passed_is_one_where_the_configuration_asks_for_it() -> None:
+    assert [alert.kind for alert in alerts_of(report(Conclusion.PASSED), default_branch=False)] == [AlertKind.PASSED]
+    assert AlertKind.PASSED not in NotificationsBlock().kinds
+    assert NotificationsBlock.model_validate({"events": ["failed"], "on_success": True}).kinds == (
+        AlertKind.FAILED,
+        AlertKind.PASSED,
+    )
+
+
 def test_an_incomplete_run_is_one_unless_a_pull_request_has_a_mistake_in_its_files() -> None:
     assert kinds(report(Conclusion.INCOMPLETE)) == [AlertKind.INCOMPLETE]
     mistaken = replace(report(Conclusion.INCOMPLETE), verdict=Verdict(Conclusion.INCOMPLETE, "x", misconfigured=True))
@@ -83,7 +99,7 @@ def test_an_incomplete_run_is_one_unless_a_pull_request_has_a_mistake_in_its_fil
     ],
 )
 def test_the_budget_is_one_at_80_and_at_100_percent(spent: str, cap: str, told: str) -> None:
-    alerts = [*alerts_of(report(Conclusion.PASSED, spent=spent, cap=cap), default_branch=False)]
+    alerts = unasked(report(Conclusion.PASSED, spent=spent, cap=cap))
     assert [alert.text for alert in alerts] == ([told] if told else [])
     assert all(alert.kind is AlertKind.BUDGET for alert in alerts)
 
@@ -241,8 +257,8 @@ def test_a_message_without_facts_is_one_too() -> None:
 def test_a_confirmed_slow_decline_is_an_alert_and_a_doubtful_one_is_none() -> None:
     decline = Decline("the best", "a1b2c3d", datetime(2026, 11, 1, tzinfo=UTC), 1, 20, -0.06, confirmed=True)
     found = replace(report(Conclusion.PASSED), verdict=Verdict(Conclusion.PASSED, "All passed.", decline=decline))
-    (alert,) = alerts_of(found, default_branch=True)
+    (alert,) = unasked(found, default_branch=True)
     assert alert.kind is AlertKind.DECLINE
     assert alert.text.startswith("Slow decline: the mean score of 20 scenarios is 6 points below that of a1b2c3d")
     doubtful = replace(found.verdict, decline=replace(decline, confirmed=False))
-    assert not [*alerts_of(replace(found, verdict=doubtful), default_branch=True)]
+    assert not unasked(replace(found, verdict=doubtful), default_branch=True)

@@ -229,6 +229,15 @@ def test_without_a_usable_answer_of_github_the_blob_id_stands_in_and_a_note_says
     assert "fetch-depth: 0" in note
 
 
+def test_a_shallow_clone_without_github_has_the_note_and_a_whole_one_has_none(pull_request: PullRequest) -> None:
+    environment = {"PATH": os.environ["PATH"]}
+    for folder, noted in ((pull_request.clone, 1), (pull_request.origin.folder, 0)):
+        decided = decide(DecideRequest(folder), environment)
+        settings = read_settings(environment, {})
+        inputs = read_inputs(RunRequest(settings=settings, decided=decided, repository=folder, environment=environment))
+        assert len(notes_of_prompts(inputs, head_inputs(inputs))) == noted
+
+
 def test_a_github_that_fails_is_asked_no_further(pull_request: PullRequest, state: GithubState, address: str) -> None:
     state.failure = (403, "Resource not accessible by integration")
     head = pull_request.head_of(address)

@@ -1,6 +1,7 @@
 """The rules of the verdict, one by one, and what must hold of all of them."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -220,6 +221,21 @@ def test_a_gate_that_passes_decides_nothing_else() -> None:
     verdict = next_step(Evidence(Mode.BLOCKING, (sample_scored("a"),), Limits(), data_sets=(passed,)))
     assert isinstance(verdict, Verdict)
     assert verdict.conclusion is Conclusion.PASSED
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "gates", "said"),
+    [
+        (5 / 6, sample_data_set().gates[2:], "; 1 of 6 labels is wrong in intents, which its thresholds allow"),
+        (4 / 6, (), "; 2 of 6 labels are wrong in intents, and no threshold is set for them"),
+        (1.0, (), ""),
+    ],
+)
+def test_a_wrong_label_that_its_thresholds_allow_is_said(accuracy: float, gates: Any, said: str) -> None:
+    cases = sample_data_set(cases=6, selected=6, measured=6, values={"accuracy": accuracy}, gates=gates)
+    verdict = next_step(Evidence(Mode.BLOCKING, (sample_scored("a"), sample_scored("b")), Limits(), data_sets=(cases,)))
+    assert isinstance(verdict, Verdict)
+    assert (verdict.conclusion, verdict.reason) == (Conclusion.PASSED, f"All 2 scenarios passed{said}.")
 
 
 @pytest.mark.parametrize(
