@@ -1,14 +1,18 @@
 """Whose rules and metrics judge a change: its base's, but for those that the change openly edits or adds."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ratiba_action.checks.custom_code import is_address, needs_custom_code, rule_addresses
 from ratiba_action.checks.failure_rules import CUSTOM
 from ratiba_action.config.system_block import SystemBlock
+from ratiba_action.decide.contents import Contents
 from ratiba_action.decide.judging_code import Modules
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.run.base_commit import BaseCommit
+
+_VERSION = re.compile(rb"^__version__[^=\n]*=\s*[\"']([^\"'\n]{1,40})", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ def judging_code(
     files = _files(addresses, base, {system.root, *([before.root] if before is not None else [])})
     edited = frozenset(address for address in addresses if files[address] & changed)
     notes = [f"{each} is edited by this change, so the change is measured by its own code." for each in sorted(edited)]
+    notes += _kept_versions(sorted(frozenset().union(*(files[each] for each in edited)) & changed), base.contents)
     judged_by, own = None, addresses
     if before is not None and base.change.files.base is not None and changed and needs_custom_code(suite.scenarios):
         added = addresses - frozenset(_addresses(base_suite)) - edited
@@ -72,6 +77,16 @@ def judging_code(
     of_system = frozenset(path for paths in theirs.values() for path in paths if not path.endswith("__init__.py"))
     with_system = frozenset(address for address in own if files[address] & of_system)
     return JudgingCode(judged_by, tuple(sorted(edited)), with_system, tuple(notes))
+
+
+def _kept_versions(paths: Iterable[str], contents: Contents) -> Iterator[str]:
+    """What is said of edited modules with a ``__version__`` that is still that of the base (``seeds/000`` §5)."""
+    for path in paths:
+        versions = [_VERSION.search(text) for text in contents.both(path)]
+        found = {version[1].decode("utf-8", "replace") for version in versions if version is not None}
+        if len(versions) == 2 and all(versions) and len(found) == 1:  # noqa: PLR2004 - base and head
+            version = f"`__version__` is {found.pop()} as before"
+            yield f"{path} is edited by this change, and its {version}: raise it if a rubric or a rule changed."
 
 
 def addresses_of(scenario: Scenario) -> Iterator[str]:

@@ -145,6 +145,14 @@ def test_a_replayed_run_says_what_it_would_cost_and_nothing_of_parties() -> None
         assert absent not in document
 
 
+def test_a_reader_can_switch_to_dark_and_light_whatever_the_system_prefers() -> None:
+    page = render_html(summarise(sample_report()))
+    assert '<button id="theme" type="button" hidden></button>' in page, "without a script it could do nothing"
+    assert ":root[data-theme=dark] { color-scheme: dark; --ink: #e6e9ed;" in page
+    assert ":root:not([data-theme=light]) { --ink: #e6e9ed;" in page
+    assert 'storage.setItem("ratiba-theme"' in page, "the choice is kept"
+
+
 def test_dark_and_light_are_both_drawn() -> None:
     assert "prefers-color-scheme: dark" in render_html(summarise(sample_report()))
 

@@ -92,6 +92,24 @@ def test_what_the_change_edits_or_imports_edited_is_its_own_and_named(
     assert (sorted(judging.base.own), named(judging), list(judging.edited)) == (own, own, own)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('__version__ = "1.0.0"', '__version__ = "1.0.0"  # a rule changed', True),
+        ('__version__: Final = "1.0.0"', '__version__ = "1.1.0"', False),
+        ("", '__version__ = "1.0.0"', False),
+        ("", "# no version", False),
+    ],
+)
+def test_a_metric_that_is_edited_without_another_version_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, *, said: bool
+) -> None:
+    monkeypatch.setitem(FILES, "own/deep.py", before)
+    notes = found(tmp_path, {"own/deep.py": after}).notes
+    wanted = "own/deep.py is edited by this change, and its `__version__` is 1.0.0 as before"
+    assert any(note.startswith(wanted) for note in notes) is said
+
+
 def test_what_the_base_does_not_name_is_the_changes_own(tmp_path: Path) -> None:
     without = Suite((replace(SUITE.scenarios[0], rules=()),), "")
     judging = found(tmp_path, {"app.py": "# edited"}, base_suite=without)

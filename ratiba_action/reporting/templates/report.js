@@ -5,6 +5,23 @@
   const [search, outcome, count, more, next, all] = ["search", "outcome", "count", "more", "next", "all"].map(element);
   const scenarios = Array.from(document.querySelectorAll("details[data-outcome]"));
   const number = (value) => value.toLocaleString("en");
+  const theme = element("theme");
+  const chosen = document.documentElement.dataset;
+  // A browser may keep nothing for a file, or for anybody: then the choice ends with the page.
+  const kept = (use) => {
+    try {
+      return use(localStorage);
+    } catch {
+      return null;
+    }
+  };
+  const isDark = () => chosen.theme === "dark" || (chosen.theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  const wear = (name) => {
+    if (name === "dark" || name === "light") {
+      chosen.theme = name;
+    }
+    theme.textContent = isDark() ? "Light mode" : "Dark mode";
+  };
   let texts = null;
   let limit = PAGE;
   let linked = null;
@@ -49,6 +66,12 @@
     show();
     target.scrollIntoView();
   };
+  wear(kept((storage) => storage.getItem("ratiba-theme")));
+  theme.hidden = false;
+  theme.addEventListener("click", () => {
+    wear(isDark() ? "light" : "dark");
+    kept((storage) => storage.setItem("ratiba-theme", chosen.theme));
+  });
   element("controls").hidden = scenarios.length < 2;
   search.addEventListener("input", () => showUpTo(PAGE));
   outcome.addEventListener("change", () => showUpTo(PAGE));
