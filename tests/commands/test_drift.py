@@ -64,7 +64,8 @@ def test_a_backlog_that_is_measured_at_once_falls_into_the_windows_in_which_it_b
     code, out = called(*options, printed=capsys)
     shown = json.loads(out.out)
     assert (code, shown["conversations"], shown["conversations_before"]) == (1, len(BAD), len(GOOD))
-    events[1] = replace(events[1], event=Event(replace(events[1].event.data, began=NOW + timedelta(days=1))))
+    late = ConversationStarted("old-0000", "", began=NOW + timedelta(days=1))
+    events[1] = replace(events[1], event=Event(late, events[1].event.place))
     write_events(tmp_path / "e.jsonl", events)
     assert called(*options, printed=capsys)[0] == 2
 
