@@ -5,7 +5,8 @@ assertions on a judged metric when the file is read, the third is decided by the
 requests are decided where requests pass (``request_checks.py``), since no transcript holds them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from ratiba_action.checks.conversation_events import happenings
@@ -27,7 +28,8 @@ _FINDERS: Mapping[str, Callable[[str, str], bool]] = {
     "must_contain_word": has_word,
     "must_not_contain_word": has_word,
 }
-_TEXT_RULES = (*_FINDERS, "regex_must_match", "regex_must_not_match")
+_PATTERN_RULES = ("regex_must_match", "regex_must_not_match")
+_TEXT_RULES = (*_FINDERS, *_PATTERN_RULES)
 _CALL_RULES = ("must_call_tool", "must_not_call_tool")
 _EVENT_RULES = ("must_emit", "must_not_emit")
 EMITTED = ("hand_off", "payment", "state_transition", "tool_call")
@@ -35,7 +37,71 @@ EMITTED = ("hand_off", "payment", "state_transition", "tool_call")
 REFUSE, RISK, CUSTOM = "must_refuse", "max_hallucination_risk", "custom"
 RULE_TYPES = (*_TEXT_RULES, *_CALL_RULES, *_EVENT_RULES, *REQUEST_RULES, REFUSE, RISK, CUSTOM)
 
+_OTHER_KEYS: Mapping[str, str] = {
+    **dict.fromkeys(_CALL_RULES, "tool"),
+    **dict.fromkeys(_PATTERN_RULES, "pattern"),
+    RISK: "threshold",
+    CUSTOM: "plugin",
+}
+"""The key that a type of rule has besides ``value``, as the evaluation harness of the project's sources writes it."""
+
 _MOST_TURNS = 250
+
+
+def key_problem(rule: Mapping[str, Any], keys: Iterable[str]) -> str | None:
+    """What is wrong with the keys of a rule, or None; a type that does not exist is found by ``validate_rule``.
+
+    Args:
+        rule: as it stands in a file.
+        keys: that a rule of this file may have, for any type.
+    """
+    kind = rule.get("type")
+    if not isinstance(kind, str) or kind not in RULE_TYPES:
+        return None
+    other = _OTHER_KEYS.get(kind)
+    right = f"`{other}` or `value`" if other else "`value`"
+    wrong = [key for key in rule if key not in keys or (key in _OTHER_KEYS.values() and key != other)]
+    if wrong:
+        return f"the rule {kind} has no key {wrong[0]!r:.80}; it has {right}"
+    if other is None or other not in rule:
+        return None
+    if "value" in rule:
+        return f"the rule {kind} has both `{other}` and `value`; remove one of them"
+    if kind == RISK and not _is_share(rule[other]):
+        shown = f"threshold {rule[other]!r:.80} of rule {RISK}"
+        return f"{shown} must be a number from 0 to 1, the least share of supported claims"
+    return None
+
+
+def rule_value(rule: Mapping[str, Any]) -> Any:
+    """The value of a rule in either spelling.
+
+    ``threshold`` is the least faithfulness, ``value`` the greatest share of unsupported claims; ``plugin`` may have a
+    dot before the name of the class.
+
+    Args:
+        rule: as it stands in a file, without a ``key_problem``.
+    """
+    given = rule.get(_OTHER_KEYS.get(str(rule.get("type")), ""))
+    if given is None or "value" in rule:
+        return rule.get("value")
+    if rule["type"] == RISK:
+        return float(1 - Decimal(str(given)))
+    if rule["type"] == CUSTOM:
+        return [_address(item) for item in given] if isinstance(given, list) else _address(given)
+    return given
+
+
+def _address(plugin: Any) -> Any:
+    """``module:name`` for ``module.name``."""
+    if not isinstance(plugin, str) or ":" in plugin:
+        return plugin
+    module, dot, name = plugin.rpartition(".")
+    return f"{module}:{name}" if dot else plugin
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def validate_rule(rule_type: str, value: Any) -> str | None:
@@ -54,8 +120,7 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
     if rule_type == REFUSE:
         return _refusal_problem(value)
     if rule_type == RISK:
-        share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-        return None if share else f"value {value!r:.80} of rule {RISK} must be a share from 0 to 1"
+        return None if _is_share(value) else f"value {value!r:.80} of rule {RISK} must be a share from 0 to 1"
     values = value if isinstance(value, list | tuple) else [value]
     if not values or not all(isinstance(item, str) and comparable(item).strip() for item in values):
         return f"value {value!r:.200} of rule {rule_type} must be a non-empty string or a list of them"

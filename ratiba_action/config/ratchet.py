@@ -122,10 +122,10 @@ def _block(rules: Mapping[str, Rule]) -> Rule:
     def rule(head: StrictModel, base: StrictModel) -> tuple[StrictModel, Sequence[str]]:
         values: dict[str, Any] = {}
         refused: list[str] = []
-        for name in type(head).model_fields:
+        for name, field in type(head).model_fields.items():
             rule_of_field = rules[name] if name in rules else rules["*"]
             values[name], parts = rule_of_field(getattr(head, name), getattr(base, name))
-            refused += [f".{name}{part}" for part in parts]
+            refused += [f".{field.alias or name}{part}" for part in parts]
         return head.model_copy(update=values), refused
 
     return rule
@@ -138,7 +138,7 @@ _MODELS: Mapping[str, Rule] = {
     **dict.fromkeys(("longest_wait_seconds", "timeout_seconds", "connect_timeout_seconds"), BASE),
 }
 _SUITE: Mapping[str, Rule] = {
-    **dict.fromkeys(("concurrency", "stop_on_failure", "timeout_seconds", "strategy"), BASE),
+    **dict.fromkeys(("concurrency", "stop_on_failure", "timeout_seconds", "pass_", "strategy"), BASE),
     "metric_thresholds": _each_greater,
     "gates": _each_greater,
 }

@@ -1,6 +1,7 @@
 """The ``suite`` and ``comparison`` sections: how scenarios are run and compared, and their common thresholds."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -115,6 +116,8 @@ class StrategyBlock(StrictModel):
 
 
 MOST_CONCURRENCY = 64
+LEAST_MEAN = 0.5
+"""Of the scores of a scenario, where the suite says ``pass: mean``; from the evaluation harness of the sources."""
 _WORD = "standard"
 
 
@@ -150,6 +153,11 @@ class SuiteBlock(StrictModel):
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None = Field(
         default=None, description="time limit of the whole run"
     )
+    pass_: Literal["each", "mean"] = Field(
+        default="each",
+        alias="pass",
+        description="what a scenario passes by: each score, or the mean of its scores (least_mean: 0.5)",
+    )
     strategy: StrategyBlock = Field(default_factory=StrategyBlock, description="default for all scenarios")
     metric_thresholds: dict[Name, Share] = Field(
         default_factory=dict, description="minimum mean of a metric over all scenarios"
@@ -166,6 +174,14 @@ class SuiteBlock(StrictModel):
         if wrong:
             raise ValueError(wrong)
         return value
+
+    @property
+    def defaults(self) -> Strategy:
+        """What scenarios take where their files say nothing."""
+        strategy = self.strategy.strategy
+        if self.pass_ == "each" or "least_mean" in strategy.given:
+            return strategy
+        return replace(strategy, least_mean=LEAST_MEAN, given=strategy.given | {"least_mean"})
 
     @property
     def most_failed(self) -> int | None:

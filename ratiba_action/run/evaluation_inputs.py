@@ -103,11 +103,11 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
                 name for name in _BLOCKS if getattr(own_configuration, name) != getattr(configuration, name)
             )
             own = base_configuration
-        defaults, measured = own.suite.strategy, _with_metrics(configuration)
+        defaults, measured = own.suite.defaults, _with_metrics(configuration)
         loaded, suite = suite, _with_tests(suite, configuration, head_tests, request)
         base_suite, unusable = base.suite(loaded, files, base_configuration)
         # How the suite is run is the base's where it has a configuration, so both sides take the same defaults.
-        strategies = _EachOnce(lambda scenario: with_defaults(scenario, defaults.strategy))
+        strategies = _EachOnce(lambda scenario: with_defaults(scenario, defaults))
         suite = strategies.of(_complete(suite, configuration, measured))
         # As they are written: Python takes true, 1 and 1.0 for equal, a metric need not.
         measured = measured if repr(own.metrics) == repr(configuration.metrics) else _with_metrics(own)

@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from ratiba_action.checks.failure_rules import REFUSE, RISK, is_judged_rule, refusal_turn
+from ratiba_action.checks.failure_rules import REFUSE, RISK, is_judged_rule, key_problem, refusal_turn, rule_value
 from ratiba_action.errors import FileProblem
 from ratiba_action.model.scenario import SystemType, assertion_label
 from ratiba_action.model.values import JsonObject
 from ratiba_action.suite.building import judged_rule
+from ratiba_action.suite.scenario_schema import RuleBlock
 from ratiba_action.util.strict_yaml import Document, read_yaml
 from ratiba_action.util.validation import shorten
 
@@ -114,8 +115,8 @@ def reference_problems(
             yield from (FileProblem(document.name, line, wrong) for wrong in metric_problems(name, parameters, truths))
     for index, entry in enumerate(_entries(data.get("rules"))):
         kind = entry.get("type")
-        if isinstance(kind, str):
-            found = _rule_problems(kind, entry.get("value"), data, seen, (metric_problems, rule_problem))
+        if isinstance(kind, str) and key_problem(entry, RuleBlock.model_fields) is None:
+            found = _rule_problems(kind, rule_value(entry), data, seen, (metric_problems, rule_problem))
             yield from (FileProblem(document.name, document.line(("rules", index)), wrong) for wrong in found)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, WithJsonSchema, model_validator
 
+from ratiba_action.checks.failure_rules import key_problem, rule_value
 from ratiba_action.config.suite_block import Seconds, StrategyBlock
 from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Layer, SystemType
 from ratiba_action.suite.scenario_clock import default_now, read_now
@@ -45,6 +46,22 @@ class RuleBlock(StrictModel):
 
     type: Text
     value: Any = Field(default=None, description="what the rule looks for")
+    tool: Any = Field(default=None, description="instead of `value` in must_call_tool and must_not_call_tool")
+    pattern: Any = Field(default=None, description="instead of `value` in regex_must_match and regex_must_not_match")
+    threshold: Any = Field(
+        default=None, description="instead of `value` in max_hallucination_risk: minimum share of supported claims"
+    )
+    plugin: Any = Field(default=None, description="instead of `value` in custom; module.name or module:name")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_one_spelling(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        problem = key_problem(data, cls.model_fields)
+        if problem is not None:
+            raise ValueError(problem)
+        return {**data, "value": rule_value(data)}
 
 
 class AssertionBlock(StrictModel):

@@ -49,6 +49,30 @@ def test_a_good_repository_has_no_mistake(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == "1 scenario, 1 turn: no mistake found.\n"
 
 
+def test_the_nine_rules_are_read_as_the_evaluation_harness_writes_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = [
+        {"type": "must_contain", "value": "30-day return policy"},
+        {"type": "must_not_contain", "value": "I don't know"},
+        {"type": "must_call_tool", "tool": "drug_lookup"},
+        {"type": "must_not_call_tool", "tool": "delete_user"},
+        {"type": "regex_must_match", "pattern": "\\d+ mg"},
+        {"type": "regex_must_not_match", "pattern": "password|secret"},
+        {"type": "max_hallucination_risk", "threshold": 0.7},
+        {"type": "must_refuse"},
+        {"type": "custom", "plugin": "my_app.DrugDosageCheck"},
+    ]
+    (tmp_path / "my_app.py").write_text("class DrugDosageCheck: ...\n")
+    write(tmp_path, configuration=CONFIGURATION, scenario=SCENARIO + f"rules: {json.dumps(rules)}\n")
+    assert validate(tmp_path) == 0, capsys.readouterr().out
+    write(tmp_path, scenario=SCENARIO + 'rules: [{"type": "must_call_tool", "function": "drug_lookup"}]\n')
+    assert validate(tmp_path) == 2
+    printed = capsys.readouterr()
+    told = "talks.yaml:6: rules.0: the rule must_call_tool has no key 'function'; it has `tool` or `value`"
+    assert told in printed.out + printed.err
+
+
 def test_this_projects_own_repository_has_no_mistake_and_nothing_to_warn_of(capsys: pytest.CaptureFixture[str]) -> None:
     assert validate(Path(__file__).parents[2]) == 0
     printed = capsys.readouterr()

@@ -164,6 +164,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         (with_ours(ONE, scenario={"id": "one", "language": "en", "turns": []}), "'turns' belongs to another part"),
         (replace(ONE, input={**ONE.input, "now": "\ud800"}), "cannot be written as YAML"),
         (replace(ONE, expected_output={"rules": [{"type": "no_such_rule"}]}), "no_such_rule"),
+        (replace(ONE, expected_output={"rules": [{"type": "must_call_tool", "name": "a"}]}), "it has `tool` or `value`"),
         (replace(ONE, expected_output={"rules": [{"type": "must_not_contain", "value": "ghp_abcdef1234"}]}), "token"),
         (replace(CASE, input={"message": "Hi " + "x" * 30_000}), "at most 20000"),
         (replace(CASE, input={}), "it has no message"),
@@ -173,6 +174,12 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
 )
 def test_an_item_that_is_no_scenario_is_told_and_nothing_is_planned(changed: DatasetItem, told: str) -> None:
     assert told in refused(stored(changed))
+
+
+def test_rules_of_an_item_may_have_the_spelling_of_other_harnesses() -> None:
+    rules = [{"type": "must_not_call_tool", "tool": "delete_user"}]
+    files = pull(stored(replace(ONE, expected_output={"rules": rules}), CASE)).files
+    assert any(b"tool: delete_user" in content for content in files.values())
 
 
 @pytest.mark.parametrize(
