@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _OPTION = "--ratiba-database-url"
 _VARIABLE = "RATIBA_DATABASE_URL"
 _ENVIRONMENT = pytest.StashKey[MutableMapping[str, str]]()
+_CLEARED = pytest.StashKey[str]()
+"""Folder of the judges' cached scores that were deleted."""
 
 Migrate = Callable[[str], "Awaitable[None] | None"]
 """Creates the system's tables, given a connection string; synchronous or asynchronous."""
@@ -161,13 +163,23 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     return (yield)
 
 
+_MARKERS = (
+    "evaluation: an evaluation of a system that models answer for (ratiba)",
+    "llm_integration: calls the API of a model, which costs money (ratiba)",
+)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Take the gate's secrets out of the environment; collect scenarios where the ini file or ``--ratiba`` asks."""
+    for marker in _MARKERS:
+        config.addinivalue_line("markers", marker)
     # pytest-xdist's workers get theirs from this process, and take them out themselves.
     if config.getoption("dist", "no") == "no" and any(name.startswith("RATIBA_") for name in os.environ):
         from ratiba_action.settings.environment import take_inputs  # noqa: PLC0415 - only who gives an input pays
 
         config.stash[_ENVIRONMENT] = take_inputs(os.environ)
+    if config.getoption("--deepeval-cache-clear") and not hasattr(config, "workerinput"):
+        _clear_cache(config)
     folder = config.getini("ratiba_scenarios") or ("scenarios" if config.getoption("--ratiba") else "")
     report = None
     if config.getoption("--ratiba-report"):
@@ -180,6 +192,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
         tests = ScenarioTests(config, folder.strip("/"), _environment(config), report)
         config.pluginmanager.register(tests, "ratiba-scenarios")
+
+
+def _clear_cache(config: pytest.Config) -> None:
+    from ratiba_action.errors import RatibaError  # noqa: PLC0415 - only who asks for it pays
+    from ratiba_action.metrics.judging.cache import JudgeCache  # noqa: PLC0415 - the same
+    from ratiba_action.run.cache_place import cache_folder  # noqa: PLC0415 - the same
+
+    try:
+        folder = cache_folder(_environment(config), config.rootpath)
+    except RatibaError as error:
+        raise pytest.UsageError(str(error)) from error
+    JudgeCache(folder, lambda _: None).clear()
+    config.stash[_CLEARED] = str(folder)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say which scores of judges were deleted."""
+    folder = config.stash.get(_CLEARED, "")
+    return [f"ratiba: the judges' cached scores in {folder} are deleted"] if folder else []
 
 
 def assert_scenario(scenario: "str | Path | Mapping[str, Any]", system: Any) -> None:

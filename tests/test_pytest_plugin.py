@@ -191,3 +191,27 @@ def test_loading_the_plugin_loads_nothing_heavy() -> None:
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert not {"psycopg", "deepeval", "langgraph", "pydantic", "yaml"} & set(said.split())
     assert "ratiba_action.tenancy" not in said
+
+
+MARKED = """
+import pytest
+
+@pytest.mark.evaluation
+@pytest.mark.llm_integration
+def test_marked():
+    pass
+"""
+
+
+def test_the_markers_of_evaluations_are_known_and_the_judges_cache_is_cleared_without_scenarios(tmp_path: Path) -> None:
+    (tmp_path / "test_marked.py").write_text(MARKED)
+    scores = tmp_path / "scores"
+    scores.mkdir()
+    (scores / f"{'a' * 64}.json").write_text("{}")
+    (scores / "notes.txt").write_text("mine")
+    options = ("--strict-markers", "-m", "evaluation and llm_integration", f"--rootdir={tmp_path}")
+    cleared = run_pytest(tmp_path, *options, "--deepeval-cache-clear", RATIBA_CACHE_DIR=str(scores), CI="")
+    assert cleared.returncode == 0, cleared.stdout + cleared.stderr
+    assert "1 passed" in cleared.stdout
+    assert f"the judges' cached scores in {scores} are deleted" in cleared.stdout
+    assert [path.name for path in scores.iterdir()] == ["notes.txt"]

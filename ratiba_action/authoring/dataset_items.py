@@ -31,6 +31,7 @@ class ItemMapping:
         redactor: masks what an item holds before anything else reads it.
         metric: that compares with ``answer``, and its threshold.
         gates: thresholds over all cases, instead of the standard ones.
+        share_decides: whether answer accuracy decides instead of each case.
     """
 
     columns: Mapping[str, str]
@@ -38,6 +39,7 @@ class ItemMapping:
     redactor: Redactor
     metric: tuple[str, float] = DEFAULT_METRIC
     gates: Mapping[str, float] = field(default_factory=dict)
+    share_decides: bool = False
 
 
 def map_items(stored: StoredDataset, mapping: ItemMapping, local: LocalSuite) -> tuple[Pulled, Import]:
@@ -65,7 +67,8 @@ def map_items(stored: StoredDataset, mapping: ItemMapping, local: LocalSuite) ->
     for name in (name for name in files if name.endswith(".yaml")):
         path = name.removeprefix(f"{mapping.target.folder}/")
         document, _ = read_yaml(path, files[name])
-        data = with_standard_thresholds(_without_labels(document.data if document is not None else {}), mapping.gates)
+        given = _without_labels(document.data if document is not None else {})
+        data = with_standard_thresholds(given, mapping.gates, share_decides=mapping.share_decides)
         here = local.templates.get(path, {})
         pulled.templates[path] = template_of(path, here if here.get("cases") == data["cases"] else data)
         rows = [json.loads(line) for line in files[f"{name.removesuffix('.yaml')}.jsonl"].splitlines()]
@@ -96,6 +99,6 @@ def _read_item(found: Import, item: DatasetItem, mapped: Mapped, redactor: Redac
         found.note(place, Outcome.MANUAL, TEST, result)
         return
     for name, path in mapped.columns.items():
-        if name not in USUAL and cell(row, path) in (None, "", []):
+        if name not in USUAL and cell(row, path) in (None, "", []) and (name, cell(row, path)) != ("history", []):
             found.note(place, Outcome.MANUAL, name, f"not mapped: there is nothing at {path}")
     read_row(found, ImportedCase(*place, name=item.id, item=item.id), row, mapped)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ratiba_action.checks.failure_rules import RULE_TYPES
 from ratiba_action.config.configuration import Configuration
+from ratiba_action.config.suite_block import strategy_schema
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.metrics.registry import metric_names, parameters_of
 from ratiba_action.observability.event_lines import events_schema_text
@@ -39,9 +40,16 @@ def published_schemas() -> Mapping[str, str]:
         name: json.dumps({"$schema": _DRAFT, **schema}, indent=1, ensure_ascii=False) + "\n"
         for name, schema in (
             (SCENARIO_SCHEMA, scenario_schema()),
-            (CONFIGURATION_SCHEMA, Configuration.model_json_schema()),
+            (CONFIGURATION_SCHEMA, configuration_schema()),
         )
     }
+
+
+def configuration_schema() -> dict[str, Any]:
+    """The schema of the configuration."""
+    schema = Configuration.model_json_schema()
+    schema["$defs"]["StrategyBlock"] = strategy_schema(schema["$defs"]["StrategyBlock"])
+    return schema
 
 
 def scenario_schema() -> dict[str, Any]:
@@ -53,6 +61,7 @@ def scenario_schema() -> dict[str, Any]:
     _admit_columns(schema)
     for definition in schema["$defs"].values():
         _admit_columns(definition)
+    schema["$defs"]["StrategyBlock"] = strategy_schema(schema["$defs"]["StrategyBlock"])
     schema["$defs"]["Column"] = _COLUMN
     return schema
 

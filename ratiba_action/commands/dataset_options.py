@@ -11,6 +11,7 @@ from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import InfrastructureError, UsageError
 from ratiba_action.model.scenario import SystemType
 from ratiba_action.observability.traces.datasets import suite_dataset
+from ratiba_action.production.datasets.targets import TARGETS, DatasetTarget
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import Settings, read_settings
 
@@ -32,6 +33,7 @@ class DatasetTask:
         dataset: its name on the server.
         suite_dataset: name of the dataset that holds the whole suite.
         repository: the checkout.
+        target: the evaluation that was asked for by its name.
     """
 
     settings: Settings
@@ -39,6 +41,7 @@ class DatasetTask:
     dataset: str
     suite_dataset: str
     repository: Path
+    target: DatasetTarget | None = None
 
 
 def add_server_options(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +55,7 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
 
 def add_mapping_options(parser: argparse.ArgumentParser) -> None:
     """Add the dataset's name as an argument, and the options for a dataset whose items `ratiba` did not make."""
-    parser.add_argument("named", metavar="NAME", nargs="?", help="name of the dataset; the same as --dataset")
+    parser.add_argument("named", metavar="NAME", nargs="?", help=f"{', '.join(TARGETS)}; or a dataset, as --dataset")
     parser.add_argument(
         "--map",
         metavar="FIELD=PATH",
@@ -101,8 +104,10 @@ def read_content(
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.pulled import read_pulled  # noqa: PLC0415 - the same
 
-    thresholds = parse_thresholds(arguments)
-    if not arguments.map:
+    thresholds, target = parse_thresholds(arguments), task.target
+    given = dict(target.columns) if target is not None and not _is_ours(stored) else {}
+    given |= dict(parse_option("--map", text, _parse_path(list(FIELDS))) for text in arguments.map)
+    if not given:
         names = ("metric", "prefix", "language", "system_type", *needing_map)
         unused = [name.replace("_", "-") for name in names if getattr(arguments, name)]
         if unused:
@@ -110,19 +115,26 @@ def read_content(
                 f"--{unused[0]} needs --map.", "Give --map FIELD=PATH, such as label=expectedOutput.intent."
             )
         return read_pulled(stored), None
-    columns = dict(parse_option("--map", text, _parse_path(list(FIELDS))) for text in arguments.map)
     prefix = arguments.prefix or slug(task.dataset, 24) or "dataset"
     language = parse_option("--language", arguments.language or "en", parse_language)
-    target = Target(
+    files = Target(
         task.settings.scenarios,
         parse_option("--prefix", prefix, parse_prefix),
         language,
-        arguments.system_type or (SystemType.CLASSIFIER if {*OVER_ALL} & {*columns} else SystemType.CHATBOT).value,
+        arguments.system_type or (SystemType.CLASSIFIER if {*OVER_ALL} & {*given} else SystemType.CHATBOT).value,
         f"dataset pull {task.dataset}",
         as_cases=True,
     )
     metric = parse_option("--metric", arguments.metric, parse_metric) if arguments.metric else DEFAULT_METRIC
-    return map_items(stored, ItemMapping(columns, target, Redactor(task.settings.secrets), metric, thresholds), local)
+    redactor, share = Redactor(task.settings.secrets), target is not None and target.share_decides
+    return map_items(stored, ItemMapping(given, files, redactor, metric, thresholds, share_decides=share), local)
+
+
+def _is_ours(stored: "StoredDataset") -> bool:
+    """Whether `ratiba dataset push` made the dataset, or an item of it."""
+    from ratiba_action.production.datasets.scenario_items import ours  # noqa: PLC0415 - not for --help
+
+    return ours(stored.metadata) is not None or any(ours(item.metadata) is not None for item in stored.items)
 
 
 def parse_thresholds(arguments: argparse.Namespace) -> dict[str, float]:
@@ -177,11 +189,15 @@ def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], pur
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
-    given = [text for text in (getattr(arguments, "named", None), arguments.dataset) if text is not None]
+    named = getattr(arguments, "named", None)
+    target = TARGETS.get(named or "")
+    if target is not None:
+        named = None if arguments.dataset is not None else target.dataset
+    given = [text for text in (named, arguments.dataset) if text is not None]
     if len(set(given)) > 1:
         raise UsageError(f"NAME is {given[0]!r} and --dataset is {given[1]!r}.", "Give one of them.")
     name = parse_option("--dataset", given[0], _parse_name) if given else default
-    return DatasetTask(settings, access, name, default, repository)
+    return DatasetTask(settings, access, name, default, repository, target)
 
 
 def _parse_name(text: str) -> str:

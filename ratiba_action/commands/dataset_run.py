@@ -1,10 +1,14 @@
 """``ratiba dataset run``: run a dataset through the gate and log the run as an experiment with scores."""
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import MutableMapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratiba_action.commands.dataset_options import (
     DatasetTask,
@@ -18,20 +22,32 @@ from ratiba_action.commands.dataset_options import (
 )
 from ratiba_action.commands.gate_options import GateOptions, read_options
 from ratiba_action.commands.import_tests import finding_lines
-from ratiba_action.commands.options import add_variant
+from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.model.change import Mode
+from ratiba_action.model.values import Usd
+from ratiba_action.production.datasets.targets import ALL, TARGETS
+from ratiba_action.settings.input_values import parse_usd
 from ratiba_action.settings.settings import INPUTS
+from ratiba_action.util.interruption import current
 from ratiba_action.util.text import printable
+
+if TYPE_CHECKING:
+    from ratiba_action.production.datasets.scratch_suite import ScratchSuite
 
 SUMMARY = "run the items of a Langfuse dataset against the system of this checkout, and log the run with its scores"
 DESCRIPTION = """Run every active item of a Langfuse dataset against the configured system, as the gate runs scenarios:
 each in its own tenant, within the budget, scored by the same judges. Default thresholds apply (macro F1 0.80,
 minimum F1 of a class 0.60, skill recall 0.90, answer accuracy 0.70); change them with --threshold. The run is logged in
-Langfuse as an experiment on the dataset, with scores for each item and for the whole run. No comment is posted."""
+Langfuse as an experiment on the dataset, with scores for each item and for the whole run. No comment is posted.
+Evaluations by name: intent-classifier, skill-selector and e2e-api (on the dataset main-dataset) map the items of such
+a dataset by themselves; all runs the three, within one budget."""
 EXAMPLE = """example:
   ratiba dataset run
-  ratiba dataset run --dataset intent-classifier --threshold macro_f1=0.85 --llm live
-  ratiba dataset run intent-classifier --map input=input.message --map label=expectedOutput.intent"""
+  ratiba dataset run intent-classifier
+  ratiba dataset run all --budget-usd 5
+  ratiba dataset run --dataset my-intents --threshold macro_f1=0.85 --llm live
+  ratiba dataset run my-intents --map input=input.message --map label=expectedOutput.intent"""
 
 _LEFT_OUT = (
     "baseline",
@@ -50,6 +66,10 @@ _LEFT_OUT = (
 _SUFFIX = "-dataset"
 _LONGEST_STEM = 60 - len(_SUFFIX)
 """A gate's name has at most 60 characters."""
+
+_INCOMPLETE = 3
+_GRAVITY = (0, _INCOMPLETE, 1, 2)
+"""Exit codes, the gravest last."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,12 +107,75 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         SuiteError: its items are not a valid suite; nothing was run.
         InfrastructureError: the server failed.
     """
-    from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - for this task only
-    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.experiment import Experiment  # noqa: PLC0415 - the same
+    if arguments.named == ALL and arguments.dataset is None:
+        return _run_all(arguments, environment)
+    return _run_prepared(_prepared(arguments, environment), environment)
+
+
+def _run_all(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
+    """Run every target in order with one budget, each with a report folder of its own.
+
+    Returns:
+        The code of the gravest end: 2, 1, 3, 0.
+    """
+    given = [f"--{name}" for name in ("map", "metric", "prefix", "language", "threshold") if getattr(arguments, name)]
+    if given or arguments.system_type:
+        option = (given or ["--system-type"])[0]
+        raise UsageError(f"{option} is about one dataset, and {ALL} runs {len(TARGETS)}.", "Run them one by one.")
+    budget = parse_option("--budget-usd", arguments.budget_usd, parse_usd) if arguments.budget_usd else None
+    every = [
+        (name, _prepared(argparse.Namespace(**{**vars(arguments), "named": name}), environment)) for name in TARGETS
+    ]
+    codes = list[int]()
+    left = every[0][1].task.settings.budget_usd if budget is None else budget
+    for name, prepared in every:
+        folder = f"{arguments.report_dir or prepared.task.settings.report_dir}/{name}"
+        own = {**prepared.options.inputs, "report-dir": folder, "budget-usd": format(left, "f")}
+        sys.stdout.flush()
+        # A run takes the signals and the end of its process, so each has one of its own.
+        child = os.fork()
+        if child == 0:
+            return _run_prepared(replace(prepared, options=replace(prepared.options, inputs=own)), environment)
+        codes.append(_end_of(child))
+        if current().name is not None:
+            break
+        left = max(left - _spent(folder, left), Decimal(0))
+    return max(codes, key=_GRAVITY.index)
+
+
+def _end_of(child: int) -> int:
+    """The exit code of a run; one that was killed is incomplete."""
+    # The terminal sends Ctrl-C to both processes, whoever ends a container sends SIGTERM to the first alone.
+    with current().noting(lambda name: os.kill(child, signal.SIGTERM) if name == "SIGTERM" else None):
+        _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return code if code in _GRAVITY else _INCOMPLETE
+
+
+def _spent(folder: str, budget: Usd) -> Usd:
+    """What a run spent; its whole budget where it left no results to say so."""
+    from ratiba_action.reporting.results_json import read_results, results_in_folder  # noqa: PLC0415 - for all targets
+
+    try:
+        return read_results(results_in_folder(Path(folder).absolute())).spending.spent
+    except ConfigurationError:
+        return budget
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A dataset that was read, before anything is run."""
+
+    options: GateOptions
+    task: DatasetTask
+    suite: "ScratchSuite"
+
+
+def _prepared(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> _Prepared:
+    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - for this task only
     from ratiba_action.production.datasets.local_suite import LocalSuite  # noqa: PLC0415 - the same
     from ratiba_action.production.datasets.pulled import stored_dataset  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.scratch_suite import scratch_folder, scratch_suite  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.scratch_suite import scratch_suite  # noqa: PLC0415 - the same
 
     options = read_options(arguments, environment)
     thresholds = parse_thresholds(arguments)
@@ -105,15 +188,25 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         raise dataset_missing(task.dataset)
     pulled, found = read_content(arguments, task, stored, LocalSuite(task.settings.scenarios))
     sys.stderr.write("".join(f"{printable(line)}\n" for line in (finding_lines(found) if found is not None else ())))
-    suite = scratch_suite(pulled, task.dataset, thresholds)
+    share_decides = task.target is not None and task.target.share_decides
+    suite = scratch_suite(pulled, task.dataset, thresholds, share_decides=share_decides)
     for name in suite.left_out:
         sys.stderr.write(
             f"warning: left out the item {printable(name)}: not a scenario or case, or no expected answer yet\n"
         )
-    experiment = Experiment(task.access, task.dataset, suite.items)
+    return _Prepared(options, task, suite)
+
+
+def _run_prepared(prepared: _Prepared, environment: MutableMapping[str, str]) -> int:
+    from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - for this task only
+    from ratiba_action.production.datasets.experiment import Experiment  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.scratch_suite import scratch_folder  # noqa: PLC0415 - the same
+
+    task = prepared.task
+    experiment = Experiment(task.access, task.dataset, prepared.suite.items)
     root = _root(task.repository)
-    with scratch_folder(root, task.settings.scenarios, suite) as folder:
-        return run_gate(_of_gate(options, task, folder, root), environment, experiment.tracer)
+    with scratch_folder(root, task.settings.scenarios, prepared.suite) as folder:
+        return run_gate(_of_gate(prepared.options, task, folder, root), environment, experiment.tracer)
 
 
 def _root(repository: Path) -> Path:

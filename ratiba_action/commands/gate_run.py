@@ -48,13 +48,14 @@ from ratiba_action.reporting.wording import mode_line, selection_line
 from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.attribution import with_explanation
 from ratiba_action.run.authority import authorized
+from ratiba_action.run.cache_place import cache_folder
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
 from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_side, plan_shard, variants_of
 from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
 from ratiba_action.run.paid_run import go_on_with_earlier
-from ratiba_action.run.provider_keys import cache_folder, keys_line, require_key
+from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.run.shard_folders import FoundShard, ShardFolders, report_folders
 from ratiba_action.run.shards import with_readable_answers
 from ratiba_action.settings.gitlab import gitlab_job
@@ -115,7 +116,7 @@ def run(
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     log.warnings += [persisted.warning] if persisted.warning else []
     if options.clear_judge_cache:
-        JudgeCache(cache_folder(environment), log.note).clear()
+        JudgeCache(cache_folder(environment, options.repository(environment)), log.note).clear()
     with interruption.noting():
         return _conclude(options, request, log, publication, problems=problems, tracer=tracer)
 

@@ -15,7 +15,6 @@ import pytest
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.decide.deciding import DecideRequest, decide, request_of
 from ratiba_action.errors import ConfigurationError, RatibaError, SuiteError
-from ratiba_action.metrics.judging.cache import JudgeCache
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
@@ -30,7 +29,7 @@ from ratiba_action.run.composition import open_services
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.inputs import RunLog, RunRequest, SilentProgress
 from ratiba_action.run.notes import origin_of
-from ratiba_action.run.provider_keys import cache_folder, require_key
+from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import Measured, RunServices
 from ratiba_action.settings.settings import Settings, read_settings
@@ -49,7 +48,6 @@ class StandingRun:
         settings: of the run.
         environment: of the process.
         cache: whether cached judge scores may be used.
-        clear_cache: delete them first.
     """
 
     def __init__(
@@ -59,7 +57,6 @@ class StandingRun:
         environment: MutableMapping[str, str],
         *,
         cache: bool = True,
-        clear_cache: bool = False,
     ) -> None:
         decided = decide(replace(request_of(settings, DecideRequest(repository)), floor=Mode.BLOCKING), environment)
         root = decided.change.git.root if decided.change.git is not None else repository
@@ -67,7 +64,6 @@ class StandingRun:
             settings=settings, decided=decided, repository=root, environment=environment, cache=cache
         )
         self._log = RunLog(SilentProgress())
-        self._clear_cache = clear_cache
         self._redactor = Redactor(settings.secrets)
         self._results: list[ScenarioResult] = []
         self._services: RunServices | None = None
@@ -101,8 +97,6 @@ class StandingRun:
         """
         inputs = read_inputs(self._request)
         require_key(inputs.settings, inputs.configuration, inputs.environment)
-        if self._clear_cache:
-            JudgeCache(cache_folder(self._request.environment), self._log.note).clear()
         self._head = head_inputs(inputs)
         scratch = self._folders.enter_context(scratch_folder())
         ledger, seconds = self._ledger, inputs.seconds_allowed
@@ -237,7 +231,6 @@ class ScenarioTests:
             settings,
             self._environment,
             cache=not option("--no-deepeval-cache"),
-            clear_cache=option("--deepeval-cache-clear"),
         )
 
     def pytest_sessionfinish(self) -> None:

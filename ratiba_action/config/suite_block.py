@@ -1,6 +1,6 @@
 """The ``suite`` and ``comparison`` sections: how scenarios are run and compared, and their common thresholds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
@@ -16,6 +16,10 @@ _DEFAULT = Rules()
 
 _Level = Annotated[float, Field(gt=0, le=0.5, allow_inf_nan=False)]
 _Drop = Annotated[float, Field(ge=0.01, le=1, allow_inf_nan=False)]
+
+
+LEAST_MEAN = 0.5
+"""Of the scores of a scenario that passes by their mean; from the evaluation harness of the sources."""
 
 
 class DeclineBlock(StrictModel):
@@ -89,8 +93,31 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
 
 
+STRATEGIES: Mapping[str, Mapping[str, Any]] = {
+    "strict": {"trials": 3},
+    "majority": {"trials": 3, "passes": 2},
+    "mean": {"least_mean": LEAST_MEAN},
+    "patient": {"timeout_seconds": 300, "retries": 2},
+}
+"""Common strategies by name; a mapping with ``like`` starts from one."""
+
+
 class StrategyBlock(StrictModel):
     """How the trials of a scenario are run and when it passes."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name(cls, given: Any) -> Any:
+        if not isinstance(given, dict | str):
+            return given
+        own = {"like": given} if isinstance(given, str) else dict(given)
+        if "like" not in own:
+            return own
+        name = own.pop("like")
+        if not isinstance(name, str) or name not in STRATEGIES:
+            msg = f"{name!r:.80} is no strategy; known: {', '.join(STRATEGIES)}"
+            raise ValueError(msg)
+        return {**STRATEGIES[name], **own}
 
     least_mean: Share | None = Field(
         default=None, description="minimum mean score, instead of each score's own threshold"
@@ -116,8 +143,6 @@ class StrategyBlock(StrictModel):
 
 
 MOST_CONCURRENCY = 64
-LEAST_MEAN = 0.5
-"""Of the scores of a scenario, where the suite says ``pass: mean``; from the evaluation harness of the sources."""
 _WORD = "standard"
 
 
@@ -179,7 +204,7 @@ class SuiteBlock(StrictModel):
     def defaults(self) -> Strategy:
         """What scenarios take where their files say nothing."""
         strategy = self.strategy.strategy
-        if self.pass_ == "each" or "least_mean" in strategy.given:
+        if self.pass_ == "each" or "least_mean" in strategy.given:  # noqa: S105 - no password
             return strategy
         return replace(strategy, least_mean=LEAST_MEAN, given=strategy.given | {"least_mean"})
 
@@ -189,6 +214,17 @@ class SuiteBlock(StrictModel):
         if isinstance(self.stop_on_failure, StopBlock):
             return self.stop_on_failure.after
         return 1 if self.stop_on_failure else None
+
+
+def strategy_schema(described: Mapping[str, Any]) -> dict[str, Any]:
+    """The published schema of a strategy: a name, or a mapping that may start from one.
+
+    Args:
+        described: the schema of ``StrategyBlock``.
+    """
+    like = {"enum": list(STRATEGIES), "description": "strategy to start from"}
+    properties = {"like": like, **described["properties"]}
+    return {"title": "StrategyBlock", "anyOf": [like, {**described, "properties": properties}]}
 
 
 def unmeasured_metrics(names: Iterable[str], suite: Suite) -> tuple[str, ...]:

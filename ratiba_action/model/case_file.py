@@ -13,11 +13,13 @@ class CaseThreshold:
         metric: name of the aggregate, such as ``macro_f1`` or ``ndcg@10``, or of a metric, for the mean of its scores.
         at_least: least value that passes, 0 to 1.
         line: in the scenario's file.
+        decides: whether a case that fails counts here only, and does not fail the run by itself.
     """
 
     metric: str
     at_least: float
     line: int = 0
+    decides: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +103,9 @@ class CaseFileScores:
     gates: tuple[CaseThresholdResult, ...] = ()
     classes: tuple[ClassScores, ...] = ()
     quarantined: int = 0
+
+    @property
+    def share_decides(self) -> bool:
+        """Whether the share of cases that pass decides instead of each case; of a part of the cases none is known."""
+        whole = self.selected + self.quarantined == self.cases
+        return whole and any(result.gate.decides for result in self.gates)

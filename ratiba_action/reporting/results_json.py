@@ -29,6 +29,7 @@ def results_schema() -> dict[str, Any]:
         "conclusion": schema_of(Conclusion, definitions),
         **{name: {"type": "integer", "minimum": 0} for name in ("passed", "failed", "errored", "not_run")},
         "duration_seconds": {"type": "number", "minimum": 0},
+        "duration_ms": {"type": "integer", "minimum": 0},
         "regression_detected": {"type": "boolean"},
         "confidence": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
         "spent_usd": dict(USD),

@@ -370,6 +370,7 @@ def _outputs(report: Report, counts: Tally, code: int) -> dict[str, Any]:
         "errored": counts.errored,
         "not_run": counts.not_run,
         "duration_seconds": round(report.seconds, 3),
+        "duration_ms": round(report.seconds * 1_000),
         "regression_detected": regression_detected(report),
         "confidence": confidence(report),
         "spent_usd": encode(report.spending.spent),

@@ -32,6 +32,7 @@ from ratiba_action.run.arm_start import (
 )
 from ratiba_action.run.arms import base_inputs, base_of, head_inputs
 from ratiba_action.run.base_commit import BaseInputs, NoBase
+from ratiba_action.run.cache_place import cache_folder, mutants_folder, user_cache_folder
 from ratiba_action.run.earlier_runs import github_history
 from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs, RunLog
 from ratiba_action.run.judges import Judges, JudgesOfRun
@@ -43,7 +44,6 @@ from ratiba_action.run.paid_run import (
     journal_place,
     require_reachable_servers,
 )
-from ratiba_action.run.provider_keys import cache_folder, mutants_folder
 from ratiba_action.run.services import ArmServices, RunServices
 from ratiba_action.run.tenants import open_tenants
 from ratiba_action.settings.environment import has_proxy_password
@@ -352,7 +352,8 @@ def _places_of_calls(inputs: RunInputs) -> tuple[str, ...]:
 
     Also in a run that uses none of them: what its system plants there would be another run's.
     """
-    folders = [place(inputs.environment) for place in (journal_folder, cache_folder, mutants_folder)]
+    folders = [place(inputs.environment) for place in (journal_folder, user_cache_folder, mutants_folder)]
+    folders += [cache_folder(inputs.environment, inputs.repository)]
     folders += [Path(path) for name in (SEALED_JOURNALS, EARLIER_JOURNALS) if (path := inputs.environment.get(name))]
     return tuple(str(folder.resolve()) for folder in folders)
 

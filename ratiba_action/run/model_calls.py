@@ -24,6 +24,7 @@ from ratiba_action.model.verdict import CrossChecking
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.forecast import Forecast, way_out, with_refused, without_paid
 from ratiba_action.ports import ModelGateway, Prices, TurnBooks
+from ratiba_action.run.cache_place import cache_folder
 from ratiba_action.run.configuration_checks import require_usable_models, second_judge
 from ratiba_action.run.estimating import ArmCosts, expected_models
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
@@ -35,7 +36,7 @@ from ratiba_action.run.paid_run import (
     price_list,
     require_reachable_servers,
 )
-from ratiba_action.run.provider_keys import cache_folder, recording_remedy
+from ratiba_action.run.provider_keys import recording_remedy
 from ratiba_action.run.services import Measured, RunServices, admit_all
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.run.turn_payments import open_turn_books
@@ -296,7 +297,8 @@ def judge_models(inputs: RunInputs, second: tuple[str, str] | None) -> tuple[str
 def score_cache(inputs: RunInputs) -> Path | None:
     """Folder of the judge cache; None to judge everything anew."""
     # A replayed score costs nothing and an edited recording must show; what is recorded is asked for.
-    return cache_folder(inputs.environment) if inputs.cache and inputs.llm in {Llm.AUTO, Llm.LIVE} else None
+    used = inputs.cache and inputs.llm in {Llm.AUTO, Llm.LIVE}
+    return cache_folder(inputs.environment, inputs.repository) if used else None
 
 
 @asynccontextmanager

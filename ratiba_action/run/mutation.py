@@ -27,12 +27,12 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arms import alone, head_inputs, scratch_folder
 from ratiba_action.run.base_commit import NoBase, fetch_base
+from ratiba_action.run.cache_place import mutants_folder
 from ratiba_action.run.changed_parts import parts_of
 from ratiba_action.run.composition import checkout_of, open_services
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.paid_run import journal_place
 from ratiba_action.run.plan_loop import cancelled_by_signals
-from ratiba_action.run.provider_keys import mutants_folder
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import Measured, NeverStop, RunServices
 from ratiba_action.systems.scratch import copied_files

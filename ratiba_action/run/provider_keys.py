@@ -175,14 +175,3 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     """What outlives a run (XDG Base Directory Specification)."""
     home = environment.get("HOME") or tempfile.gettempdir()
     return Path(environment.get("XDG_STATE_HOME") or Path(home) / ".local" / "state") / "ratiba"
-
-
-def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Scores of judges between runs (the same specification); one that the repository brings along is not read."""
-    home = environment.get("HOME") or tempfile.gettempdir()
-    return Path(environment.get("XDG_CACHE_HOME") or Path(home) / ".cache") / "ratiba" / "deepeval-cache"
-
-
-def mutants_folder(environment: Mapping[str, str]) -> Path:
-    """Results of mutants between runs, beside the scores of judges."""
-    return cache_folder(environment).with_name("mutants")

@@ -50,10 +50,13 @@ GITLAB_TOKEN = "RATIBA_GITLAB_TOKEN"  # noqa: S105 - the name of a variable
 REDIS_URL = "RATIBA_REDIS_URL"
 """Variable with the address of the Redis that has the shares of canaries; it may hold a password."""
 
+CACHE_FOLDER = "RATIBA_CACHE_DIR"
+"""Where scores of judges are kept between runs; of a variable alone, since no action has a folder that stays."""
 _OTHER_VARIABLES = frozenset(
     {
         GITLAB_TOKEN,
         REDIS_URL,
+        CACHE_FOLDER,
         "RATIBA_DEBUG",
         # The action's own, which say how its container is placed.
         "RATIBA_CONTAINER",

@@ -284,7 +284,7 @@ def _shifted(lines: Mapping[Path, int], count: int) -> Mapping[Path, int]:
 
 def _gates(block: ScenarioBlock, document: Document) -> tuple[CaseThreshold, ...]:
     return tuple(
-        CaseThreshold(gate.metric, gate.at_least, document.line(("gates", index)))
+        CaseThreshold(gate.metric, gate.at_least, document.line(("gates", index)), gate.decides)
         for index, gate in enumerate(block.gates)
     )
 

@@ -167,6 +167,7 @@ def ratchet_thresholds(
 
 def _thresholds(case_file: CaseFile, before: CaseFile) -> tuple[tuple[CaseThreshold, ...], list[str]]:
     floors = {gate.metric: gate for gate in before.gates}
+    shares = {gate.metric for gate in before.gates if gate.decides}
     gates: list[CaseThreshold] = []
     notes: list[str] = []
     for gate in case_file.gates:
@@ -174,7 +175,10 @@ def _thresholds(case_file: CaseFile, before: CaseFile) -> tuple[tuple[CaseThresh
         if floor.at_least > gate.at_least:
             requested = f"this change sets {gate.at_least:.2f}"
             notes.append(f"{case_file.id}: the threshold of {gate.metric} stays {floor.at_least:.2f}; {requested}.")
-        gates.append(max(gate, floor, key=lambda gate: gate.at_least))
+        if gate.decides and gate.metric not in shares:
+            notes.append(f"{case_file.id}: each case still decides; that {gate.metric} does is this change's.")
+        stricter = max(gate, floor, key=lambda gate: gate.at_least)
+        gates.append(replace(stricter, decides=gate.decides and gate.metric in shares))
     notes += [
         f"{case_file.id}: the threshold of {name} still applies, although this change removes it."
         for name in sorted(floors)

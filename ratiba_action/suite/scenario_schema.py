@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, WithJso
 
 from ratiba_action.checks.failure_rules import key_problem, rule_value
 from ratiba_action.config.suite_block import Seconds, StrategyBlock
+from ratiba_action.metrics.aggregates import ANSWER_ACCURACY
 from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Layer, SystemType
 from ratiba_action.suite.scenario_clock import default_now, read_now
 from ratiba_action.suite.turn_schema import RowsBlock, StepBlock, Text, TurnBlock
@@ -111,6 +112,16 @@ class GateBlock(StrictModel):
 
     metric: Text
     at_least: Threshold
+    decides: bool = Field(
+        default=False, description="of answer_accuracy: a case that fails does not fail the run, only this share does"
+    )
+
+    @model_validator(mode="after")
+    def _is_a_share_of_cases(self) -> Self:
+        if self.decides and self.metric != ANSWER_ACCURACY:
+            msg = f"only the threshold of {ANSWER_ACCURACY} can decide instead of each case; remove `decides`"
+            raise ValueError(msg)
+        return self
 
 
 class ScenarioMetricsBlock(StrictModel):
@@ -166,6 +177,7 @@ class ScenarioBlock(StrictModel):
     def _critical_is_exact(self) -> Self:
         loose = [f"strategy.{name}" for name in ("least_mean", "passes") if name in self.strategy.model_fields_set]
         loose += ["quarantine"] if self.quarantine is not None else []
+        loose += ["gates that decide"] if any(gate.decides for gate in self.gates) else []
         if self.critical and loose:
             msg = f"a critical scenario cannot have {', '.join(loose)}; remove them, or remove `critical`"
             raise ValueError(msg)

@@ -35,7 +35,7 @@ _UNREADABLE = "\0"  # an output that gives no labels is wrong also where none is
 
 _ROUNDING = 1e-9  # a mean of 0.8 that floats make 0.7999… reaches 0.8
 _OF_ONE_LABEL = ("accuracy", "macro_f1", "weighted_f1", "min_class_f1", CALIBRATION)
-_OF_LABELS = ("accuracy", "micro_f1", "macro_f1", "skill_recall")
+_OF_LABELS = ("accuracy", "micro_f1", "macro_f1", "weighted_f1", "skill_recall")
 _OF_DOCUMENTS = ("ndcg@10", "map@10", "mrr")
 
 

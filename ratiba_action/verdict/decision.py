@@ -51,6 +51,13 @@ def passed(findings: Findings) -> Verdict:
         return _unclear(findings)
     low = findings.below_threshold
     apart = f"; {scenarios_counted(findings.quarantined)} in quarantine" if findings.quarantined else ""
+    wrong = [outcome for outcome in findings.deciding if outcome.standing >= Standing.BELOW_THRESHOLD]
+    wrong = [outcome for outcome in wrong if outcome not in findings.single]
+    if wrong:
+        many = part_of(len(wrong), len(findings.deciding), "scenario", "is a case that fails", "are cases that fail")
+        apart = f"; {many}, of which only the share decides: {names(wrong)}{apart}"
+    if not low and wrong:
+        return Verdict(Conclusion.PASSED, f"Nothing failed that decides by itself{apart}.")
     if not low:
         single = len(findings.deciding) == 1
         message = "The scenario passed" if single else f"All {scenarios_counted(findings.deciding)} passed"

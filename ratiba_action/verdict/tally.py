@@ -29,16 +29,19 @@ def is_regression(report: Report) -> bool:
 
 
 def regression_detected(report: Report) -> bool:
-    """Whether the comparison with the base, or something exact, fails the run.
+    """Whether the comparison with the base, or something exact, fails a run that was compared with its base.
 
     Exact are checks, deterministic scores, critical scenarios and the thresholds of cases. A pass rate or a mean below
     its threshold is none: it may have been as low before.
     """
     if report.verdict.conclusion is not Conclusion.FAILED:
         return False
+    declined = report.verdict.decline is not None and report.verdict.decline.confirmed
+    found = report.verdict.comparison
+    if found is None or found.tier is Tier.NOT_COMPARABLE:
+        return declined
     failed = any(outcome.standing is Standing.FAILED for outcome in deciding_outcomes(report))
     gates = any(gate.status is CaseThresholdStatus.FAILED for scores in report.data_sets for gate in scores.gates)
-    declined = report.verdict.decline is not None and report.verdict.decline.confirmed
     return is_regression(report) or failed or gates or declined
 
 

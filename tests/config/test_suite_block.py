@@ -50,3 +50,31 @@ def test_a_replay_with_too_few_recorded_trials_is_told_for_every_scenario() -> N
         "scenarios/recordings/one.jsonl: 1 trial is recorded, and 3 are asked for; "
         "record them with 'ratiba record --scenario one --accept'"
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "strategy"),
+    [
+        ("majority", {"trials": 3, "passes": 2}),
+        ({"like": "majority", "retries": 1}, {"trials": 3, "passes": 2, "retries": 1}),
+        ({"like": "patient", "timeout_seconds": 9}, {"timeout_seconds": 9, "retries": 2}),
+        ("mean", {"least_mean": 0.5}),
+        ("strict", {"trials": 3}),
+    ],
+)
+def test_a_strategy_has_a_name_or_starts_from_one(given: Any, strategy: dict[str, Any]) -> None:
+    assert block(strategy=given) == block(strategy=strategy)
+
+
+@pytest.mark.parametrize("given", ["flaky", {"like": "flaky"}, {"like": 3}])
+def test_a_strategy_of_no_such_name_is_refused_with_those_there_are(given: Any) -> None:
+    with pytest.raises(ValidationError, match="is no strategy; known: strict, majority, mean, patient"):
+        block(strategy=given)
+
+
+def test_the_mean_of_a_suite_is_a_default_that_a_strategy_may_set_higher() -> None:
+    assert block().defaults.least_mean is None
+    assert block(**{"pass": "mean"}).defaults.least_mean == 0.5
+    assert block(**{"pass": "mean", "strategy": {"least_mean": 0.8}}).defaults.least_mean == 0.8
+    with pytest.raises(ValidationError, match="'each' or 'mean'"):
+        block(**{"pass": "median"})

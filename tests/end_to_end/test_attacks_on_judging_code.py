@@ -45,7 +45,11 @@ def test_a_run_without_judges_plants_no_scores_and_no_answers_for_a_later_one(
     small: SmallRepository, tmp_path: Path, *, there: bool
 ) -> None:
     cache, state = tmp_path / "cache", tmp_path / "state"
-    kept = (cache / "ratiba/deepeval-cache/forged.json", state / "ratiba/journals/forged.journal")
+    kept = (
+        cache / "ratiba/deepeval-cache/forged.json",
+        small.folder / ".deepeval-cache/forged.json",
+        state / "ratiba/journals/forged.journal",
+    )
     for place in kept if there else ():
         place.parent.mkdir(parents=True)
     small.write(".github/ratiba.yml", "system: {adapter: 'adapter:Adapter', database: false}\n")

@@ -42,9 +42,10 @@ def keys(host: str, state: LangfuseState) -> dict[str, str]:
     }
 
 
-def run_dataset(small: SmallRepository, *options: str, **variables: str) -> Ended:
+def run_dataset(small: SmallRepository, *options: str, seconds: float = 120, **variables: str) -> Ended:
     arguments = ["dataset", "run", "--report-dir", str(small.report), *options]
-    done = small.run(arguments, small.folder, small.environment | variables)
+    assert small.forks is not None
+    done = small.forks.run(arguments, small.folder, small.environment | variables, seconds)
     return Ended(done.returncode, done.stdout + done.stderr, small.report)
 
 
@@ -193,6 +194,78 @@ def test_three_files_of_cases_run_together_against_their_own_thresholds_each_on_
     assert {span.attributes["langfuse.experiment.dataset.id"] for span in state.spans} == {
         state.datasets[name]["id"] for name in ("ratiba", "ratiba/intents", "ratiba/skills", "ratiba/answers")
     }
+
+
+def visitor(text: str, **output: Any) -> dict[str, Any]:
+    """An item's input, which the small system answers as it is told to."""
+    return {"message": "reply " + json.dumps({"text": text, "output": output}), "history": []}
+
+
+def fill_targets(state: LangfuseState, host: str) -> None:
+    """The three datasets, as people make them in Langfuse; one of four answers is wrong."""
+    with langfuse_api(state, host) as api:
+        for name, items in {
+            "intent-classifier": [
+                (visitor("", label=intent, confidence=0.9), {"intent": intent})
+                for intent in ("LEARN", "LEARN", "SUPPORT")
+            ],
+            "skill-selector": [(visitor("", labels=["demo"]), {"skills": ["demo"]})],
+            "main-dataset": [
+                (visitor(said), {"answer": "Plans start at 20 euros"})
+                for said in (*["Plans start at 20 euros"] * 3, "No idea")
+            ],
+        }.items():
+            api.datasets.create(name=name)
+            for number, (given, expected) in enumerate(items):
+                item = f"{name}-{number}"
+                api.dataset_items.create(dataset_name=name, id=item, input=given, expected_output=expected)
+
+
+def test_evaluations_run_by_name_and_answer_accuracy_decides_the_one_from_end_to_end(small: SmallRepository) -> None:
+    state = LangfuseState()
+    with langfuse_server(state) as host:
+        environment = keys(host, state)
+        missing = run_dataset(small, "all", **environment)
+        fill_targets(state, host)
+        options = ("--language", "fr", "--metric", "RougeLMetric=0.5")
+        passed = run_dataset(small, "e2e-api", *options, **environment)
+        asked = run_dataset(small, "e2e-api", *options, "--threshold", "answer_accuracy=0.8", **environment)
+        by_map = ("--dataset", "main-dataset", "--map", "input=input.message", "--map", "answer=expectedOutput.answer")
+        plain = run_dataset(small, *by_map, *options, **environment)
+        skills = run_dataset(small, "skill-selector", **environment)
+    assert missing.code == 2
+    assert "Langfuse has no dataset 'intent-classifier'" in missing.printed
+    assert passed.code == 0, passed.printed
+    assert "1 of 4 scenarios is a case that fails, of which only the share decides" in passed.printed
+    assert next(one["value"] for one in scores_of(state, "answer_accuracy")) == 0.75
+    assert (asked.code, "answer_accuracy 0.75 is below 0.8" in asked.printed) == (1, True), asked.printed
+    assert plain.code == 1, "a dataset that is no target keeps the stricter reading"
+    assert skills.code == 0, skills.printed
+    (scores,) = skills.results["report"]["data_sets"]
+    assert {"macro_f1", "weighted_f1", "skill_recall"} <= set(scores["values"])
+
+
+def test_all_evaluations_run_one_after_the_other_each_with_its_report(small: SmallRepository) -> None:
+    state = LangfuseState()
+    with langfuse_server(state) as host:
+        environment = keys(host, state)
+        fill_targets(state, host)
+        (small.folder / ".github/ratiba.yml").open("a").write("metrics: {fluency: false}\n")
+        small.commit()
+        refused = run_dataset(small, "all", "--threshold", "macro_f1=0.9", **environment)
+        ended = run_dataset(small, "all", "--budget-usd", "3", seconds=360, **environment)
+    assert refused.code == 2
+    assert "--threshold is about one dataset, and all runs 3" in refused.printed
+    results = {
+        folder.name: json.loads((folder / "results.json").read_text())
+        for folder in small.report.iterdir()
+        if folder.is_dir()
+    }
+    assert set(results) == {"intent-classifier", "skill-selector", "e2e-api"}
+    codes = {name: found["outputs"]["exit_code"] for name, found in results.items()}
+    assert (codes["intent-classifier"], codes["skill-selector"]) == (0, 0), ended.printed
+    # AnswerCorrectnessMetric needs a judge, and there is none here.
+    assert (codes["e2e-api"], ended.code) == (3, 3), ended.printed
 
 
 def test_a_dataset_of_a_server_that_fails_holds_nothing(small: SmallRepository) -> None:

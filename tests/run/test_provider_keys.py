@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,6 @@ from ratiba_action.config.configuration import Configuration
 from ratiba_action.errors import ConfigurationError, InfrastructureError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.run.provider_keys import (
-    cache_folder,
     keys_line,
     keys_of,
     recording_remedy,
@@ -141,13 +139,6 @@ def test_a_short_key_of_a_server_of_ones_own_is_used_and_masked() -> None:
     settings = read_settings({"GROQ_API_KEY": "sk-1234"}, {})
     assert keys_of(settings, DECLARED)["groq"] == "sk-1234"
     assert "sk-1234" in settings.secrets
-
-
-def test_the_judges_cache_lies_where_the_page_says_and_never_in_the_checkout() -> None:
-    assert cache_folder({"HOME": "/home/me"}) == Path("/home/me/.cache/ratiba/deepeval-cache")
-    assert cache_folder({"HOME": "/home/me", "XDG_CACHE_HOME": "/c"}) == Path("/c/ratiba/deepeval-cache")
-    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
-    assert "cached in `deepeval-cache/` below `$XDG_CACHE_HOME/ratiba` (by default `~/.cache/ratiba`)" in page
 
 
 BEDROCK = Configuration.model_validate(

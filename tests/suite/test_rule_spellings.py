@@ -59,7 +59,10 @@ def test_a_threshold_is_the_least_faithfulness_and_a_value_the_greatest_risk() -
 @pytest.mark.parametrize(
     ("rule", "problem"),
     [
-        ({"type": "must_call_tool", "tools": "a"}, "the rule must_call_tool has no key 'tools'; it has `tool` or `value`"),
+        (
+            {"type": "must_call_tool", "tools": "a"},
+            "the rule must_call_tool has no key 'tools'; it has `tool` or `value`",
+        ),
         ({"type": "must_call_tool", "pattern": "a"}, "has no key 'pattern'; it has `tool` or `value`"),
         ({"type": "regex_must_match", "regex": "a"}, "has no key 'regex'; it has `pattern` or `value`"),
         ({"type": "must_contain", "tool": "a"}, "the rule must_contain has no key 'tool'; it has `value`"),

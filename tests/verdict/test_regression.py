@@ -1,6 +1,7 @@
 """What a workflow is told of a comparison: whether something got worse, and with what confidence."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -61,14 +62,23 @@ def test_what_is_not_established_has_no_confidence(found: Comparison | None) -> 
     assert confidence(compared(found)) is None
 
 
-def test_a_broken_check_is_a_regression_without_a_base() -> None:
-    broken = sample_scored(checks=(sample_check(passed=False),))
-    assert regression_detected(sample_report(results=(broken,)))
+GATES = (CaseThresholdResult(CaseThreshold("accuracy", 0.9), 0.5, 0.5, CaseThresholdStatus.FAILED),)
 
 
-def test_a_failed_gate_of_a_data_set_is_a_regression() -> None:
-    gates = (CaseThresholdResult(CaseThreshold("accuracy", 0.9), 0.5, 0.5, CaseThresholdStatus.FAILED),)
-    assert regression_detected(sample_report(results=(), data_sets=(sample_data_set(gates=gates),)))
+@pytest.mark.parametrize(
+    "exact",
+    [
+        {"results": (sample_scored(checks=(sample_check(passed=False),)),)},
+        {"results": (), "data_sets": (sample_data_set(gates=GATES),)},
+    ],
+    ids=["a check", "a threshold of cases"],
+)
+def test_something_exact_is_a_regression_where_the_run_was_compared_with_its_base(exact: dict[str, Any]) -> None:
+    within_noise = sample_passed_comparison()
+    not_comparable = Comparison(Tier.NOT_COMPARABLE, (), (), "Nothing can be compared.")
+    for found, regression in ((within_noise, True), (not_comparable, False), (None, False)):
+        report = sample_report(verdict=Verdict(Conclusion.FAILED, "It failed.", comparison=found), **exact)
+        assert regression_detected(report) is regression
 
 
 def test_a_pass_rate_below_its_limit_is_none_by_itself() -> None:

@@ -2,7 +2,7 @@
 
 import json
 import os
-import shutil
+import re
 import tempfile
 import time
 from collections.abc import Callable
@@ -33,6 +33,10 @@ class CachedScore:
     answered_by: tuple[str, ...] = ()
 
 
+_IGNORE = ".gitignore"
+_ENTRY = re.compile(r"[0-9a-f]{64}\.json|tmp\w+\.part")
+
+
 class JudgeCache:
     """A folder of scores. Several processes may use it at once: files are replaced whole.
 
@@ -40,7 +44,7 @@ class JudgeCache:
     has measured itself for an earlier run's, and comes to the same facts as if it had not been killed.
 
     Args:
-        directory: outside the checkout, so that no change under test can write scores into it.
+        directory: where no change under test can write scores; git ignores what lies in it.
         warn: told about entries that cannot be read or written; they are ignored.
         began: when the run began, in nanoseconds of the epoch; None to use every entry.
     """
@@ -91,6 +95,9 @@ class JudgeCache:
         temporary: Path | None = None
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
+            ignored = self._directory / _IGNORE
+            if not ignored.exists():
+                ignored.write_text("*\n", encoding="utf-8")
             descriptor, name = tempfile.mkstemp(dir=self._directory, suffix=".part")
             temporary = Path(name)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -102,8 +109,10 @@ class JudgeCache:
                 temporary.unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Forget every score."""
-        shutil.rmtree(self._directory, ignore_errors=True)
+        """Forget every score; what else lies in the folder stays."""
+        for path in self._directory.glob("*") if self._directory.is_dir() else ():
+            if _ENTRY.fullmatch(path.name):
+                path.unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
         return self._directory / f"{key}.json"

@@ -39,19 +39,24 @@ class ScratchSuite:
     left_out: tuple[str, ...]
 
 
-def scratch_suite(pulled: Pulled, dataset: str, gates: Mapping[str, float]) -> ScratchSuite:
+def scratch_suite(
+    pulled: Pulled, dataset: str, gates: Mapping[str, float], *, share_decides: bool = False
+) -> ScratchSuite:
     """The suite of a dataset.
 
     Args:
         pulled: content of the dataset; its templates get the thresholds.
         dataset: its name.
         gates: thresholds by name, instead of those of the dataset and the standard ones.
+        share_decides: whether answer accuracy decides instead of each case, where the dataset has no such threshold.
 
     Raises:
         SuiteError: its items are not a valid suite; every problem.
     """
     for path, template in pulled.templates.items():
-        pulled.templates[path] = template_of(path, with_standard_thresholds(template.data, gates))
+        pulled.templates[path] = template_of(
+            path, with_standard_thresholds(template.data, gates, share_decides=share_decides)
+        )
     for path in [path for path, rows in pulled.rows.items() if not rows]:
         # A case file without cases has nothing to run.
         del pulled.templates[path], pulled.rows[path]
@@ -134,21 +139,28 @@ def parse_threshold(text: str) -> tuple[str, float]:
     return name, value
 
 
-def with_standard_thresholds(data: Mapping[str, Any], requested: Mapping[str, float]) -> dict[str, Any]:
+def with_standard_thresholds(
+    data: Mapping[str, Any], requested: Mapping[str, float], *, share_decides: bool = False
+) -> dict[str, Any]:
     """A scenario file with ``cases``, with the standard thresholds that its labels allow.
 
     Args:
         data: of the file; its own thresholds replace the standard ones.
         requested: by name; replace both.
+        share_decides: whether an answer accuracy that the file does not list decides instead of each case.
     """
     parts = data.get("gates", []), data.get("turns", [])
     if not all(isinstance(part, list) and all(map(_is_object, part)) for part in parts):
         # Not a valid scenario: loading it reports that.
         return dict(data)
-    listed = {str(gate.get("metric")): gate.get("at_least") for gate in parts[0]}
-    standard = {name: least for name, least in STANDARD_THRESHOLDS.items() if _has_truth(name, data, parts[1])}
-    gates = {**standard, **listed, **requested}
-    return {**data, "gates": [{"metric": name, "at_least": least} for name, least in gates.items()]}
+    listed = {str(gate.get("metric")): gate for gate in parts[0]}
+    standard = [name for name in STANDARD_THRESHOLDS if _has_truth(name, data, parts[1])]
+    gates = {name: {"metric": name, "at_least": STANDARD_THRESHOLDS[name]} for name in standard}
+    if share_decides and ANSWER_ACCURACY in gates:
+        gates[ANSWER_ACCURACY]["decides"] = True
+    gates |= listed
+    gates |= {name: {**gates.get(name, {"metric": name}), "at_least": least} for name, least in requested.items()}
+    return {**data, "gates": list(gates.values())}
 
 
 def _is_object(value: Any) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.case_file import CaseFileScores
-from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.verdict import Evidence
 from ratiba_action.verdict.pairing import results_of_change
 from ratiba_action.verdict.quarantine import quarantine_in_force
@@ -35,9 +35,21 @@ class Findings:
         return tuple(scores for scores in self.evidence.data_sets if scores.id not in apart)
 
     @property
+    def single(self) -> tuple[ScenarioOutcome, ...]:
+        """Those that count by themselves: not the measured cases of which only the share that passes decides."""
+        shared = {scores.id for scores in self.evidence.data_sets if scores.share_decides}
+        return tuple(
+            outcome
+            for outcome in self.deciding
+            if outcome.scenario.data_set not in shared
+            or outcome.scenario.critical
+            or not isinstance(outcome.deciding, Scored)
+        )
+
+    @property
     def failed(self) -> tuple[ScenarioOutcome, ...]:
         """Those that break something exact, critical ones first."""
-        failed = [outcome for outcome in self.deciding if outcome.standing is Standing.FAILED]
+        failed = [outcome for outcome in self.single if outcome.standing is Standing.FAILED]
         return tuple(sorted(failed, key=lambda outcome: not outcome.scenario.critical))
 
     @property
@@ -48,7 +60,7 @@ class Findings:
     @property
     def below_threshold(self) -> tuple[ScenarioOutcome, ...]:
         """Those that only judged scores keep from passing."""
-        return tuple(outcome for outcome in self.deciding if outcome.standing is Standing.BELOW_THRESHOLD)
+        return tuple(outcome for outcome in self.single if outcome.standing is Standing.BELOW_THRESHOLD)
 
     @property
     def judged(self) -> tuple[ScenarioOutcome, ...]:
@@ -57,7 +69,7 @@ class Findings:
         apart = self.evidence.recorded_only if self.evidence.answers != AnswerOrigin.REPLAY else ()
         return tuple(
             outcome
-            for outcome in self.deciding
+            for outcome in self.single
             if outcome.standing in counted
             and outcome.scenario.id not in apart
             and not outcome.scenario.critical

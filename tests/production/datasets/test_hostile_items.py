@@ -164,7 +164,10 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         (with_ours(ONE, scenario={"id": "one", "language": "en", "turns": []}), "'turns' belongs to another part"),
         (replace(ONE, input={**ONE.input, "now": "\ud800"}), "cannot be written as YAML"),
         (replace(ONE, expected_output={"rules": [{"type": "no_such_rule"}]}), "no_such_rule"),
-        (replace(ONE, expected_output={"rules": [{"type": "must_call_tool", "name": "a"}]}), "it has `tool` or `value`"),
+        (
+            replace(ONE, expected_output={"rules": [{"type": "must_call_tool", "name": "a"}]}),
+            "it has `tool` or `value`",
+        ),
         (replace(ONE, expected_output={"rules": [{"type": "must_not_contain", "value": "ghp_abcdef1234"}]}), "token"),
         (replace(CASE, input={"message": "Hi " + "x" * 30_000}), "at most 20000"),
         (replace(CASE, input={}), "it has no message"),
