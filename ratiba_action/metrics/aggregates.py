@@ -52,6 +52,7 @@ class Sample:
 
 
 LABELS, DOCUMENTS = "labels", "documents"
+_OF_A_CLASS = re.compile(r"(precision|recall|f1)\.(.+)", re.DOTALL)
 _RANKED = re.compile(r"(ndcg|map|mrr|precision|recall)@([1-9][0-9]{0,3})|mrr")
 _LISTS: Mapping[str, Callable[..., float]] = MappingProxyType(
     {
@@ -66,7 +67,7 @@ _LISTS: Mapping[str, Callable[..., float]] = MappingProxyType(
 
 def truth_of(name: str) -> str:
     """Which truth an aggregate compares with: ``LABELS``, ``DOCUMENTS``, or empty for none."""
-    if name in _BY_LABELS:
+    if name in _BY_LABELS or _OF_A_CLASS.fullmatch(name):
         return LABELS
     return DOCUMENTS if _RANKED.fullmatch(name) else ""
 
@@ -83,6 +84,8 @@ def aggregate(name: str) -> Aggregate:
         return _answer_accuracy
     if name in _BY_LABELS:
         return partial(_over_labels, _BY_LABELS[name])
+    if found := _OF_A_CLASS.fullmatch(name):
+        return partial(_over_labels, partial(_of_class, *found.groups()))
     if _RANKED.fullmatch(name):
         return partial(_over_lists, *ranked_parts(name))
     return partial(_mean_score, name)
@@ -146,6 +149,12 @@ def _over_classes(
     return formula(classes) if classes else None
 
 
+def _of_class(formula: str, label: str, labelled: Sequence[Labelled]) -> float | None:
+    """Of one class; None where no case expects it."""
+    classes = classification.count_classes(_cases(labelled))
+    return next((_FORMULAS[formula](scores) for scores in classes if scores.label == label), None)
+
+
 def _over_pairs(
     formula: Callable[[Sequence[classification.Case]], float], labelled: Sequence[Labelled]
 ) -> float | None:
@@ -162,11 +171,20 @@ def _calibration(labelled: Sequence[Labelled]) -> float | None:
 ANSWER_ACCURACY = "answer_accuracy"
 SKILL_RECALL = "skill_recall"
 CALIBRATION = "calibration"
+_FORMULAS: Mapping[str, Callable[[classification.ClassCounts], float]] = MappingProxyType(
+    {
+        "precision": lambda scores: scores.precision,
+        "recall": lambda scores: scores.recall,
+        "f1": lambda scores: scores.f1,
+    }
+)
 _BY_LABELS: Mapping[str, Callable[[Sequence[Labelled]], float | None]] = MappingProxyType(
     {
         "accuracy": _accuracy,
         "macro_f1": partial(_over_classes, classification.macro_f1),
         "weighted_f1": partial(_over_classes, classification.weighted_f1),
+        "macro_precision": partial(_over_classes, lambda classes: mean([scores.precision for scores in classes])),
+        "macro_recall": partial(_over_classes, lambda classes: mean([scores.recall for scores in classes])),
         "micro_f1": partial(_over_pairs, classification.micro_f1),
         "min_class_f1": partial(_over_classes, lambda classes: min(scores.f1 for scores in classes)),
         "min_class_precision": partial(_over_classes, lambda classes: min(scores.precision for scores in classes)),
@@ -175,5 +193,6 @@ _BY_LABELS: Mapping[str, Callable[[Sequence[Labelled]], float | None]] = Mapping
         CALIBRATION: _calibration,
     }
 )
-AGGREGATES = (*_BY_LABELS, "ndcg@k", "map@k", "mrr", "mrr@k", "precision@k", "recall@k", ANSWER_ACCURACY)
-"""Names that a gate may give besides those of metrics; k is a number from 1 to 9999."""
+_CLASSES = ("precision.CLASS", "recall.CLASS", "f1.CLASS")
+AGGREGATES = (*_BY_LABELS, *_CLASSES, "ndcg@k", "map@k", "mrr", "mrr@k", "precision@k", "recall@k", ANSWER_ACCURACY)
+"""Names that a gate may give besides those of metrics; CLASS is a label, k a number from 1 to 9999."""

@@ -106,6 +106,9 @@ METRICS: Mapping[str, MetricEntry] = {
     "ToolCallAccuracyMetric": _tools("the expected tool calls were made in the right turn and order"),
     "ToolArgumentMetric": _tools("tool calls have the expected arguments"),
     "StepEfficiencyMetric": _tools("no more tool calls than needed were made"),
+    "ToolConsistencyMetric": MetricEntry(
+        "tool_consistency", "arguments of tool calls keep their values over the turns", _WITH_TOOLS
+    ),
     "CodeSyntaxMetric": MetricEntry("code_syntax", "code in replies can be parsed", _SPEAKING),
     "CodeLintMetric": MetricEntry(
         "code_lint", "share of the lines of Python in replies without a pyflakes finding", _SPEAKING
@@ -119,6 +122,9 @@ METRICS: Mapping[str, MetricEntry] = {
     ),
     "EnglishFluencyMetric": MetricEntry(
         "english_fluency", "replies are natural English for their audience", _WITH_TOOLS, judge_calls=1
+    ),
+    "FluencyMetric": MetricEntry(
+        "fluency", "replies are natural in the language that the assertion gives", _SPEAKING, judge_calls=1
     ),
     "CoherenceMetric": MetricEntry(
         "coherence", "each reply follows from the conversation so far", _SPEAKING, judge_calls=1
@@ -186,6 +192,9 @@ METRICS: Mapping[str, MetricEntry] = {
     ),
     "AnswerCorrectnessMetric": _likeness(
         "answer_correctness", "the reply states the facts of the reference answer", judge_calls_a_turn=1
+    ),
+    "TranslationAccuracyMetric": MetricEntry(
+        "translation_accuracy", "the reply keeps the meaning of the text to translate", judge_calls_a_turn=1
     ),
     "RefusalByJudgeMetric": MetricEntry(
         "refusal_by_judge",

@@ -250,7 +250,8 @@ def test_all_evaluations_run_one_after_the_other_each_with_its_report(small: Sma
     with langfuse_server(state) as host:
         environment = keys(host, state)
         fill_targets(state, host)
-        (small.folder / ".github/ratiba.yml").open("a").write("metrics: {fluency: false}\n")
+        configuration = (small.folder / ".github/ratiba.yml").read_text()
+        small.write(".github/ratiba.yml", configuration + "metrics: {fluency: false}\n")
         small.commit()
         refused = run_dataset(small, "all", "--threshold", "macro_f1=0.9", **environment)
         ended = run_dataset(small, "all", "--budget-usd", "3", seconds=360, **environment)

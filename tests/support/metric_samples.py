@@ -13,6 +13,8 @@ PARAMETERS: Mapping[str, JsonObject] = {
         "catalogue": {"language": "sw", "terms": [{"canonical": "booking", "rivals": ["reservation"]}]}
     },
     "CodeTestsMetric": {"tests": ["assert double(2) == 4"]},
+    "FluencyMetric": {"language": "pt"},
+    "ToolConsistencyMetric": {"arguments": ["service"]},
     "SecretLeakMetric": {"forbidden": ["kanari-8841"]},
     "MisuseMetric": {"domain": "bookings of a spa"},
     "NonAdviceMetric": {"advice_types": ["medical"]},
