@@ -27,7 +27,7 @@ def steps_for(language: str, audience: str | None) -> tuple[str, ...]:
         "words, spelling or register, what is usual for this audience is right."
     )
     return (
-        "Look only at the assistant's turns; the customer's turns are context and are not graded.",
+        "Look only at the assistant's turns; the customer's turns are context and are not scored.",
         (
             f"The replies have to be in the language with the ISO 639 code '{language}'. Judge whether they read as a "
             "fluent writer of it would put them: idiomatic, and not as a word-by-word translation."

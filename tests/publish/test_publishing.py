@@ -53,7 +53,7 @@ def test_a_report_goes_to_the_directory_the_summary_the_outputs_and_one_comment(
     written = read_outputs(tmp_path / "outputs")
     assert tuple(written) == OUTPUTS
     assert (written["conclusion"], written["mode"], written["spent-usd"]) == ("failed", "blocking", "1.25")
-    assert written["regression-detected"] == "true"
+    assert written["regression-detected"] == "false", "it was compared with no base"
     assert json.loads(written["reasons"])[0]["path"] == "prompts/booking_orchestrator.md"
     assert written["comment-url"].startswith("http")
 
