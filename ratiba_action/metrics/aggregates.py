@@ -85,7 +85,7 @@ def aggregate(name: str) -> Aggregate:
     if name in _BY_LABELS:
         return partial(_over_labels, _BY_LABELS[name])
     if found := _OF_A_CLASS.fullmatch(name):
-        return partial(_over_labels, partial(_of_class, *found.groups()))
+        return partial(_over_labels, partial(_of_class, found[1], found[2]))
     if _RANKED.fullmatch(name):
         return partial(_over_lists, *ranked_parts(name))
     return partial(_mean_score, name)

@@ -42,10 +42,14 @@ def keys(host: str, state: LangfuseState) -> dict[str, str]:
     }
 
 
-def run_dataset(small: SmallRepository, *options: str, seconds: float = 120, **variables: str) -> Ended:
+_SECONDS = 360
+"""For three runs one after the other."""
+
+
+def run_dataset(small: SmallRepository, *options: str, **variables: str) -> Ended:
     arguments = ["dataset", "run", "--report-dir", str(small.report), *options]
     assert small.forks is not None
-    done = small.forks.run(arguments, small.folder, small.environment | variables, seconds)
+    done = small.forks.run(arguments, small.folder, small.environment | variables, _SECONDS)
     return Ended(done.returncode, done.stdout + done.stderr, small.report)
 
 
@@ -203,18 +207,18 @@ def visitor(text: str, **output: Any) -> dict[str, Any]:
 
 def fill_targets(state: LangfuseState, host: str) -> None:
     """The three datasets, as people make them in Langfuse; one of four answers is wrong."""
+    datasets: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {
+        "intent-classifier": [
+            (visitor("", label=intent, confidence=0.9), {"intent": intent}) for intent in ("LEARN", "LEARN", "SUPPORT")
+        ],
+        "skill-selector": [(visitor("", labels=["demo"]), {"skills": ["demo"]})],
+        "main-dataset": [
+            (visitor(said), {"answer": "Plans start at 20 euros"})
+            for said in (*["Plans start at 20 euros"] * 3, "No idea")
+        ],
+    }
     with langfuse_api(state, host) as api:
-        for name, items in {
-            "intent-classifier": [
-                (visitor("", label=intent, confidence=0.9), {"intent": intent})
-                for intent in ("LEARN", "LEARN", "SUPPORT")
-            ],
-            "skill-selector": [(visitor("", labels=["demo"]), {"skills": ["demo"]})],
-            "main-dataset": [
-                (visitor(said), {"answer": "Plans start at 20 euros"})
-                for said in (*["Plans start at 20 euros"] * 3, "No idea")
-            ],
-        }.items():
+        for name, items in datasets.items():
             api.datasets.create(name=name)
             for number, (given, expected) in enumerate(items):
                 item = f"{name}-{number}"
@@ -254,7 +258,7 @@ def test_all_evaluations_run_one_after_the_other_each_with_its_report(small: Sma
         small.write(".github/ratiba.yml", configuration + "metrics: {fluency: false}\n")
         small.commit()
         refused = run_dataset(small, "all", "--threshold", "macro_f1=0.9", **environment)
-        ended = run_dataset(small, "all", "--budget-usd", "3", seconds=360, **environment)
+        ended = run_dataset(small, "all", "--budget-usd", "3", **environment)
     assert refused.code == 2
     assert "--threshold is about one dataset, and all runs 3" in refused.printed
     results = {
