@@ -116,7 +116,7 @@ def run(
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     log.warnings += [persisted.warning] if persisted.warning else []
     if options.clear_judge_cache:
-        JudgeCache(cache_folder(environment, options.repository(environment)), log.note).clear()
+        JudgeCache(cache_folder(environment, request.repository), log.note).clear()
     with interruption.noting():
         return _conclude(options, request, log, publication, problems=problems, tracer=tracer)
 
