@@ -158,7 +158,7 @@ class NotificationsBlock(StrictModel):
     """Which events are sent to the addresses of ``slack-webhook-url`` and ``webhook-url``."""
 
     events: list[Annotated[AlertKind, Field(strict=False)]] = Field(
-        default_factory=lambda: [kind for kind in AlertKind if kind is not AlertKind.PASSED],
+        default_factory=lambda: sorted({*AlertKind} - {AlertKind.PASSED}),
         description="default: all except passed; an empty list sends nothing",
     )
     on_success: bool = Field(default=False, description="a run that passed is an event too, `passed`")

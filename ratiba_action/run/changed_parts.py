@@ -128,8 +128,8 @@ class PartialTrees:
         if os.path.realpath(own) == str(own) and is_folder(own):  # tests need none, and a link may lead to `.git`
             shutil.copytree(own, scenarios, symlinks=True)
         for name in self.scenarios:
-            own = read_recordings(recording_path(self.inputs.recordings, name))
-            if lines := _joined(own, self.base.recordings.get(name, ())):
+            recorded = read_recordings(recording_path(self.inputs.recordings, name))
+            if lines := _joined(recorded, self.base.recordings.get(name, ())):
                 write_recordings(recording_path(scenarios / "recordings", name), lines)
 
     def _partial(self, tree: Path) -> RunInputs:

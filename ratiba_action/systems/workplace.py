@@ -96,7 +96,8 @@ def places_of_job(git: Git | None, environment: Mapping[str, str]) -> tuple[str,
 
 def programs_of_the_gate() -> tuple[str, ...]:
     """Folders of the code that the gate and its judges run by: a module may be read long after other code has run."""
-    folders = {Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix, worker_folder().parent, *sys.path)}
+    own = (sys.prefix, sys.base_prefix, str(worker_folder().parent), *sys.path)
+    folders = {Path(folder).resolve() for folder in own}
     return tuple(sorted(str(folder) for folder in folders if folder.is_dir()))
 
 

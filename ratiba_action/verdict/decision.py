@@ -56,13 +56,13 @@ def passed(findings: Findings) -> Verdict:
     if wrong:
         many = part_of(len(wrong), len(findings.deciding), "scenario", "is a case that fails", "are cases that fail")
         apart = f"; {many}, of which only the share decides: {names(wrong)}{apart}"
+    labels = "".join(f"; {each}" for each in wrong_labels(findings.data_sets))
     if not low and wrong:
-        return Verdict(Conclusion.PASSED, f"Nothing failed that decides by itself{apart}.")
+        return Verdict(Conclusion.PASSED, f"Nothing failed that decides by itself{labels}{apart}.")
     if not low:
         single = len(findings.deciding) == 1
         message = "The scenario passed" if single else f"All {scenarios_counted(findings.deciding)} passed"
-        wrong = "".join(f"; {labels}" for labels in wrong_labels(findings.data_sets))
-        return Verdict(Conclusion.PASSED, f"{message}{wrong}{apart}.")
+        return Verdict(Conclusion.PASSED, f"{message}{labels}{apart}.")
     allowed = float(1 - Fraction(str(findings.evidence.limits.pass_rate)))
     reason = (
         f"Every deterministic assertion passed; {part_of(len(low), len(findings.deciding), 'scenario', 'has', 'have')} "
