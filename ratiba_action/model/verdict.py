@@ -120,7 +120,11 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """The money of a run, and its calls."""
+    """The money of a run, and its calls.
+
+    Args:
+        attempts: how often this process set money aside for a call that costs something, answered or not.
+    """
 
     cap: Usd
     spent: Usd
@@ -131,6 +135,7 @@ class Spending:
     by_party: Mapping[str, Usd] = field(default_factory=dict)
     by_model: Mapping[str, Usd] = field(default_factory=dict)
     refused: Refusals = field(default_factory=Refusals)
+    attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,7 @@ class Ledger:
         self._spent = self._aside = _NOTHING
         self._reserved = _NOTHING
         self._open: dict[int, Reservation] = {}
-        self._count = 0
+        self._count = self._attempts = 0
         self._calls: list[ModelCall] = []
         self._discarded: list[ModelCall] = []
         self._cache_hits = 0
@@ -361,6 +361,7 @@ class Ledger:
                 f"{show_usd(to_cents((self._spent + self._reserved + upper) * self.shares))}, or run fewer scenarios.",
             )
         self._count += 1
+        self._attempts += upper > _NOTHING
         reservation = Reservation(self._count, party, scenario_id, model, upper, exact)
         self._open[reservation.number] = reservation
         self._reserved += upper
@@ -455,6 +456,7 @@ class Ledger:
             by_party=_sums((call.party.value, call.cost) for call in paid),
             by_model=_sums((call.model, call.cost) for call in paid),
             refused=self._refusals,
+            attempts=self._attempts,
         )
 
     def _close(self, reservation: Reservation) -> None:

@@ -122,7 +122,11 @@ def refused_phrase(refused: Refusals) -> str:
 def money_phrase(spending: Spending) -> str:
     """Spent and cap, and the estimated cost of replayed calls, in one phrase; or why no model call was answered."""
     if not called_models(spending):
-        return refused_phrase(spending.refused) if spending.refused.count else "the gateway saw no model call"
+        if spending.refused.count:
+            return refused_phrase(spending.refused)
+        if spending.attempts:
+            return f"no model answered in {plural(spending.attempts, 'attempt')}"
+        return "the gateway saw no model call"
     spent = f"USD {dollars(spending.spent)} of {dollars(spending.cap)}"
     if spending.live_calls and not spending.replayed_calls:
         return spent

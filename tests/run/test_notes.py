@@ -7,6 +7,7 @@ import pytest
 
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Subject
+from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, Phase
 from ratiba_action.money.budget import Ledger
 from ratiba_action.reporting.money_facts import money_phrase
@@ -51,6 +52,12 @@ def test_requests_that_were_refused_are_not_called_unseen() -> None:
     assert money_phrase(ledger.snapshot()) == phrase
     (note,) = unseen_calls(given, measured, ledger)
     assert phrase in note
+
+
+def test_a_call_of_the_gate_that_no_provider_answered_was_a_call() -> None:
+    _, _, ledger = refused_run(sample_scored("a"), Llm.LIVE)
+    ledger.release(ledger.reserve(Party.JUDGE, "a", "gpt-5-mini", Decimal("0.01")))
+    assert money_phrase(ledger.snapshot()) == "no model answered in 1 attempt"
 
 
 def test_a_request_whose_refusal_ended_a_scenario_is_told_there_alone() -> None:
