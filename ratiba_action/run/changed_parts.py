@@ -124,9 +124,11 @@ class PartialTrees:
                 path.chmod((side / name).stat().st_mode & 0o777)
         scenarios = tree / self.inputs.settings.scenarios
         shutil.rmtree(scenarios, ignore_errors=True)
-        own = Path(os.path.realpath(self.inputs.repository), os.path.normpath(self.inputs.settings.scenarios))
-        if os.path.realpath(own) == str(own) and is_folder(own):  # tests need none, and a link may lead to `.git`
-            shutil.copytree(own, scenarios, symlinks=True)
+        source = Path(os.path.realpath(self.inputs.repository), os.path.normpath(self.inputs.settings.scenarios))
+        if os.path.realpath(source) == str(source) and is_folder(
+            source
+        ):  # tests need none, and a link may lead to `.git`
+            shutil.copytree(source, scenarios, symlinks=True)
         for name in self.scenarios:
             recorded = read_recordings(recording_path(self.inputs.recordings, name))
             if lines := _joined(recorded, self.base.recordings.get(name, ())):

@@ -10,7 +10,9 @@ from ratiba_action.config.system_block import SystemBlock
 _ADDRESSES = {"langgraph": "graph", "langchain": "runnable", "llamaindex": "engine"}
 """The key of a framework's section that names the system; the other keys only configure the connection."""
 _LOADED = re.compile(
-    r"PYTHON\w*|LD_\w+|DYLD_\w+|NODE_(?:OPTIONS|PATH)|RUBY(?:OPT|LIB)|PERL5\w+|JAVA_TOOL_OPTIONS|CLASSPATH"
+    r"PYTHON\w*|LD_\w+|DYLD_\w+|NODE_(?:OPTIONS|PATH)|BUN_\w+|RUBY(?:OPT|LIB)|PERL(?:5\w+|LIB)|CLASSPATH"
+    r"|_?JAVA_(?:TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|DOTNET_STARTUP_HOOKS|LUA_(?:INIT|C?PATH)\w*|PHPRC|PHP_INI_SCAN_DIR"
+    r"|BASH_ENV|ZDOTDIR|GCONV_PATH"
 )
 """Variables that decide which code is loaded."""
 _LONGEST = 120

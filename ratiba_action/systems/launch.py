@@ -177,3 +177,10 @@ async def _start_guardian(writing: int, descriptors: Sequence[int]) -> asyncio.s
 def worker_folder() -> Path:
     """Where the worker's own files lie."""
     return Path(__file__).resolve().parent.parent / "worker"
+
+
+def programs_of_the_gate() -> tuple[str, ...]:
+    """Folders of the code that the gate and its judges run by: a module may be read long after other code has run."""
+    named = (sys.prefix, sys.base_prefix, str(worker_folder().parent), *sys.path)
+    folders = {Path(name).resolve() for name in named}
+    return tuple(sorted(str(folder) for folder in folders if folder.is_dir()))

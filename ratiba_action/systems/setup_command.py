@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.systems.launch import launch
+from ratiba_action.systems.launch import launch, programs_of_the_gate
 from ratiba_action.systems.scratch import MOST_DECLARED_BYTES, share
 from ratiba_action.systems.workplace import (
     OWNED,
@@ -24,7 +24,6 @@ from ratiba_action.systems.workplace import (
     Workplace,
     create_workplace,
     download_environment,
-    programs_of_the_gate,
     withheld,
 )
 from ratiba_action.util.folder_tree import paths_below, remove_tree

@@ -16,12 +16,12 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
 from ratiba_action.systems.judging_files import JudgingFiles
-from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch
+from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch, programs_of_the_gate
 from ratiba_action.systems.link import JudgeCall, Link, open_link
 from ratiba_action.systems.scratch import Checkout, copy_files
 from ratiba_action.systems.setup_command import Setup, SharedSetups
 from ratiba_action.systems.worker_session import TeamTestSession, WorkerSession, opening
-from ratiba_action.systems.workplace import Use, Workplace, create_workplace, programs_of_the_gate
+from ratiba_action.systems.workplace import Use, Workplace, create_workplace
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.folder_tree import remove_tree
 from ratiba_action.util.text import printable, printable_lines

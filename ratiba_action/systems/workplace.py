@@ -94,13 +94,6 @@ def places_of_job(git: Git | None, environment: Mapping[str, str]) -> tuple[str,
     return (*sorted(map(str, closed | places)), *more)
 
 
-def programs_of_the_gate() -> tuple[str, ...]:
-    """Folders of the code that the gate and its judges run by: a module may be read long after other code has run."""
-    own = (sys.prefix, sys.base_prefix, str(worker_folder().parent), *sys.path)
-    folders = {Path(folder).resolve() for folder in own}
-    return tuple(sorted(str(folder) for folder in folders if folder.is_dir()))
-
-
 def _all_but(folder: Path, excluded: Path) -> Iterator[Path]:
     """A folder, or where something in it is kept, everything else in it."""
     if not excluded.is_relative_to(folder) or os.path.lexists(excluded / ".git"):
@@ -387,22 +380,14 @@ def _probe_of(interpreter: str, copy: Path) -> list[str]:
 async def _can_run(
     argv: list[str], folder: Path, environment: Mapping[str, str], identity: Identity, private: Sequence[str]
 ) -> bool:
-    """Give the folders to a user and try a command as that user, where no file or variable of the change counts.
-
-    The interpreter itself may be the change's: it is closed in as the system is.
-    """
+    """Give the folders to a user and try a command as that user, where no file or variable of the change counts."""
     try:
         await asyncio.to_thread(_give, folder, identity)
     except PermissionError:
         return False
+    # The interpreter itself may be a file of the change's.
     command = await launch(
-        argv,
-        environment=environment,
-        cwd=Path("/"),
-        folder=folder,
-        identity=identity,
-        private=private,
-        read_only=programs_of_the_gate(),
+        argv, environment=environment, cwd=Path("/"), folder=folder, identity=identity, private=private
     )
     try:
         code, _ = await command.wait(PROBE_SECONDS)

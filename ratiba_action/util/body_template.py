@@ -15,6 +15,7 @@ TEXTS = frozenset(
         "conversation_id",
         "scenario_id",
         "now",
+        "timezone",
         "language",
         "vertical",
         "customer_name",

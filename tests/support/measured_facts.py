@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 _DIFFERS = frozenset({"seconds", "conversation_id", "tenant_id", "commit", "base", "prompt_versions", "suite"})
-_ADDED = frozenset({"prompt_blobs", "provider", "anchor", "slow_decline", "answered_by", "began"})
-"""Fields of events that the version before did not have."""
+_ADDED = frozenset({"prompt_blobs", "provider", "anchor", "slow_decline", "answered_by", "began", "refused", "attempts"})
+"""Fields that the version before did not have."""
 _RESERVATIONS = "budget"
 """What an event of this type says depends on what else was under way; settled amounts do not."""
 
@@ -38,7 +38,7 @@ def measured_facts(report: Path) -> dict[str, Any]:
         ]
         if verdict["comparison"]
         else [],
-        "spending": spending,
+        "spending": _kept(spending),
         "scenarios": [_scenario(result) for result in results["results"]],
         "events": {name: " | ".join(found) for name, found in sorted(events.items())},
     }
