@@ -72,7 +72,13 @@ async def test_a_template_is_filled_and_every_part_of_the_reply_is_found(open_se
             "url": f"{stand_in.url}/chat",
             "headers": {"X-Client": "gate"},
             "query": {"lang": "${language}", "said": "${message}"},
-            "body": {"said": "${message}", "all": "${messages}", "when": "at ${now}", "phone": "${customer_phone}"},
+            "body": {
+                "said": "${message}",
+                "all": "${messages}",
+                "when": "at ${now}",
+                "zone": "${timezone}",
+                "phone": "${customer_phone}",
+            },
             "reply": {
                 "text": "a.text",
                 "state": "a.state",
