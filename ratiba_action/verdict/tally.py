@@ -38,8 +38,10 @@ def regression_detected(report: Report) -> bool:
         return False
     declined = report.verdict.decline is not None and report.verdict.decline.confirmed
     found = report.verdict.comparison
-    if found is None or found.tier is Tier.NOT_COMPARABLE:
+    if found is None:
         return declined
+    if found.tier is Tier.NOT_COMPARABLE:  # no score, but perhaps checks that the base passes
+        return declined or any(not flip.passes for flip in found.flips)
     failed = any(outcome.standing is Standing.FAILED for outcome in deciding_outcomes(report))
     gates = any(gate.status is CaseThresholdStatus.FAILED for scores in report.data_sets for gate in scores.gates)
     return is_regression(report) or failed or gates or declined

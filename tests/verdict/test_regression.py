@@ -81,6 +81,14 @@ def test_something_exact_is_a_regression_where_the_run_was_compared_with_its_bas
         assert regression_detected(report) is regression
 
 
+@pytest.mark.parametrize("passes", [True, False])
+def test_what_newly_fails_is_a_regression_though_no_score_can_be_compared(passes: bool) -> None:
+    flip = replace(sample_comparison().flips[0], passes=passes)
+    checks_alone = Comparison(Tier.NOT_COMPARABLE, (), (), "Nothing can be compared.", flips=(flip,))
+    failed = sample_report(verdict=Verdict(Conclusion.FAILED, "It failed.", comparison=checks_alone))
+    assert regression_detected(failed) is not passes
+
+
 def test_a_pass_rate_below_its_limit_is_none_by_itself() -> None:
     below = sample_scored(scores=(sample_score(0.1),))
     assert not regression_detected(sample_report(results=(below,)))
