@@ -111,7 +111,7 @@ def test_without_any_server_all_three_ways_are_told(tmp_path: Path) -> None:
     said = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True, timeout=60
     ).stdout
-    assert all(way in said for way in ("--database-url", "embedded", "Docker"))
+    assert all(way in said for way in ("RATIBA_DATABASE_URL", "embedded", "Docker"))
 
 
 async def test_the_embedded_server_trusts_nobody_and_leaves_nothing() -> None:
