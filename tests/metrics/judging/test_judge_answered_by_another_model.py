@@ -108,7 +108,7 @@ async def test_a_recorded_answer_of_another_model_is_no_score_of_the_judge() -> 
 
 def rename(folder: Path, model: str, other: str) -> None:
     """Let the one entry of a cache be of another model, as an earlier version kept it."""
-    (entry,) = folder.iterdir()
+    (entry,) = (path for path in folder.iterdir() if path.name != ".gitignore")
     entry.write_text(entry.read_text().replace(model, other))
 
 
