@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 _DIFFERS = frozenset({"seconds", "conversation_id", "tenant_id", "commit", "base", "prompt_versions", "suite"})
-_ADDED = frozenset({"prompt_blobs", "provider", "anchor", "slow_decline", "answered_by", "began", "refused", "attempts"})
+_ADDED = frozenset(
+    {"prompt_blobs", "provider", "anchor", "slow_decline", "answered_by", "began", "refused", "attempts"}
+)
 """Fields that the version before did not have."""
 _RESERVATIONS = "budget"
 """What an event of this type says depends on what else was under way; settled amounts do not."""

@@ -82,7 +82,7 @@ def test_something_exact_is_a_regression_where_the_run_was_compared_with_its_bas
 
 
 @pytest.mark.parametrize("passes", [True, False])
-def test_what_newly_fails_is_a_regression_though_no_score_can_be_compared(passes: bool) -> None:
+def test_what_newly_fails_is_a_regression_though_no_score_can_be_compared(*, passes: bool) -> None:
     flip = replace(sample_comparison().flips[0], passes=passes)
     checks_alone = Comparison(Tier.NOT_COMPARABLE, (), (), "Nothing can be compared.", flips=(flip,))
     failed = sample_report(verdict=Verdict(Conclusion.FAILED, "It failed.", comparison=checks_alone))
