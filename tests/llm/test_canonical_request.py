@@ -224,8 +224,6 @@ def test_an_answer_without_usage_is_an_error_and_not_free(endpoint: Any, answer:
         (EMBEDDINGS, {"total_tokens": 1}),
     ],
 )
-def test_a_usage_that_leaves_out_a_count_is_an_error(
-    endpoint: Any, usage: dict[str, Any]
-) -> None:
+def test_a_usage_that_leaves_out_a_count_is_an_error(endpoint: Any, usage: dict[str, Any]) -> None:
     with pytest.raises(RecordingError, match="usage"):
         endpoint.usage({"usage": usage})
