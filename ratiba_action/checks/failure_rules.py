@@ -82,12 +82,14 @@ def rule_value(rule: Mapping[str, Any]) -> Any:
     Args:
         rule: as it stands in a file, without a ``key_problem``.
     """
-    given = rule.get(_OTHER_KEYS.get(str(rule.get("type")), ""))
+    kind = rule.get("type")
+    other = _OTHER_KEYS.get(kind) if isinstance(kind, str) else None
+    given = None if other is None else rule.get(other)
     if given is None or "value" in rule:
         return rule.get("value")
-    if rule["type"] == RISK:
+    if kind == RISK:
         return float(1 - Decimal(str(given)))
-    if rule["type"] == CUSTOM:
+    if kind == CUSTOM:
         return [_address(item) for item in given] if isinstance(given, list) else _address(given)
     return given
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 
 from ratiba_action.checks.failure_rules import key_problem, rule_value
 from ratiba_action.config.suite_block import Seconds, StrategyBlock
@@ -61,7 +62,9 @@ class RuleBlock(StrictModel):
             return data
         problem = key_problem(data, cls.model_fields)
         if problem is not None:
-            raise ValueError(problem)
+            wrong = next((key for key in data if key not in cls.model_fields), "")
+            # The key is where the problem is.
+            raise PydanticCustomError("value_error", "{error}", {"error": problem, "key": wrong})
         return {**data, "value": rule_value(data)}
 
 

@@ -129,7 +129,10 @@ def _problem(document: Document, model: type[StrictModel], finding: _Finding) ->
     place = ".".join(str(part) for part in finding.path) or "the file"
     others = (f", or {_asked(details)}" for details in finding.others)
     message = _message(finding.details, model, finding.path) + "".join(dict.fromkeys(others))
-    return FileProblem(document.name, document.line(finding.path), f"{place}: {message}")
+    key = finding.details.get("ctx", {}).get("key")
+    return FileProblem(
+        document.name, document.line((*finding.path, key) if key else finding.path), f"{place}: {message}"
+    )
 
 
 def _message(details: ErrorDetails, model: type[StrictModel], path: Path) -> str:

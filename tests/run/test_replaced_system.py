@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratiba_action.config.configuration import SystemBlock
+from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.run.replaced_system import replaced_system
 
 
