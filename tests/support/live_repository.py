@@ -144,7 +144,8 @@ class LiveRepository:
 
     def elsewhere(self, folder: Path) -> "LiveRepository":
         """The same checkout on another machine: another user's folder and another report."""
-        environment = {**self.small.environment, "HOME": str(folder / "home")}
+        own = {"HOME": str(folder / "home"), "RATIBA_CACHE_DIR": str(folder / "cache")}
+        environment = {**self.small.environment, **own}
         return replace(
             self, small=replace(self.small, report=folder / "report", environment=environment), home=folder / "home"
         )
