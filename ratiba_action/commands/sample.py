@@ -222,7 +222,7 @@ def _shares(text: str) -> tuple[float, dict[SystemType, float]]:
     """The share of all conversations, and of kinds of systems that have their own."""
     general, *others = text.split(",")
     named = [(kind.strip(), share(own)) for kind, _, own in (other.partition("=") for other in others)]
-    wrong = [kind for kind, _ in named if kind not in set(SystemType)]
-    if wrong:
+    kinds = [kind for kind, _ in named]
+    if not set(kinds) <= set(SystemType) or len(set(kinds)) < len(kinds):
         raise ValueError(f"a share, and shares by type ({', '.join(SystemType)}) such as 0.05,rag=0.2")
     return share(general), {SystemType(kind): own for kind, own in named}

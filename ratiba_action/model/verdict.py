@@ -123,7 +123,7 @@ class Spending:
     """The money of a run, and its calls.
 
     Args:
-        attempts: how often this process set money aside for a call that costs something, answered or not.
+        attempts: how often a process of the run, or its shards, set money aside for a call, answered or not.
     """
 
     cap: Usd

@@ -308,6 +308,7 @@ class Ledger:
         breaches: Iterable[str] = (),
         discarded: Iterable[ModelCall] = (),
         refusals: Refusals | None = None,
+        attempts: int = 0,
         overruns: Iterable[tuple[Reservation, Usd]] = (),
     ) -> None:
         """Begin where an earlier process of the same run, or its shards, ended.
@@ -319,6 +320,7 @@ class Ledger:
             breaches: as in ``breaches``.
             discarded: calls of attempts whose results do not count: their money does, and they answer nothing.
             refusals: of its shards; None for none.
+            attempts: of its shards, see ``Spending``.
             overruns: reservations that were settled above their upper bound, and at what.
 
         Raises:
@@ -340,6 +342,7 @@ class Ledger:
         self._cache_hits += cache_hits
         self._breaches += breaches
         self._refusals = refusals or self._refusals
+        self._attempts += attempts
         for reservation, cost in overruns:
             self._note_breach(reservation, cost)
 

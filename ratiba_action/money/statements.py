@@ -48,8 +48,15 @@ $ledger$
 
 
 _LACKS_INDEX = "SELECT to_regclass('ratiba_ledger.reservation_above') IS NULL"
-_INDEX = """
-CREATE INDEX IF NOT EXISTS reservation_above ON ratiba_ledger.reservation (model, cost) WHERE cost > upper AND upper > 0
+# IF NOT EXISTS alone fails where two sessions make it at once.
+_INDEX = f"""
+DO $ledger$
+BEGIN
+    PERFORM pg_advisory_xact_lock({_LOCK});
+    CREATE INDEX IF NOT EXISTS reservation_above
+        ON ratiba_ledger.reservation (model, cost) WHERE cost > upper AND upper > 0;
+END
+$ledger$
 """
 
 

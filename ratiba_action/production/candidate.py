@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.canonical import arguments_digest
 from ratiba_action.model.scenario import Layer, Scenario, SystemType
 from ratiba_action.model.values import JsonObject
-from ratiba_action.privacy.credentials import MASK, find_credentials
+from ratiba_action.privacy.credentials import MASK
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.conversation import ProductionConversation, ProductionTurn
 from ratiba_action.production.feedback import Feedback
@@ -233,13 +232,10 @@ def candidate_file(candidate: Candidate, path: str) -> Mapping[str, bytes]:
     """The file of a candidate, checked as `ratiba validate` checks it.
 
     Raises:
-        SuiteError: it contains a credential or an unmasked identifier, or is not a valid scenario; every problem.
+        SuiteError: it contains an unmasked identifier, or is not a valid scenario; every problem.
     """
     import yaml  # noqa: PLC0415 - only what writes scenarios needs it
 
     text = _NOTE + yaml.safe_dump(dict(candidate.data), allow_unicode=True, sort_keys=False, width=110)
-    kinds = sorted(set(find_credentials(text)))
-    if kinds:
-        raise SuiteError([FileProblem(path, 0, f"the conversation contains {', '.join(kinds)}")])
     load_suite({path: text.encode()}, metric_problems, validate_rule)
     return {path: text.encode()}

@@ -11,6 +11,7 @@ from typing import Any
 from ratiba_action.model.conversation import Document, Reply, ToolCall
 from ratiba_action.model.scenario import Customer, Layer, Scenario, SystemType, Turn
 from ratiba_action.model.values import JsonObject
+from ratiba_action.privacy.credentials import find_credentials
 
 METADATA = (
     "tenant_id",
@@ -137,6 +138,17 @@ class ProductionConversation:
     language: str = ""
     system_type: str = ""
     prompt_version: str = ""
+
+
+def credentials_in(conversation: ProductionConversation, comment: str = "") -> tuple[str, ...]:
+    """Kinds of credentials in what was said: such a conversation is no test, since masking leaves nothing to test.
+
+    Args:
+        conversation: not masked yet.
+        comment: of the customer about it.
+    """
+    said = [[turn.user, turn.event, turn.reply] for turn in conversation.turns]
+    return tuple(sorted(set(find_credentials(json.dumps([said, comment], ensure_ascii=False, default=str)))))
 
 
 def read_conversation(observations: Iterable[Observation]) -> ProductionConversation | None:

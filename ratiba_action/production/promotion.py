@@ -22,7 +22,12 @@ from ratiba_action.production.candidate import (
     path_exists,
     path_of,
 )
-from ratiba_action.production.conversation import READABLE_TURN, ProductionConversation, read_conversation
+from ratiba_action.production.conversation import (
+    READABLE_TURN,
+    ProductionConversation,
+    credentials_in,
+    read_conversation,
+)
 from ratiba_action.production.feedback import Feedback, feedback_since, observations_of
 from ratiba_action.production.tenants import TenantFacts, known_names, why_blocked
 from ratiba_action.util.locked_folder import write_new_files
@@ -225,6 +230,9 @@ class _Work:
             self.outcome.blocked.setdefault(shown(conversation.tenant), reason)
         elif not conversation.turns:
             self.outcome.unusable[shown(conversation.trace_ids[0])] = f"It has no readable turn. {READABLE_TURN}"
+        elif kinds := credentials_in(conversation, feedback.comment):
+            found = f"the conversation contains {', '.join(kinds)}"
+            self.outcome.unusable[shown(conversation.trace_ids[0])] = found
         else:
             self._write(feedback, self._candidate(feedback, conversation), conversation.trace_ids[0])
 

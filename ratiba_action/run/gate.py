@@ -288,6 +288,7 @@ class _Gate:
             breaches=merged.breaches,
             discarded=discarded,
             refusals=merged.refusals,
+            attempts=merged.attempts,
         )
         self._ledger.set_aside(merged.unknown_usd)
         self.seconds_of_shards = merged.seconds

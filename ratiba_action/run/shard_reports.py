@@ -47,6 +47,7 @@ class Merged:
         seconds: of the shard that took longest.
         unknown_usd: the most that attempts of shards without a usable report have spent besides these calls.
         refusals: requests of the system that the shards' gateways refused.
+        attempts: how often the shards set money aside for a call.
     """
 
     measured: Measured
@@ -60,6 +61,7 @@ class Merged:
     seconds: float
     unknown_usd: Decimal = Decimal(0)
     refusals: Refusals = field(default_factory=Refusals)
+    attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ def merge_shards(
         seconds=max((shard.whole.seconds for shard in used), default=0.0),
         unknown_usd=unknown,
         refusals=sum((shard.whole.spending.refused for shard in used), Refusals()),
+        attempts=sum(shard.whole.spending.attempts for shard in used),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 SCRIPT = Path(__file__).parents[2] / "action" / "container.sh"
 
 
-@pytest.mark.parametrize("path", ["/work/plain", "/work/a,b", '/work/a"b', "/work/ü (1) $x", '/work/,ro=false,""'])
+@pytest.mark.parametrize("path", ["/srv/plain", "/srv/a,b", '/srv/a"b', "/srv/ü (1) $x", '/srv/,ro=false,""'])
 def test_a_path_of_any_signs_is_one_field_of_its_mount(path: str) -> None:
     command = ["bash", "-c", '. "$1"; binding "$2" /workspace', "bash", str(SCRIPT), path]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -411,7 +411,7 @@ def test_the_code_of_a_custom_metric_or_rule_always_blocks(
     assert "a metric or rule of the repository" in printed["reasons"][0]["why"]
 
 
-LOCK = '[[package]]\nname = "python-dateutil"\nversion = "1.0"\nsource = { registry = "https://pypi.org/simple" }\n'
+LOCK = '[[package]]\nname = "python-dateutil"\nversion = "1.0"\nsource = { registry = "https://pkg.example/simple" }\n'
 TESTS = "system: {adapter: 'app:App'}\ntests: [tests/evals]\n"
 
 

@@ -88,6 +88,10 @@ NOTHING_TO_DO = {
         1,
         "macro_f1",
     ),
+    "ratiba dataset run intent-classifier": (1, "macro_f1"),
+    "ratiba dataset run skill-selector": (2, "no dataset 'skill-selector'"),
+    "ratiba dataset run e2e-api": (2, "no dataset 'main-dataset'"),
+    "ratiba dataset run all --budget-usd 5": (2, "no dataset 'skill-selector'"),
     "ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c": (2, "no observation of the trace"),
 }
 """What is told in a repository where everything passes, no branch was compared with and an answer is blocked: exit code

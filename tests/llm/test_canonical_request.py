@@ -190,6 +190,12 @@ def test_a_prompts_digest_is_the_start_of_its_sha256() -> None:
             {"input_tokens": 8, "output_tokens": 7, "input_tokens_details": {"cached_tokens": 3}},
             Usage(5, 7, 3),
         ),
+        # More cached tokens than input: they stand beside it, as some providers count.
+        (
+            CHAT,
+            {"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 2}},
+            Usage(1, 1, 2),
+        ),
         (EMBEDDINGS, {"prompt_tokens": 8, "total_tokens": 8}, Usage(8)),
     ],
 )

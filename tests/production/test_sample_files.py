@@ -268,6 +268,6 @@ def test_a_share_by_kind_is_an_option(tmp_path: Path, capsys: pytest.CaptureFixt
     options = ["sample", str(path), "--repo", str(PROJECT), "--config", "examples/production/ratiba.yml", "--json"]
     run([*options, "--share", "0,rag=1"], environment)
     assert json.loads(capsys.readouterr().out)["chosen"] == {"share": 1}
-    for wrong in ("0.05,rga=0.2", "0.05,rag=2", "rag=0.2", "0.05,rag"):
+    for wrong in ("0.05,rga=0.2", "0.05,rag=2", "rag=0.2", "0.05,rag", "0.05,rag=0.1,rag=0.2"):
         assert run([*options, "--share", wrong], environment) == 2
         assert f"--share is {wrong!r}" in capsys.readouterr().err

@@ -12,10 +12,14 @@ from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess
 from ratiba_action.observability.langfuse_datasets import read_dataset, write_item
 from ratiba_action.observability.langfuse_server import connected
 from ratiba_action.observability.traces.datasets import OURS, dataset_item_id
-from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.candidate import Candidate, Review, make_candidate
-from ratiba_action.production.conversation import READABLE_TURN, ProductionConversation, read_conversation
+from ratiba_action.production.conversation import (
+    READABLE_TURN,
+    ProductionConversation,
+    credentials_in,
+    read_conversation,
+)
 from ratiba_action.production.datasets.local_suite import SCHEMA
 from ratiba_action.production.datasets.scenario_items import split_scenario, stamped
 from ratiba_action.production.feedback import Feedback, observations_of
@@ -168,19 +172,15 @@ def _item(request: AddRequest, conversation: ProductionConversation | None) -> D
     spoken = any(turn.user is not None for turn in conversation.turns)
     if not conversation.turns or (request.case and not spoken):
         raise UsageError(f"The trace {request.trace!r} has no readable turn.", READABLE_TURN)
-    redactor = request.redactor.knowing(known_names(conversation, request.tenants))
-    item = (
-        case_item_of(conversation, redactor, request.dataset, request.trace, request.expected)
-        if request.case
-        else _scenario(request, conversation, redactor)
-    )
-    kinds = find_credentials(json.dumps([item.input, item.expected_output, dict(item.metadata)], ensure_ascii=False))
-    if kinds:
-        found = ", ".join(sorted(set(kinds)))
+    expected = json.dumps(request.expected, ensure_ascii=False)
+    if kinds := credentials_in(conversation, expected):
         raise ConfigurationError(
-            f"The trace {request.trace!r} was not added: it contains {found}.", "Remove it in Langfuse."
+            f"The trace {request.trace!r} was not added: it contains {', '.join(kinds)}.", "Remove it in Langfuse."
         )
-    return item
+    redactor = request.redactor.knowing(known_names(conversation, request.tenants))
+    if request.case:
+        return case_item_of(conversation, redactor, request.dataset, request.trace, request.expected)
+    return _scenario(request, conversation, redactor)
 
 
 def _scenario(request: AddRequest, conversation: ProductionConversation, redactor: Redactor) -> DatasetItem:

@@ -124,6 +124,21 @@ def test_a_case_without_history_is_pulled_as_a_row_that_names_its_trace(project:
     assert "Wanjiku" not in row["message"]
 
 
+KEY = "ghp_0123456789abcdef0123456789abcdef0123"
+
+
+@pytest.mark.parametrize("words", [(), ("--case",)], ids=["scenario", "case"])
+@pytest.mark.parametrize(("asked", "answered"), [(f"ufunguo ni {KEY}", "Sawa"), ("Habari", f"token {KEY}")])
+def test_a_trace_with_a_credential_is_refused(
+    project: Project, words: tuple[str, ...], asked: str, answered: str
+) -> None:
+    told = {"tenant_id": "nairobi-spa", "vertical": "spa", "customer_name": "Wanjiku Kamau"}
+    project.state.spans = [span(1, asked, answered, **told)]
+    code, printed = project.do("add-trace", TRACE, *words)
+    assert (code, "it contains a GitHub token" in printed, KEY in printed) == (2, True, False), printed
+    assert not [one for one in project.state.items.values() if one.get("sourceTraceId") == TRACE]
+
+
 @pytest.mark.parametrize(("vertical", "told"), [("dental", "masking rules are missing for"), ("", "names a vertical")])
 def test_a_tenant_that_must_not_leave_production_is_refused_and_nothing_is_written(
     project: Project, vertical: str, told: str
