@@ -37,7 +37,7 @@ def test_a_merge_gets_the_reports_of_the_shards_read_only(tmp_path: Path) -> Non
     given = [word for word in words if word.startswith("RATIBA_SHARDS")]
     assert given[-1] == "RATIBA_SHARDS=/run/ratiba/shards", "Docker takes the last one"
     assert (inbox / "shards" / "ratiba-shard-1-attempt-1" / "results.json").read_text() == "{}"
-    assert f"type=bind,source={inbox},target=/run/ratiba,readonly" in words
+    assert f'type=bind,"source={inbox}",target=/run/ratiba,readonly' in words
 
 
 def test_a_merge_without_any_artifact_is_a_merge_all_the_same(tmp_path: Path) -> None:

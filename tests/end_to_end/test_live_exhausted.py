@@ -41,7 +41,7 @@ async def test_an_exhausted_budget_names_the_cap_its_input_and_what_the_rest_nee
         told
     )
     assert "could not be measured" in ended.comment
-    assert "the budget does not hold them." in ended.comment
+    assert "the budget is not enough for them." in ended.comment
 
 
 async def test_a_month_that_is_nearly_full_is_what_the_forecast_and_the_action_name(
