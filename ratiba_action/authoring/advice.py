@@ -12,7 +12,7 @@ from ratiba_action.metrics.registry import is_judged, made_for, metric_names, re
 from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Assertion, Scenario
 from ratiba_action.util.comparable import comparable, is_of_word
 from ratiba_action.util.gitignore import PatternList
-from ratiba_action.util.instants import LocalTime, clock_of, local_times
+from ratiba_action.util.instants import home_zone, unclear_times
 from ratiba_action.verdict.quarantine import ends_soon
 
 _NOT_LOOKED_INTO = frozenset({".git", ".venv", "node_modules", "__pycache__", "ratiba-report"})
@@ -183,17 +183,9 @@ def measuring_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
 
 def clock_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
     """Warns of expected times without an offset that the zones with the offset of ``now`` read differently."""
-    clock = clock_of(scenario)
-    for turn in scenario.turns:
-        expect = turn.expect
-        values = [tool.args for tool in expect.tools or ()] + [event.data for event in expect.events]
-        yield from ((turn.line, problem) for problem in _unclear(values, clock))
-    for rows in (*scenario.rows, *(rows for turn in scenario.turns for rows in turn.expect.rows)):
-        yield from ((rows.line, problem) for problem in _unclear([rows.where, rows.equals], clock))
-
-
-def _unclear(values: Iterable[object], clock: LocalTime) -> Iterator[str]:
-    return filter(None, (clock.describe(wall) for value in values for wall in local_times(value)))
+    home = home_zone(scenario)
+    read = f"; it is read in {home}, by `language: {scenario.language}`" if home else ""
+    yield from ((line, problem + read) for line, problem in unclear_times(scenario))
 
 
 _LEAST_LETTERS = 3

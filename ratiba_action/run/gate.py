@@ -45,6 +45,7 @@ from ratiba_action.run.notes import (
     how_to_confirm,
     notes_of_baseline,
     notes_of_choice,
+    notes_of_clocks,
     notes_of_credentials,
     notes_of_edited_scenarios,
     notes_of_other_models,
@@ -432,6 +433,7 @@ class _Gate:
             *cut_replies(measured.own),
             *limits_not_measured(measured.own),
             *notes_of_other_models(self._ledger),
+            *notes_of_clocks(inputs.selection.scenarios),
             *self._ledger.breaches,
         )
         return Report(

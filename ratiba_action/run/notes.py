@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 from ratiba_action.errors import InfrastructureError
@@ -12,6 +12,7 @@ from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.note import Note
+from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Spending, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.credentials import find_credentials
@@ -23,6 +24,7 @@ from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.run.services import Measured
 from ratiba_action.settings.input_values import LIVE
 from ratiba_action.util.git import Git
+from ratiba_action.util.instants import home_zone, unclear_times
 from ratiba_action.util.text import part_of
 
 _NAMED = 5
@@ -166,6 +168,22 @@ def _said(result: ScenarioResult) -> Iterator[str]:
 def _listed(ids: Sequence[str]) -> str:
     names = sorted(set(ids))
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+
+
+def notes_of_clocks(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
+    """In which zone expected times were read because of a scenario's language; nothing where each names its zone."""
+    read: dict[tuple[str, str], list[str]] = {}
+    for scenario in scenarios:
+        if (home := home_zone(scenario)) and any(unclear_times(scenario)):
+            read.setdefault((home, scenario.language), []).append(scenario.id)
+    return tuple(
+        Note(
+            f"`now` of {_listed(ids)} has an offset and no time zone, so local times are read in {home}, by "
+            f"`language: {language}`.",
+            f"If they are in another zone, name it, as in `now: 2026-03-27T10:00 {home}`.",
+        )
+        for (home, language), ids in read.items()
+    )
 
 
 def notes_of_choice(inputs: RunInputs) -> tuple[str, ...]:

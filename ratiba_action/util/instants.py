@@ -2,7 +2,8 @@
 
 A text without an offset is local time. What moment it is depends on the zone: where clocks are put forward it may not
 exist, where they are put back it exists twice. A scenario that gives only an offset does not say which zone it is in:
-then every zone with that offset counts, and a text that they read differently is unclear.
+the home zone of its language counts if it has that offset, otherwise every zone with it does, and a text that they read
+differently is unclear.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,18 @@ CHANGING = (
     "Europe/Athens", "Europe/Chisinau", "Europe/London", "Europe/Paris", "Pacific/Auckland", "Pacific/Chatham",
     "Pacific/Easter", "Pacific/Norfolk",
 )  # fmt: skip
+# Zones that change their clocks and are the only such rules in the region where a language is most likely spoken (CLDR,
+# likely subtags). Languages of regions with several such zones, such as English and Portuguese, are not among them.
+_HOMES = {
+    "bg": "Europe/Sofia", "bs": "Europe/Sarajevo", "ca": "Europe/Madrid", "cs": "Europe/Prague",
+    "da": "Europe/Copenhagen", "de": "Europe/Berlin", "el": "Europe/Athens", "es": "Europe/Madrid",
+    "et": "Europe/Tallinn", "eu": "Europe/Madrid", "fi": "Europe/Helsinki", "fr": "Europe/Paris",
+    "ga": "Europe/Dublin", "gl": "Europe/Madrid", "he": "Asia/Jerusalem", "hr": "Europe/Zagreb",
+    "hu": "Europe/Budapest", "it": "Europe/Rome", "lt": "Europe/Vilnius", "lv": "Europe/Riga", "mk": "Europe/Skopje",
+    "mt": "Europe/Malta", "nb": "Europe/Oslo", "nl": "Europe/Amsterdam", "nn": "Europe/Oslo", "no": "Europe/Oslo",
+    "pl": "Europe/Warsaw", "ro": "Europe/Bucharest", "sk": "Europe/Bratislava", "sl": "Europe/Ljubljana",
+    "sq": "Europe/Tirane", "sr": "Europe/Belgrade", "sv": "Europe/Stockholm", "uk": "Europe/Kyiv",
+}  # fmt: skip
 NAME_THE_ZONE = "Give `now` the scenario's time zone, and let the system write times with their offset."
 _LEAST = len("2026-04-26T14")
 
@@ -130,8 +143,15 @@ def _spelled(moment: datetime) -> str:
 
 
 def clock_of(scenario: Scenario) -> LocalTime:
-    """What texts without an offset mean in a scenario."""
-    return LocalTime(scenario.now, scenario.timezone)
+    """What texts without an offset mean in a scenario; by its language where ``now`` has only an offset."""
+    return LocalTime(scenario.now, scenario.timezone or home_zone(scenario))
+
+
+def home_zone(scenario: Scenario) -> str:
+    """The zone of a scenario that names none, by its language and the offset of ``now``; empty if unknown."""
+    zone = "" if scenario.timezone else _HOMES.get(scenario.language, "")
+    fits = zone and scenario.now.astimezone(ZoneInfo(zone)).utcoffset() == scenario.now.utcoffset()
+    return zone if fits else ""
 
 
 def parse_time(value: Any) -> datetime | None:
@@ -227,3 +247,16 @@ def local_times(value: Any) -> Iterator[datetime]:
             yield from local_times(part)
     elif (found := parse_time(value)) is not None and found.tzinfo is None:
         yield found
+
+
+def unclear_times(scenario: Scenario) -> Iterator[tuple[int, str]]:
+    """Each expected time that ``now`` alone does not make one moment: its line, and why with the readings."""
+    clock = LocalTime(scenario.now, scenario.timezone)
+    for turn in scenario.turns:
+        expect = turn.expect
+        for value in (*(tool.args for tool in expect.tools or ()), *(event.data for event in expect.events)):
+            yield from ((turn.line, why) for wall in local_times(value) if (why := clock.describe(wall)))
+    for rows in (*scenario.rows, *(rows for turn in scenario.turns for rows in turn.expect.rows)):
+        for wall in local_times([rows.where, rows.equals]):
+            if why := clock.describe(wall):
+                yield rows.line, why

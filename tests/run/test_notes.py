@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -9,10 +10,11 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, Phase
+from ratiba_action.model.scenario import Expectation, ExpectedTool, Turn
 from ratiba_action.money.budget import Ledger
 from ratiba_action.reporting.money_facts import money_phrase
-from ratiba_action.run.notes import cut_replies, how_to_confirm, shortfall, unseen_calls
-from tests.support.sample_report import sample_scored, sample_trial
+from ratiba_action.run.notes import cut_replies, how_to_confirm, notes_of_clocks, shortfall, unseen_calls
+from tests.support.sample_report import sample_scenario, sample_scored, sample_trial
 
 HEAD = "a" * 40
 
@@ -75,3 +77,18 @@ def test_replies_that_were_cut_are_named_though_every_assertion_passed() -> None
     assert cut_replies([whole, cut]) == (
         f"1 scenario has answers that were cut: cut, turn 1: {how}. Raise the output limit of the system's requests.",
     )
+
+
+def test_a_zone_that_only_the_language_gives_is_named_with_its_scenarios() -> None:
+    now = datetime.fromisoformat("2026-03-27T10:00+01:00")
+
+    def expecting(name: str, day: str) -> Any:
+        tool = ExpectedTool("book", {"start": f"{day}T14:00"})
+        turns = (Turn("a", expect=Expectation(tools=(tool,))),)
+        return sample_scenario(name, language="fr", now=now, timezone="", turns=turns)
+
+    (note,) = notes_of_clocks([expecting("later", "2026-03-30"), expecting("before", "2026-03-28")])
+    assert str(note).startswith(
+        "`now` of later has an offset and no time zone, so local times are read in Europe/Paris"
+    )
+    assert notes_of_clocks([expecting("before", "2026-03-28")]) == ()

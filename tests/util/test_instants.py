@@ -6,7 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.util.instants import CHANGING, LocalTime, parse_instant, same_value, unclear_time, zone_names
+from ratiba_action.model.scenario import Expectation, ExpectedTool, Turn
+from ratiba_action.util.instants import (
+    CHANGING,
+    LocalTime,
+    clock_of,
+    home_zone,
+    parse_instant,
+    same_value,
+    unclear_time,
+    unclear_times,
+    zone_names,
+)
+from tests.support.sample_report import sample_scenario
 
 EAT = timezone(timedelta(hours=3))
 NAIROBI = LocalTime(datetime(2026, 4, 25, 10, tzinfo=EAT))
@@ -162,3 +174,41 @@ def test_an_object_with_more_in_it_still_holds_what_is_expected(
     expected: dict[str, object], more: dict[str, object]
 ) -> None:
     assert same_value(expected, {**more, **expected}, NAIROBI)
+
+
+@pytest.mark.parametrize(
+    ("language", "now", "zone"),
+    [
+        ("fr", "2026-03-27T10:00+01:00", "Europe/Paris"),
+        ("fr", "2026-07-27T10:00+02:00", "Europe/Paris"),
+        ("fi", "2026-03-27T10:00+02:00", "Europe/Helsinki"),
+        ("fr", "2026-03-27T10:00-04:00", ""),  # Martinique, Montréal in summer: another offset than at home
+        ("fr", "2026-07-27T10:00+01:00", ""),  # Douala all the year
+        ("es", "2026-03-27T10:00-03:00", ""),
+        ("en", "2026-03-27T10:00+00:00", ""),
+        ("sw", "2026-03-27T10:00+03:00", ""),
+        ("mixed", "2026-03-27T10:00+01:00", ""),
+    ],
+)
+def test_a_language_gives_its_home_zone_where_the_offset_of_now_is_the_zone_s(
+    language: str, now: str, zone: str
+) -> None:
+    scenario = sample_scenario(language=language, now=datetime.fromisoformat(now), timezone="")
+    assert home_zone(scenario) == zone
+    assert clock_of(scenario) == clock(now, zone)
+
+
+def test_a_zone_that_is_named_is_not_overruled_by_the_language() -> None:
+    now = datetime.fromisoformat("2026-03-27T10:00+01:00")
+    scenario = sample_scenario(language="fr", now=now, timezone="Africa/Douala")
+    assert home_zone(scenario) == ""
+    assert not same_value("2026-03-30T14:00", "2026-03-30T14:00+02:00", clock_of(scenario))
+
+
+def test_times_that_only_the_language_decides_are_found_at_their_line() -> None:
+    expect = Expectation(tools=(ExpectedTool("book", {"start": "2026-03-30T14:00", "end": "2026-03-28T14:00"}),))
+    now = datetime.fromisoformat("2026-03-27T10:00+01:00")
+    scenario = sample_scenario(language="fr", now=now, timezone="", turns=(Turn("a", expect=expect, line=7),))
+    ((line, why),) = unclear_times(scenario)
+    assert line == 7
+    assert "2026-03-30T14:00+02:00 or 2026-03-30T14:00+01:00" in why
