@@ -17,7 +17,7 @@ from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import ConfigurationError, SuiteError
 from ratiba_action.model.comparison import Figure, Rules
 from ratiba_action.model.note import AlertKind
-from ratiba_action.model.verdict import PassRateRule
+from ratiba_action.model.verdict import InAdvisory, PassRateRule
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.report_folder import parse_report_folder
 from ratiba_action.util.instants import zone_problem
@@ -134,6 +134,15 @@ class LimitsBlock(StrictModel):
         return {figure: limit for figure, limit in limits.items() if limit is not None}
 
 
+class CriticalBlock(StrictModel):
+    """What critical scenarios do besides."""
+
+    advisory: Annotated[InAdvisory, Field(strict=False)] = Field(
+        default=InAdvisory.BLOCK,
+        description="a deterministic failure that the base does not have, in an advisory run: block, or allow",
+    )
+
+
 class AttributionBlock(StrictModel):
     """How far a failed run looks for the lines of the change that make its scenarios fail."""
 
@@ -209,6 +218,7 @@ class Configuration(StrictModel):
     metrics: MetricsBlock = Field(default_factory=MetricsBlock)
     comparison: ComparisonBlock = Field(default_factory=ComparisonBlock)
     limits: LimitsBlock = Field(default_factory=LimitsBlock)
+    critical: CriticalBlock = Field(default_factory=CriticalBlock)
     attribution: AttributionBlock = Field(default_factory=AttributionBlock)
     dependencies: list[Name] | None = Field(
         default=None, description="packages whose version changes count; default: all"

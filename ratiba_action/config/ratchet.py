@@ -11,7 +11,7 @@ from ratiba_action.config.configuration import Configuration, Exceeded
 from ratiba_action.config.metrics_block import MeasuredBy
 from ratiba_action.config.model_limits import ModelsBlock, OutputBlock
 from ratiba_action.model.scenario import SystemType
-from ratiba_action.model.verdict import PassRateRule
+from ratiba_action.model.verdict import InAdvisory, PassRateRule
 from ratiba_action.util.validation import StrictModel
 
 Rule = Callable[[Any, Any], tuple[Any, Sequence[str]]]
@@ -167,6 +167,7 @@ RULES: Mapping[str, Rule] = {
     "suite": _block(_SUITE),
     "metrics": _block(_METRICS),
     "comparison": _block(_COMPARISON),
+    "critical": _block({"advisory": _whole_value(lambda head, base: max(head, base, key=list(InAdvisory).index))}),
     "limits": _block(
         {
             **dict.fromkeys(("cost_increase", "calls_increase", "latency_increase"), _SMALLER_LIMIT),

@@ -176,6 +176,14 @@ class PassRateRule(StrEnum):
     """Always."""
 
 
+class InAdvisory(StrEnum):
+    """What a new deterministic failure of a critical scenario does in an advisory run."""
+
+    ALLOW = "allow"
+    """As any other failure: the exit code stays 0."""
+    BLOCK = "block"
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of a run; frozen when it starts.
@@ -186,6 +194,7 @@ class Limits:
         metric_thresholds: what the mean of a metric over all scenarios must reach, by its name.
         increases: how much more a conversation may take than on the base, as a share, by ``Figure``.
         increases_block: whether more than that fails the run; else it is a warning.
+        critical: what a new deterministic failure of a critical scenario does in an advisory run.
     """
 
     pass_rate: float = 0.80
@@ -193,6 +202,7 @@ class Limits:
     metric_thresholds: Mapping[str, float] = field(default_factory=dict)
     increases: Mapping[str, float] = field(default_factory=dict)
     increases_block: bool = False
+    critical: InAdvisory = InAdvisory.BLOCK
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +280,7 @@ class Verdict:
         comparison: head against base, as far as it goes; None where there is nothing of the base.
         cost: what a conversation takes on both sides; None where nothing of it can be compared.
         decline: since the anchor, of a run of the base branch itself; None where it has none.
+        blocking: ids of critical scenarios whose failure stops the merge in every mode.
     """
 
     conclusion: Conclusion
@@ -280,6 +291,7 @@ class Verdict:
     comparison: Comparison | None = None
     cost: ConversationCost | None = None
     decline: Decline | None = None
+    blocking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

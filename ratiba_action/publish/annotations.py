@@ -26,7 +26,9 @@ def annotations_of(summary: ReportSummary) -> tuple[Annotation, ...]:
 def _found(summary: ReportSummary) -> Iterator[tuple[str, Annotation]]:
     """Each annotation with the name of its rule."""
     report = summary.report
-    stops = report.verdict.misconfigured or (report.enforce and report.decision.mode is Mode.BLOCKING)
+    stops = report.verdict.misconfigured or (
+        report.enforce and (report.decision.mode is Mode.BLOCKING or bool(report.verdict.blocking))
+    )
     level = "error" if stops else "warning"
     for message in _why_nothing_ran(report):
         yield "run", Annotation(f"Ratiba: {report.name}", message, level=level)

@@ -384,12 +384,17 @@ def _is_soft(report: Report) -> bool:
     return soft and not report.verdict.misconfigured and report.shard is None
 
 
+def _stops(report: Report) -> bool:
+    """Whether a critical scenario stops the merge in a mode that does not."""
+    return report.enforce and report.decision.mode is Mode.ADVISORY and bool(report.verdict.blocking)
+
+
 def _headline(report: Report) -> str:
     if report.verdict.misconfigured:
         return "Misconfigured"
     if report.shard is not None:
         return f"Shard {report.shard.shard}" + ("" if report.shard.measured else " is incomplete")
-    advisory = _is_soft(report) and report.decision.mode is Mode.ADVISORY
+    advisory = _is_soft(report) and report.decision.mode is Mode.ADVISORY and not _stops(report)
     return report.verdict.conclusion.value.capitalize() + (" (advisory)" if advisory else "")
 
 
@@ -450,6 +455,11 @@ def _replacement(report: Report) -> str:
 def _leniency(report: Report) -> str:
     if not _is_soft(report):
         return ""
+    if _stops(report):
+        return (
+            "The mode is advisory, but a deterministic failure of a critical scenario that the base does not have "
+            "blocks in every mode."
+        )
     if report.decision.mode is Mode.ADVISORY:
         return "The mode is advisory, so the merge is not blocked."
     return "" if report.enforce else "This is a trial period (enforce: false), so the merge is not blocked."
@@ -476,6 +486,8 @@ def _status(report: Report, counts: Tally) -> str:
     text += f": {part_of(counts.passed, counts.total, 'scenario', 'passed', 'passed')}" if counts.total else ""
     if not _is_soft(report):
         return text
+    if _stops(report):
+        return f"{text}; a critical scenario blocks in every mode"
     if report.decision.mode is not Mode.BLOCKING:
         return f"{text}; advisory, so the merge is not blocked"
     return text if report.enforce else f"{text}; a trial period, so the merge is not blocked"

@@ -160,7 +160,7 @@ def _effect(mode: Mode, *, enforce: bool) -> str:
     if mode is Mode.SKIP:
         return "Nothing is run."
     if mode is Mode.ADVISORY:
-        return "Failures do not block: the exit code stays 0. To block, use --mode blocking."
+        return "Failures do not block, but for new ones of critical scenarios. To block by all, use --mode blocking."
     return "Failures block." if enforce else "Failures do not block: enforce is false."
 
 

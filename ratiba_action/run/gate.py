@@ -368,6 +368,7 @@ class _Gate:
                 configuration.suite.metric_thresholds,
                 configuration.limits.increases,
                 configuration.limits.exceeded is Exceeded.BLOCK,
+                configuration.critical.advisory,
             ),
             self._interruptions[0] if self._interruptions else None,
             shortfall(inputs, measured, self._ledger),

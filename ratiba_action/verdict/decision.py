@@ -13,6 +13,7 @@ from ratiba_action.util.text import part_of
 from ratiba_action.verdict.case_file_scores import failed_gates, wrong_labels
 from ratiba_action.verdict.conversation_cost import apply_limits
 from ratiba_action.verdict.rules.completeness import judge_completeness, require_critical
+from ratiba_action.verdict.rules.critical import blocking_in_every_mode
 from ratiba_action.verdict.rules.findings import (
     Findings,
     count,
@@ -137,7 +138,7 @@ def judge_exactness(findings: Findings) -> Verdict | None:
     if raised:
         place = exception_of(raised[0].deciding)
         action = f"Fix {place}; reproduce it with: ratiba gate --scenario {raised[0].scenario.id}"
-    return Verdict(Conclusion.FAILED, f"{'; '.join(parts)}.", action)
+    return Verdict(Conclusion.FAILED, f"{'; '.join(parts)}.", action, blocking=blocking_in_every_mode(findings))
 
 
 def _exceptions(raised: Sequence[ScenarioOutcome]) -> str:
@@ -234,9 +235,10 @@ def exit_code(verdict: Verdict, mode: Mode, *, enforce: bool = True) -> int:
 
     Args:
         verdict: how the run ended; no mode and no trial period hides that it was misconfigured.
-        mode: only ``blocking`` may stop a merge.
+        mode: only ``blocking`` may stop a merge, but for what ``verdict.blocking`` names.
         enforce: False during a trial period, when no measurement stops a merge.
     """
     if verdict.misconfigured:
         return _MISCONFIGURED
-    return _EXIT_CODES[verdict.conclusion] if enforce and mode is Mode.BLOCKING else 0
+    stops = mode is Mode.BLOCKING or bool(verdict.blocking)
+    return _EXIT_CODES[verdict.conclusion] if enforce and stops else 0

@@ -29,11 +29,25 @@ def test_a_scenario_that_costs_nothing_runs_and_its_failure_counts(small: SmallR
     assert "| 1 | state after “say hello” | SAID | LOST |" in ended.comment
 
 
-def test_a_critical_scenario_that_failed_is_the_headline(small: SmallRepository) -> None:
+def test_a_new_failure_of_a_critical_scenario_blocks_and_is_the_headline(small: SmallRepository) -> None:
     free(small, "greeting", critical="true")
     small.commit()
     break_the_code(small)
-    first = next(line for line in small.gate().comment.splitlines() if line.startswith("## "))
+    ended = small.gate()
+    assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (1, "advisory", "failed"), ended.printed
+    first = next(line for line in ended.comment.splitlines() if line.startswith("## "))
+    assert first.startswith("## Failed: ratiba, critical scenario greeting failed")
+    assert "a deterministic failure of a critical scenario that the base does not have blocks" in ended.comment
+
+
+def test_a_failure_of_a_critical_scenario_that_the_base_has_blocks_nothing(small: SmallRepository) -> None:
+    free(small, "greeting", critical="true")
+    break_the_code(small)
+    small.commit()
+    small.write("other.py", "changed = True\n")
+    ended = small.gate()
+    assert (ended.code, ended.outputs["conclusion"]) == (0, "failed"), ended.printed
+    first = next(line for line in ended.comment.splitlines() if line.startswith("## "))
     assert first.startswith("## Failed (advisory)")
     assert "critical scenario greeting failed" in first
 

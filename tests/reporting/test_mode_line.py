@@ -11,7 +11,7 @@ PROMPT = Reason("prompts/a.md", "prompts/**", Mode.BLOCKING, "matches the rule '
 CODE = Reason("shop.py", "**/*.py", Mode.ADVISORY, "matches the rule 'advisory **/*.py'")
 ASKED = Reason("", "mode", Mode.BLOCKING, "the mode input asks for at least blocking")
 TRIAL = "Failures do not block: enforce is false."
-SOFT = "Failures do not block: the exit code stays 0. To block, use --mode blocking."
+SOFT = "Failures do not block, but for new ones of critical scenarios. To block by all, use --mode blocking."
 
 
 @pytest.mark.parametrize(

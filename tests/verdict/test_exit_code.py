@@ -22,7 +22,7 @@ def test_a_blocking_run_tells_its_conclusion(conclusion: Conclusion, code: int) 
 
 
 @pytest.mark.parametrize("conclusion", list(Conclusion))
-def test_advisory_runs_and_trial_periods_never_stop_a_merge(conclusion: Conclusion) -> None:
+def test_advisory_runs_and_trial_periods_stop_no_merge(conclusion: Conclusion) -> None:
     assert exit_code(Verdict(conclusion, ""), Mode.ADVISORY) == 0
     assert exit_code(Verdict(conclusion, ""), Mode.BLOCKING, enforce=False) == 0
 
