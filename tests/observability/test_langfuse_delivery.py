@@ -41,7 +41,7 @@ def host(state: LangfuseState) -> Iterator[str]:
         yield url
 
 
-def access(host: str, seconds: float = 10.0) -> LangfuseAccess:
+def access(host: str, seconds: float = 60.0) -> LangfuseAccess:
     known = LangfuseState()
     return LangfuseAccess(host, known.public_key, known.secret_key, seconds)
 

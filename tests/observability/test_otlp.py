@@ -32,7 +32,7 @@ from tests.support.receiver import Posted, Receiver, Reply, receiver
 PLACE = Place("head", "spa_booking", 0)
 
 
-def access(server: Receiver, seconds: float = 5.0) -> OtlpAccess:
+def access(server: Receiver, seconds: float = 60.0) -> OtlpAccess:
     return OtlpAccess(server.address, {"authorization": "Bearer PLANTED"}, seconds)
 
 
