@@ -11,9 +11,12 @@ RatibaError                       anything that a user can fix; never shown with
 │   │   └── QueryError            it refused a statement
 │   ├── WorkerError               the system under test could not be started or spoken to
 │   │   ├── WorkerTimeoutError    it gave no answer in time
+│   │   ├── WorkerEndedError      its process ended before it answered
 │   │   └── SystemRaisedError     its own code raised an exception
 │   ├── ProviderError             a model's provider refused a call, or its answer cannot be used
 │   ├── LedgerError               money, which must not be spent then, or history could not be written
+│   │   ├── LedgerRefusedError    nobody answers at the shared ledger's address, or refuses us
+│   │   └── LedgerRightsError     its role lacks a right
 │   ├── ExchangeError             a server could not be reached, or did not answer in time
 │   │   └── GithubError           GitHub refused a request, or its API cannot be used
 │   └── RecordingError            a recorded answer is missing or unreadable

@@ -414,7 +414,7 @@ class TurnBooks(Protocol):
         """
         ...
 
-    async def after(self, scenario_id: str, told: Sequence[ReportedUsage], arm: str) -> Usd | None:
+    async def after(self, scenario_id: str, reported: Sequence[ReportedUsage], arm: str) -> Usd | None:
         """A turn was answered, and the reply tells what it used.
 
         Returns:

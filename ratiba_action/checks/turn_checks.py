@@ -21,6 +21,7 @@ from ratiba_action.model.scenario import (
 from ratiba_action.util.comparable import comparable, has_text, has_word, place_of
 from ratiba_action.util.instants import LocalTime, same_value, unclear_time
 from ratiba_action.util.json_expression import Expression, ExpressionError, Step, parse_path, spell_path, without
+from ratiba_action.util.json_numbers import refuse_constant
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern
 from ratiba_action.util.text import clip, cut_near, in_quotes, stream_safe
 
@@ -304,7 +305,7 @@ def _text_findings(expected: ExpectedReply, text: str, shown: str) -> Iterator[_
 def _json_findings(expected: Mapping[str, Any], text: str, shown: str) -> Iterator[_Finding]:
     """Whether a reply is JSON, and one finding for each path."""
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         yield _Finding("reply", "reply is JSON", "JSON", f"not JSON: {shown}", passed=False)
         return
@@ -323,8 +324,3 @@ def _json_findings(expected: Mapping[str, Any], text: str, shown: str) -> Iterat
             f"{clip(found, 90)}; the reply: {shown}",
             passed=difference is None,
         )
-
-
-def _refuse_constant(name: str) -> Any:
-    msg = f"{name} is not JSON"
-    raise ValueError(msg)

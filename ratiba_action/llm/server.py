@@ -7,7 +7,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from aiohttp import ClientPayloadError, web
 from aiohttp.web_protocol import RequestPayloadError
@@ -35,6 +35,7 @@ from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.money.pricing import base_model
 from ratiba_action.ports import AnswerSource, Prices
+from ratiba_action.util.json_numbers import refuse_constant
 
 _BODY_LIMIT = 16 * 1024 * 1024
 _ASKED_LIMIT = 200
@@ -224,7 +225,7 @@ class Gateway:
 
     async def _read(self, endpoint: Endpoint, request: web.Request) -> JsonObject:
         try:
-            body = json.loads((await request.read()).decode("utf-8"), parse_constant=_refuse_constant)
+            body = json.loads((await request.read()).decode("utf-8"), parse_constant=refuse_constant)
         except web.HTTPRequestEntityTooLarge:
             raise _RefusedError(413, f"The request is larger than {self._body_limit} bytes.") from None
         except (ValueError, RecursionError, ClientPayloadError, RequestPayloadError):
@@ -352,10 +353,6 @@ def _silent_logger() -> logging.Logger:
     logger = logging.getLogger(__name__)
     logger.setLevel(logging.CRITICAL + 1)
     return logger
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _refusal(endpoint: Endpoint, status: int, message: str) -> web.Response:

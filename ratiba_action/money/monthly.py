@@ -67,7 +67,7 @@ class SharedCapError(BudgetError):
     Args:
         problem: which cap, with its amounts.
         remedy: what to do.
-        may_fit_later: the call fits once calls in flight turn out cheaper.
+        can_fit_later: the call fits once calls in flight turn out cheaper.
     """
 
     def __init__(self, problem: str, remedy: str, *, can_fit_later: bool) -> None:

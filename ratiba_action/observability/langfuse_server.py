@@ -99,7 +99,6 @@ _TRACES = 100
 _SCORES = 100
 _APART = 100
 """Most datasets of files of cases that are looked up."""
-_OK = 300
 _REASONS = 3
 _REFUSED = 400
 _MISSING = 404
@@ -276,7 +275,7 @@ class LangfuseServer:
             timeout=self.deadline.timeout(),
             **request,
         )
-        if answer.status_code >= _OK:
+        if not answer.is_success:
             raise ApiError(status_code=answer.status_code, headers=dict(answer.headers), body=answer.text)
         return answer
 

@@ -83,7 +83,7 @@ class Fact:
 
     Args:
         what: the label.
-        told: about it; with a bar, what stands before the bar.
+        text: about it; with a bar, what stands before the bar.
         bar: see ``wording.bar``; empty for none.
         after: the text after the bar.
     """

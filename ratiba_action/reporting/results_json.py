@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from ratiba_action.errors import ConfigurationError, PublishError
 from ratiba_action.model.change import Mode, Reason
@@ -17,6 +17,7 @@ from ratiba_action.model.measurement import Scored
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.report_formats import ExactFormats
 from ratiba_action.reporting.summary import ReportSummary, outputs_of
+from ratiba_action.util.json_numbers import refuse_constant
 from ratiba_action.util.locked_folder import read_plain_file
 
 
@@ -161,17 +162,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
-
-
 def _short_int(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError(f"a number has {len(digits):,} digits")
     return int(digits)
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant, parse_int=_short_int)
+_STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=refuse_constant, parse_int=_short_int)
 
 
 def write_baseline(summary: ReportSummary, path: Path) -> None:

@@ -4,13 +4,13 @@ import codecs
 import csv
 import io
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import FileProblem
+from ratiba_action.util.json_numbers import finite_number, refuse_constant
 from ratiba_action.util.strict_yaml import MAX_DEPTH, Document, Path
 from ratiba_action.util.validation import shorten
 
@@ -137,7 +137,7 @@ class _JsonReader:
         if found is None:
             raise self._wrong("a value")
         try:
-            value = json.loads(found[0], parse_float=_finite, parse_constant=_refuse_constant)
+            value = json.loads(found[0], parse_float=finite_number, parse_constant=refuse_constant)
             str(value).encode()
         except UnicodeEncodeError:
             raise _Refused(self.line, "half of a surrogate pair, which is not valid text") from None
@@ -201,7 +201,9 @@ def _json_rows(text: str) -> Iterator[Row | _Refused]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line, object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant)
+            value = json.loads(
+                line, object_pairs_hook=_object, parse_float=finite_number, parse_constant=refuse_constant
+            )
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             yield _Refused(number, "half of a surrogate pair, which is not valid text")
@@ -224,17 +226,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"duplicate key {shorten(twice)}")
     return found
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _finite(written: str) -> float:
-    value = float(written)
-    if not math.isfinite(value):
-        raise ValueError(f"{shorten(written)} is too large a number")
-    return value
 
 
 def _too_deep(value: Any) -> bool:

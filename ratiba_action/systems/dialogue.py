@@ -9,6 +9,7 @@ from ratiba_action.errors import SystemRaisedError, WorkerError
 from ratiba_action.model.conversation import Document, Event, Reply, ReportedUsage, ToolCall, Usage
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.model.values import JsonObject
+from ratiba_action.util.json_numbers import finite_number, refuse_constant
 from ratiba_action.util.text import TRACEBACK, clip, printable, printable_lines
 
 MAX_DEPTH = 64
@@ -26,23 +27,12 @@ def decode_line(line: bytes) -> JsonObject:
         WorkerError: it is not a JSON object, or holds NaN, an infinity or a number too long to read.
     """
     try:
-        value = json.loads(line, parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(line, parse_constant=refuse_constant, parse_float=finite_number)
     except (ValueError, RecursionError) as problem:
         raise WorkerError(f"the worker answered {line[:80]!r}, which is not JSON: {problem}.") from problem
     if not isinstance(value, dict):
         raise WorkerError(f"the worker answered {_kind(value)}, not an object.")
     return value
-
-
-def _finite(written: str) -> float:
-    value = float(written)
-    if math.isinf(value):
-        raise ValueError(f"{written[:80]} is larger than any JSON number that can be kept")
-    return value
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def parse_reply(answer: Any) -> Reply:

@@ -124,7 +124,7 @@ class EmbeddedServer:
     Args:
         installation: where the binaries are.
         scratch: folder to make its own folder in; None takes memory or the temporary folder.
-        ready_seconds: how long the server may take to answer.
+        start_timeout: seconds that the server may take to answer.
         tcp: listen on the loopback address too, on a free port.
     """
 

@@ -19,7 +19,7 @@ class GivenServer:
 
     Args:
         dsn: connection string of a role that may create roles and schemas.
-        ready_seconds: how long it may take to answer; service containers start beside the job.
+        start_timeout: seconds that it may take to answer; service containers start beside the job.
     """
 
     own = False

@@ -44,7 +44,7 @@ class ContainerServer:
     """A throw-away server in a container.
 
     Args:
-        ready_seconds: how long the server may take to answer once its container runs.
+        start_timeout: seconds that the server may take to answer once its container runs.
     """
 
     own = True

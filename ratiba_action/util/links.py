@@ -80,7 +80,7 @@ class Links:
     """The links of both sides of a change.
 
     Args:
-        sides: base and head, as far as they are known.
+        trees: of base and head, as far as they are known.
     """
 
     def __init__(self, trees: Sequence[TreeListing] = ()) -> None:

@@ -1,16 +1,14 @@
 """Agreement of two raters beyond chance, and what a judge's thresholds would do.
 
-Cohen's kappa, unweighted (Cohen 1960) and weighted (Cohen 1968), Gwet's AC1 and AC2 and Fleiss' kappa; what thresholds
+Cohen's kappa, unweighted (Cohen 1960) and weighted (Cohen 1968), and Gwet's AC1 and AC2; what thresholds
 would do to conversations that people labelled.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from statistics import quantiles
 
 from ratiba_action.model.comparison import Agreement, ScorePair
 from ratiba_action.model.measurement import CriterionThreshold, JudgeThresholds
-from ratiba_action.model.values import mean
 
 _BEST = 10
 Disagreement = Callable[[int, int], float]
@@ -108,9 +106,6 @@ def _grade(score: float) -> int:
     return round(score * _BEST)
 
 
-_PAIR = 2
-
-
 def gwet_coefficient(table: Sequence[Sequence[float]], disagreement: Disagreement = unweighted) -> float | None:
     """AC1 of two raters, AC2 with weights (Gwet 2008; Gwet 2014, section 4.4); steady where one category prevails.
 
@@ -138,30 +133,6 @@ def gwet_coefficient(table: Sequence[Sequence[float]], disagreement: Disagreemen
     weight = sum(agreed.values())
     expected = weight / (size * (size - 1)) * sum(share * (1 - share) for share in shares)
     return (observed - expected) / (1 - expected)
-
-
-def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
-    """Agreement of several raters (Fleiss 1971).
-
-    Args:
-        counts: for each item how many raters chose each category; the same number of raters for each item.
-
-    Returns:
-        At most 1, or None where every rater chose one and the same category.
-
-    Raises:
-        ValueError: there are no items, fewer than two raters, or not the same number for each item.
-    """
-    raters = {sum(item) for item in counts}
-    if len(raters) != 1 or min(raters) < _PAIR:
-        raise ValueError(f"Each item needs the same number of raters, at least two; got {sorted(raters)!r}.")
-    number = raters.pop()
-    shares = [sum(column) / (len(counts) * number) for column in zip(*counts, strict=True)]
-    expected = math.fsum(share * share for share in shares)
-    if expected == 1:
-        return None
-    agreeing = [(sum(count * count for count in item) - number) / (number * (number - 1)) for item in counts]
-    return (mean(agreeing) - expected) / (1 - expected)
 
 
 GOOD = 4

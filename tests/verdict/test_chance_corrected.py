@@ -2,14 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.inter_rater import fleiss_kappa as oracle
 
-from ratiba_action.verdict.agreement import cohen_kappa, fleiss_kappa, gwet_coefficient, quadratic
-
-WIKIPEDIA = [
-    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
-    [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
-]  # fmt: skip
+from ratiba_action.verdict.agreement import cohen_kappa, gwet_coefficient, quadratic
 
 BY_IRRCAC = [
     (((0, 8, 1), (0, 4, 4), (2, 2, 5)), 0.03651226, 0.30020704),
@@ -69,22 +63,3 @@ def test_gwets_quadratic_coefficient_agrees_with_its_definition(cells: list[int]
 @pytest.mark.parametrize("table", [[], [[7]], [[0, 0], [0, 0]]])
 def test_agreement_about_nothing_is_undefined(table: list[list[int]]) -> None:
     assert gwet_coefficient(table) is None
-
-
-def test_fleiss_example_of_fourteen_raters() -> None:
-    assert fleiss_kappa(WIKIPEDIA) == pytest.approx(0.210, abs=5e-4)
-
-
-@given(st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=20))
-def test_fleiss_kappa_agrees_with_statsmodels(ratings: list[list[int]]) -> None:
-    counts = [[item.count(category) for category in range(3)] for item in ratings]
-    found = fleiss_kappa(counts)
-    if len({category for item in ratings for category in item}) == 1:
-        assert found is None
-    else:
-        assert found == pytest.approx(float(oracle(np.array(counts))))
-
-
-def test_raters_that_differ_in_number_are_refused() -> None:
-    with pytest.raises(ValueError, match="same number of raters"):
-        fleiss_kappa([[1, 1], [2, 1]])

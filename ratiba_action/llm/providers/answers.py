@@ -5,9 +5,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from ratiba_action.model.values import JsonObject
+from ratiba_action.util.json_numbers import refuse_constant
 from ratiba_action.util.text import printable
 
 
@@ -131,13 +132,9 @@ def _read_success(status: int, headers: Mapping[str, str], text: str) -> Outcome
 def _json(text: str) -> Any:
     """The decoded text; None when it is not JSON."""
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         return None
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _message(status: int, details: Mapping[str, Any], text: str) -> str:

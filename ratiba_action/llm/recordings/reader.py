@@ -5,11 +5,12 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.model.model_request import PROVIDER_NAME
+from ratiba_action.util.json_numbers import refuse_constant
 from ratiba_action.util.locked_folder import read_plain_file
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -75,7 +76,7 @@ def parse_recordings(content: bytes, path: str) -> tuple[Recording, ...]:
 
 def _parse_line(raw: bytes) -> Recording | list[str]:
     try:
-        line = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        line = json.loads(raw.decode("utf-8"), parse_constant=refuse_constant)
     except UnicodeDecodeError as error:
         return [f"is not UTF-8 at byte {error.start + 1} of the line"]
     except (ValueError, RecursionError) as error:
@@ -107,10 +108,6 @@ def _check(line: dict[str, Any], required: Mapping[str, FieldRule], optional: Ma
 def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}…"  # noqa: PLR2004 - enough to recognise the value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _is_count(value: Any) -> bool:

@@ -27,7 +27,7 @@ class DeepEvalSpec:
         most: the most judge calls that it makes for one test case.
         options: keywords of its constructor besides the model.
         items: attribute with what it asks a verdict for, one each, under ``verdicts``; empty where that is not so.
-        one_for_each_document: it asks for one verdict for each document.
+        verdict_per_document: it asks for one verdict for each document.
         grades: it asks for a score of 0 to 10, as G-Eval does.
     """
 
