@@ -5,6 +5,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +181,7 @@ async def test_near_the_cap_the_cross_check_ends_first_and_the_caps_are_20_and_3
     assert "gpt-5.6, reduced from 100% to 0%" in ended.comment
     assert {received.body["model"] for received in models.asked} == {"gpt-5", "claude-opus-5-5"}
     usual = read_settings({}, {})
-    assert (usual.budget_usd, usual.monthly_budget_usd) == (20, 300)
+    assert (usual.budget_usd, usual.monthly_budget_usd) == (Decimal(20), Decimal(300))
 
 
 LIBRARY = {
@@ -345,7 +346,8 @@ async def test_each_test_has_a_tenant_with_alembics_tables_and_langgraphs_that_i
     words = [sys.executable, "-m", "pytest", "-q", "-p", "ratiba_action.pytest_plugin", "-p", "no:cacheprovider"]
     words += ["--ratiba-database-url", embedded_server_dsn]
     alone = environment | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-    options: dict[str, Any] = {"capture_output": True, "text": True, "check": False, "timeout": 120}
-    ended = await asyncio.to_thread(subprocess.run, words, cwd=tmp_path, env=alone, **options)
+    ended = await asyncio.to_thread(
+        lambda: subprocess.run(words, cwd=tmp_path, env=alone, capture_output=True, text=True, check=False, timeout=120)
+    )
     assert "2 passed" in ended.stdout, ended.stdout + ended.stderr
     assert await tenants_on(embedded_server_dsn) == set()
