@@ -19,6 +19,7 @@ from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Layer
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.masking import Redactor
+from ratiba_action.production.candidate import fictional_customer
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.suite.load import load_suite
 from ratiba_action.util.locked_folder import write_new_files
@@ -195,7 +196,6 @@ def _session(arguments: argparse.Namespace) -> CapturedSession:
     return session
 
 
-_CUSTOMER = {"name": "Achieng", "phone": "+254 700 000 101"}
 _NOTE = (
     "# Proposed from a captured session. Personal identifiers were masked; check every line all the same.\n"
     f"# Then remove the tag `{PROPOSED}`.\n"
@@ -235,7 +235,7 @@ def propose(session: CapturedSession, layer: str, folder: str) -> Proposal:
         "layer": layer,
         "tags": [PROPOSED, *(redactor.text(tag) for tag in session.tags if tag != PROPOSED)],
         "now": session.captured_at,
-        "customer": _CUSTOMER,
+        "customer": fictional_customer(session.language),
         "turns": [_turn(turn, layer, redactor) for turn in session.turns],
         **({"assertions": [{"metric": "RougeLMetric", "threshold": 0.5}]} if _compared(session, layer) else {}),
         "provenance": {"captured_at": session.captured_at, "provider": redactor.text(session.provider) or "unknown"},

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError
-from ratiba_action.history.results import load_baseline, measured_run, read_baseline
+from ratiba_action.history.results import load_baseline, measured_run, read_baseline, read_run
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.history import KeptRun
@@ -33,7 +33,7 @@ def read_named_runs(named: Sequence[str]) -> tuple[MeasuredRun, ...]:
     for name in named:
         try:
             path = Path(name)
-            runs.append(read_baseline(results_in_folder(path) if path.is_dir() else path))
+            runs.append(read_run(results_in_folder(path) if path.is_dir() else path))
         except RatibaError as error:
             problems.append(f"{name!r}: {error.problem}")
     if problems:

@@ -9,11 +9,11 @@ from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import Scored
+from ratiba_action.model.plan import BASE, HEAD
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import load_report, read_results
 from ratiba_action.verdict.pairing import content_digest
 
-HEAD = "head"
 RECORDED_BY = frozenset({AnswerOrigin.REPLAY, AnswerOrigin.MIXED, AnswerOrigin.LIVE})
 """Where answers come from that can be compared; a run that records does not decide."""
 
@@ -33,6 +33,19 @@ def read_baseline(path: Path, repository: str = "") -> MeasuredRun:
         ConfigurationError: it cannot be read, or not be compared with; tells every problem.
     """
     return measured_run(_guarded(lambda: read_results(path)), repository)
+
+
+def read_run(path: Path) -> MeasuredRun:
+    """The run in a ``results.json``, of the system or of one of its variants, to be shown beside others.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ConfigurationError: it cannot be read, or not be compared with; tells every problem.
+    """
+    report = _guarded(lambda: read_results(path))
+    return _guarded(lambda: _measured_run(report, "", own=lambda arm: arm != BASE))
 
 
 def load_baseline(content: bytes) -> Report:
@@ -64,14 +77,14 @@ def measured_run(report: Report, repository: str = "") -> MeasuredRun:
     Raises:
         ConfigurationError: it cannot be compared with; tells every problem.
     """
-    return _guarded(lambda: _measured_run(report, repository))
+    return _guarded(lambda: _measured_run(report, repository, own=lambda arm: arm == HEAD))
 
 
-def _measured_run(report: Report, repository: str) -> MeasuredRun:
-    results = tuple(result for result in report.results if result.trial.arm.name == HEAD)
+def _measured_run(report: Report, repository: str, *, own: Callable[[str], bool]) -> MeasuredRun:
+    results = tuple(result for result in report.results if own(result.trial.arm.name))
     problems = [*_problems_of_the_run(report, repository), *_problems_of_scores(report)]
     if not any(isinstance(result, Scored) for result in results):
-        problems.append("it has no measured scenario")
+        problems.append(_nothing_of_its_own(report))
     if problems:
         raise ConfigurationError(f"The results cannot be compared with: {'; '.join(problems)}.")
     return MeasuredRun(
@@ -85,6 +98,11 @@ def _measured_run(report: Report, repository: str) -> MeasuredRun:
         mean_thresholds=report.limits.metric_thresholds,
         conclusion=report.verdict.conclusion.value,
     )
+
+
+def _nothing_of_its_own(report: Report) -> str:
+    variants = {result.trial.arm.name for result in report.results} - {HEAD, BASE}
+    return f"it is a run of the variant {min(variants)[:_QUOTED]!r}" if variants else "it has no measured scenario"
 
 
 def _problems_of_the_run(report: Report, repository: str) -> Iterator[str]:

@@ -4,8 +4,8 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
 from datetime import timezone as FixedOffset  # noqa: N812 - a parameter has its name
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.canonical import arguments_digest
-from ratiba_action.model.scenario import Layer, Scenario, SystemType
+from ratiba_action.model.scenario import DEFAULT_CUSTOMER, Customer, Layer, Scenario, SystemType
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.credentials import MASK
 from ratiba_action.privacy.masking import Redactor
@@ -29,10 +29,12 @@ UNDETERMINED = "und"
 """ISO 639 code of an undetermined language: no fluency metric is attached for it."""
 
 _FROM_PRODUCTION = "from_production"
-_CUSTOMER = {"name": "Achieng", "phone": "+254 700 000 101"}
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _SHOWN = 12
 _EAST_AFRICA = FixedOffset(timedelta(hours=3))
+_KENYAN = frozenset({"sw", "mixed"})
+"""Languages of conversations whose clock and customer are Kenya's where nothing else says whose they are."""
+_KENYAN_CUSTOMER = Customer("Achieng", "+254 700 000 101")
 _LANGUAGE = re.compile(r"([a-z]{2,3}|mixed)(?:[-_].*)?")
 
 
@@ -78,31 +80,44 @@ def make_candidate(
         facts: of its tenant, for values that its traces lack.
         redactor: knows the conversation's names.
         review: owner and end of the quarantine.
-        timezone: of the configuration; empty for East Africa's.
+        timezone: of the configuration; empty for East Africa's of a conversation in Swahili, and for UTC of others.
     """
     turns = [_masked(turn, redactor) for turn in conversation.turns]
     fingerprint = _fingerprint((turn.user, turn.event) for turn in turns)
     # Letters only: digits could look like a phone or ID number.
     name = f"production_{fingerprint[:_SHOWN].translate(_LETTERS)}"
     system_type = conversation.system_type
+    language = _language(conversation.language) or facts.language or UNDETERMINED
+    zone = _EAST_AFRICA if language in _KENYAN else UTC
+    started = conversation.started
     data = {
         "id": name,
-        "language": _language(conversation.language) or facts.language or UNDETERMINED,
+        "language": language,
         "layer": Layer.PRODUCTION.value,
         **({"system_type": system_type} if system_type in set(SystemType) else {}),
         "vertical": next(iter(sorted(conversation.verticals)), facts.vertical),
         "tags": [PROPOSED, _FROM_PRODUCTION],
-        "now": local_now(conversation.started, timezone) if timezone else _in_east_africa(conversation.started),
-        "customer": _CUSTOMER,
+        "now": local_now(started, timezone) if timezone else _written(started.astimezone(zone)),
+        "customer": fictional_customer(language),
         "turns": [{"user": turn.user} if turn.user is not None else {"event": turn.event} for turn in turns],
         "quarantine": {"reason": REASON, "owner": review.owner, "until": review.until.isoformat()},
-        "provenance": _provenance(conversation, feedback, turns, redactor),
+        "provenance": _provenance(conversation, replace(feedback, at=feedback.at.astimezone(zone)), turns, redactor),
     }
     return Candidate(name, fingerprint, data)
 
 
-def _in_east_africa(moment: datetime) -> str:
-    return moment.astimezone(_EAST_AFRICA).isoformat(timespec="seconds")
+def fictional_customer(language: str) -> JsonObject:
+    """The customer that stands in for the real one; the number is Kenyan where the conversation is in Swahili.
+
+    Args:
+        language: ISO 639 code of the conversation, or ``mixed``.
+    """
+    customer = _KENYAN_CUSTOMER if language in _KENYAN else DEFAULT_CUSTOMER
+    return {"name": customer.name, "phone": customer.phone}
+
+
+def _written(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")
 
 
 def _language(tag: str) -> str:
@@ -138,7 +153,7 @@ def _provenance(
         "trace": redactor.text(conversation.trace_ids[0]),
         "score": redactor.text(feedback.score_id),
         "feedback": redactor.text(_shown(feedback.value)),
-        "feedback_at": _in_east_africa(feedback.at),
+        "feedback_at": _written(feedback.at),
         "comment": redactor.text(feedback.comment),
         "prompt_version": redactor.text(conversation.prompt_version),
         "replies": [turn.reply for turn in turns],

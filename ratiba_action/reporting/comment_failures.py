@@ -211,7 +211,11 @@ def _trials(row: ScenarioRow) -> str:
     further = len(outcome.trials) - counted
     shown = f"shown: trial {outcome.deciding.trial.number + 1}"
     passed = f"{part_of(outcome.passed, counted, 'trial', 'passed', 'passed')}, at least {row.must_pass} must pass"
-    more = [f"{plural(further, 'further trial')} ran only to compare with the base"] if further else []
+    more = (
+        [f"{plural(further, 'further trial')} ran only for the pass rate or the comparison with the base"]
+        if further
+        else []
+    )
     return "; ".join([passed, *more, shown])
 
 

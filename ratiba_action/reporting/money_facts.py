@@ -41,7 +41,7 @@ def shortage(forecast: Forecast) -> tuple[str, ...]:
     names = ", ".join(each[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     fitting = f"{total - len(missing)} of {plural(total, 'scenario')}"
     budget = _what_is_left(forecast.binding)
-    return (f"{budget[0].upper()}{budget[1:]} is enough for {fitting}; it is not enough for {names}.",)
+    return (f"{budget[0].upper()}{budget[1:]} should cover {fitting}; it may not cover {names}.",)
 
 
 def _what_is_left(limit: Limit) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ratiba_action.model.case_file import CaseThresholdStatus
 from ratiba_action.model.comparison import Tier
 from ratiba_action.model.measurement import NotRun, Score, Scored
-from ratiba_action.model.scenario import Turn
+from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting.summary import ReportSummary, TrialRow
 
@@ -74,7 +74,21 @@ def _conversation_row(row: TrialRow) -> tuple[str, ...]:
     identity = (scenario.id, trial.arm.name, str(trial.number), scenario.language, _truth(scenario.critical))
     seconds = "" if isinstance(result, NotRun) else f"{result.seconds:.3f}"
     passed = _truth(isinstance(result, Scored) and result.passed)
-    return (*identity, row.ended, "conversation", "", "", "", row.why, passed, seconds, "", "")
+    return (*identity, row.ended, "conversation", "", "", _expected(scenario), row.why, passed, seconds, "", "")
+
+
+def _expected(scenario: Scenario) -> str:
+    """What the replies are compared with, a line for each turn."""
+    lines = scenario.replies or scenario.captured or tuple(map(_reference, scenario.turns))
+    return "\n".join(lines)[:_LONGEST_CELL] if any(lines) else ""
+
+
+def _reference(turn: Turn) -> str:
+    """The output that the scenario compares a turn's with: its answer, label, labels or documents."""
+    expect = turn.expect
+    if expect.answer is not None or expect.label is not None:
+        return expect.answer or expect.label or ""
+    return " ".join(expect.labels if expect.labels is not None else expect.documents or ())
 
 
 def _texts(row: TrialRow) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 from ratiba_action.model.codec import encode
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import ScenarioResult, Scored
+from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import mean
 from ratiba_action.reporting import comparison_summary as words
 from ratiba_action.reporting.markdown import code, inline, table
@@ -45,13 +46,10 @@ def render_runs(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> str:
         runs: two to six.
         pairs: each run against each one before it.
     """
-    parts = [
-        f"## {len(runs)} runs side by side",
-        _runs(runs),
-        f"### Metrics\n\n{_metrics(runs)}",
-        f"### Differences\n\n{_differences(pairs)}",
-        _summaries(pairs),
-    ]
+    metrics, differences = _metrics(runs), _differences(pairs)
+    parts = [f"## {len(runs)} runs side by side", _runs(runs)]
+    parts += [f"### Metrics\n\n{metrics}"] if metrics else []
+    parts += ["### Differences", *([differences] if differences else []), _summaries(pairs)]
     obstacles = _obstacles(pairs)
     parts += [f"### Not comparable\n\n{obstacles}"] if obstacles else []
     parts.append(f"### Scenarios\n\n{_scenarios(runs, pairs)}")
@@ -68,6 +66,7 @@ def runs_json(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> dict[str, A
             {
                 "name": letter,
                 "path": run.path,
+                "variant": _variant(run.run),
                 "commit": run.run.commit,
                 "started_at": encode(run.run.started_at),
                 "judge_model": run.run.judge_model,
@@ -93,7 +92,7 @@ def runs_json(runs: Sequence[NamedRun], pairs: Sequence[RunPair]) -> dict[str, A
 def _runs(runs: Sequence[NamedRun]) -> str:
     rows = [
         (
-            letter,
+            f"{letter} ({inline(variant)})" if (variant := _variant(run.run)) else letter,
             code(run.path),
             code(run.run.commit[:_COMMIT]) if run.run.commit else "",
             run.run.started_at.isoformat(sep=" ", timespec="minutes"),
@@ -105,6 +104,11 @@ def _runs(runs: Sequence[NamedRun]) -> str:
         for letter, run in zip(LETTERS, runs, strict=False)
     ]
     return table(("run", "results", "commit", "started", "judge", "answers", "scenarios", "conclusion"), rows)
+
+
+def _variant(run: MeasuredRun) -> str:
+    """The variant that was run; empty for the system as it is."""
+    return next((result.trial.arm.name for result in run.results if result.trial.arm.name != HEAD), "")
 
 
 def _judge(run: MeasuredRun) -> str:
@@ -135,7 +139,7 @@ def _metrics(runs: Sequence[NamedRun]) -> str:
         )
         for name in names
     ]
-    return table(("metric", *(f"{letter}:" for letter in LETTERS[: len(runs)]), "threshold:"), rows)
+    return table(("metric", *(f"{letter}:" for letter in LETTERS[: len(runs)]), "threshold:"), rows) if rows else ""
 
 
 def _thresholds(run: MeasuredRun, summaries: Iterable[MetricSummary]) -> Mapping[str, str]:
@@ -149,7 +153,7 @@ def _mean(summary: MetricSummary | None) -> str:
 
 def _differences(pairs: Sequence[RunPair]) -> str:
     rows = [row for pair in pairs for row in _pair_rows(pair)]
-    return table(("runs", "metric", "Δ in points (90 % interval):", "status"), rows)
+    return table(("runs", "metric", "Δ in points (90 % interval):", "status"), rows) if rows else ""
 
 
 def _pair_rows(pair: RunPair) -> Iterator[tuple[str, ...]]:

@@ -67,7 +67,7 @@ def describe_trials(outcome: ScenarioOutcome) -> str:
     several, counted = len(outcome.trials) > 1, outcome.counted
     parts = [f"{outcome.passed} of {plural(len(counted), 'trial')}"] if several else []
     further = len(outcome.trials) - len(counted)
-    parts += [f"{further} more to compare with the base"] if further else []
+    parts += [f"{further} more for the pass rate or the comparison"] if further else []
     count = len(outcome.retried)
     parts += [f"{count} {'retry' if count == 1 else 'retries'}"] if count else []
     return ", ".join(parts)

@@ -122,7 +122,7 @@ def test_what_recording_is_expected_to_cost_is_said_before_anything_is_asked(
     shop.record(FakeRecorder({}), "--scenario", "first", "--budget-usd", "0.0001")
     told = capsys.readouterr().out.splitlines()
     assert told[0].startswith("Models are called with the key in ")
-    assert told[1] == "The budget of this run (USD 0.0001) is enough for 0 of 1 scenario; it is not enough for first."
+    assert told[1] == "The budget of this run (USD 0.0001) should cover 0 of 1 scenario; it may not cover first."
     assert told[2].startswith("Expected to cost USD ")
 
 

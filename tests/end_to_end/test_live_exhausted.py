@@ -54,7 +54,7 @@ async def test_a_month_that_is_nearly_full_is_what_the_forecast_and_the_action_n
     second = await live.gate("--no-deepeval-cache", **month)
     assert second.code == 3, second.printed
     assert "\nWhat is left of the budget of the month " in second.printed
-    assert "of 0.30) is enough for" in second.printed
+    assert "of 0.30) should cover" in second.printed
     assert "Raise monthly-budget-usd (RATIBA_EVAL_MONTHLY_BUDGET_USD) from \\$0.30 to about" in action(second)
     assert "budget-usd (RATIBA_EVAL_BUDGET_USD)" not in action(second)
 
@@ -65,7 +65,7 @@ async def test_a_dry_run_reads_the_month_and_makes_no_table(live: LiveRepository
     for _ in range(2):
         ended = await live.gate("--dry-run", **month)
         assert ended.code == 0, ended.printed
-        assert "(USD 0.0001) is enough for 0 of 1 scenario; it is not enough for greets." in ended.printed
+        assert "(USD 0.0001) should cover 0 of 1 scenario; it may not cover greets." in ended.printed
 
 
 async def test_a_cancelled_run_says_what_was_checked_and_what_the_month_holds(

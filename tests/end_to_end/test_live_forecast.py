@@ -17,7 +17,7 @@ async def test_a_dry_run_says_what_would_not_fit_and_asks_no_model(live: LiveRep
     assert ended.code == 0, ended.printed
     lines = ended.printed.splitlines()
     shortage = lines.index(
-        "The budget of this run (USD 0.0001) is enough for 0 of 3 scenarios; it is not enough for first, second, third."
+        "The budget of this run (USD 0.0001) should cover 0 of 3 scenarios; it may not cover first, second, third."
     )
     assert lines[shortage - 1] == "Would run 3 scenarios with 3 turns."
     assert lines[shortage + 1].startswith("Expected to cost USD ")
@@ -42,7 +42,7 @@ async def test_a_run_whose_budget_holds_not_everything_says_so_first_and_in_its_
     await recorded(live, "first", "second")
     ended = await live.gate("--budget-usd", "0.0001")
     assert ended.code == 3, ended.printed
-    told = "The budget of this run (USD 0.0001) is enough for 0 of 2 scenarios; it is not enough for first, second."
+    told = "The budget of this run (USD 0.0001) should cover 0 of 2 scenarios; it may not cover first, second."
     assert ended.printed.splitlines()[2] == told
     assert f"> **Note:** {told}" in ended.comment
     assert live.models.bill.charges == []

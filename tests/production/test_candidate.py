@@ -43,7 +43,9 @@ def test_it_decides_nothing_until_somebody_has_read_it() -> None:
 
 
 def test_its_provenance_leads_back_to_the_trace() -> None:
-    told = candidate(ProductionTurn("Habari", reply="Karibu"), prompt_version="booking@3f9c").data["provenance"]
+    told = candidate(ProductionTurn("Habari", reply="Karibu"), prompt_version="booking@3f9c", language="sw").data[
+        "provenance"
+    ]
     assert told == {
         "source": "langfuse",
         "trace": "3f9c" * 8,

@@ -207,7 +207,7 @@ def test_a_dry_run_of_live_models_says_what_they_are_expected_to_cost() -> None:
     told = stream.getvalue().splitlines()
     assert told[1:4] == [
         "Would run 1 scenario with 1 turn.",
-        "The budget of this run (USD 0.30) is enough for 0 of 1 scenario; it is not enough for spa_booking.",
+        "The budget of this run (USD 0.30) should cover 0 of 1 scenario; it may not cover spa_booking.",
         "Expected to cost USD 0.10 (system 0.10), at most USD 0.40, of the budget of this run (USD 0.30).",
     ]
 

@@ -26,13 +26,13 @@ def test_costs_parties_budget_and_that_all_fit_are_told_in_one_line() -> None:
 
 def test_what_would_not_fit_is_said_first() -> None:
     first, second = forecast_lines(forecast(3, "0.91"))
-    assert first == "The budget of this run (USD 0.91) is enough for 2 of 3 scenarios; it is not enough for spa_02."
+    assert first == "The budget of this run (USD 0.91) should cover 2 of 3 scenarios; it may not cover spa_02."
     assert second.endswith("of the budget of this run (USD 0.91).")
 
 
 def test_of_many_that_would_not_fit_ten_are_named() -> None:
     first = forecast_lines(forecast(14, "0.50"))[0]
-    assert "1 of 14 scenarios; it is not enough for spa_01, " in first
+    assert "1 of 14 scenarios; it may not cover spa_01, " in first
     assert first.endswith("spa_10 and 3 more.")
 
 
@@ -59,7 +59,7 @@ def test_the_cap_that_binds_is_named_with_what_is_left_of_it() -> None:
     run = forecast(3, "20")
     first, second = forecast_lines(replace(run, limits=(*run.limits, month)))
     left = "what is left of the budget of the month 2026-11 (USD 0.91 of 300.00)"
-    assert first == f"W{left[1:]} is enough for 2 of 3 scenarios; it is not enough for spa_02."
+    assert first == f"W{left[1:]} should cover 2 of 3 scenarios; it may not cover spa_02."
     assert second.endswith(f"of {left}.")
 
 
