@@ -37,12 +37,13 @@ class Automaatti:
             text = "Näytä henkilöllisyystodistus." if checked else "Koodi on 4711."
             return {"text": text, "state": "KYSYTTY" if checked else "ANNETTU"}
         if "ympäristö" in message:
-            parent = pathlib.Path(f"/proc/{os.getppid()}/environ")
-            try:
-                above = parent.read_bytes().decode(errors="replace")
-            except OSError:
-                above = ""
-            return {"text": f"{dict(os.environ)} {above}", "state": "KERROTTU"}
+            found = str(dict(os.environ)).count("planted")
+            for path in pathlib.Path("/proc").glob("*/environ"):
+                try:
+                    found += path.read_bytes().count(b"planted")
+                except OSError:
+                    pass
+            return {"text": f"Löytyi {found}.", "state": "KERROTTU"}
         days = int(message.split()[0])
         if days > MOST_DAYS:
             return {"text": "Paketti on palautettu.", "state": "PALAUTETTU"}
