@@ -11,6 +11,8 @@ from ratiba_action.model.attribution import Attribution, ChangedPart, Finding
 _TEXT = "utf-8"
 _LONGEST = 4_000
 
+_Block = tuple[str, int, int, int, int]
+"""An opcode of ``SequenceMatcher``: its kind, and the lines of both sides."""
 Subset = frozenset[int]
 """Positions of the parts that are applied to the base."""
 
@@ -68,7 +70,7 @@ def split(path: str, base: bytes | None, head: bytes | None, *, by_line: bool = 
         return (Part(path, content=head, whole=True),)
     if base is None or head is None:
         return (Part(path, content=head, removed=tuple(before), added=tuple(after), whole=True),)
-    blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    blocks: Sequence[_Block] = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     if by_line:
         blocks = [line for block in blocks for line in _lines_of(*block)]
     return tuple(
@@ -79,7 +81,7 @@ def split(path: str, base: bytes | None, head: bytes | None, *, by_line: bool = 
     )
 
 
-def _lines_of(kind: str, i1: int, i2: int, j1: int, j2: int) -> Iterator[tuple[str, int, int, int, int]]:
+def _lines_of(kind: str, i1: int, i2: int, j1: int, j2: int) -> Iterator[_Block]:
     """A block of changed lines, line by line; as a whole where lines have no counterparts."""
     removed, added = i2 - i1, j2 - j1
     if kind == "equal" or (removed and added and removed != added):

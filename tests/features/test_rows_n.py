@@ -292,11 +292,11 @@ def test_of_two_neighbouring_lines_of_a_prompt_the_guilty_one_is_named(locker: S
 
 
 def test_a_line_that_no_scenario_protects_is_named(locker: SmallRepository) -> None:
-    """N15: the rule of a prompt has a scenario, the limit of days has none."""
+    """N15: the rule of a prompt has a scenario, the limit of days has none; migrations are no part of it."""
     ask(locker, "koodi", "Mikä on koodi?", CODE)
-    locker.write(
-        "automaatti.py", ADAPTER.partition('        if "ympäristö"')[0] + ADAPTER[ADAPTER.index("        days =") :]
-    )
+    adapter = ADAPTER.partition('        if "ympäristö"')[0] + ADAPTER[ADAPTER.index("        days =") :]
+    migrate = '    def migrate(self, database_url):\n        print("taulut")\n\n'
+    locker.write("automaatti.py", adapter.replace("    def open(", f"{migrate}    def open(", 1))
     locker.commit()
     ended = locker.ended("mutate", "--json", "automaatti.py", "prompts/ohje.md", "--llm", "replay")
     found, _ = json.JSONDecoder().raw_decode(ended.printed)
@@ -305,6 +305,7 @@ def test_a_line_that_no_scenario_protects_is_named(locker: SmallRepository) -> N
     guard = next(number for number, text in enumerate(code, 1) if "days > MOST_DAYS" in text)
     assert {mutant["result"] for mutant in lines["automaatti.py", guard]["mutants"]} == {"unexercised"}
     assert lines["prompts/ohje.md", 3]["scenarios"] == ["koodi"]
+    assert not any(file == "automaatti.py" and "taulut" in code[number - 1] for file, number in lines)
 
 
 def test_tests_of_promptfoo_in_czech_become_scenarios_that_mean_the_same(
