@@ -34,8 +34,14 @@ def _texts(given: Assert, *, split: bool = False) -> list[str]:
 
 
 def plain_text(value: str | float) -> str:
-    """A scalar as promptfoo writes it: ``true``, ``4``, ``0.5``."""
-    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else f"{value}"
+    """A scalar as promptfoo writes it: ``true``, ``4`` (also for ``4.0``, since JavaScript has one kind of number)."""
+    if isinstance(value, str):
+        return value
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f"{int(value) if isinstance(value, float) and value.is_integer() else value}"
+    )
 
 
 _FIELD = re.compile(r'[\s,]*(?:"(?P<quoted>(?:\\["\\]|""|[^"])*+)"\s*(?:,|\Z)|(?P<plain>[^\s,"][^,]*))')

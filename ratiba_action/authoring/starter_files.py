@@ -227,6 +227,8 @@ def workflow(answers: StarterAnswers) -> bytes:
         text = text.replace("          config: ", f"          rules: |\n{_CODE_BLOCKS}          config: ")
     if answers.name != usual.name:
         text = text.replace("          config: ", f"          name: {json.dumps(answers.name)}\n          config: ")
+        for artifact in ("report", "baseline"):  # the gate looks for those of its own name only
+            text = text.replace(f"name: {usual.name}-{artifact}\n", f"name: {answers.name}-{artifact}\n")
     return text.encode()
 
 

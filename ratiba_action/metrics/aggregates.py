@@ -35,23 +35,33 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """Whether a request had to be refused, and whether it was."""
+
+    expected: bool
+    given: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One case.
 
     Args:
         labelled: of each turn whose labels are known.
         ranked: of each turn whose documents are known.
+        refusals: of each turn that says whether it has to be refused.
         scores: value of each metric by its name; None stands for a perfect case.
         passed: whether every asserted check and every threshold above 0 passed; None where nothing is asserted.
     """
 
     labelled: tuple[Labelled, ...] = ()
     ranked: tuple[Ranked, ...] = ()
+    refusals: tuple[Refused, ...] = ()
     scores: Mapping[str, float] | None = None
     passed: bool | None = True
 
 
-LABELS, DOCUMENTS = "labels", "documents"
+LABELS, DOCUMENTS, REFUSALS = "labels", "documents", "refusals"
 _OF_A_CLASS = re.compile(r"(precision|recall|f1)\.(.+)", re.DOTALL)
 _RANKED = re.compile(r"(ndcg|map|mrr|precision|recall)@([1-9][0-9]{0,3})|mrr")
 _LISTS: Mapping[str, Callable[..., float]] = MappingProxyType(
@@ -66,9 +76,11 @@ _LISTS: Mapping[str, Callable[..., float]] = MappingProxyType(
 
 
 def truth_of(name: str) -> str:
-    """Which truth an aggregate compares with: ``LABELS``, ``DOCUMENTS``, or empty for none."""
+    """Which truth an aggregate compares with: ``LABELS``, ``DOCUMENTS``, ``REFUSALS``, or empty for none."""
     if name in _BY_LABELS or _OF_A_CLASS.fullmatch(name):
         return LABELS
+    if name in _REFUSED:
+        return REFUSALS
     return DOCUMENTS if _RANKED.fullmatch(name) else ""
 
 
@@ -84,6 +96,8 @@ def aggregate(name: str) -> Aggregate:
         return _answer_accuracy
     if name in _BY_LABELS:
         return partial(_over_labels, _BY_LABELS[name])
+    if name in _REFUSED:
+        return partial(_over_refusals, must_refuse=_REFUSED[name])
     if found := _OF_A_CLASS.fullmatch(name):
         return partial(_over_labels, partial(_of_class, found[1], found[2]))
     if _RANKED.fullmatch(name):
@@ -118,6 +132,18 @@ def _over_lists(formula: str, cut: int | None, samples: Sequence[Sample]) -> flo
         if sample.ranked
     ]
     return mean(values) if values else None
+
+
+def has_to_refuse(name: str) -> bool:
+    """Whether an aggregate over refusals is of the requests that have to be refused, or of all others."""
+    return _REFUSED[name]
+
+
+def _over_refusals(samples: Sequence[Sample], *, must_refuse: bool) -> float | None:
+    right = [
+        turn.given == turn.expected for sample in samples for turn in sample.refusals if turn.expected == must_refuse
+    ]
+    return sum(right) / len(right) if right else None
 
 
 def _mean_score(metric: str, samples: Sequence[Sample]) -> float | None:
@@ -171,6 +197,7 @@ def _calibration(labelled: Sequence[Labelled]) -> float | None:
 ANSWER_ACCURACY = "answer_accuracy"
 SKILL_RECALL = "skill_recall"
 CALIBRATION = "calibration"
+_REFUSED: Mapping[str, bool] = MappingProxyType({"refusal_rate": True, "answer_rate": False})
 _FORMULAS: Mapping[str, Callable[[classification.ClassCounts], float]] = MappingProxyType(
     {
         "precision": lambda scores: scores.precision,
@@ -194,5 +221,16 @@ _BY_LABELS: Mapping[str, Callable[[Sequence[Labelled]], float | None]] = Mapping
     }
 )
 _CLASSES = ("precision.CLASS", "recall.CLASS", "f1.CLASS")
-AGGREGATES = (*_BY_LABELS, *_CLASSES, "ndcg@k", "map@k", "mrr", "mrr@k", "precision@k", "recall@k", ANSWER_ACCURACY)
+AGGREGATES = (
+    *_BY_LABELS,
+    *_CLASSES,
+    *_REFUSED,
+    "ndcg@k",
+    "map@k",
+    "mrr",
+    "mrr@k",
+    "precision@k",
+    "recall@k",
+    ANSWER_ACCURACY,
+)
 """Names that a gate may give besides those of metrics; CLASS is a label, k a number from 1 to 9999."""

@@ -137,9 +137,14 @@ def _committed(limit: Limit, running: Sequence[Running]) -> Usd:
 
 def _refused(limit: Limit, estimate: Usd) -> str:
     left = max(limit.cap - limit.spent, _NOTHING)
-    # To the cent, as the advice what to raise a cap to.
-    needed, has = show_usd(estimate.quantize(_CENT, ROUND_CEILING)), show_usd(left.quantize(_CENT, ROUND_FLOOR))
+    # To the cent, as the advice what to raise a cap to; but an amount below one cent is not nothing.
+    unit = _CENT if left >= _CENT else _NOTHING
+    needed, has = _to(unit, estimate, ROUND_CEILING), _to(unit, left, ROUND_FLOOR)
     return f"it may cost {needed}, and {limit.name} has {has} left of {show_usd(limit.cap)}"
+
+
+def _to(unit: Usd, amount: Usd, rounding: str) -> str:
+    return show_usd(amount.quantize(unit, rounding) if unit else amount, rounding)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ratiba_action.metrics.aggregates import DOCUMENTS, LABELS, truth_of
+from ratiba_action.metrics.aggregates import DOCUMENTS, LABELS, REFUSALS, truth_of
 from ratiba_action.model.case_file import (
     CaseFileScores,
     CaseThreshold,
@@ -21,6 +21,7 @@ _TRUTHS = MappingProxyType(
     {
         **dict.fromkeys(("LabelMetric", "LabelsMetric"), LABELS),
         **dict.fromkeys(("NdcgMetric", "MapMetric", "MrrMetric", "PrecisionAtKMetric", "RecallAtKMetric"), DOCUMENTS),
+        "RefusalMetric": REFUSALS,
     }
 )
 """Metrics of single cases, and the truth of the aggregates over them."""

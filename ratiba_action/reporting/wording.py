@@ -276,12 +276,17 @@ def _from_difference(removed: Sequence[str], added: Sequence[str]) -> tuple[str,
 
 
 def place_of(part: ChangedPart) -> str:
-    """A changed part by its file, line and first words."""
+    """A changed part by its file, its lines and the words of the first that differs."""
     if part.whole:
         return f"{part.path} (the whole file)"
-    removed, added = _from_difference(*(_lines(text) for text in (part.removed, part.added)))
+    lines = [_lines(text) for text in (part.removed, part.added)]
+    removed, added = _from_difference(*lines)
     if removed and added:
         what = f"“{removed}” → “{added}”"
     else:
         what = f"“{removed or added}” {'removed' if removed else 'added'}" if removed or added else "blank lines"
-    return f"{part.path} line {part.line} ({what})"
+    differ = sum(before != after for before, after in zip_longest(*lines))
+    more = f", and {plural(differ - 1, 'more line')}" if differ > 1 else ""
+    last = part.line + max(len(part.added.splitlines()) - 1, 0)
+    where = f"line {part.line}" if last == part.line else f"lines {part.line} to {last}"
+    return f"{part.path} {where} ({what}{more})"

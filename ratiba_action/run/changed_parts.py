@@ -20,25 +20,33 @@ from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
 from ratiba_action.verdict.attribution import Part, Subset, apply_parts, split
 
 _MOST_BYTES = 256 << 20  # of a file; what is larger is not looked into
+_MOST_LINES = 40
+"""Parts up to which each changed line of a prompt is one: neighbouring lines of a prompt are read one by one."""
 
 
 def parts_of(inputs: RunInputs, base: Path) -> tuple[Part, ...]:
     """The parts of the change to the system's files, in order of path and line.
 
+    A run of changed lines is one part; of a prompt each line is, unless that makes too many.
+
     Args:
         inputs: of the run.
         base: folder with the base's files.
     """
-    return tuple(_parts(inputs, base))
+    system, changed = inputs.configuration.system, inputs.decided.change.files.paths
+    prompts = edited_prompts(inputs.repository, system.root, system.prompt_patterns, changed)
+    by_line = tuple(_parts(inputs, base, frozenset(prompts)))
+    return by_line if len(by_line) <= _MOST_LINES else tuple(_parts(inputs, base, frozenset()))
 
 
-def _parts(inputs: RunInputs, base: Path) -> Iterator[Part]:
+def _parts(inputs: RunInputs, base: Path, by_line: frozenset[str]) -> Iterator[Part]:
     root = PurePosixPath(inputs.configuration.system.root)
     apart = (PurePosixPath(inputs.settings.scenarios), PurePosixPath(inputs.settings.config))
     for name in sorted(inputs.decided.change.files.paths):
         path = PurePosixPath(name)
         if path.is_relative_to(root) and not any(path.is_relative_to(other) for other in apart):
-            yield from split(name, _content(base, name), _content(inputs.repository, name))
+            contents = _content(base, name), _content(inputs.repository, name)
+            yield from split(name, *contents, by_line=name in by_line)
 
 
 def _content(folder: Path, name: str) -> bytes | None:

@@ -47,6 +47,7 @@ from ratiba_action.verdict.mutation import (
     Notice,
     by_risk,
     judge_mutant,
+    migration_lines,
     mutants_of,
     mutated,
 )
@@ -122,7 +123,8 @@ def read_files(inputs: RunInputs, names: Sequence[str]) -> MutatedFiles:
     for name in dict.fromkeys(chosen):
         try:
             texts[name] = _text(root, name)
-            mutants += mutants_of(name, texts[name])
+            migrating = _migrating(inputs, name, texts[name])
+            mutants += (mutant for mutant in mutants_of(name, texts[name]) if mutant.line not in migrating)
         except (OSError, ValueError, RecursionError, SyntaxError) as error:
             texts.pop(name, None)
             problems.append(_problem(f"{PurePosixPath(system.root) / name}", error))
@@ -132,6 +134,11 @@ def read_files(inputs: RunInputs, names: Sequence[str]) -> MutatedFiles:
     if not texts:
         raise UsageError("There is no prompt and no Python file to make mutants of.", "Name one: ratiba mutate FILE")
     return MutatedFiles(texts, tuple(mutants), tuple(notes), bool(names))
+
+
+def _migrating(inputs: RunInputs, name: str, text: str) -> frozenset[int]:
+    module, _, adapter = (inputs.configuration.system.adapter or "").partition(":")
+    return migration_lines(text, adapter) if name == f"{module.replace('.', '/')}.py" else frozenset()
 
 
 def _below(name: str, root: str, there: Sequence[str]) -> list[str]:

@@ -9,7 +9,9 @@ from ratiba_action.metrics.aggregates import (
     ANSWER_ACCURACY,
     DOCUMENTS,
     LABELS,
+    REFUSALS,
     SKILL_RECALL,
+    has_to_refuse,
     ranked_parts,
     truth_of,
 )
@@ -56,6 +58,8 @@ def _problem(name: str, scenario: Scenario) -> str:
         relevance > 0 for expectation in expected for relevance in (expectation.documents or {}).values()
     ):
         return f"the threshold {name!r} needs a relevant document in expect.documents"
+    if truth == REFUSALS and all(expectation.refusal is None for expectation in expected):
+        return f"the threshold {name!r} needs expect.refusal"
     listed = [assertion.label for assertion in scenario.assertions]
     if not truth and name != ANSWER_ACCURACY and name not in listed:
         known = ", ".join([*AGGREGATES, *(expectation for expectation in listed if expectation not in AGGREGATES)])
@@ -64,7 +68,7 @@ def _problem(name: str, scenario: Scenario) -> str:
 
 
 def with_threshold_metrics(scenario: Scenario, gates: Sequence[CaseThreshold]) -> Scenario:
-    """The case with the metric of each threshold on labels or documents, so that reports show each case's score.
+    """The case with the metric of each threshold on labels, documents or refusals; reports show each case's score.
 
     Metrics that the file lists are unchanged. The others have threshold 0: only the threshold over all cases counts.
     """
@@ -80,6 +84,9 @@ def _metrics(name: str, scenario: Scenario) -> Iterator[tuple[str, JsonObject]]:
     if truth == DOCUMENTS:
         formula, cut = ranked_parts(name)
         yield _RANKING_METRICS[formula], {} if cut is None else {"k": cut}
+    elif truth == REFUSALS:
+        if any(turn.expect.refusal is not None for turn in scenario.turns):
+            yield "RefusalMetric", {}
     elif truth == LABELS:
         if any(turn.expect.label is not None for turn in scenario.turns):
             yield "LabelMetric", {}
@@ -142,6 +149,8 @@ def _has_truth(name: str, cases: Sequence[Scenario]) -> bool:
     if truth == LABELS:
         several = any(expectation.labels is not None for expectation in expected)
         return several or (name != SKILL_RECALL and any(expectation.label is not None for expectation in expected))
+    if truth == REFUSALS:
+        return any(expectation.refusal is has_to_refuse(name) for expectation in expected)
     return truth != DOCUMENTS or any(
         relevance > 0 for expectation in expected for relevance in (expectation.documents or {}).values()
     )

@@ -11,6 +11,8 @@ from ratiba_action.model.attribution import Attribution, ChangedPart, Finding
 _TEXT = "utf-8"
 _LONGEST = 4_000
 
+_Block = tuple[str, int, int, int, int]
+"""An opcode of ``SequenceMatcher``: its kind, and the lines of both sides."""
 Subset = frozenset[int]
 """Positions of the parts that are applied to the base."""
 
@@ -51,13 +53,14 @@ def _shown(text: str) -> str:
     return text if len(text) <= _LONGEST else f"({len(text)} characters)\n"
 
 
-def split(path: str, base: bytes | None, head: bytes | None) -> tuple[Part, ...]:
+def split(path: str, base: bytes | None, head: bytes | None, *, by_line: bool = False) -> tuple[Part, ...]:
     """The parts of one file's change.
 
     Args:
         path: of the file.
         base: its content on the base; None where it has none.
         head: its content with the change; None where it has none.
+        by_line: a run of changed lines is as many parts as it has lines, unless it has more or fewer on the base.
     """
     if base == head:
         return ()
@@ -67,7 +70,9 @@ def split(path: str, base: bytes | None, head: bytes | None) -> tuple[Part, ...]
         return (Part(path, content=head, whole=True),)
     if base is None or head is None:
         return (Part(path, content=head, removed=tuple(before), added=tuple(after), whole=True),)
-    blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    blocks: Sequence[_Block] = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    if by_line:
+        blocks = [line for block in blocks for line in _lines_of(*block)]
     return tuple(
         # Lines that were removed from the end leave no line behind them: the last one stands for them.
         Part(path, max(min(j1 + 1, len(after)), 1), i1, tuple(before[i1:i2]), tuple(after[j1:j2]))
@@ -76,12 +81,24 @@ def split(path: str, base: bytes | None, head: bytes | None) -> tuple[Part, ...]
     )
 
 
+def _lines_of(kind: str, i1: int, i2: int, j1: int, j2: int) -> Iterator[_Block]:
+    """A block of changed lines, line by line; as a whole where lines have no counterparts."""
+    removed, added = i2 - i1, j2 - j1
+    if kind == "equal" or (removed and added and removed != added):
+        yield kind, i1, i2, j1, j2
+        return
+    for number in range(max(removed, added)):
+        i, j = (begin + min(number, size) for begin, size in ((i1, removed), (j1, added)))
+        yield kind, i, i + bool(removed), j, j + bool(added)
+
+
 def apply_parts(base: bytes | None, parts: Sequence[Part]) -> bytes | None:
     """A file's content with some parts of its change; None where it is then missing.
 
     Args:
         base: its content on the base; None where it has none.
-        parts: of that file. They are applied from the last to the first, so that positions stay the base's.
+        parts: of that file. They are applied from the last to the first, so that positions stay the base's; lines that
+            are added at one position stay in the change's order.
     """
     whole = next((part for part in parts if part.whole), None)
     if whole is not None:
@@ -89,7 +106,7 @@ def apply_parts(base: bytes | None, parts: Sequence[Part]) -> bytes | None:
     if base is None or not parts:
         return base
     lines = base.decode(_TEXT).splitlines(keepends=True)
-    for part in sorted(parts, key=lambda part: part.begin, reverse=True):
+    for part in sorted(parts, key=lambda part: (part.begin, part.line), reverse=True):
         lines[part.begin : part.begin + len(part.removed)] = part.added
     return "".join(lines).encode(_TEXT)
 

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
+from ratiba_action.checks.refusal_phrases import refuses
 from ratiba_action.metrics.aggregates import (
     CALIBRATION,
     Labelled,
     Ranked,
+    Refused,
     Sample,
     aggregate,
     classes_of,
@@ -37,6 +39,7 @@ _ROUNDING = 1e-9  # a mean of 0.8 that floats make 0.7999… reaches 0.8
 _OF_ONE_LABEL = ("accuracy", "macro_f1", "weighted_f1", "min_class_f1", CALIBRATION)
 _OF_LABELS = ("accuracy", "micro_f1", "macro_f1", "weighted_f1", "skill_recall")
 _OF_DOCUMENTS = ("ndcg@10", "map@10", "mrr")
+_OF_REFUSALS = ("refusal_rate", "answer_rate")
 
 
 def score_case_files(
@@ -138,7 +141,8 @@ def _usual(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
     expected = [turn.expect for scenario in scenarios for turn in scenario.turns]
     names: tuple[str, ...] = _OF_ONE_LABEL if any(expect.label is not None for expect in expected) else ()
     names += _OF_LABELS if any(expect.labels is not None for expect in expected) else ()
-    return names + (_OF_DOCUMENTS if any(expect.documents for expect in expected) else ())
+    names += _OF_DOCUMENTS if any(expect.documents for expect in expected) else ()
+    return names + (_OF_REFUSALS if any(expect.refusal is not None for expect in expected) else ())
 
 
 def _answer(outcome: ScenarioOutcome) -> Scored | None:
@@ -155,6 +159,11 @@ def _sample(result: Scored) -> Sample:
             Ranked(tuple(document.id for document in exchange.reply.documents), judgements)
             for exchange in exchanges
             if (judgements := _judgements(exchange.turn.expect)) is not None
+        ),
+        refusals=tuple(
+            Refused(expected, refuses(exchange.reply.text))
+            for exchange in exchanges
+            if (expected := exchange.turn.expect.refusal) is not None
         ),
         scores={score.metric: score.value for score in result.scores},
         passed=_passed(result),
@@ -223,6 +232,7 @@ def _best(scenario: Scenario) -> Sample:
             for expect in expects
             if (judgements := _judgements(expect)) is not None
         ),
+        refusals=tuple(Refused(expect.refusal, expect.refusal) for expect in expects if expect.refusal is not None),
     )
 
 

@@ -96,6 +96,23 @@ def mutants_of(path: str, text: str) -> tuple[Mutant, ...]:
     return tuple(sorted(found, key=lambda mutant: (mutant.line, mutant.node, mutant.begin, mutant.operator)))
 
 
+def migration_lines(text: str, adapter: str) -> frozenset[int]:
+    """Lines of an adapter's ``migrate``, which runs before any mutant is there, so that no scenario could notice one.
+
+    Args:
+        text: of the adapter's module.
+        adapter: name of its class.
+    """
+    bodies = [node.body for node in ast.parse(text).body if isinstance(node, ast.ClassDef) and node.name == adapter]
+    methods = (node for body in bodies for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(
+        line
+        for method in methods
+        if method.name == "migrate"
+        for line in range(method.lineno, (method.end_lineno or method.lineno) + 1)
+    )
+
+
 def mutated(mutant: Mutant, text: str) -> str:
     """A file's text with a mutant in it.
 

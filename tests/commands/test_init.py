@@ -1,6 +1,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -213,6 +214,8 @@ def test_name_action_and_prompts_stand_where_they_belong(empty: Path, ratiba: Ra
     assert ratiba("init", "--yes", *options).returncode == 0
     evaluate = yaml.safe_load((empty / WORKFLOW).read_text(encoding="utf-8"))["jobs"]["eval"]["steps"][2]
     assert (evaluate["uses"], evaluate["with"]["name"]) == ("salon/gate@0123abc", "salon")
+    written = (empty / WORKFLOW).read_text(encoding="utf-8")
+    assert re.findall(r"name: (.+-(?:report|baseline))\n", written) == ["salon-report", "salon-baseline"]
     system = yaml.safe_load((empty / ".github/ratiba.yml").read_text(encoding="utf-8"))["system"]
     assert system["prompts"] == ["prompts/*.md", "more/*.txt"]
 

@@ -108,7 +108,7 @@ def test_the_line_that_makes_a_guard_fail_is_named(tmp_path: Path) -> None:
     (said,) = [line for line in (tmp_path / "report/comment.md").read_text().splitlines() if "line did it" in line]
     assert said.startswith(
         "**Which line did it:** examples/booking_assistant/booking_assistant/settlement.py line 91 "
-        "(“if callback.amount_kes != asked_kes:” removed) makes guard_payment_amount fail; "
+        "(“if callback.amount_kes != asked_kes:” removed, and 1 more line) makes guard_payment_amount fail; "
         "the other 4 changed parts do not."
     )
 

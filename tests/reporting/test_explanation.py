@@ -138,7 +138,7 @@ def test_a_hostile_line_stays_text_everywhere() -> None:
     assert "<" not in said
     assert "![" not in said
     assert "@everyone" not in said
-    assert "`prompts/a,line=1::.md` line 2" in said  # code, so that it can be copied
+    assert "`prompts/a,line=1::.md` lines 2 to 4" in said  # code, so that it can be copied
     assert "::" not in re.sub(r"`[^`]*`", "", said)
     assert "<script>alert(1)" not in page
     assert "&lt;script&gt;alert(1)" in page

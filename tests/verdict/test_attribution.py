@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.model.attribution import Finding
-from ratiba_action.verdict.attribution import NoFurtherStepError, Outcome, Subset, attribute
+from ratiba_action.verdict.attribution import NoFurtherStepError, Outcome, Subset, apply_parts, attribute, split
 
 
 def needs(*causes: set[int]) -> "Asked":
@@ -106,3 +106,27 @@ def test_no_harmless_part_is_ever_called_the_cause(change: tuple[int, Subset], m
     else:
         assert found.finding is Finding.ONE_OF
         assert guilty <= frozenset(found.parts)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8), st.data())
+def test_lines_of_a_prompt_are_parts_that_can_be_left_out_one_by_one(
+    before: list[str], after: list[str], data: st.DataObject
+) -> None:
+    base, head = ("".join(f"{line}\n" for line in lines).encode() for lines in (before, after))
+    parts = split("prompts/a.md", base, head, by_line=True)
+    chosen = data.draw(st.permutations(parts))
+    assert apply_parts(base, chosen) == head, "whatever the order in which they are given"
+    assert apply_parts(base, []) == base
+
+
+def test_neighbouring_lines_of_a_prompt_are_parts_of_their_own() -> None:
+    base, head = b"Be kind.\nAsk for the ticket.\nBye.\n", b"Be very kind.\nAsk for nothing.\nBye.\nPS.\nPPS.\n"
+    parts = split("prompts/a.md", base, head, by_line=True)
+    assert [(part.line, part.removed, part.added) for part in parts] == [
+        (1, ("Be kind.\n",), ("Be very kind.\n",)),
+        (2, ("Ask for the ticket.\n",), ("Ask for nothing.\n",)),
+        (4, (), ("PS.\n",)),
+        (5, (), ("PPS.\n",)),
+    ]
+    assert apply_parts(base, [parts[1], parts[3]]) == b"Be kind.\nAsk for nothing.\nBye.\nPPS.\n"
+    assert len(split("prompts/a.md", base, head)) == 2, "of code, a run of lines is one part"
