@@ -2,9 +2,12 @@
 
 import argparse
 from collections.abc import MutableMapping
+from pathlib import Path
 
 from ratiba_action.commands.gate import add_run_options
 from ratiba_action.commands.gate_options import read_options
+from ratiba_action.decide.trusted_configuration import runs_in_ci
+from ratiba_action.errors import UsageError
 
 DESCRIPTION = """Put the reports of all shards of a run together, decide, and publish one report. Run it on the same
 commit, with the same inputs as the shards: if a regression has to be confirmed, the further trials run here.
@@ -23,7 +26,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
-    """Merge; see ``gate_run.run``."""
+    """Merge; see ``gate_run.run``.
+
+    Raises:
+        UsageError: outside of CI, a folder is not there. In CI a shard was lost, which the report has to say.
+    """
     from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - 0.8 s, which --help does not need
 
+    missing = [name for name in arguments.folders if not Path(name).is_dir()]
+    if missing and not runs_in_ci(environment):
+        named = ", ".join(map(repr, missing))
+        raise UsageError(f"There is no folder {named}.", "Name the report folders of the shards.")
     return run_gate(read_options(arguments, environment), environment)

@@ -17,6 +17,8 @@ _START, _END = r"(?<![A-Za-z0-9_])", r"(?![A-Za-z0-9_])"
 _MIXED = r"(?=[\w-]{0,200}[A-Za-z])(?:(?=[\w-]{0,200}\d)|(?=[\w-]{0,200}[a-z])(?=[\w-]{0,200}[A-Z])(?=[\w-]{24}))"
 """Letters and digits, or letters of both cases: of 24 random signs, one in sixty has no digit."""
 _NAMED = r"password|passwd|pwd|secret|(?:api|access|account|private)[_-]?key|(?:auth|access)[_-]?token"
+# Signed, or encrypted with four more parts.
+_JOSE = r"(?<![\w-])eyJ[\w-]{6,}\.(?:eyJ[\w-]{6,}\.[\w-]*|[\w-]*\.[\w-]{8,}\.[\w-]+\.[\w-]{8,})"
 _LINE = r"\s{0,4}[A-Za-z0-9+/=]"
 _PEM = (
     r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
@@ -29,7 +31,7 @@ _ESCAPES = "\\%&"
 
 _SHORTEST = 13
 """Characters of the shortest credential that needs nothing beside it."""
-_BESIDE = ("=", "://", "earer", "EARER", "-----")
+_BESIDE = ("=", "://", "earer", "EARER", "asic", "-----")
 
 
 class _Form(NamedTuple):
@@ -70,6 +72,8 @@ _FORMS = (
     *_prefixed("an API key", r"hf_ [A-Za-z0-9]{30,}", r"api_org_ [A-Za-z0-9]{30,}", r"r8_ [A-Za-z0-9]{37}"),
     *_prefixed("an API key", r"nvapi- [\w-]{50,}", r"csk- [a-z0-9]{40,}", r"tvly- [\w-]{24,}", r"sk_ [0-9a-f]{48}"),
     *_prefixed("an API key", r"lsv2_ (?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}", r"dapi [0-9a-f]{32}(?:-\d)?(?!\w)"),
+    *_prefixed("an API key", r"pcsk_ \w{40,}", rf"pa- {_MIXED}[\w-]{{43}}(?![\w-])", rf"fw_ [A-Za-z0-9]{{24}}{_END}"),
+    *_prefixed("an API key", rf"sess- [A-Za-z0-9]{{40}}{_END}", r"atsk_ [0-9a-f]{64}"),
     *_prefixed("a GitHub token", r"github_pat_ \w{6,}", *(rf"gh{letter}_ [A-Za-z0-9]{{10,}}" for letter in "oprsu")),
     *_prefixed(
         "a GitLab token",
@@ -96,6 +100,7 @@ _FORMS = (
         ("/api/webhooks/",),
         re.compile(r"discord(?:app)?\.com/api/webhooks/(?P<secret>\d{8,}/[\w-]{30,})", re.ASCII),
     ),
+    *_prefixed("a chat token", rf"oauth: [a-z0-9]{{30}}{_END}"),
     _Form("a chat token", (":aa",), re.compile(r"(?<!\w)\d{8,11}:AA[\w-]{32,35}(?![\w-])", re.ASCII)),
     *_prefixed(
         "a payment key", *(rf"{kind}_{use}_ [A-Za-z0-9]{{10,}}" for kind in ("sk", "rk") for use in ("live", "test"))
@@ -121,12 +126,27 @@ _FORMS = (
     *_prefixed("a service's token", *(rf"pscale_{kind}_ [\w=.-]{{32,}}" for kind in ("tkn", "oauth", "pw"))),
     *_prefixed("a service's token", r"sbp_ [0-9a-f]{40}", r"sb_secret_ [\w-]{20,}", r"tskey- [\w-]{20,}"),
     *_prefixed("a service's token", r"dp.pt. [A-Za-z0-9]{40,}", r"dp.st. [\w.]{40,}", r"pul- [0-9a-f]{40}"),
+    *_prefixed(
+        "a service's token", *(rf"vc{kind}_ [A-Za-z0-9]{{24,}}" for kind in "aciprk"), r"sk.eyJ [\w-]{20,}\.[\w-]+"
+    ),
+    *_prefixed("a service's token", *(rf"nf{kind}_ [A-Za-z0-9]{{36}}{_END}" for kind in "bcopu")),
+    *_prefixed(
+        "a service's token", rf"secret_ [A-Za-z0-9]{{43}}{_END}", rf"pat [A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}{_END}"
+    ),
+    _Form(
+        "a service's token", (".atlasv1.",), re.compile(rf"{_START}[A-Za-z0-9]{{14}}\.atlasv1\.[\w-]{{60,}}", re.ASCII)
+    ),
+    _Form(
+        "a password",
+        ("authorization",),
+        re.compile(r"(?i)authorization[\"']?\s?[:=]\s?[\"']?basic\s{1,3}(?P<secret>[A-Za-z0-9+/]{6,}={0,2})", re.ASCII),
+    ),
     _Form(
         "a bearer token",
         ("bearer",),
         re.compile(r"(?i)(?<!\w)bearer\s{1,3}(?=[\w.~+/-]{0,200}\d)(?P<secret>[\w.~+/-]{8,}=*)"),
     ),
-    _Form("a JSON web token", ("eyj",), re.compile(r"(?<![\w-])eyJ[\w-]{6,}\.eyJ[\w-]{6,}\.[\w-]*", re.ASCII)),
+    _Form("a JSON web token", ("eyj",), re.compile(_JOSE, re.ASCII)),
     _Form("a private key", ("private key",), re.compile(_PEM, re.ASCII)),
     *_prefixed("a private key", r"AGE-SECRET-KEY-1 [A-Z0-9]{58}"),
     _Form(
@@ -138,7 +158,9 @@ _FORMS = (
         "a password",
         ("password", "passwd", "pwd", "secret", "key"),
         re.compile(
-            r"(?i)(?:password|passwd|pwd|secret|api_?key)\s?=\s?(?![\w.]*[(\[{])(?P<secret>(?![*<{$%(\[])[^\s;,\"'`()<>\[\]{}&\\]{4,})"
+            r"(?i)(?:password|passwd|pwd|secret|api_?key)\s?=\s?(?![\w.]*[(\[{])"
+            r"(?:(?P<quote>[\"'])(?=[^\"']{0,100}\d)(?=[^\"']{0,100}[a-z]))?"
+            r"(?P<secret>(?![*<{$%(\[])[^\s;,\"'`()<>\[\]{}&\\]{4,})(?(quote)(?P=quote))"
         ),
     ),
     _Form(

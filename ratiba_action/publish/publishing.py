@@ -193,8 +193,11 @@ class Publication:
             self._try(lambda: self._print(summary, paths))
         if complaint and self.in_workflow:
             self.complain(complaint)
-        url = self._comment(summary)
-        self._status(summary)
+        url = None
+        # Without its seal the run does not count, and the step after it has said so: its daemon may be gone.
+        if self._try(lambda: self._seal(summary, None)):
+            url = self._comment(summary)
+            self._status(summary)
         self._write_step_files(summary, url)
         if self.in_workflow:
             WorkflowLog(self.stream).annotate(annotations_of(summary))
@@ -349,15 +352,16 @@ class Publication:
         )
         self._try(lambda: publisher.publish(summary.report, code=summary.exit_code, description=summary.status))
 
-    def _seal(self, summary: ReportSummary, url: str | None) -> None:
+    def _seal(self, summary: ReportSummary, url: str | None) -> bool:
         """Say under the run's key what it came to; it counts only if the gate ends with that exit code, too."""
         file, key = self._step_files.get(SEAL), self.environment.get(SEAL_KEY)
         if file is None or not key:
-            return
+            return True
         digest = hashlib.sha256()
         for part in results_parts(summary):
             digest.update(part)
         file.publish(seal(Sealed(summary.exit_code, digest.hexdigest(), self._outputs(summary, url)), key), "seal")
+        return True
 
     def _outputs(self, summary: ReportSummary, url: str | None) -> dict[str, str]:
         known = {name.replace("_", "-"): value for name, value in summary.outputs.items()}

@@ -23,6 +23,7 @@ from ratiba_action.util.text import printable_lines
 KEPT_BYTES = 8192
 _CORRECT_ADAPTER = "Correct `system.adapter`, `system.root` or `system.python`."
 LAG_SECONDS = 1.0
+_KILLED = 128 + signal.SIGKILL
 
 
 class OutputTail(asyncio.Protocol):
@@ -201,7 +202,7 @@ class Link:
             return f"the worker process closed its connection to the gate in {operation}(), and was ended."
         try:
             code = int(json.loads(status)["exit"])
-            how = f"ended with exit code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
+            how = describe_end(code)
         except (ValueError, KeyError, TypeError):
             how = "was ended together with its supervisor"
         shown = printable_lines(hide(await self._output.text(), self._secrets))[-SHOWN_OUTPUT:]
@@ -224,6 +225,18 @@ class Link:
             for writer in (self._requests, self._leash):
                 writer.close()
             self._output.close()
+
+
+def describe_end(code: int) -> str:
+    """How a process ended, such as ``was ended by SIGSEGV``.
+
+    Args:
+        code: its exit code, to which a guardian and a shell add 128 for a signal, or less than 0 the signal itself.
+    """
+    memory = " (the kernel sends SIGKILL when memory runs out)"
+    if code >= 0:
+        return f"ended with exit code {code}{memory if code == _KILLED else ''}"
+    return f"was ended by {signal.Signals(-code).name}{memory if -code == signal.SIGKILL else ''}"
 
 
 async def open_link(control: socket.socket, name: str, secrets: Sequence[str]) -> Link:

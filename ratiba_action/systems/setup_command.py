@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.launch import launch, programs_of_the_gate
+from ratiba_action.systems.link import describe_end
 from ratiba_action.systems.scratch import MOST_DECLARED_BYTES, share
 from ratiba_action.systems.workplace import (
     OWNED,
@@ -83,7 +84,7 @@ class Setup:
         finally:
             await command.end()
         if code != 0:
-            message = f"the set-up command {list(self.argv)!r} ended with exit code {code}."
+            message = f"the set-up command {list(self.argv)!r} {describe_end(code)}."
             raise WorkerError(f"{message} It printed: {printable_lines(output)}", self._remedy())
 
     def _remedy(self) -> str:

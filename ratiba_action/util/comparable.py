@@ -9,24 +9,28 @@ from collections.abc import Iterator
 
 from ratiba_action.util.text import stream_safe
 
-# Unicode's property Default_Ignorable_Code_Point (DerivedCoreProperties.txt): characters without a width of their own.
+# Unicode's property Default_Ignorable_Code_Point (DerivedCoreProperties.txt): characters without a width of their own;
+# and the control characters that are no white space.
 _INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _TYPOGRAPHIC = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u2010": "-", "\u2011": "-"})
 _SPACES = re.compile(r"\s+")
+_OTHER_DIGIT = re.compile(r"[^\x00-\x7f\D]")
 
 
 def unicode_form(text: str) -> str:
     """The text as one would type it: composed and compatibility forms (NFKC), and nothing that is invisible.
 
-    Zero-width characters are left out, no-break spaces are spaces, and the typographic apostrophe and hyphen are ``'``
-    and ``-``. Letter case and line breaks stay.
+    Zero-width characters are left out, no-break spaces are spaces, digits of any script are 0 to 9, and the typographic
+    apostrophe and hyphen are ``'`` and ``-``. Letter case and line breaks stay.
     """
-    if text.isascii():
-        return text
-    return unicodedata.normalize("NFKC", stream_safe(_INVISIBLE.sub("", text))).translate(_TYPOGRAPHIC)
+    visible = _INVISIBLE.sub("", text)
+    if visible.isascii():
+        return visible
+    composed = unicodedata.normalize("NFKC", stream_safe(visible)).translate(_TYPOGRAPHIC)
+    return _OTHER_DIGIT.sub(lambda found: str(unicodedata.decimal(found[0])), composed)
 
 
 def comparable(text: str, *, fold_case: bool = True) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import subprocess
 import threading
 from collections import deque
@@ -113,7 +114,10 @@ class _Program:
         except subprocess.TimeoutExpired:
             return "closed its output"
         self._listener.join(_PATIENCE)
-        return f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
+        if code >= 0:
+            return f"ended with exit code {code}"
+        memory = " (the kernel sends SIGKILL when memory runs out)" if -code == signal.SIGKILL else ""
+        return f"was ended by {signal.Signals(-code).name}{memory}"
 
     def _told(self) -> str:
         output = b"".join(self._said).decode("utf-8", "replace").strip()

@@ -33,7 +33,12 @@ BEFORE_OPTIONS = {
     "calibrate": ("run",),
 }
 
+BEFORE_FILES = {"import": ("csv",), "calibrate": ("label",), "check": ("--rules", "[]")}
+
 RIGHT = {
+    "import FILE": ("folder",),  # its files are imported
+    "merge DIR": ("folder",),  # what a lost shard left: incomplete, with a report that says so
+    "sample FILE": ("empty",),  # nothing happened
     "decide --config": FILES,  # paths that are protected, whether they are there or not
     "decide --scenarios": FILES,
     "decide --repo": FILES,  # `ratiba decide` always prints a mode: a doubt makes it blocking
@@ -75,6 +80,17 @@ def wrong_values() -> Iterator[object]:
                     yield pytest.param(command, f"{option}={value}", id=f"{command} {option} {kind}")
 
 
+def wrong_files() -> Iterator[object]:
+    for name, (module, _) in COMMANDS.items():
+        parser = argparse.ArgumentParser()
+        import_module(module).add_arguments(parser)
+        for action in parser._actions:
+            if not action.option_strings and action.metavar in OF_FILES:
+                for kind, value in FILES.items():
+                    if kind not in RIGHT.get(f"{name} {action.metavar}", ()):
+                        yield pytest.param(name, value, id=f"{name} {action.metavar} {kind}")
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wrong-options") / "checkout"
@@ -95,8 +111,18 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_wrong_value_is_refused_and_nothing_is_written(
     checkout: Path, forks: GateForks, command: str, option: str
 ) -> None:
+    assert_refused(checkout, forks, [*command.split(), *BEFORE_OPTIONS.get(command, ()), option])
+
+
+@pytest.mark.parametrize(("command", "file"), list(wrong_files()))
+def test_a_wrong_file_is_refused_and_nothing_is_written(
+    checkout: Path, forks: GateForks, command: str, file: str
+) -> None:
+    assert_refused(checkout, forks, [command, *BEFORE_FILES.get(command, ()), file])
+
+
+def assert_refused(checkout: Path, forks: GateForks, arguments: list[str]) -> None:
     before = sorted(path for path in checkout.rglob("*") if ".git/" not in str(path))
-    arguments = [*command.split(), *BEFORE_OPTIONS.get(command, ()), option]
     done = forks.run(arguments, checkout, {"PATH": os.environ["PATH"], "HOME": str(checkout.parent)})
     assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stdout + done.stderr
     assert sorted(path for path in checkout.rglob("*") if ".git/" not in str(path)) == before

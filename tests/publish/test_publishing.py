@@ -103,6 +103,23 @@ def test_a_run_of_a_pull_request_has_a_check_of_its_own_and_sets_no_status(tmp_p
     assert state.statuses == []
 
 
+def test_a_run_that_cannot_leave_its_seal_says_nothing_on_github_where_the_step_after_it_has_spoken(
+    tmp_path: Path,
+) -> None:
+    report = by_hand(sample_report())
+    state = current(report)
+    (tmp_path / "step").mkdir()
+    sealed = {"RATIBA_SEAL": str(tmp_path / "step/seal"), "RATIBA_SEAL_KEY": "5ea1" * 16}
+    with github_server(state) as address:
+        publish(report, tmp_path, GITHUB_API_URL=address, **sealed)
+        (tmp_path / "step/seal").unlink()
+        (tmp_path / "step").rmdir()  # as the action's steps do when the Docker daemon is gone
+        printed = publish(report, tmp_path, GITHUB_API_URL=address, **sealed)
+    assert (len(state.comments), len(state.statuses)) == (1, 1)
+    assert [method for method, _ in state.requests if method in {"PATCH", "POST"}] == ["POST", "POST"]
+    assert "seal could not be written" in printed
+
+
 def test_a_status_that_is_refused_is_a_warning_that_names_the_permission(tmp_path: Path) -> None:
     report = by_hand(sample_report())
     state = current(report)

@@ -180,6 +180,13 @@ async def test_what_a_program_complains_of_is_shown_when_it_ends(open_session: O
         await ask(session)
 
 
+async def test_a_program_that_a_signal_ends_names_it_and_memory(open_session: Open, tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text("import os, signal\ninput()\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    session = await open_session({"command": ["python3", "bot.py"]})
+    with pytest.raises(WorkerError, match=r"was ended by SIGKILL \(the kernel sends SIGKILL when memory runs out\)"):
+        await ask(session)
+
+
 async def test_a_program_that_is_not_there_is_named(open_session: Open) -> None:
     with pytest.raises(WorkerError, match=r"the command \['no-such-program'\] cannot be started"):
         await open_session({"command": ["no-such-program"]})

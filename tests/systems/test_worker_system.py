@@ -248,6 +248,12 @@ async def test_a_failing_set_up_says_what_it_printed(start_worker: StartWorker) 
         await start_worker(ECHO, setup=["/bin/sh", "-c", "echo no such wheel; exit 7"])
 
 
+@pytest.mark.parametrize("command", ["kill -9 $$", "sh -c 'kill -9 $$'; exit $?"])
+async def test_a_set_up_that_is_killed_names_memory(start_worker: StartWorker, command: str) -> None:
+    with pytest.raises(WorkerError, match=r"exit code 137 \(the kernel sends SIGKILL when memory runs out\)\. It"):
+        await start_worker(ECHO, setup=["/bin/sh", "-c", command])
+
+
 async def test_a_set_up_that_hangs_is_ended(start_worker: StartWorker) -> None:
     with pytest.raises(WorkerError, match=r"did not end within 0\.2 s"):
         await start_worker(ECHO, setup=["/bin/sh", "-c", "sleep 1000"], setup_timeout=0.2)

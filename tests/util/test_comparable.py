@@ -17,6 +17,8 @@ from ratiba_action.util.comparable import comparable, has_text, has_word, place_
         ("100\u202f000", "100 000"),
         ("one\n\ttwo", "one two"),
         ("\uff11\uff12 \ufb01n", "12 fin"),
+        ("\u0661\u0660\u0660 EUR, \u096a\u0968", "100 eur, 42"),
+        ("pass\x00word\x7f", "password"),
         ("pass\u200bword", "password"),
         ("re\u00adfund", "refund"),
         ("\ufeffHi", "hi"),
