@@ -14,8 +14,8 @@ from ratiba_action.model.plan import BASE
 from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import mean
 
-_WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine", "fluency"})
-"""Where it stands, when it runs, whether it decides, what adds metrics: a score means the same whatever these are."""
+_WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine", "fluency", "of_rule", "statistical"})
+"""Where it stands, when it runs, whether and by what it decides, what adds metrics: a score means the same for all."""
 
 
 def content_digest(scenario: Scenario) -> str:
