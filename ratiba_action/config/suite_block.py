@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, field_validator, model_validator
 
 from ratiba_action.config.metrics_block import STANDARD_THRESHOLDS, unknown_aggregates
 from ratiba_action.config.model_limits import Name
@@ -119,8 +119,6 @@ class StrategyBlock(StrictModel):
         if not isinstance(given, dict | str):
             return given
         own = {"like": given} if isinstance(given, str) else dict(given)
-        if "confidence" in own and "confidence_level" not in own:
-            own["confidence_level"] = own.pop("confidence")
         if "like" not in own:
             return own
         name = own.pop("like")
@@ -145,7 +143,9 @@ class StrategyBlock(StrictModel):
         default=20, description="type statistical: number of earlier values, or their age in days or weeks, like 30d"
     )
     confidence_level: Annotated[float, Field(ge=LEAST_CONFIDENCE, le=MOST_CONFIDENCE, allow_inf_nan=False)] = Field(
-        default=_DEFAULT_HISTORY.confidence_level, description="type statistical: of the interval's lower bound"
+        default=_DEFAULT_HISTORY.confidence_level,
+        validation_alias=AliasChoices("confidence_level", "confidence"),
+        description="type statistical: of the interval's lower bound",
     )
     metrics: list[Name] = Field(default_factory=list, description="type statistical: judged metrics; default: all")
 

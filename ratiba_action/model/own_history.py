@@ -11,9 +11,9 @@ LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
 def rank_of_bound(count: int, confidence: float) -> int:
     """Which of ``count`` earlier values, the lowest being 1, is the lower prediction bound of the next; 0 for none.
 
-    Distribution-free (Wilks 1941; Meeker, Hahn and Escobar, Statistical Intervals, 2nd ed. 2017, section 5.4): where
-    all values come from one process, the next is below the value of rank r with a chance of at most r / (count + 1),
-    whatever their distribution and however many of them are equal.
+    Distribution-free (Fligner and Wolfe 1976; Meeker, Hahn and Escobar, Statistical Intervals, 2nd ed. 2017,
+    chapter 5): where all values come from one process, the next is below the value of rank r with a chance of at most
+    r / (count + 1), whatever their distribution and however many of them are equal.
 
     Args:
         count: of the earlier values, 0 or more.

@@ -72,7 +72,7 @@ def _why_not(inputs: RunInputs) -> str:
 
 
 def notes_of_own_history(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
-    """What the history decided against the threshold, and where it was too short to decide.
+    """What failed by the history, what passed by it below the threshold, and where it was too short to decide.
 
     Args:
         results: of the change.
@@ -83,18 +83,17 @@ def notes_of_own_history(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
         if bound.low is None:
             short.append(f"{name} ({bound.values} of {wanted.needed} values)")
             continue
-        by_threshold = replace(score, threshold=threshold).passed
         shown = (
             f"{name} {score.value:.2f}{score.vote_note} (threshold {threshold:.2f}, own history {bound.low:.2f}: "
             f"{bound.values} values of {wanted.branch!r}, confidence {wanted.confidence_level:.1%})"
         )
-        if score.passed and not by_threshold:
-            spared.append(shown)
-        elif by_threshold and not score.passed:
+        if not score.passed:
             failed.append(shown)
+        elif not replace(score, threshold=threshold).passed:
+            spared.append(shown)
     notes = (
         ("Below the threshold, and passed by the scenario's own history: ", spared),
-        ("At the threshold or above, and failed as below the scenario's own history: ", failed),
+        ("Below the scenario's own history, and failed: ", failed),
         ("The threshold applies, since the scenario's own history is too short: ", short),
     )
     return tuple(f"{what}{_listed(found)}." for what, found in notes if found)
