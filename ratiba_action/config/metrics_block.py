@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -34,6 +35,8 @@ _WITHOUT_PROSE = (SystemType.SEARCH, SystemType.CLASSIFIER)
 
 
 _ENGLISH = "EnglishFluencyMetric"
+FLUENCY_METRICS = MappingProxyType({"sw": "SwahiliFluencyMetric", "mixed": "SwahiliFluencyMetric", "en": _ENGLISH})
+"""The metric that a language adds."""
 
 
 def attach_language_metrics(scenario: Scenario, audience: str | None = None) -> tuple[Assertion, ...]:
@@ -50,7 +53,7 @@ def attach_language_metrics(scenario: Scenario, audience: str | None = None) -> 
     listed = tuple(_for_audience(assertion, audience) for assertion in scenario.assertions)
     if scenario.system_type in _WITHOUT_PROSE or scenario.layer == Layer.FSM or not scenario.fluency:
         return listed
-    metric = {"sw": "SwahiliFluencyMetric", "mixed": "SwahiliFluencyMetric", "en": _ENGLISH}.get(scenario.language)
+    metric = FLUENCY_METRICS.get(scenario.language)
     if metric is None or any(assertion.label == metric for assertion in listed):
         return listed
     return (_for_audience(Assertion(metric, FLUENCY_THRESHOLD, scenario.line), audience), *listed)

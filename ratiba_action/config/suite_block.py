@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, field_validator, model_validator
 
 from ratiba_action.config.metrics_block import STANDARD_THRESHOLDS, unknown_aggregates
 from ratiba_action.config.model_limits import Name
 from ratiba_action.model.comparison import DeclineRules, Rules
+from ratiba_action.model.own_history import LEAST_CONFIDENCE, MOST_CONFIDENCE, Statistical
 from ratiba_action.model.scenario import MOST_TRIALS, Strategy, Suite
 from ratiba_action.util.validation import StrictModel
 
@@ -98,8 +99,15 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "majority": {"trials": 3, "passes": 2},
     "mean": {"least_mean": LEAST_MEAN},
     "patient": {"timeout_seconds": 300, "retries": 2},
+    "statistical": {"type": "statistical"},
 }
 """Common strategies by name; a mapping with ``like`` starts from one."""
+
+
+HISTORY_FIELDS = frozenset({"baseline_window", "confidence_level", "metrics"})
+"""What only ``type: statistical`` reads."""
+_DAYS = {"d": 1, "w": 7}
+_DEFAULT_HISTORY = Statistical()
 
 
 class StrategyBlock(StrictModel):
@@ -128,6 +136,18 @@ class StrategyBlock(StrictModel):
     )
     timeout_seconds: Seconds | None = None
     retries: Annotated[int, Field(ge=0, le=5)] = Field(default=0, description="retries of a trial that errored")
+    type: Literal["statistical"] | None = Field(
+        default=None, description="judged scores pass within the interval of their own history, not by thresholds"
+    )
+    baseline_window: Annotated[int, Field(ge=1, le=500)] | Annotated[str, Field(pattern=r"^[1-9][0-9]?[dw]$")] = Field(
+        default=20, description="type statistical: number of earlier values, or their age in days or weeks, like 30d"
+    )
+    confidence_level: Annotated[float, Field(ge=LEAST_CONFIDENCE, le=MOST_CONFIDENCE, allow_inf_nan=False)] = Field(
+        default=_DEFAULT_HISTORY.confidence_level,
+        validation_alias=AliasChoices("confidence_level", "confidence"),
+        description="type statistical: of the interval's lower bound",
+    )
+    metrics: list[Name] = Field(default_factory=list, description="type statistical: judged metrics; default: all")
 
     @model_validator(mode="after")
     def _passes_fit_trials(self) -> Self:
@@ -136,10 +156,39 @@ class StrategyBlock(StrictModel):
             raise ValueError(msg)
         return self
 
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        own = sorted(self.model_fields_set & HISTORY_FIELDS)
+        if self.type is None and own:
+            msg = f"{', '.join(own)} only means something with `type: statistical`; add it, or remove them"
+            raise ValueError(msg)
+        if self.type is not None and self.least_mean is not None:
+            msg = "`type: statistical` and least_mean both say what scores pass by; remove one of them"
+            raise ValueError(msg)
+        found = self.statistical
+        if found is not None and found.needed < found.least:
+            msg = f"a confidence of {self.confidence_level:g} needs at least {found.least} values"
+            raise ValueError(f"{msg}; baseline_window is {found.needed}")
+        return self
+
+    @property
+    def statistical(self) -> Statistical | None:
+        """The part about the scenario's own history; None where thresholds decide."""
+        if self.type is None:
+            return None
+        window, values, days = self.baseline_window, None, None
+        if isinstance(window, str):
+            days = int(window[:-1]) * _DAYS[window[-1]]
+        else:
+            values = window
+        return Statistical(values, days, self.confidence_level, tuple(self.metrics))
+
     @property
     def strategy(self) -> Strategy:
         """The strategy as a model object, which knows which fields were set."""
-        return Strategy(**self.model_dump(), given=frozenset(self.model_fields_set))
+        given = frozenset(self.model_fields_set) - HISTORY_FIELDS - {"type"}
+        own = self.model_dump(exclude={*HISTORY_FIELDS, "type"})
+        return Strategy(**own, given=given, statistical=self.statistical)
 
 
 MOST_CONCURRENCY = 64
@@ -200,6 +249,13 @@ class SuiteBlock(StrictModel):
             raise ValueError(wrong)
         return value
 
+    @model_validator(mode="after")
+    def _passes_by_one_thing(self) -> Self:
+        if self.pass_ == "mean" and self.strategy.type is not None:  # noqa: S105 - no password
+            msg = "`pass: mean` and strategy `type: statistical` both say what scores pass by; remove one of them"
+            raise ValueError(msg)
+        return self
+
     @property
     def defaults(self) -> Strategy:
         """What scenarios take where their files say nothing."""
@@ -224,6 +280,7 @@ def strategy_schema(described: Mapping[str, Any]) -> dict[str, Any]:
     """
     like = {"enum": list(STRATEGIES), "description": "strategy to start from"}
     properties = {"like": like, **described["properties"]}
+    properties["confidence"] = properties["confidence_level"]
     return {"title": "StrategyBlock", "anyOf": [like, {**described, "properties": properties}]}
 
 

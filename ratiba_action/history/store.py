@@ -11,7 +11,15 @@ from typing import Any
 
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.schema import ensure_tables, reaches, revision_of
-from ratiba_action.model.history import AgreementPoint, KeptDecline, KeptRun, KeptScore, RunRecord, TrendPoint
+from ratiba_action.model.history import (
+    AgreementPoint,
+    KeptDecline,
+    KeptRun,
+    KeptScore,
+    KeptValue,
+    RunRecord,
+    TrendPoint,
+)
 from ratiba_action.money.connection import LedgerConnection
 
 SECONDS = 20.0
@@ -117,6 +125,25 @@ LEFT JOIN ratiba_history.metric
 WHERE result.run = ANY(%(runs)s::bigint[])
 ORDER BY result.run, result.scenario, result.trial, metric.metric
 """
+
+_OWN_VALUES = """
+WITH latest AS (
+    SELECT id, started_at FROM ratiba_history.run
+    WHERE repository = %(repository)s AND gate = %(gate)s AND branch = %(branch)s
+        AND mode = 'blocking' AND conclusion NOT IN ('incomplete', 'skipped') AND answers = 'live'
+        AND judge_model = %(judge)s AND (%(own)s = '' OR commit <> %(own)s)
+        AND started_at < coalesce(%(before)s::timestamptz, 'infinity')
+    ORDER BY started_at DESC, id DESC
+    LIMIT %(last)s
+)
+SELECT result.digest, metric.metric, metric.version, latest.started_at, metric.score
+FROM latest
+JOIN ratiba_history.result ON result.run = latest.id AND result.trial = 0
+JOIN ratiba_history.metric ON (metric.run, metric.scenario, metric.trial) = (result.run, result.scenario, 0)
+WHERE result.digest = ANY(%(digests)s::text[]) AND metric.judge_model <> ''
+ORDER BY latest.started_at DESC, latest.id DESC
+"""
+"""One value of a run: trials of one run have more in common than two runs have. Recorded scores are copies."""
 
 _DECLINE = """
 SELECT started_at, commit, anchor, decline
@@ -246,6 +273,22 @@ class MetricsHistory:
             LedgerError: they cannot be read.
         """
         return tuple(KeptScore(*row) for row in await self._rows("decline", _SCORES, {"runs": list(runs)}))
+
+    async def own_values(self, series: Series, judge: str, own: str, digests: Sequence[str]) -> tuple[KeptValue, ...]:
+        """What a judge gave scenarios in whole runs of a branch with live answers, the latest first.
+
+        Args:
+            series: of the branch.
+            judge: its model.
+            own: commit whose runs do not count; empty for none.
+            digests: of the scenarios' content.
+
+        Raises:
+            LedgerError: they cannot be read.
+        """
+        values = {**asdict(series), "judge": judge, "own": own, "digests": list(digests)}
+        rows = await self._rows("decline", _OWN_VALUES, values)
+        return tuple(KeptValue(row[0], row[1], row[2], row[3].astimezone(UTC), row[4]) for row in rows)
 
     async def decline(self, series: Series) -> KeptDecline | None:
         """What the latest run of a branch that was compared with an anchor came to; None where none was.

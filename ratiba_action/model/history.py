@@ -135,6 +135,21 @@ class KeptScore:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptValue:
+    """A judged score of a scenario in one run.
+
+    Args:
+        digest: of the scenario's content.
+    """
+
+    digest: str
+    metric: str
+    version: str
+    started_at: datetime
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class KeptDecline:
     """What the latest run of a branch that was compared with an anchor came to.
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from ratiba_action.model.conversation import Transcript, Usage
 from ratiba_action.model.event import EvaluationFailed
 from ratiba_action.model.plan import Trial
-from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import JsonObject, Usd, mean
 
 
@@ -262,6 +262,22 @@ class Errored:
 def least_mean_of(scenario: Scenario) -> float | None:
     """What the mean of a scenario's scores must reach; None where each has its threshold, as in a critical one."""
     return None if scenario.critical else scenario.strategy.least_mean
+
+
+def threshold_of(scenario: Scenario, assertion: Assertion, version: str) -> float:
+    """What a score must reach: the bound of its own history where the strategy says so and there is one.
+
+    What a rule asks for and what a critical scenario measures keep their thresholds.
+
+    Args:
+        scenario: with what was read of its history.
+        assertion: of the scenario.
+        version: of the assertion's metric.
+    """
+    own = scenario.strategy.statistical
+    if own is None or scenario.critical or assertion.of_rule:
+        return assertion.threshold
+    return own.threshold(assertion.label, version, assertion.threshold)
 
 
 def _mean_score(scores: tuple[Score, ...], least: float) -> Score:

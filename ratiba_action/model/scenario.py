@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from ratiba_action.model.case_file import CaseFile
+from ratiba_action.model.own_history import Statistical
 from ratiba_action.model.values import JsonObject, Usd
 
 
@@ -211,6 +212,7 @@ class Assertion:
         threshold: least value that passes, 0 to 1.
         parameters: what the metric is told besides; checked by the metric when the suite is loaded.
         name: tells it from other assertions of the same metric; empty for the one that needs none.
+        of_rule: a failure rule was written as it.
     """
 
     metric: str
@@ -218,6 +220,7 @@ class Assertion:
     line: int = 0
     parameters: JsonObject = field(default_factory=dict)
     name: str = ""
+    of_rule: bool = False
 
     @property
     def label(self) -> str:
@@ -285,6 +288,7 @@ class Strategy:
         timeout_seconds: of one trial; None for no limit but the run's.
         retries: how often a trial that errored (never one that failed) is run again.
         given: names of the fields that the scenario's file gives; defaults of the suite stand in for the others.
+        statistical: by which judged scores pass instead of by their thresholds; None for the thresholds.
     """
 
     least_mean: float | None = None
@@ -293,6 +297,7 @@ class Strategy:
     timeout_seconds: float | None = None
     retries: int = 0
     given: frozenset[str] = frozenset()
+    statistical: Statistical | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers of trials that no run can have: a report that somebody else wrote may say any.

@@ -77,7 +77,7 @@ def find_earlier_runs(
             results of the base, those of when the workflow run was started.
     """
     github, notes = _github(run)
-    started = _started(run) if in_shards else None
+    started = workflow_started(run) if in_shards else None
     found = _baseline(run, github, rules, "" if started is None else f"{started:%Y-%m-%dT%H:%M:%SZ}")
     facts = found.facts(now, rules)
     earlier, troubles = _earlier(run, github, commit)
@@ -91,7 +91,7 @@ def find_earlier_runs(
     return EarlierRuns(found.runs, earlier, facts, notes, anchor, unanswered, lost)
 
 
-def _started(run: RunRequest) -> datetime | None:
+def workflow_started(run: RunRequest) -> datetime | None:
     """When what started the workflow run happened: a pull request changed, a merge queue made a group, or a push came.
 
     The event is the same for all jobs of the workflow run and for all their attempts. None where it does not say.

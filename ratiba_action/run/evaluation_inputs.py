@@ -260,6 +260,13 @@ def configuration_problems(
         )
         for name in unmeasured_metrics(configuration.suite.metric_thresholds, complete)
     ]
+    listed = (entry for scenario in complete.scenarios for entry in scenario.assertions)
+    scored = {entry.label for entry in listed if is_judged(entry.metric, entry.parameters)}
+    found += [
+        Setting(("suite", "strategy", "metrics"), f"{name!r:.80} is no judged metric of any scenario; remove it")
+        for name in configuration.suite.strategy.metrics
+        if name not in scored
+    ]
     generators: list[str] = []
     with contextlib.suppress(SuiteError):  # told where the recordings are read
         lines = read_folder(

@@ -57,6 +57,7 @@ from ratiba_action.run.notes import (
     unconfirmed,
     unseen_calls,
 )
+from ratiba_action.run.own_history import notes_of_own_history, with_own_history
 from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_budget
 from ratiba_action.run.plan_loop import PlanLoop, cancelled_by_signals
 from ratiba_action.run.provider_keys import require_key
@@ -121,7 +122,7 @@ def evaluate(
         if earlier.unanswered:
             raise _unanswered("The shards could not be merged", "Merge")
         earlier = replace(earlier, earlier=tuple(measured_anew(run, shards) for run in earlier.earlier))
-    inputs = _with_anchor(inputs, earlier.anchor)
+    inputs = with_own_history(_with_anchor(inputs, earlier.anchor), commit, in_shards=shards is not None)
     gate = _Gate(inputs, log, ledger, earlier)
     measured, journal = Measured(), None
     if inputs.selection.scenarios:
@@ -176,7 +177,7 @@ def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
     earlier = find_earlier_runs(inputs, inputs.started_at, rules, commit, in_shards=True)
     if earlier.unanswered:
         raise _unanswered("The suite could not be divided among the shards", "Run this shard")
-    anchored = _with_anchor(inputs, earlier.anchor)
+    anchored = with_own_history(_with_anchor(inputs, earlier.anchor), commit, in_shards=True)
     history = earlier.baseline if earlier.anchor is None else (*earlier.baseline, *earlier.anchor.runs)
     return ShardRun(shard, share_inputs(anchored, shard, history), identity_of(inputs, commit), earlier, commit)
 
@@ -432,6 +433,7 @@ class _Gate:
             *notes_of_baseline(self._earlier, verdict, evidence.answers),
             *unseen_calls(inputs, measured, self._ledger),
             *cut_replies(measured.own),
+            *notes_of_own_history(measured.own),
             *limits_not_measured(measured.own),
             *notes_of_other_models(self._ledger),
             *notes_of_clocks(inputs.selection.scenarios),

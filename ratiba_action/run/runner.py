@@ -32,7 +32,17 @@ from ratiba_action.errors import (
     WorkerTimeoutError,
 )
 from ratiba_action.metrics.registry import is_judged
-from ratiba_action.model.measurement import Case, Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
+from ratiba_action.model.measurement import (
+    Case,
+    Check,
+    Errored,
+    NotRun,
+    Phase,
+    ScenarioResult,
+    Score,
+    Scored,
+    threshold_of,
+)
 from ratiba_action.model.plan import Plan, Trial
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.ports import CodeMetric, CustomCode, Metric
@@ -268,8 +278,11 @@ async def _measure(
 
 async def _score(assertion: Assertion, case: Case, services: RunServices) -> Score:
     """The score of an assertion, under its label: of one metric there may be several."""
-    score = await _metric(assertion, case, services).measure(case, assertion.threshold)
-    return replace(score, metric=assertion.label)
+    metric = _metric(assertion, case, services)
+    score = await metric.measure(case, threshold_of(case.scenario, assertion, metric.version))
+    # Which version a metric of the repository has is known once it has answered.
+    threshold = threshold_of(case.scenario, assertion, score.version)
+    return replace(score, metric=assertion.label, threshold=threshold)
 
 
 def _metric(assertion: Assertion, case: Case, services: RunServices) -> Metric:

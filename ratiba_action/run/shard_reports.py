@@ -10,7 +10,7 @@ from typing import TypeGuard
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.comparison import CrossCheckStatus, MeasuredRun, ScorePair
 from ratiba_action.model.conversation import MergeAttempt, ModelCall
-from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
+from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored, threshold_of
 from ratiba_action.model.note import Note
 from ratiba_action.model.plan import BASE, Plan, Shard, Trial
 from ratiba_action.model.scenario import Expectation, Scenario
@@ -401,13 +401,14 @@ def _wrong_turns(result: ScenarioResult, scenario: Scenario) -> str:
 def _wrong_scores(result: ScenarioResult, scenario: Scenario) -> str:
     if isinstance(result, NotRun):
         return ""
-    asked = {assertion.label: assertion.threshold for assertion in scenario.assertions}
+    asked = {assertion.label: assertion for assertion in scenario.assertions}
     given = {score.metric: score for score in result.scores}
     if len(given) != len(result.scores) or not given.keys() <= asked.keys():
         return "has scores that its scenario does not ask for"
     if isinstance(result, Scored) and given.keys() != asked.keys():
         return "lacks scores that its scenario asks for"
-    if any(not isfinite(score.value) or score.threshold != asked[name] for name, score in given.items()):
+    least = {name: threshold_of(scenario, asked[name], score.version) for name, score in given.items()}
+    if any(not isfinite(score.value) or score.threshold != least[name] for name, score in given.items()):
         return "has a score with another threshold than its scenario asks for, or without a value"
     return ""
 

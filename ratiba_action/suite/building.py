@@ -100,11 +100,11 @@ def judged_rule(rule_type: str, value: Any, line: int = 0) -> Assertion:
     A maximum share of unsupported claims is a minimum share of supported ones, which faithfulness measures.
     """
     if rule_type == RISK:
-        return Assertion(FAITHFULNESS, float(1 - Decimal(str(value))), line)
+        return Assertion(FAITHFULNESS, float(1 - Decimal(str(value))), line, of_rule=True)
     turn = refusal_turn(value)
     if turn is None:
-        return Assertion(REFUSAL_BY_JUDGE, _REFUSES, line)
-    return Assertion(REFUSAL_BY_JUDGE, _REFUSES, line, {"turn": turn}, f"turn-{turn}")
+        return Assertion(REFUSAL_BY_JUDGE, _REFUSES, line, of_rule=True)
+    return Assertion(REFUSAL_BY_JUDGE, _REFUSES, line, {"turn": turn}, f"turn-{turn}", of_rule=True)
 
 
 def _simulated_user(block: ScenarioBlock) -> SimulatedUser | None:

@@ -8,7 +8,14 @@ from ratiba_action.errors import FileProblem
 from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.scenario import Layer, Scenario
 from ratiba_action.privacy.identifiers import find_identifiers, is_declared
-from ratiba_action.suite.references import MetricCheck, RuleCheck, TruthReaders, reference_problems, unread_truths
+from ratiba_action.suite.references import (
+    MetricCheck,
+    RuleCheck,
+    TruthReaders,
+    history_problems,
+    reference_problems,
+    unread_truths,
+)
 from ratiba_action.suite.scenario_clock import time_problems
 from ratiba_action.util.strict_yaml import Document, Path
 
@@ -104,9 +111,10 @@ class Checks:
         return {"timezone": self.timezone}
 
     def problems(self, document: Document) -> tuple[FileProblem, ...]:
-        """Unknown or invalid metrics and rules, what does not fit the layer, and times that the zone does not have."""
+        """Invalid metrics and rules, named metrics without a judge, what does not fit the layer, and wrong times."""
         references = reference_problems(document, self.metric_problems, self.rule_problem)
-        return (*references, *layer_problems(document), *time_problems(document, self.timezone))
+        history = history_problems(document, None if self.readers is None else self.added)
+        return (*references, *history, *layer_problems(document), *time_problems(document, self.timezone))
 
     def unread(self, document: Document) -> tuple[FileProblem, ...]:
         """Expected values that no metric reads."""

@@ -40,6 +40,9 @@ def ratchet_strategy(scenario: Scenario, before: Scenario) -> tuple[Strategy, tu
     if least != strategy.least_mean:
         strategy = replace(strategy, least_mean=least)
         notes.append("its scores keep the threshold of the base" + _mean_words(least))
+    if strategy.statistical != earlier.statistical:
+        strategy = replace(strategy, statistical=earlier.statistical)
+        notes.append("what its own history decides is as at the base; this change's applies once it is merged")
     seconds = _shorter(strategy.timeout_seconds, earlier.timeout_seconds)
     if seconds != strategy.timeout_seconds:
         strategy = replace(strategy, timeout_seconds=seconds)
@@ -322,7 +325,8 @@ def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, 
         parameters, more = ratchet_parameters(assertion, floor)
         notes += more
         threshold = max(floor.threshold, assertion.threshold)
-        ratcheted.append(replace(assertion, threshold=threshold, parameters=parameters))
+        of_rule = assertion.of_rule or floor.of_rule
+        ratcheted.append(replace(assertion, threshold=threshold, parameters=parameters, of_rule=of_rule))
     for metric, floor in sorted(floors.items()):
         notes.append(f"{metric} is still measured, although this change removes it.")
         ratcheted.append(floor)

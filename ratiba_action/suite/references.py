@@ -6,8 +6,11 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from ratiba_action.checks.custom_code import is_address
 from ratiba_action.checks.failure_rules import REFUSE, RISK, is_judged_rule, key_problem, refusal_turn, rule_value
-from ratiba_action.errors import FileProblem
+from ratiba_action.config.metrics_block import FLUENCY_METRICS
+from ratiba_action.errors import ConfigurationError, FileProblem
+from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.scenario import SystemType, assertion_label
 from ratiba_action.model.values import JsonObject
 from ratiba_action.suite.building import judged_rule
@@ -145,6 +148,45 @@ def unread_truths(
                     f"no metric of the scenario reads {truth}; add one of {', '.join(readers(truth))}, or remove it"
                 )
                 yield FileProblem(document.name, line, message)
+
+
+def history_problems(document: Document, added: Mapping[str, Sequence[str]] | None) -> Iterator[FileProblem]:
+    """Names in ``strategy.metrics`` that no judge of the scenario scores: all else is exact, or not there.
+
+    Args:
+        document: a scenario file, whatever its shape.
+        added: metrics by type of system that apply without being listed; None where they are not known.
+    """
+    data = document.data if isinstance(document.data, dict) else {}
+    strategy = data.get("strategy")
+    named = strategy.get("metrics") if isinstance(strategy, dict) else None
+    known: dict[str, bool] = {}
+    of_type = (added or {}).get(str(data.get("system_type", SystemType.CHATBOT)), ())
+    for name in filter(None, (*of_type, _language_metric(data))):
+        known[name] = is_address(name) or _is_judged(name, {})
+    for entry in _entries(data.get("assertions")):
+        metric, own, given = entry.get("metric"), entry.get("name"), entry.get("with")
+        if isinstance(metric, str):
+            label = assertion_label(metric, own if isinstance(own, str) else "")
+            known[label] = _is_judged(metric, given if isinstance(given, dict) else {})
+    for index, name in enumerate(named if isinstance(named, list) else ()):
+        if isinstance(name, str) and not known.get(name, added is None):
+            why = "is deterministic, so its threshold decides" if name in known else "is no metric of this scenario"
+            judged = ", ".join(sorted(label for label in known if known[label])) or "none"
+            message = f"strategy.metrics: {shorten(name)} {why}; judged here: {judged}"
+            yield FileProblem(document.name, document.line(("strategy", "metrics", index)), message)
+
+
+def _language_metric(data: Mapping[str, Any]) -> str:
+    language = data.get("language")
+    return FLUENCY_METRICS.get(language, "") if isinstance(language, str) else ""
+
+
+def _is_judged(metric: str, parameters: JsonObject) -> bool:
+    try:
+        return is_judged(metric, parameters)
+    except ConfigurationError:
+        return True  # it is reported where it is listed
 
 
 def _shown_truths(parameters: Any) -> Iterator[str]:

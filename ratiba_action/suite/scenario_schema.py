@@ -179,6 +179,7 @@ class ScenarioBlock(StrictModel):
     @model_validator(mode="after")
     def _critical_is_exact(self) -> Self:
         loose = [f"strategy.{name}" for name in ("least_mean", "passes") if name in self.strategy.model_fields_set]
+        loose += [] if self.strategy.type is None else ["strategy.type"]
         loose += ["quarantine"] if self.quarantine is not None else []
         loose += ["gates that decide"] if any(gate.decides for gate in self.gates) else []
         if self.critical and loose:

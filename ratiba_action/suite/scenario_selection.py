@@ -15,13 +15,19 @@ _LENIENT = frozenset({"least_mean", "passes"})
 def with_defaults(scenario: Scenario, defaults: Strategy) -> Scenario:
     """The scenario with the suite's defaults for fields that its file does not set.
 
-    ``trials`` and ``passes`` belong together: if a scenario sets one, neither is taken from the suite.
+    ``trials`` and ``passes`` belong together: if a scenario sets one, neither is taken from the suite. So do
+    ``least_mean`` and the scenario's own history, which both stand for thresholds.
     """
     open_fields = defaults.given - scenario.strategy.given
     if scenario.critical:
         open_fields -= _LENIENT
     if scenario.strategy.given & {"trials", "passes"}:
         open_fields -= {"trials", "passes"}
+    own = scenario.strategy.statistical is not None or "least_mean" in scenario.strategy.given
+    if own:
+        open_fields -= {"least_mean"}
+    elif defaults.statistical is not None and not scenario.critical:
+        open_fields |= {"statistical"}
     taken = {name: getattr(defaults, name) for name in open_fields}
     if not taken:
         return scenario

@@ -14,8 +14,8 @@ from ratiba_action.model.plan import BASE
 from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import mean
 
-_WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine", "fluency"})
-"""Where it stands, when it runs, whether it decides, what adds metrics: a score means the same whatever these are."""
+_WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine", "fluency", "of_rule"})
+"""Where it stands, when it runs, whether it decides, what adds or wrote metrics: a score means the same for all."""
 
 
 def content_digest(scenario: Scenario) -> str:
@@ -23,6 +23,8 @@ def content_digest(scenario: Scenario) -> str:
 
     What is left at its default does not count, so that a field of a later version changes no older scenario.
     """
+    if scenario.strategy.statistical is not None:  # what scores pass by changes none
+        scenario = replace(scenario, strategy=replace(scenario.strategy, statistical=None))
     return digest(_plain(scenario))
 
 

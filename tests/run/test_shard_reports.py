@@ -20,8 +20,9 @@ from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.change import Mode
 from ratiba_action.model.conversation import Document, Exchange, MergeAttempt, ModelCall, Party, Reply, Usage
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
+from ratiba_action.model.own_history import HistoryBound, Statistical
 from ratiba_action.model.plan import BASE, Arm, Plan, Shard, Trial
-from ratiba_action.model.scenario import Assertion, Expectation, SimulatedUser, Turn
+from ratiba_action.model.scenario import Assertion, Expectation, SimulatedUser, Strategy, Turn
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.masking import Redactor
@@ -194,6 +195,17 @@ FAULTS: Mapping[str, tuple[Callable[[], list[Report]], str, str]] = {
         "Run all shards again",
     ),
 }
+
+
+@pytest.mark.parametrize(("threshold", "accepted"), [(0.62, True), (0.8, False), (0.5, False)])
+def test_a_score_has_the_bound_of_its_own_history_that_the_merge_reads(threshold: float, *, accepted: bool) -> None:
+    bound = HistoryBound("SwahiliFluencyMetric", "1.0.0", 20, 0.62)
+    own = Strategy(statistical=Statistical(branch="main", bounds=(bound,)))
+    trial = replace(FOUR[2].trial, scenario=replace(FOUR[2].trial.scenario, strategy=own))
+    measured = replace(FOUR[2], trial=trial, scores=(sample_score(0.7, threshold=threshold),))
+    reports = without_third(shard_report(3, 4, [measured]))
+    merged = merge(found(*reports), [*FOUR[:2], measured, FOUR[3]])
+    assert (merged.interruption is None) == accepted
 
 
 @pytest.mark.parametrize("given", ["answers", "budget", "ledger"])

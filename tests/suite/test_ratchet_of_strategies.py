@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from ratiba_action.model.own_history import Statistical
 from ratiba_action.model.scenario import Assertion, Quarantine, Scenario, Strategy, Suite
 from ratiba_action.suite.ratchet import ratchet_suite
 from ratiba_action.suite.scenario_selection import with_defaults, with_least_trials
 from tests.support.sample_report import sample_scenario
 
+OWN = Statistical()
 FLAKY = Quarantine("times out at night", "amina", date(2026, 11, 30))
 
 
@@ -35,6 +37,13 @@ def hold(head: Scenario, *base: Scenario) -> tuple[Scenario, tuple[str, ...]]:
         (Strategy(least_mean=0.5), Strategy(), Strategy(least_mean=0.5)),
         (Strategy(least_mean=0.5), Strategy(least_mean=0.4), Strategy(least_mean=0.5)),
         (Strategy(least_mean=0.5), Strategy(least_mean=0.6), Strategy(least_mean=0.6)),
+        (Strategy(), Strategy(statistical=OWN), Strategy()),
+        (Strategy(statistical=OWN), Strategy(), Strategy(statistical=OWN)),
+        (Strategy(statistical=OWN), Strategy(statistical=Statistical(40)), Strategy(statistical=OWN)),
+        (Strategy(statistical=OWN), Strategy(statistical=Statistical(20, None, 0.99)), Strategy(statistical=OWN)),
+        (Strategy(statistical=OWN), Strategy(statistical=Statistical(metrics=("A",))), Strategy(statistical=OWN)),
+        (Strategy(statistical=OWN), Strategy(least_mean=0.1), Strategy(statistical=OWN)),
+        (Strategy(least_mean=0.5), Strategy(statistical=OWN), Strategy(least_mean=0.5)),
         (Strategy(retries=1), Strategy(retries=3), Strategy(retries=1)),
         (Strategy(retries=1), Strategy(), Strategy()),
         (Strategy(timeout_seconds=10), Strategy(), Strategy(timeout_seconds=10)),
@@ -52,6 +61,12 @@ def test_a_metric_that_would_lift_the_deciding_mean_waits_for_the_merge() -> Non
     got, notes = hold(replace(base, assertions=(*base.assertions, Assertion("B", 0.0))), base)
     assert [entry.metric for entry in got.assertions] == ["A"]
     assert "B is measured only after the merge" in notes[0]
+
+
+def test_a_rule_that_becomes_an_assertion_stays_exact() -> None:
+    base = scenario(assertions=(Assertion("A", 0.5, of_rule=True),))
+    got, _ = hold(replace(base, assertions=(Assertion("A", 0.5),)), base)
+    assert got.assertions == base.assertions
 
 
 def test_a_quarantine_of_the_changes_own_making_does_not_hold_and_is_told() -> None:
