@@ -50,6 +50,8 @@ UNKNOWN: dict[str, Served] = {
     "a whole answer of the wrong type": Raw(
         b'{"usage": {"input_tokens": 1, "output_tokens": 1}}', "text/plain", step=HUGE
     ),
+    "a stream that nobody asked for": Raw(b'event: message_start\ndata: {"type": ', "text/event-stream", step=HUGE),
+    "broken compression": Raw(b"\x1f\x8b\x08nonsense", step=HUGE, headers={"Content-Encoding": "gzip"}),
     "an accepted job": Raw(b'{"usage": {"input_tokens": 1, "output_tokens": 1}}', status=202, step=HUGE),
     "no usage": Altered(HUGE, without_usage),
     "a null usage": Altered(HUGE, lambda body: {**body, "usage": None}),
