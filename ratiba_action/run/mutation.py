@@ -123,7 +123,7 @@ def read_files(inputs: RunInputs, names: Sequence[str]) -> MutatedFiles:
         try:
             texts[name] = _text(root, name)
             mutants += mutants_of(name, texts[name])
-        except (OSError, ValueError, RecursionError, SyntaxError) as error:
+        except (OSError, ValueError, RecursionError, MemoryError, SyntaxError) as error:
             texts.pop(name, None)
             problems.append(_problem(f"{PurePosixPath(system.root) / name}", error))
     if problems and names:
