@@ -18,6 +18,7 @@ _SHOWN = 300
 _LINES = 20
 _LINE = 400
 _PATIENCE = 2.0
+_PIECE = 65_536
 
 
 class CommandError(Exception):
@@ -116,25 +117,27 @@ class _Program:
 
     def _line(self) -> bytes:
         """One line with its end, or what came before the output's end or the limit; the rest stays unread."""
-        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
         read = bytearray()
-        while b"\n" not in read and len(read) <= MOST_BYTES and (piece := os.read(self._process.stdout.fileno(), 65_536)):
+        while b"\n" not in read and len(read) <= MOST_BYTES and (piece := self._read()):
             read += piece
         line, end, self._unread = bytes(read).partition(b"\n")
         return line + end
 
+    def _read(self) -> bytes:
+        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
+        return os.read(self._process.stdout.fileno(), _PIECE)
+
     def _waiting(self) -> bytes:
         """What it has written without having been asked."""
-        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
         ready, _, _ = select.select([self._process.stdout], [], [], 0)
-        return os.read(self._process.stdout.fileno(), _SHOWN) if ready else b""
+        return self._read() if ready else b""
 
     def _refuse_more(self, when: str, more: bytes) -> None:
         if more:
             shown = more[:_SHOWN].decode("utf-8", "replace")
             raise CommandError(
-                f"the command {self._argv!r} wrote {shown!r} {when}: it has to write exactly one line for each request; "
-                "write what is no reply to standard error"
+                f"the command {self._argv!r} wrote {shown!r} {when}: it has to write exactly one line for each "
+                "request; write what is no reply to standard error"
             )
 
     def _how_it_ended(self) -> str:

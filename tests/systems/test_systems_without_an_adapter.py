@@ -208,13 +208,13 @@ async def test_a_line_that_is_no_reply_is_named(open_session: Open, tmp_path: Pa
 async def test_a_line_between_two_requests_is_no_reply_to_the_second(open_session: Open, tmp_path: Path) -> None:
     waiting = "while [ ! -e go ]; do sleep 0.01; done"
     (tmp_path / "bot.sh").write_text(
-        f"read line; echo \"\\\"$PWD\\\"\"; {waiting}; echo '\"Ndiyo\"'; touch written; read line; read line\n"
+        f'read line; echo "\\"$PWD\\""; {waiting}; echo \'"Ndiyo"\'; touch written; read line; read line\n'
     )
     session = await open_session({"command": ["sh", "bot.sh"]})
     folder = Path((await ask(session)).text)
     (folder / "go").touch()
     assert await asyncio.to_thread(eventually, (folder / "written").exists)
-    with pytest.raises(WorkerError, match="Ndiyo.* before it was asked: .* exactly one line"):
+    with pytest.raises(WorkerError, match=r"Ndiyo.* before it was asked: .* exactly one line"):
         await ask(session)
 
 
