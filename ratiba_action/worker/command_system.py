@@ -124,12 +124,15 @@ class _Program:
         return line + end
 
     def _read(self) -> bytes:
+        return os.read(self._output(), _PIECE)
+
+    def _output(self) -> int:
         assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
-        return os.read(self._process.stdout.fileno(), _PIECE)
+        return self._process.stdout.fileno()
 
     def _waiting(self) -> bytes:
         """What it has written without having been asked."""
-        ready, _, _ = select.select([self._process.stdout], [], [], 0)
+        ready, _, _ = select.select([self._output()], [], [], 0)
         return self._read() if ready else b""
 
     def _refuse_more(self, when: str, more: bytes) -> None:
