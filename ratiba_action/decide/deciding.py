@@ -30,7 +30,7 @@ from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.git import find_checkout
 from ratiba_action.util.links import Links
-from ratiba_action.util.locked_folder import is_file, is_folder
+from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
 
 if TYPE_CHECKING:
     from ratiba_action.settings.settings import Settings
@@ -339,13 +339,22 @@ def _rules(request: DecideRequest, doubts: list[str]) -> tuple[Rule, ...]:
     try:
         text = request.rules
         if text.startswith("@"):
-            text = (request.repository / text[1:]).read_text("utf-8")
+            text = _rules_content(request.repository, text[1:]).decode("utf-8")
         return parse_rules(text) if text.strip() else default_rules()
     except RatibaError as error:
         doubts.append(str(error))
     except (OSError, ValueError) as error:
         doubts.append(f"The rules file {request.rules[1:]!r} cannot be read: {error}.")
     return default_rules()
+
+
+def _rules_content(repository: Path, name: str) -> bytes:
+    """The file of the rules; below the checkout never what a link of it leads to, since a message quotes its words."""
+    for root in (os.path.realpath(repository), os.path.abspath(repository)):  # noqa: PTH100 - `resolve` follows links
+        path = Path(os.path.normpath(Path(root) / name))
+        if path.is_relative_to(root):
+            return read_plain_file(Path(root), str(path.relative_to(root)))
+    return (repository / name).read_bytes()
 
 
 def problems_of_options(request: DecideRequest, environment: Mapping[str, str], *, event: bool) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ the same for the same text, whatever commits brought it.
 
 import contextlib
 import hashlib
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -237,7 +238,7 @@ def prompt_versions(
         last_commit: called for what the clone does not know of a committed file.
     """
     top = repository if exported is None else exported.folder
-    files = _prompt_files(top / system_root, patterns)
+    files = _prompt_files(top, system_root, patterns)
     names = [path.relative_to(top).as_posix() for path in files]
     commits = _commits(git, names, exported.commit if exported is not None else None, last_commit)
     versions = zip(files, commits, strict=True)
@@ -259,7 +260,7 @@ def prompt_blobs(
         exported: files to look at instead of the work tree's.
     """
     top = repository if exported is None else exported.folder
-    return tuple(sorted(f"{path.stem}@{_blob_id(path)}" for path in _prompt_files(top / system_root, patterns)))
+    return tuple(sorted(f"{path.stem}@{_blob_id(path)}" for path in _prompt_files(top, system_root, patterns)))
 
 
 def edited_prompts(
@@ -273,12 +274,19 @@ def edited_prompts(
         patterns: glob patterns below the system's root.
         changed: paths in the repository.
     """
-    files = {path.relative_to(repository).as_posix() for path in _prompt_files(repository / system_root, patterns)}
+    files = {path.relative_to(repository).as_posix() for path in _prompt_files(repository, system_root, patterns)}
     return tuple(sorted(files & set(changed)))
 
 
-def _prompt_files(root: Path, patterns: Sequence[str]) -> Sequence[Path]:
-    return sorted({path for pattern in patterns for path in root.glob(pattern) if is_file(path)})
+def _prompt_files(top: Path, root: str, patterns: Sequence[str]) -> Sequence[Path]:
+    found = {path for pattern in patterns for path in (top / root).glob(pattern)}
+    return sorted(path for path in found if is_file(path) and _is_of_repository(path, top))
+
+
+def _is_of_repository(path: Path, top: Path) -> bool:
+    """Whether links lead to a file of the repository: names and digests of others are nobody's to read in a report."""
+    real, root = Path(os.path.realpath(path)), os.path.realpath(top)
+    return real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
 
 
 def _commits(

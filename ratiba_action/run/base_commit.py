@@ -1,7 +1,7 @@
 """Reads the base commit, which a pull request cannot change."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -337,6 +337,7 @@ def export_commit(git: Git, commit: str, folder: Path, *, under: str = "", point
                         raise InfrastructureError(f"The file {path[:200]!r} of {commit} is kept in Git LFS.")
                 left -= len(content)
                 _write(folder, path, entry.mode, content)
+        _remove_links_out(folder, [path for path, entry in entries if entry.mode == LINK])
     except OSError as error:
         raise InfrastructureError(f"The files of {commit} cannot be written: {error}.") from error
 
@@ -352,8 +353,21 @@ def _export_submodule(git: Git, path: str, commit: str, folder: Path) -> None:
         export_commit(own, commit, folder / path)
 
 
+def _remove_links_out(folder: Path, names: Iterable[str]) -> None:
+    """Remove links that lead out by way of another link: ``d/out -> up/../../etc``, where ``d/up`` is ``..``."""
+    top = os.path.realpath(folder)
+    for name in names:
+        path = _path(folder, name)
+        if not Path(os.path.realpath(path)).is_relative_to(top):
+            path.unlink(missing_ok=True)
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / os.fsdecode(name.encode("utf-8", "surrogateescape"))
+
+
 def _write(folder: Path, name: str, mode: str, content: bytes) -> None:
-    path = folder / os.fsdecode(name.encode("utf-8", "surrogateescape"))
+    path = _path(folder, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     if mode == LINK:
         goal = os.fsdecode(content)

@@ -131,12 +131,7 @@ class PartialTrees:
                 side = self.inputs.repository if _is_plain(self.inputs.repository, name) else self.folder
                 path.chmod((side / name).stat().st_mode & 0o777)
         scenarios = tree / self.inputs.settings.scenarios
-        shutil.rmtree(scenarios, ignore_errors=True)
-        source = Path(os.path.realpath(self.inputs.repository), os.path.normpath(self.inputs.settings.scenarios))
-        if os.path.realpath(source) == str(source) and is_folder(
-            source
-        ):  # tests need none, and a link may lead to `.git`
-            shutil.copytree(source, scenarios, symlinks=True)
+        copy_scenarios(self.inputs.repository, self.inputs.settings.scenarios, scenarios)
         for name in self.scenarios:
             recorded = read_recordings(recording_path(self.inputs.recordings, name))
             if lines := _joined(recorded, self.base.recordings.get(name, ())):
@@ -155,6 +150,22 @@ class PartialTrees:
             sealed=None,
             cache=False,
         )
+
+
+def copy_scenarios(repository: Path, name: str, target: Path) -> None:
+    """Put the scenarios of a checkout in the place of others; a run of tests alone has none.
+
+    What lies behind a link is not copied: it may be the checkout's own ``.git``, and the system reads the copy.
+
+    Args:
+        repository: root of the checkout.
+        name: the folder's path in it.
+        target: the copy.
+    """
+    shutil.rmtree(target, ignore_errors=True)
+    source = Path(os.path.realpath(repository), os.path.normpath(name))
+    if os.path.realpath(source) == str(source) and is_folder(source):
+        shutil.copytree(source, target, symlinks=True)
 
 
 def _joined(head: Sequence[Recording], base: Sequence[Recording]) -> tuple[Recording, ...]:

@@ -259,7 +259,7 @@ def _names_in(path: Path) -> set[str] | None:
     """What a module defines at its top; None where that cannot be known without running it."""
     try:
         tree = ast.parse(path.read_bytes())
-    except (OSError, ValueError, SyntaxError, RecursionError):
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):  # the last: nested too deeply
         return None
     names: set[str] = set()
     for node in ast.walk(tree):

@@ -125,7 +125,7 @@ def read_files(inputs: RunInputs, names: Sequence[str]) -> MutatedFiles:
             texts[name] = _text(root, name)
             migrating = _migrating(inputs, name, texts[name])
             mutants += (mutant for mutant in mutants_of(name, texts[name]) if mutant.line not in migrating)
-        except (OSError, ValueError, RecursionError, SyntaxError) as error:
+        except (OSError, ValueError, RecursionError, MemoryError, SyntaxError) as error:
             texts.pop(name, None)
             problems.append(_problem(f"{PurePosixPath(system.root) / name}", error))
     if problems and names:

@@ -10,11 +10,26 @@ from ratiba_action.config.system_block import SystemBlock
 _ADDRESSES = {"langgraph": "graph", "langchain": "runnable", "llamaindex": "engine"}
 """The key of a framework's section that names the system; the other keys only configure the connection."""
 _LOADED = re.compile(
-    r"PYTHON\w*|LD_\w+|DYLD_\w+|NODE_(?:OPTIONS|PATH)|BUN_\w+|RUBY(?:OPT|LIB)|PERL(?:5\w+|LIB)|CLASSPATH"
-    r"|_?JAVA_(?:TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|DOTNET_STARTUP_HOOKS|LUA_(?:INIT|C?PATH)\w*|PHPRC|PHP_INI_SCAN_DIR"
-    r"|BASH_ENV|ZDOTDIR|GCONV_PATH"
+    # Loaders and interpreters
+    r"LD_\w+|DYLD_\w+|GCONV_PATH|OPENSSL_(?:CONF|MODULES|ENGINES)|PYTHON\w*|NODE_(?:OPTIONS|PATH|REPL_\w+)|BUN_\w+|DENO_\w+"
+    r"|RUBY(?:OPT|LIB)|GEM_(?:HOME|PATH)|BUNDLE_\w+|PERL(?:5\w+|LIB)|LUA_(?:INIT|C?PATH)\w*|PHPRC|PHP_INI_SCAN_DIR"
+    r"|R_(?:LIBS|PROFILE|ENVIRON)\w*|JULIA_\w+|ERL_\w+|ELIXIR_\w+|GUILE_\w*PATH|TCLLIBPATH|MONO_PATH"
+    # The .NET runtime, and virtual machines with what starts them
+    r"|DOTNET_\w+|COR(?:ECLR)?_\w*PROFIL\w+|CLASSPATH|LOADER_PATH|(?:\w*_)?(?:JAVA|JDK|JVM)_(?:\w+_)?(?:OPTIONS|OPTS|ARGS)"
+    r"|(?:JRUBY|MAVEN|GRADLE|SBT|SCALA|KOTLIN|GROOVY|CATALINA)_OPTS"
+    # Shells
+    r"|BASH_ENV|BASHOPTS|SHELLOPTS|PS4|ZDOTDIR|FPATH"
+    # What installs or runs packages
+    r"|(?:NPM_CONFIG|YARN|PNPM|COREPACK|UV|PIP|POETRY|PDM|PIPENV|CONDA|CARGO)_\w+|VIRTUAL_ENV|RUSTC\w*|GO(?:FLAGS|PATH|ROOT)"
+    r"|DJANGO_SETTINGS_MODULE|FLASK_APP|CELERY_APP|UVICORN_\w+|GUNICORN_CMD_ARGS|PYTEST_(?:ADDOPTS|PLUGINS)",
+    re.IGNORECASE,
 )
 """Variables that decide which code is loaded."""
+_CODE = re.compile(
+    r"\.(?:py[cdwz]?|so|dylib|dll|[cm]?[jt]s|jsx|rb|p[lm]|php|phar|jar|class|lua|(?:ba|z)?sh|exs|beam|wasm|jl)(?=$|[\s:;,#])",
+    re.IGNORECASE,
+)
+"""The end of a file of code in a value: whatever reads such a variable may run the file."""
 _LONGEST = 120
 
 Leads = Callable[[str], tuple[str, str]]
@@ -56,7 +71,9 @@ def _names(system: SystemBlock) -> dict[str, Any]:
 
 def _code_and_addresses(environment: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Variables that decide which code is loaded, or the address of a called system."""
-    yield from ((name, value) for name, value in environment.items() if _LOADED.fullmatch(name) or "://" in value)
+    for name, value in environment.items():
+        if _LOADED.fullmatch(name) or "://" in value or _CODE.search(value):
+            yield name, value
 
 
 def _led_elsewhere(system: SystemBlock, leads: Leads) -> Iterator[str]:

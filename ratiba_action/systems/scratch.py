@@ -125,10 +125,17 @@ def _of_repository(git: Git, root: Path, checkout: Checkout, commit: str = "HEAD
 
 
 def _of_submodule(git: Git, folder: Path, root: Path, checkout: Checkout, commit: str) -> Iterator[tuple[Path, bool]]:
+    if _is_behind_link(git, folder):
+        return  # to the repository itself, or to any other
     if os.path.lexists(folder / ".git"):
         yield from _of_repository(git.submodule(folder), root, checkout, commit)
     elif checkout.untracked and folder.is_dir() and not folder.is_symlink():
         yield from ((path, False) for path in _walk(folder))
+
+
+def _is_behind_link(git: Git, folder: Path) -> bool:
+    place = Path(os.path.realpath(git.root)) / folder.relative_to(git.root)
+    return os.path.realpath(place) != str(place)
 
 
 def _path(git: Git, name: str) -> Path:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import select
 import signal
 import subprocess
 import threading
 from collections import deque
 from typing import Any
 
+from .strict_json import DuplicateKeyError, read_json
+
 MOST_BYTES = 1024 * 1024
 _SHOWN = 300
 _LINES = 20
 _LINE = 400
 _PATIENCE = 2.0
+_PIECE = 65_536
 
 
 class CommandError(Exception):
@@ -77,6 +82,7 @@ class _Program:
             )
         except (OSError, ValueError) as problem:
             raise CommandError(f"the command {argv!r} cannot be started: {problem}") from None
+        self._unread = b""
         self._said: deque[bytes] = deque(maxlen=_LINES)
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
@@ -88,25 +94,55 @@ class _Program:
             self._said.append(line)
 
     def ask(self, request: dict[str, Any]) -> Any:
-        """Write one line and read one."""
+        """Write one line and read one: with more, nobody could tell which line answers which request."""
         assert self._process.stdin is not None  # noqa: S101 - a pipe was asked for
-        assert self._process.stdout is not None  # noqa: S101 - the same
+        self._refuse_more("before it was asked", self._waiting())
         line = b""
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(request).encode("ascii") + b"\n")
             self._process.stdin.flush()
-            line = self._process.stdout.readline(MOST_BYTES + 1)
+            line = self._line()
         if len(line) > MOST_BYTES:
             raise CommandError(f"the command {self._argv!r} answered a line of more than {MOST_BYTES} bytes")
         if not line.endswith(b"\n"):
             raise CommandError(f"the command {self._argv!r} {self._how_it_ended()} before it answered{self._told()}")
+        self._refuse_more("after its answer", self._unread)
+        shown = line[:_SHOWN].decode("utf-8", "replace")
         try:
-            return json.loads(line)
+            return read_json(line)
+        except DuplicateKeyError as problem:
+            why = f"has {problem}"
         except (ValueError, RecursionError):
-            shown = line[:_SHOWN].decode("utf-8", "replace")
+            why = "is no JSON"
+        raise CommandError(f"the command {self._argv!r} answered {shown!r}, which {why}{self._told()}")
+
+    def _line(self) -> bytes:
+        """One line with its end, or what came before the output's end or the limit; the rest stays unread."""
+        read = bytearray()
+        while b"\n" not in read and len(read) <= MOST_BYTES and (piece := self._read()):
+            read += piece
+        line, end, self._unread = bytes(read).partition(b"\n")
+        return line + end
+
+    def _read(self) -> bytes:
+        return os.read(self._output(), _PIECE)
+
+    def _output(self) -> int:
+        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
+        return self._process.stdout.fileno()
+
+    def _waiting(self) -> bytes:
+        """What it has written without having been asked."""
+        ready, _, _ = select.select([self._output()], [], [], 0)
+        return self._read() if ready else b""
+
+    def _refuse_more(self, when: str, more: bytes) -> None:
+        if more:
+            shown = more[:_SHOWN].decode("utf-8", "replace")
             raise CommandError(
-                f"the command {self._argv!r} answered {shown!r}, which is no JSON{self._told()}"
-            ) from None
+                f"the command {self._argv!r} wrote {shown!r} {when}: it has to write exactly one line for each "
+                "request; write what is no reply to standard error"
+            )
 
     def _how_it_ended(self) -> str:
         try:

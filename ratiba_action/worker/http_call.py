@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import http.client
-import json
 import urllib.error
 import urllib.parse
 import urllib.request
 from typing import IO, TYPE_CHECKING, Any
+
+from .strict_json import DuplicateKeyError, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,10 +64,13 @@ def decode(content: bytes, place: str) -> Any:
     """The JSON of an answer.
 
     Raises:
-        AnswerError: it is none.
+        AnswerError: it is none, or has a key twice.
     """
+    shown = content[:_SHOWN].decode("utf-8", "replace")
     try:
-        return json.loads(content)
+        return read_json(content)
+    except DuplicateKeyError as problem:
+        why = f"{place} was answered with JSON that has {problem}: {shown}"
     except (ValueError, RecursionError):
-        shown = content[:_SHOWN].decode("utf-8", "replace")
-        raise AnswerError(f"{place} was not answered with JSON: {shown}") from None
+        why = f"{place} was not answered with JSON: {shown}"
+    raise AnswerError(why)

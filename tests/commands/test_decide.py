@@ -163,6 +163,19 @@ def test_a_rules_file_that_cannot_be_read_is_blocking(
 
 
 @pytest.mark.usefixtures("base")
+def test_no_word_of_a_file_behind_a_link_stands_in_a_message_about_the_rules(
+    repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text("zebra quokka\n")
+    (repository.folder / "gate.rules").symlink_to(tmp_path / "token")
+    for name in ("gate.rules", str(repository.folder / "gate.rules")):
+        decided = decide(repository, environment, capsys, ["--rules", f"@{name}"])
+        assert decided["mode"] == "blocking"
+        assert "zebra" not in str(decided)
+        assert "symbolic link" in str(decided)
+
+
+@pytest.mark.usefixtures("base")
 def test_protected_paths_hold_when_they_are_absolute_or_not_tidy(
     repository: GitRepository, environment: Environment, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,12 +41,18 @@ def test_modes_stay_and_links_that_lead_out_are_left_behind(
     (repository.folder / "inside").symlink_to("sub/plain")
     (repository.folder / "sub/up").symlink_to("../../../outside")
     (repository.folder / "absolute").symlink_to("/etc/passwd")
+    # By way of another link: as it is written, it stays inside.
+    (repository.folder / "sub/top").symlink_to("..")
+    (repository.folder / "sub/out").symlink_to("top/../outside")
+    (tmp_path / "outside").write_text("a key")
     folder = tmp_path / "base"
     folder.mkdir()
     export_commit(Git(repository.folder, environment), repository.commit({}), folder)
     assert (folder / "run.sh").stat().st_mode & 0o777 == 0o755
     assert (folder / "inside").read_text() == "x"
     assert not (folder / "sub/up").is_symlink()
+    assert not (folder / "sub/out").is_symlink()
+    assert (folder / "sub/top/inside").read_text() == "x"
     assert not (folder / "absolute").is_symlink()
 
 

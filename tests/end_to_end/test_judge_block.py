@@ -105,8 +105,10 @@ async def test_what_a_configuration_names_and_nobody_finds_is_said_with_its_line
         CONFIGURED, CONFIGURATION.replace("prompts/*.md", "promts/*.md").replace("adapter:Adapter", "adapter:Adaptor")
     )
     scenario = (small.folder / "scenarios/greeting.yaml").read_text()
+    small.write("deep.py", f"x = {'-' * 100_000}1\n")  # where nobody can look, nothing is said
     custom = (
         "rules:\n  - {type: custom, value: nope.mod:foo}\nassertions:\n  - {metric: nope.mod:bar, threshold: 0.5}\n"
+        "  - {metric: deep:bar, threshold: 0.5}\n"
     )
     small.write("scenarios/greeting.yaml", scenario + custom)
     checked = small.run(["validate"], small.folder, small.environment)

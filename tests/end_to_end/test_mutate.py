@@ -196,12 +196,14 @@ def test_without_names_the_files_that_scenarios_run_are_taken(shop: SmallReposit
 
 def test_every_file_that_cannot_be_used_is_named_at_once(shop: SmallRepository, tmp_path: Path) -> None:
     shop.write("broken.py", "x = 1\ndef (\n")
+    shop.write("deep.py", f"x = {'-' * 100_000}1\n")
     shop.write("binary.md", b"\xff\x00")
     (shop.folder / "link.md").symlink_to(tmp_path / "elsewhere.md")
-    ended = shop.ended("mutate", "broken.py", "binary.md", "link.md", "../elsewhere.md", "missing.md")
+    ended = shop.ended("mutate", "broken.py", "deep.py", "binary.md", "link.md", "../elsewhere.md", "missing.md")
     assert ended.code == 2
     for message in (
         "broken.py:2: is not Python that can be read",
+        "deep.py: is nested too deeply",
         "binary.md: is not a text in UTF-8",
         "link.md: is a symbolic link",
         "../elsewhere.md: is outside the system's folder",

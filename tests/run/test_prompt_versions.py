@@ -45,6 +45,20 @@ def test_a_version_is_the_last_commit_that_touched_the_prompt(tmp_path: Path) ->
     assert versions(tmp_path) == (f"greet@{first}", f"pay@{second}")
 
 
+@pytest.mark.parametrize("to", ["../secrets", "../../outside", "../.git"])
+def test_what_a_link_leads_to_outside_of_the_repositorys_files_has_no_version(tmp_path: Path, to: str) -> None:
+    """A report would show names and digests of files that only the gate can read."""
+    made = repository(tmp_path / "checkout")
+    for name in ("outside/key.md", "checkout/.git/key.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a key")
+    made.write({"secrets/pay.md": "Be brief."})
+    app = tmp_path / "checkout/app"
+    (app / "linked").symlink_to(to)
+    expected = (f"pay@{BRIEF}",) if to == "../secrets" else ()
+    assert tuple(blob[:16] for blob in prompt_blobs(tmp_path / "checkout", "app", ("linked/*.md",))) == expected
+
+
 def test_a_dirty_tree_is_versioned_by_content(tmp_path: Path) -> None:
     made = repository(tmp_path)
     made.write({"app/prompts/pay.md": "Be quick."})

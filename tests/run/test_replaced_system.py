@@ -19,13 +19,26 @@ def named(**environment: str) -> tuple[str, ...]:
     [
         *("PYTHONPATH", "PYTHONSTARTUP", "NODE_OPTIONS", "RUBYOPT", "PERL5LIB", "PERLLIB", "CLASSPATH", "PHPRC"),
         *("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "DOTNET_STARTUP_HOOKS", "LUA_INIT_5_4", "BASH_ENV"),
+        *("DOTNET_STARTUP_HOOKS", "CORECLR_PROFILER_PATH", "MAVEN_OPTS", "JAVA_OPTS", "SHELLOPTS", "PS4", "FPATH"),
+        *("ERL_FLAGS", "R_PROFILE_USER", "OPENSSL_CONF", "npm_config_node_options", "UV_PROJECT", "FLASK_APP"),
     ],
 )
 def test_a_variable_that_decides_which_code_is_loaded_names_another_system(name: str) -> None:
-    (phrase,) = named(**{name: "stub.sh"})
+    (phrase,) = named(**{name: "stub"})
     assert phrase.startswith(f"system.environment.{name} is")
+
+
+@pytest.mark.parametrize("value", ["stub.sh", "--require ./stub.cjs", "lib/stub.so:lib/other", "a.stub.PY"])
+def test_a_variable_that_names_a_file_of_code_names_another_system(value: str) -> None:
+    (phrase,) = named(ANY_OTHER=value)
+    assert phrase.startswith("system.environment.ANY_OTHER is")
 
 
 @pytest.mark.parametrize("name", ["ENV", "LANGUAGE", "JAVA_HOME_NOTE", "BASH_ENVIRONMENT", "NODE_ENV"])
 def test_any_other_variable_does_not(name: str) -> None:
     assert named(**{name: "production"}) == ()
+
+
+@pytest.mark.parametrize("value", ["claude-sonnet-4.5", "prompts/spa.md", "0.2", "config/limits.yaml", "a.python"])
+def test_any_other_value_does_not(value: str) -> None:
+    assert named(MODEL=value) == ()

@@ -169,3 +169,17 @@ def test_a_broken_repository_is_an_error_and_not_a_copy_of_everything(root: Path
     with pytest.raises(WorkerError, match="git cannot list the files"):
         copy_files(root, copy, Checkout(None))
     assert names(copy) == []
+
+
+@pytest.mark.parametrize("to", [".", "../other"])
+def test_a_link_in_the_place_of_a_submodule_brings_no_files(root: Path, copy: Path, to: str) -> None:
+    for folder in (root, root.parent / "other"):
+        folder.mkdir(exist_ok=True)
+        git(folder, "init", "--quiet")
+        (folder / f"{folder.name}.py").write_text("x")
+        git(folder, "add", "--all")
+        git(folder, "commit", "--quiet", "--message", "A change")
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    (root / "sub").symlink_to(to)
+    copy_files(root, copy, whole(root))
+    assert [path.name for path in copy.rglob("*.py")] == ["root.py"]

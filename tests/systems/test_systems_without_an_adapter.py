@@ -128,6 +128,7 @@ async def test_a_redirect_is_not_followed(open_session: Open, status: int) -> No
         (b'{"text": 3}', "`text` is a number, not a text"),
         (b'{"text": "a", "state": ["x"]}', "`state` is a list"),
         (b"[" * 100_000, "was not answered with JSON"),
+        (b'{"text": "Sijui", "text": "Karibu"}', "was answered with JSON that has the key 'text' twice"),
         (b'{"text": "a", "output": ' + b"[" * 80 + b"]" * 80 + b"}", "nested deeper than 64"),
         (b'{"text": NaN}', "not a JSON number"),
         (b"<html>", "was not answered with JSON: <html>"),
@@ -193,12 +194,34 @@ async def test_a_program_that_is_not_there_is_named(open_session: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"), [("hello", "is no JSON"), ("[1]", "the answer is a list"), ("", "is no JSON")]
+    ("line", "told"),
+    [
+        ("hello", "is no JSON"),
+        ("[1]", "the answer is a list"),
+        ("", "is no JSON"),
+        ('{"text": "Sijui", "text": "Karibu"}', "has the key 'text' twice"),
+        ('{"text": "Karibu", "tool_calls": [{"name": "a", "name": "b"}]}', "has the key 'name' twice"),
+        ('{"text": "Sijui"}\n{"text": "Karibu"}', "exactly one line for each request"),
+        ('{"text": "Karibu"}\n', "exactly one line for each request"),
+    ],
 )
 async def test_a_line_that_is_no_reply_is_named(open_session: Open, tmp_path: Path, line: str, told: str) -> None:
     (tmp_path / "bot.sh").write_text(f"read line; echo '{line}'; read line\n")
     session = await open_session({"command": ["sh", "bot.sh"]})
     with pytest.raises(WorkerError, match=told):
+        await ask(session)
+
+
+async def test_a_line_between_two_requests_is_no_reply_to_the_second(open_session: Open, tmp_path: Path) -> None:
+    waiting = "while [ ! -e go ]; do sleep 0.01; done"
+    (tmp_path / "bot.sh").write_text(
+        f'read line; echo "\\"$PWD\\""; {waiting}; echo \'"Ndiyo"\'; touch written; read line; read line\n'
+    )
+    session = await open_session({"command": ["sh", "bot.sh"]})
+    folder = Path((await ask(session)).text)
+    (folder / "go").touch()
+    assert await asyncio.to_thread(eventually, (folder / "written").exists)
+    with pytest.raises(WorkerError, match=r"Ndiyo.* before it was asked: .* exactly one line"):
         await ask(session)
 
 
