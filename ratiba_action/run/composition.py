@@ -45,6 +45,7 @@ from ratiba_action.run.paid_run import (
     require_reachable_servers,
 )
 from ratiba_action.run.services import ArmServices, RunServices
+from ratiba_action.run.session import Session
 from ratiba_action.run.tenants import open_tenants
 from ratiba_action.settings.environment import has_proxy_password
 from ratiba_action.util.language_detection import LanguageDetection
@@ -129,6 +130,10 @@ async def open_services(
             _open_arm, inputs, head, scratch=scratch, setups=setups, judges=judges, calls=calls, services=services
         )
         yield services
+
+
+open_session = partial(Session, open_services)
+"""Makes the session of a run on what the gate runs by: a database, workers, a gateway and models."""
 
 
 @asynccontextmanager
