@@ -489,7 +489,9 @@ def _explained(
     current().replace_stand_in(lambda: leave(publication.publish(_cut_short(report, current())).exit_code))
     allowed, took = inputs.seconds_allowed, time.monotonic() - began
     left = None if allowed is None else allowed - took
-    explained = with_explanation(report, inputs, log, ledger, left, base=outcome.base_results)
+    explained = with_explanation(
+        report, inputs, log, ledger, left, open_session=open_session, base=outcome.base_results
+    )
     return replace(explained, seconds=time.monotonic() - began) if explained.explanation is not None else explained
 
 

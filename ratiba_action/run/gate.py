@@ -339,7 +339,7 @@ class _Gate:
             nonlocal finished
             await loop.run(session.services)
             finished = await session.finish(loop.measured)
-            finished = replace(finished, altered=await session.services.altered())
+            finished = replace(finished, altered=await session.services.arms.altered())
 
         session = self._open_session(
             self._inputs,

@@ -32,17 +32,7 @@ class OpenServices(Protocol):
         deadline: float | None = None,
         with_base: bool = False,
     ) -> AbstractAsyncContextManager[RunServices]:
-        """The services are there within the context.
-
-        Args:
-            inputs: of the run.
-            head: of its first arm.
-            ledger: of the run.
-            log: of the run.
-            scratch: a folder outside the workspace, removed when the run ends.
-            deadline: seconds of ``time.monotonic``; see ``RunServices``.
-            with_base: trials of the base may run, if there is one.
-        """
+        """The services are there within the context; see ``Session``, and ``RunServices`` for the deadline."""
         ...
 
 

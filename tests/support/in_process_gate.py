@@ -18,7 +18,7 @@ from ratiba_action.ports import Metric
 from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.gate import RunOutcome, evaluate
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
-from ratiba_action.run.services import ArmServices, RunServices, admit_all
+from ratiba_action.run.services import Arms, ArmServices, RunServices, admit_all
 from ratiba_action.run.session import Session
 from ratiba_action.settings.settings import read_settings
 from tests.support.gateways import InMemoryGateway
@@ -105,7 +105,6 @@ class InProcessGate:
     ) -> AsyncIterator[RunServices]:
         tenants = InMemoryTenants()
         await tenants.start()
-        services = RunServices({}, tenants, InMemoryGateway(), self.metric, log, inputs.at_once, deadline, self.admit)
 
         async def start(arm: Arm, script: Script) -> ArmServices:
             self.opened.append(arm.name)
@@ -114,8 +113,9 @@ class InProcessGate:
             await tenants.prepare(arm, system.migrate)
             return ArmServices(arm, system)
 
-        services.start[HEAD] = partial(start, head.arm, self.head)
+        waiting = {HEAD: partial(start, head.arm, self.head)}
         if with_base and self.base is not None:
-            services.start[BASE] = partial(start, Arm(BASE, "base", _BASE_COMMIT), self.base)
-        yield services
+            waiting[BASE] = partial(start, Arm(BASE, "base", _BASE_COMMIT), self.base)
+        arms = Arms(waiting=waiting)
+        yield RunServices(arms, tenants, InMemoryGateway(), self.metric, log, inputs.at_once, deadline, self.admit)
         await tenants.close()
