@@ -30,6 +30,7 @@ from ratiba_action.model.attribution import ChangedPart, Explanation, Finding
 from ratiba_action.model.values import mean
 from ratiba_action.money.budget import Ledger
 from ratiba_action.run.attribution import explain
+from ratiba_action.run.composition import open_session
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.settings.settings import read_settings
 from tests.support.booking_example import copy_booking_example
@@ -432,7 +433,9 @@ def measure(pull_request: PullRequest, judge: NoisyJudge, progress: Callable[[st
         settings = read_settings(os.environ, given)
         arguments = argparse.Namespace(repo=str(folder), scenario=[], concurrency=None, deadline=None)
         inputs = read_inputs(change_request(arguments, settings, os.environ, failed=False))
-        found = explain(inputs, Ledger(settings.budget_usd), most_runs=MOST_RUNS, progress=progress)
+        found = explain(
+            inputs, Ledger(settings.budget_usd), open_session=open_session, most_runs=MOST_RUNS, progress=progress
+        )
     return judged(pull_request, found, time.monotonic() - began)
 
 

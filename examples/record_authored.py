@@ -41,7 +41,7 @@ from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.run.composition import open_system
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.runner import run_plan
-from ratiba_action.run.services import ArmServices, RunServices
+from ratiba_action.run.services import Arms, ArmServices, RunServices
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.run.tenants import open_tenants
 from ratiba_action.settings.settings import read_settings
@@ -143,7 +143,7 @@ async def drive(
         async with open_tenants(inputs, log) as tenants:
             await tenants.prepare(arm.arm, system.migrate)
             customer = SimulatedCustomer(written, configuration.simulator)
-            arms = {"head": ArmServices(arm.arm, system)}
+            arms = Arms({"head": ArmServices(arm.arm, system)})
             services = RunServices(arms, tenants, gateway, _metric, log, simulator=customer)
             trials = tuple(Trial(replace(scenario, assertions=()), arm.arm, number) for scenario in asking)
             results = await run_plan(Plan(trials), services)

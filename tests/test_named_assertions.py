@@ -25,7 +25,7 @@ from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.run.inputs import RunLog
 from ratiba_action.run.runner import run_plan
-from ratiba_action.run.services import ArmServices, RunServices
+from ratiba_action.run.services import Arms, ArmServices, RunServices
 from ratiba_action.suite.load import load_suite
 from ratiba_action.suite.ratchet import ratchet_suite
 from ratiba_action.suite.thresholds import threshold_problems
@@ -54,7 +54,7 @@ async def held(scenario: Scenario) -> Scored:
     await tenants.start()
     await tenants.prepare(HEAD, system.migrate)
     services = RunServices(
-        {"head": ArmServices(HEAD, system, prompt_versions=("p@1",))},
+        Arms({"head": ArmServices(HEAD, system, prompt_versions=("p@1",))}),
         tenants,
         InMemoryGateway(),
         lambda one: load_metric(one.metric, None, one.parameters),

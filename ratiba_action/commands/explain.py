@@ -73,6 +73,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - the same
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
     from ratiba_action.run.attribution import explain  # noqa: PLC0415 - the same
+    from ratiba_action.run.composition import open_session  # noqa: PLC0415 - the same
     from ratiba_action.run.evaluation_inputs import read_inputs  # noqa: PLC0415 - the same
     from ratiba_action.run.provider_keys import keys_line, require_key  # noqa: PLC0415 - the same
     from ratiba_action.util.persisted_credentials import persisted_credentials  # noqa: PLC0415 - the same
@@ -91,7 +92,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     if inputs.llm != Llm.REPLAY and (line := keys_line(inputs.settings, inputs.configuration, environment)):
         progress(line)
     ledger = Ledger(settings.budget_usd)
-    found = redactor.explanation(explain(inputs, ledger, most_runs=most, progress=progress))
+    found = redactor.explanation(explain(inputs, ledger, open_session=open_session, most_runs=most, progress=progress))
     if arguments.json:
         shown = redactor.value(_as_json(found))
         sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")

@@ -49,6 +49,7 @@ from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.attribution import with_explanation
 from ratiba_action.run.authority import authorized
 from ratiba_action.run.cache_place import cache_folder
+from ratiba_action.run.composition import open_session
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
@@ -427,9 +428,9 @@ def _evaluated(
     go_on()
     with open_event_log(inputs, publication.redactor, log.note) as log.events:
         if shard is not None:
-            report = evaluate_shard(replace(shard, inputs=inputs), log, expected)
+            report = evaluate_shard(replace(shard, inputs=inputs), log, open_session, expected)
         elif variants:
-            report = evaluate_side_by_side(inputs, log, variants)
+            report = evaluate_side_by_side(inputs, log, open_session, variants)
         else:
             report = _explained(inputs, log, publication, expected, shards)
         noted = len(log.warnings)
@@ -480,7 +481,7 @@ def _explained(
 ) -> Report:
     """The report of the run and, of one that failed, which lines of the change did it."""
     began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
-    outcome = evaluate(inputs, log, ledger, expected, shards)
+    outcome = evaluate(inputs, log, open_session, ledger, expected=expected, shards=shards)
     report = outcome.report
     if outcome.interrupted:
         return report  # Nothing more is paid for, least of all with what a lost shard may have spent.
@@ -488,7 +489,9 @@ def _explained(
     current().replace_stand_in(lambda: leave(publication.publish(_cut_short(report, current())).exit_code))
     allowed, took = inputs.seconds_allowed, time.monotonic() - began
     left = None if allowed is None else allowed - took
-    explained = with_explanation(report, inputs, log, ledger, left, base=outcome.base_results)
+    explained = with_explanation(
+        report, inputs, log, ledger, left, open_session=open_session, base=outcome.base_results
+    )
     return replace(explained, seconds=time.monotonic() - began) if explained.explanation is not None else explained
 
 

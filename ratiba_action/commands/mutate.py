@@ -73,6 +73,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     """
     from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - for this task only
     from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
+    from ratiba_action.run.composition import open_session  # noqa: PLC0415 - the same
     from ratiba_action.run.evaluation_inputs import read_inputs  # noqa: PLC0415 - the same
     from ratiba_action.run.inputs import RunLog, SilentProgress  # noqa: PLC0415 - the same
     from ratiba_action.run.mutation import measure, read_files  # noqa: PLC0415 - the same
@@ -99,7 +100,9 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         progress(line)
     files, ledger = read_files(inputs, arguments.file), Ledger(settings.budget_usd)
     log = RunLog(SilentProgress())
-    found = measure(inputs, files, log, ledger, most=most, progress=progress, fresh=arguments.fresh)
+    found = measure(
+        inputs, files, log, ledger, open_session=open_session, most=most, progress=progress, fresh=arguments.fresh
+    )
     known = _as_json(found, inputs, ledger.spent)
     shown = redactor.value({"headline": headline(known), **known})
     page = _write_page(shown, redactor.value(dict(files.texts)), settings)

@@ -2,13 +2,12 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Coroutine, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -25,19 +24,21 @@ from ratiba_action.model.verdict import Spending
 from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.run.arms import head_inputs, scratch_folder
-from ratiba_action.run.composition import open_services
+from ratiba_action.run.composition import open_session
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.inputs import RunLog, RunRequest, SilentProgress
 from ratiba_action.run.notes import origin_of
 from ratiba_action.run.provider_keys import require_key
-from ratiba_action.run.runner import run_plan
-from ratiba_action.run.services import Measured, RunServices
+from ratiba_action.run.services import Measured
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import printable
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import Standing, is_measured, outcomes_of, standing
+
+if TYPE_CHECKING:
+    from ratiba_action.run.session import Session
 
 
 class StandingRun:
@@ -66,7 +67,7 @@ class StandingRun:
         self._log = RunLog(SilentProgress())
         self._redactor = Redactor(settings.secrets)
         self._results: list[ScenarioResult] = []
-        self._services: RunServices | None = None
+        self._session: Session | None = None
         self._ledger = Ledger(settings.budget_usd)
         self._folders, self._parts = ExitStack(), AsyncExitStack()
         self._loop = asyncio.new_event_loop()
@@ -99,10 +100,8 @@ class StandingRun:
         require_key(inputs.settings, inputs.configuration, inputs.environment)
         self._head = head_inputs(inputs)
         scratch = self._folders.enter_context(scratch_folder())
-        ledger, seconds = self._ledger, inputs.seconds_allowed
-        deadline = None if seconds is None else time.monotonic() + seconds
-        opened = open_services(inputs, self._head, ledger=ledger, log=self._log, scratch=scratch, deadline=deadline)
-        self._services = self._wait(self._parts.enter_async_context(opened))
+        session = open_session(inputs, self._head, ledger=self._ledger, log=self._log, scratch=scratch)
+        self._session = self._wait(self._parts.enter_async_context(session))
 
     def results(self, scenario_id: str) -> tuple[ScenarioResult, ...]:
         """Run all trials of one scenario; secrets and identifiers are masked.
@@ -111,17 +110,17 @@ class StandingRun:
             LookupError: the run has no scenario of that id.
         """
         trials = tuple(trial for trial in self._head.plan.trials if trial.scenario.id == scenario_id)
-        if not trials or self._services is None:
+        if not trials or self._session is None:
             raise LookupError(scenario_id)
-        results: tuple[ScenarioResult, ...] = self._wait(run_plan(Plan(trials), self._services))
+        results: tuple[ScenarioResult, ...] = self._wait(self._session.run(Plan(trials)))
         self._results += results
         return tuple(self._redactor.result(result) for result in results)
 
     def close(self) -> None:
         """Close everything that was started."""
         try:
-            if self._services is not None:
-                self._wait(self._services.finish(Measured(tuple(self._results)), cancelled=False))
+            if self._session is not None:
+                self._wait(self._session.finish(Measured(tuple(self._results))))
             self._wait(self._parts.aclose())
         finally:
             self._folders.close()

@@ -30,6 +30,7 @@ from ratiba_action.reporting.money_facts import log_forecast, money_phrase
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import plural
 from ratiba_action.run.authority import authorized
+from ratiba_action.run.composition import open_session
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.gate import RunOutcome, evaluate
@@ -91,7 +92,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     Raises:
         RatibaError: nothing could be recorded.
     """
-    return record(arguments, environment, evaluate)
+    return record(arguments, environment, partial(evaluate, open_session=open_session))
 
 
 def record(arguments: argparse.Namespace, environment: MutableMapping[str, str], recorder: Recorder) -> int:

@@ -36,7 +36,7 @@ from ratiba_action.reporting.directory import write_report_directory
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.run.inputs import RunLog, SilentProgress
 from ratiba_action.run.runner import run_plan
-from ratiba_action.run.services import ArmServices, RunServices
+from ratiba_action.run.services import Arms, ArmServices, RunServices
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.systems.dialogue import parse_reply, parse_reported_usage
 from ratiba_action.systems.worker_session import opening
@@ -137,7 +137,7 @@ def _run(scenario: Scenario, system: "_InProcess") -> Sequence[ScenarioResult]:
     languages = {turn.expect.language for turn in scenario.turns} - {None}
     detection = LanguageDetection(sorted({"sw", "en", *filter(None, languages)})) if languages else None
     services = RunServices(
-        {HEAD: ArmServices(arm, system)},
+        Arms({HEAD: ArmServices(arm, system)}),
         NoDatabase(),
         _NoGateway(),
         _deterministic,

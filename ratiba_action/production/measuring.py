@@ -29,7 +29,7 @@ from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.model_calls import open_model_calls
 from ratiba_action.run.plan_loop import cancelled_by_signals
 from ratiba_action.run.runner import run_plan
-from ratiba_action.run.services import ArmServices, Measured
+from ratiba_action.run.services import Arms, ArmServices, Measured
 from ratiba_action.systems.replay_system import ReplaySession
 
 
@@ -188,9 +188,9 @@ def measure(
                 await load_judging(inputs, head, scratch)
                 judge = inputs.configuration.judge
                 judges = {judge.model, *([judge.cross_check.model] if judge.cross_check is not None else [])}
-                services.arms[HEAD] = ArmServices(head.arm, CapturedSystem(conversations, judges), captured=True)
-                services.metric = partial(_masked_metric, services.metric, partial(_masked, redactors))
-                results = await run_plan(head.plan, services)
+                system = ArmServices(head.arm, CapturedSystem(conversations, judges), captured=True)
+                metric = partial(_masked_metric, services.metric, partial(_masked, redactors))
+                results = await run_plan(head.plan, replace(services, arms=Arms({HEAD: system}), metric=metric))
                 await services.finish(Measured(results), cancelled=bool(interruptions))
 
     asyncio.run(work())

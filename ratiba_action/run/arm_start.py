@@ -1,18 +1,24 @@
 """Starts the arms of a run: the base first, where there is one (``docs/decisions/0087``)."""
 
 import asyncio
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from ratiba_action.errors import RatibaError
 from ratiba_action.model.note import prefixed
-from ratiba_action.model.plan import BASE
-from ratiba_action.run.inputs import ArmInputs
+from ratiba_action.model.plan import BASE, Arm
+from ratiba_action.ports import TenantProvisioner
+from ratiba_action.run.inputs import ArmInputs, RunLog
 from ratiba_action.run.judges import Judges
-from ratiba_action.run.services import ArmServices, RunServices
+from ratiba_action.run.model_calls import ModelCalls
+from ratiba_action.run.services import NO_BASE, Arms, ArmServices
 
 if TYPE_CHECKING:
     from ratiba_action.systems.replay_system import ReplaySystem
+    from ratiba_action.systems.setup_command import SharedSetups
     from ratiba_action.systems.worker_system import WorkerSystem
 
 Code = tuple["WorkerSystem | ReplaySystem", Judges | None, "WorkerSystem | None"]
@@ -39,28 +45,6 @@ async def copy_early(system: "WorkerSystem | ReplaySystem") -> None:
         await system.copy()
 
 
-async def start_head(services: RunServices, head: ArmInputs, code: Code) -> ArmServices:
-    """Start the change's code and make its template."""
-    await start_all(*code)
-    return await make_ready(services, head, code)
-
-
-async def make_ready(services: RunServices, head: ArmInputs, code: Code) -> ArmServices:
-    """Make the template of the change, whose code is started, and note what a reader should know of both sides."""
-    await services.tenants.prepare(head.arm, code[0].migrate)
-    own, base = _warnings_of(*code), services.arms.get(BASE)
-    of_base = _warnings_of(base.system, base.custom, base.tests) if base is not None else ()
-    apart = (prefixed("On the base: ", warning) for warning in of_base if warning not in own)
-    for warning in (*own, *apart):
-        services.log.note(warning)
-    return arm_services(head, *code)
-
-
-def _warnings_of(*code: object) -> tuple[str, ...]:
-    """What the reader of a report should know about how code was run."""
-    return tuple(dict.fromkeys(warning for each in code for warning in getattr(each, "warnings", ())))
-
-
 async def caught(opening: Awaitable[tuple[ArmInputs, Code]]) -> OpenedBase:
     """What was opened, or why it could not be: no failure of the base ends the run."""
     try:
@@ -69,30 +53,126 @@ async def caught(opening: Awaitable[tuple[ArmInputs, Code]]) -> OpenedBase:
         return error
 
 
-async def start_base(services: RunServices, opened: OpenedBase, *, watched: bool) -> ArmServices:
-    """Make the template of the base.
+class OpenCode(Protocol):
+    """Opens the code of an arm: its files are copied, and nothing of it is started."""
+
+    async def __call__(self, stack: AsyncExitStack, arm: ArmInputs, *, beside: ArmServices | None = None) -> Code:
+        """The code, which ends with the stack.
+
+        Args:
+            stack: closes it.
+            arm: whose code it is.
+            beside: the arm whose fork server serves it, where that can be.
+        """
+        ...
+
+
+class ArmsOfRun(Arms):
+    """Starts the arms of a run on a database and workers.
 
     Args:
-        services: of the run.
-        opened: the base, or why it could not be opened.
-        watched: trials of it may follow some of the change.
-
-    Raises:
-        RatibaError: it could not be opened, or its template not be made.
-        OSError: the same.
+        head: what is evaluated of the change.
+        open_code: of any other arm.
+        calls: answer and judge the arms.
+        tenants: of the run.
+        log: of the run.
+        setups: what set-up made for all arms.
+        no_base: why there is no base to run scenarios on.
     """
-    if isinstance(opened, RatibaError | OSError):
-        raise opened
-    arm, code = opened
-    await services.tenants.prepare(arm.arm, code[0].migrate)
-    if watched:
-        from ratiba_action.systems.conditions import WatchedConditions  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - the same
 
-        system, custom, tests = code
-        workers = (system, *(custom.workers if custom is not None else ()), tests)
-        services.conditions = WatchedConditions([worker for worker in workers if isinstance(worker, WorkerSystem)])
-    return arm_services(arm, *code)
+    def __init__(
+        self,
+        head: ArmInputs,
+        open_code: OpenCode,
+        calls: ModelCalls,
+        *,
+        tenants: TenantProvisioner,
+        log: RunLog,
+        setups: "SharedSetups",
+        no_base: str = NO_BASE,
+    ) -> None:
+        super().__init__(no_base=no_base)
+        self._head, self._open_code, self._calls = head, open_code, calls
+        self._tenants, self._log, self._setups = tenants, log, setups
+
+    async def take(self, code: Code) -> None:
+        """Make the template of the change, whose code is started."""
+        self._started[self._head.arm.name] = await self._ready(code)
+
+    def wait(self, base: OpenedBase, code: Code, *, watched: bool) -> None:
+        """Start the base and the change when a plan names them.
+
+        Args:
+            base: opened, or why it could not be.
+            code: of the change, not started.
+            watched: trials of the base may follow some of the change.
+        """
+        self._waiting |= {
+            BASE: partial(self._start_base, base, watched=watched),
+            self._head.arm.name: partial(self._start_head, code),
+        }
+
+    async def _start_head(self, code: Code) -> ArmServices:
+        await start_all(*code)
+        return await self._ready(code)
+
+    async def _ready(self, code: Code) -> ArmServices:
+        """Make the template of the change, and note what a reader should know of both sides."""
+        await self._tenants.prepare(self._head.arm, code[0].migrate)
+        own, base = _warnings_of(*code), self.get(BASE)
+        of_base = _warnings_of(base.system, base.custom, base.tests) if base is not None else ()
+        apart = (prefixed("On the base: ", warning) for warning in of_base if warning not in own)
+        for warning in (*own, *apart):
+            self._log.note(warning)
+        return arm_services(self._head, *code)
+
+    async def _start_base(self, opened: OpenedBase, *, watched: bool) -> ArmServices:
+        """Make the template of the base.
+
+        Raises:
+            RatibaError: it could not be opened, or its template not be made.
+            OSError: the same.
+        """
+        if isinstance(opened, RatibaError | OSError):
+            raise opened
+        arm, code = opened
+        await self._tenants.prepare(arm.arm, code[0].migrate)
+        if watched:
+            from ratiba_action.systems.conditions import WatchedConditions  # noqa: PLC0415 - not needed to decide
+            from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - the same
+
+            system, custom, tests = code
+            workers = (system, *(custom.workers if custom is not None else ()), tests)
+            self.conditions = WatchedConditions([worker for worker in workers if isinstance(worker, WorkerSystem)])
+        return arm_services(arm, *code)
+
+    def add(self, arm: ArmInputs) -> None:
+        """See ``Arms``."""
+        self._calls.add_arm(arm)
+        first = self[self._head.arm.name]
+        self._started[arm.arm.name] = replace(first, arm=arm.arm, template=self._head.arm)
+
+    @asynccontextmanager
+    async def open(self, arm: ArmInputs, template: Arm | None = None) -> AsyncIterator[None]:
+        """See ``Arms``; it runs by the first one's fork server where it can."""
+        async with AsyncExitStack() as stack:
+            self._calls.add_arm(arm)
+            code = await self._open_code(stack, arm, beside=self[self._head.arm.name])
+            await start_all(*code)
+            if template is None:
+                await self._tenants.prepare(arm.arm, code[0].migrate)
+            self._started[arm.arm.name] = replace(arm_services(arm, *code), template=template)
+            stack.callback(self.remove, arm.arm.name)
+            yield
+
+    async def altered(self) -> str:
+        """See ``Arms``."""
+        return await self._setups.altered()
+
+
+def _warnings_of(*code: object) -> tuple[str, ...]:
+    """What the reader of a report should know about how code was run."""
+    return tuple(dict.fromkeys(warning for each in code for warning in getattr(each, "warnings", ())))
 
 
 def arm_services(

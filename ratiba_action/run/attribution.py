@@ -2,9 +2,8 @@
 
 import asyncio
 import contextlib
-import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
@@ -22,14 +21,12 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arms import first_plan, head_inputs, scratch_folder
 from ratiba_action.run.base_commit import NoBase, fetch_base
 from ratiba_action.run.changed_parts import PartialTrees, count_of_code, parts_of
-from ratiba_action.run.composition import open_services
 from ratiba_action.run.earlier_runs import NONE
 from ratiba_action.run.failure_signature import fails_alike, outcome_of, signature
 from ratiba_action.run.inputs import RunInputs, RunLog, SilentProgress, needs_judge
 from ratiba_action.run.paid_run import journal_path
-from ratiba_action.run.plan_loop import cancelled_by_signals
-from ratiba_action.run.runner import run_plan
-from ratiba_action.run.services import Measured, RunServices
+from ratiba_action.run.services import Measured
+from ratiba_action.run.session import OpenSession, Session
 from ratiba_action.util.interruption import current
 from ratiba_action.util.text import clip
 from ratiba_action.verdict.attribution import (
@@ -53,6 +50,7 @@ def explain(
     ledger: Ledger,
     failed: Sequence[ScenarioResult] | None = None,
     *,
+    open_session: OpenSession,
     most_runs: int,
     varying: Collection[str] = (),
     progress: Callable[[str], None] = lambda _: None,
@@ -70,6 +68,7 @@ def explain(
         ledger: of the run, with its budget.
         failed: the results that decided; one for each scenario. None to run the selected scenarios first, and explain
             at most twenty of those that fail.
+        open_session: makes what scenarios run in.
         most_runs: with parts of the change.
         varying: ids of scenarios whose failure varies by chance; see ``varying_of``. Ignored where ``failed`` is None.
         progress: receives a line after each of them.
@@ -94,7 +93,14 @@ def explain(
             )
         selected = [result.trial.scenario for result in failed or ()] or inputs.selection.scenarios
         trees = PartialTrees(inputs, base, parts, folder, scratch, frozenset(scenario.id for scenario in selected))
-        runs = _PartialRuns(trees=trees, ledger=ledger, most_runs=most_runs, progress=progress, varying=varying)
+        runs = _PartialRuns(
+            trees=trees,
+            ledger=ledger,
+            open_session=open_session,
+            most_runs=most_runs,
+            progress=progress,
+            varying=varying,
+        )
         before = ledger.spent
         with current().noting():
             scenarios = asyncio.run(runs.causes(failed, reported))
@@ -141,6 +147,7 @@ def with_explanation(
     ledger: Ledger,
     seconds: float | None,
     *,
+    open_session: OpenSession,
     base: Sequence[ScenarioResult] = (),
 ) -> Report:
     """The report of a failed run with the lines that make its scenarios fail; any other report as it is.
@@ -153,6 +160,7 @@ def with_explanation(
         log: of the run; what goes wrong is added to its warnings.
         ledger: of the run; the attribution has its own, lower cap within the run's.
         seconds: that are left until the deadline; None for any number.
+        open_session: makes what scenarios run in.
         base: what is known of the base; what it fails in the same way is not searched for.
     """
     block, noted = inputs.configuration.attribution, len(log.warnings)
@@ -174,6 +182,7 @@ def with_explanation(
                 replace(inputs, seconds=seconds),
                 ledger,
                 failed[:_FEW_SCENARIOS],
+                open_session=open_session,
                 most_runs=block.max_steps,
                 varying=varying_of(inputs, report.results, ledger.calls),
                 most_code=FEW_PARTS,
@@ -231,6 +240,7 @@ class _PartialRuns:
 
     trees: PartialTrees
     ledger: Ledger
+    open_session: OpenSession
     most_runs: int
     progress: Callable[[str], None]
     varying: Collection[str]
@@ -238,7 +248,7 @@ class _PartialRuns:
     left_out: tuple[str, ...] = ()
     known: dict[Subset, list[Mapping[str, Outcome]]] = field(default_factory=dict)
     schemas: dict[Subset, Arm] = field(default_factory=dict)
-    services: RunServices | None = None
+    session: Session | None = None
 
     @property
     def count(self) -> int:
@@ -257,40 +267,37 @@ class _PartialRuns:
             reported: see ``explain``.
         """
         loop, inputs = asyncio.get_running_loop(), self.trees.inputs
-        deadline = None if inputs.seconds_allowed is None else time.monotonic() + inputs.seconds_allowed
         async with contextlib.AsyncExitStack() as stack:
             partial = stack.enter_context(self.trees.written("change", self._whole))
             if partial is not None:
                 stack.callback(journal_path(partial.repository, inputs.environment).unlink, missing_ok=True)
-                with cancelled_by_signals(_ignored), contextlib.suppress(asyncio.CancelledError):
-                    self.services = await stack.enter_async_context(self._opened(partial, deadline))
+                session = self._session(partial)
+                with session.cancelled_by_signals(), contextlib.suppress(asyncio.CancelledError):
+                    self.session = await stack.enter_async_context(session)
                     if failed is None:
-                        failed = await self._first_failures(partial, self.services)
+                        failed = await self._first_failures(partial, session)
             if failed is None:
                 raise InfrastructureError("The run was cancelled before the scenarios had run with the whole change.")
             self.signatures = {result.trial.scenario.id: signature(result) for result in failed}
             self.trees = replace(self.trees, scenarios=frozenset(self.signatures))
             found = await asyncio.to_thread(self._causes, loop)
-            if self.services is not None:
-                reported(await self.services.finish(Measured(), cancelled=current().name is not None))
+            if self.session is not None:
+                reported(await self.session.finish(Measured()))
         return found
 
     @property
     def _whole(self) -> Subset:
         return frozenset(range(len(self.trees.parts)))
 
-    @contextlib.asynccontextmanager
-    async def _opened(self, partial: RunInputs, deadline: float | None) -> AsyncIterator[RunServices]:
+    def _session(self, partial: RunInputs) -> Session:
         """What runs every combination; the whole change is its first arm."""
         head, scratch, log = head_inputs(partial), self.trees.scratch, RunLog(SilentProgress())
-        opened = open_services(partial, head, ledger=self.ledger, log=log, scratch=scratch, deadline=deadline)
-        async with opened as services:
-            self.schemas[self._whole] = head.arm
-            yield services
+        self.schemas[self._whole] = head.arm
+        return self.open_session(partial, head, ledger=self.ledger, log=log, scratch=scratch)
 
-    async def _first_failures(self, partial: RunInputs, services: RunServices) -> Sequence[ScenarioResult]:
+    async def _first_failures(self, partial: RunInputs, session: Session) -> Sequence[ScenarioResult]:
         """Run the selected scenarios with the whole change; the results that decide of those that fail."""
-        results = await run_plan(first_plan(partial, head_inputs(partial), measured=False), services)
+        results = await session.run(first_plan(partial, head_inputs(partial), measured=False))
         outcomes = outcomes_of(results)
         failed = [each.deciding for each in outcomes if each.standing in _FAILURES]
         unmeasured = [each.deciding for each in outcomes if each.standing is Standing.UNMEASURED]
@@ -338,10 +345,10 @@ class _PartialRuns:
 
     def _run(self, partial: RunInputs, subset: Subset, loop: asyncio.AbstractEventLoop) -> Mapping[str, Outcome]:
         cancelled = NoFurtherStepError("the run was cancelled")
-        if current().name is not None or self.services is None:
+        if current().name is not None or self.session is None:
             raise cancelled
         try:
-            running = self._results(partial, subset, self.services)
+            running = self._results(partial, subset, self.session)
             results = asyncio.run_coroutine_threadsafe(running, loop).result()
         except RatibaError as error:
             # Most often parts that do not fit together; the reader sees where it is something else.
@@ -355,17 +362,13 @@ class _PartialRuns:
         deciding = {outcome.scenario.id: outcome.deciding for outcome in outcomes_of(results)}
         return {name: outcome_of(result, self.signatures[name]) for name, result in deciding.items()}
 
-    async def _results(self, partial: RunInputs, subset: Subset, services: RunServices) -> Sequence[ScenarioResult]:
+    async def _results(self, partial: RunInputs, subset: Subset, session: Session) -> Sequence[ScenarioResult]:
         arm = head_inputs(partial)
         arm = replace(arm, arm=Arm(partial.repository.name, arm.arm.root))
-        with cancelled_by_signals(_ignored):
-            async with services.open_arm(arm, self.schemas.get(subset)):
+        with session.cancelled_by_signals():
+            async with session.services.arms.open(arm, self.schemas.get(subset)):
                 self.schemas.setdefault(subset, arm.arm)
-                return await run_plan(first_plan(partial, arm, measured=False), services)
-
-
-def _ignored(_: str) -> None:
-    """The signal's name is known to ``current``."""
+                return await session.run(first_plan(partial, arm, measured=False))
 
 
 def _step(number: int, subset: Subset, total: int, outcomes: Mapping[str, Outcome]) -> str:

@@ -19,17 +19,7 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.budget import Ledger
-from ratiba_action.run.arm_start import (
-    Code,
-    OpenedBase,
-    arm_services,
-    caught,
-    copy_early,
-    make_ready,
-    start_all,
-    start_base,
-    start_head,
-)
+from ratiba_action.run.arm_start import ArmsOfRun, Code, OpenedBase, caught, copy_early, start_all
 from ratiba_action.run.arms import base_inputs, base_of, head_inputs
 from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.cache_place import cache_folder, mutants_folder, user_cache_folder
@@ -44,7 +34,8 @@ from ratiba_action.run.paid_run import (
     journal_place,
     require_reachable_servers,
 )
-from ratiba_action.run.services import ArmServices, RunServices
+from ratiba_action.run.services import NO_BASE, ArmServices, RunServices
+from ratiba_action.run.session import Session
 from ratiba_action.run.tenants import open_tenants
 from ratiba_action.settings.environment import has_proxy_password
 from ratiba_action.util.language_detection import LanguageDetection
@@ -89,8 +80,6 @@ async def open_services(
         InfrastructureError: one of them could not be started.
         ConfigurationError: a model has no price, or the database's address cannot work where the gate runs.
     """
-    from ratiba_action.systems.setup_command import SharedSetups  # noqa: PLC0415 - not needed to decide
-
     paid, system_block = inputs.llm != Llm.REPLAY, inputs.configuration.system
     require_reachable_servers(
         inputs.environment,
@@ -98,37 +87,37 @@ async def open_services(
         inputs.settings.ledger_url if paid else "",
     )
     journal = journal_place(inputs, head) if paid else None
-    setups = SharedSetups()
     async with AsyncExitStack() as stack:
-        judges = JudgesOfRun(
-            stack, inputs, scratch, partial(_surroundings, inputs, scratch=scratch, setups=setups), _borrow
-        )
-        code = await _open_code(stack, inputs, head, scratch, setups=setups, judges=judges, kept=inputs.kept)
+        opening = CodeOfRun(stack, inputs, scratch)
+        code = await opening.open(stack, head, kept=inputs.kept)
         opened = open_model_calls(inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline)
         calls, services = await stack.enter_async_context(opened)
-        base = base_of(inputs) if with_base else NoBase(services.no_base)
+        base = base_of(inputs) if with_base else NoBase(NO_BASE)
         if isinstance(base, NoBase):
-            services.no_base = base.reason
             first: Coroutine[Any, Any, OpenedBase | None] = start_all(*code)
         else:
             await copy_early(code[0])
-            first = caught(_open_base(stack, inputs, base, scratch=scratch, setups=setups, judges=judges, calls=calls))
-        services.tenants, found, _ = await asyncio.gather(
+            first = caught(opening.open_base(base, calls))
+        tenants, found, _ = await asyncio.gather(
             stack.enter_async_context(open_tenants(inputs, log)), first, load_judging(inputs, head, scratch)
         )
+        no_base = base.reason if isinstance(base, NoBase) else NO_BASE
+        arms = ArmsOfRun(head, opening.open, calls, tenants=tenants, log=log, setups=opening.setups, no_base=no_base)
         if found is None:
-            services.arms[head.arm.name] = await make_ready(services, head, code)
+            await arms.take(code)
         else:
-            services.start[BASE] = partial(start_base, services, found, watched=paid)
-            services.start[head.arm.name] = partial(start_head, services, head, code)
-        services.detect_language = _language_detector(head.scenarios)
-        services.stop_rule = partial(FailureLimit, inputs.configuration.suite.most_failed, head.day)
-        services.altered = setups.altered
-        services.add_arm = partial(_add_arm, calls, services, head)
-        services.open_arm = partial(
-            _open_arm, inputs, head, scratch=scratch, setups=setups, judges=judges, calls=calls, services=services
+            arms.wait(found, code, watched=paid)
+        yield replace(
+            services,
+            arms=arms,
+            tenants=tenants,
+            detect_language=_language_detector(head.scenarios),
+            stop_rule=partial(FailureLimit, inputs.configuration.suite.most_failed, head.day),
         )
-        yield services
+
+
+open_session = partial(Session, open_services)
+"""Makes the session of a run on what the gate runs by: a database, workers, a gateway and models."""
 
 
 @asynccontextmanager
@@ -143,8 +132,7 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
         InfrastructureError: one of them could not be started.
         ConfigurationError: the configuration cannot be run.
     """
-    from ratiba_action.systems.setup_command import SharedSetups  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - the same
+    from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - not needed to decide
     from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the same
 
     head, block = head_inputs(inputs), inputs.configuration.system
@@ -153,19 +141,15 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
         if block.has_database and not inputs.settings.database_url:
             server = choose_server(None)
             stack.push_async_callback(server.stop)
-        setups = SharedSetups()
-        judges = JudgesOfRun(
-            stack, inputs, scratch, partial(_surroundings, inputs, scratch=scratch, setups=setups), _borrow
-        )
-        opened = _open_code(stack, inputs, head, scratch, setups=setups, judges=judges)
-        code = await opened if block.setup is None else ()
+        opening = CodeOfRun(stack, inputs, scratch)
+        code = await opening.open(stack, head) if block.setup is None else ()
         # The server dies with the thread that starts it, which is this one.
         await asyncio.gather(
             *([server.start()] if server is not None else []), start_all(*code), load_judging(inputs, head, scratch)
         )
         parts = [part for each in code for part in (each.workers if isinstance(each, Judges) else (each,))]
         workers = [worker for worker in parts if isinstance(worker, WorkerSystem)]
-        yield Kept(workers, server.dsn if server is not None else "", mmap(-1, 1), judges.kept)
+        yield Kept(workers, server.dsn if server is not None else "", mmap(-1, 1), opening.judges.kept)
 
 
 def _borrow(worker: "WorkerSystem | ReplaySystem", kept: Kept | None) -> None:
@@ -177,101 +161,61 @@ def _borrow(worker: "WorkerSystem | ReplaySystem", kept: Kept | None) -> None:
         kept.missed[0] |= not borrowed
 
 
-def _add_arm(calls: ModelCalls, services: RunServices, head: ArmInputs, arm: ArmInputs) -> None:
-    calls.add_arm(arm)
-    services.arms[arm.arm.name] = replace(services.arms[head.arm.name], arm=arm.arm, template=head.arm)
+class CodeOfRun:
+    """Opens the code of each arm of a run; what set-up made and what judges serves all of them.
 
+    Args:
+        stack: closes the base's, and what judges.
+        inputs: of the run.
+        scratch: a folder outside the workspace.
+    """
 
-@asynccontextmanager
-async def _open_arm(
-    inputs: RunInputs,
-    head: ArmInputs,
-    arm: ArmInputs,
-    template: Arm | None = None,
-    *,
-    scratch: Path,
-    setups: "SharedSetups",
-    judges: JudgesOfRun,
-    calls: ModelCalls,
-    services: RunServices,
-) -> AsyncIterator[None]:
-    """Start an arm with files of its own beside the first one, by whose fork server it runs where it can."""
-    async with AsyncExitStack() as stack:
+    def __init__(self, stack: AsyncExitStack, inputs: RunInputs, scratch: Path) -> None:
+        from ratiba_action.systems.setup_command import SharedSetups  # noqa: PLC0415 - not needed to decide
+
+        self._stack, self._inputs, self._scratch = stack, inputs, scratch
+        self.setups = SharedSetups()
+        self.judges = JudgesOfRun(stack, inputs, scratch, self._around, _borrow)
+
+    def _around(self, arm: Arm) -> "Surroundings":
+        return _surroundings(self._inputs, arm, scratch=self._scratch, setups=self.setups)
+
+    async def open(
+        self, stack: AsyncExitStack, arm: ArmInputs, *, beside: ArmServices | None = None, kept: Kept | None = None
+    ) -> Code:
+        """An arm's code; the files of all but its system are copied at once. See ``OpenCode``.
+
+        Args:
+            stack: closes it.
+            arm: whose code it is.
+            beside: the arm whose fork server serves it, where that can be.
+            kept: what is started already.
+        """
+        from ratiba_action.systems.choose import choose_system, choose_tests  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - the same
+
+        around, block = self._around(arm.arm), arm.configuration.system
+        first, of_tests = (None, None) if beside is None else (beside.system, beside.tests)
+        system = choose_system(block, replace(around, beside=first if isinstance(first, WorkerSystem) else None))
+        stack.push_async_callback(system.close)
+        _borrow(system, kept)
+        tests = None
+        if any(scenario.test is not None for scenario in arm.scenarios):
+            lent = of_tests if isinstance(of_tests, WorkerSystem) else None
+            tests = choose_tests(block, replace(around, beside=lent))
+            stack.push_async_callback(tests.close)
+            _borrow(tests, kept)
+            await tests.copy()
+        return system, await self.judges.open(stack, arm, kept), tests
+
+    async def open_base(self, base: BaseInputs, calls: ModelCalls) -> tuple[ArmInputs, Code]:
+        """Fetch and start the base; whatever is started ends with the run, however far it came."""
+        inputs = self._inputs
+        arm = await asyncio.to_thread(base_inputs, inputs, base, self._scratch, github_history(inputs))
         calls.add_arm(arm)
-        beside = services.arms[head.arm.name]
-        start = partial(_start_arm, stack, inputs, arm, scratch=scratch, setups=setups, judges=judges)
-        started = await start(services=services, beside=beside, template=template)
-        services.arms[arm.arm.name] = started
-        stack.callback(services.arms.pop, arm.arm.name)
-        yield
-
-
-async def _start_arm(
-    stack: AsyncExitStack,
-    inputs: RunInputs,
-    arm: ArmInputs,
-    *,
-    scratch: Path,
-    setups: "SharedSetups",
-    judges: JudgesOfRun,
-    services: RunServices,
-    beside: ArmServices | None = None,
-    template: Arm | None = None,
-) -> ArmServices:
-    code = await _open_code(stack, inputs, arm, scratch, setups=setups, judges=judges, beside=beside)
-    await start_all(*code)
-    if template is None:
-        await services.tenants.prepare(arm.arm, code[0].migrate)
-    return replace(arm_services(arm, *code), template=template)
-
-
-async def _open_base(
-    stack: AsyncExitStack,
-    inputs: RunInputs,
-    base: BaseInputs,
-    *,
-    scratch: Path,
-    setups: "SharedSetups",
-    judges: JudgesOfRun,
-    calls: ModelCalls,
-) -> tuple[ArmInputs, Code]:
-    """Fetch and start the base; whatever is started ends with the run, however far it came."""
-    arm = await asyncio.to_thread(base_inputs, inputs, base, scratch, github_history(inputs))
-    calls.add_arm(arm)
-    code = await _open_code(stack, inputs, arm, scratch, setups=setups, judges=judges)
-    await start_all(*code)
-    return arm, code
-
-
-async def _open_code(
-    stack: AsyncExitStack,
-    inputs: RunInputs,
-    arm: ArmInputs,
-    scratch: Path,
-    *,
-    setups: "SharedSetups",
-    judges: JudgesOfRun,
-    beside: ArmServices | None = None,
-    kept: Kept | None = None,
-) -> Code:
-    """An arm's code; the files of all but its system are copied at once."""
-    from ratiba_action.systems.choose import choose_tests  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - the same
-
-    around = _surroundings(inputs, arm.arm, scratch=scratch, setups=setups)
-    first, of_tests = (None, None) if beside is None else (beside.system, beside.tests)
-    system = open_system(inputs, arm, scratch, setups, first if isinstance(first, WorkerSystem) else None)
-    stack.push_async_callback(system.close)
-    _borrow(system, kept)
-    tests = None
-    if any(scenario.test is not None for scenario in arm.scenarios):
-        tests = choose_tests(
-            arm.configuration.system, replace(around, beside=of_tests if isinstance(of_tests, WorkerSystem) else None)
-        )
-        stack.push_async_callback(tests.close)
-        _borrow(tests, kept)
-        await tests.copy()
-    return system, await judges.open(stack, arm, kept), tests
+        code = await self.open(self._stack, arm)
+        await start_all(*code)
+        return arm, code
 
 
 def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
@@ -284,17 +228,12 @@ def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
 
 
 def open_system(
-    inputs: RunInputs,
-    arm: ArmInputs,
-    scratch: Path,
-    setups: "SharedSetups",
-    beside: "WorkerSystem | None" = None,
+    inputs: RunInputs, arm: ArmInputs, scratch: Path, setups: "SharedSetups"
 ) -> "WorkerSystem | ReplaySystem":
-    """The arm's system under test, not started; ``setups`` and ``beside`` are those of ``Surroundings``."""
+    """The arm's system under test, not started; ``setups`` are those of ``Surroundings``."""
     from ratiba_action.systems.choose import choose_system  # noqa: PLC0415 - not needed to decide
 
-    around = _surroundings(inputs, arm.arm, scratch=scratch, setups=setups)
-    return choose_system(arm.configuration.system, replace(around, beside=beside))
+    return choose_system(arm.configuration.system, _surroundings(inputs, arm.arm, scratch=scratch, setups=setups))
 
 
 def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":

@@ -1,7 +1,5 @@
 """The straight line: inputs → plan → results → evidence → verdict → report."""
 
-import asyncio
-import contextlib
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +22,6 @@ from ratiba_action.money.budget import Ledger, admit
 from ratiba_action.money.forecast import Forecast, way_out
 from ratiba_action.run.arms import base_of, first_plan, head_inputs, no_further_trials, scratch_folder
 from ratiba_action.run.base_commit import BaseInputs, NoBase, read_anchor_inputs
-from ratiba_action.run.composition import open_services
 from ratiba_action.run.earlier_runs import (
     NONE,
     NOT_COMPARED,
@@ -59,10 +56,11 @@ from ratiba_action.run.notes import (
 )
 from ratiba_action.run.own_history import notes_of_own_history, with_own_history
 from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_budget
-from ratiba_action.run.plan_loop import PlanLoop, cancelled_by_signals
+from ratiba_action.run.plan_loop import PlanLoop
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.self_reported import self_reported
 from ratiba_action.run.services import Measured
+from ratiba_action.run.session import OpenSession, Session
 from ratiba_action.run.shard_folders import FoundShard
 from ratiba_action.run.shard_reports import measured_anew, merge_shards, notes_of_merges, paid_by_merges, with_shards
 from ratiba_action.run.shards import identity_of, share_inputs
@@ -95,7 +93,9 @@ class RunOutcome:
 def evaluate(
     inputs: RunInputs,
     log: RunLog,
+    open_session: OpenSession,
     ledger: Ledger | None = None,
+    *,
     expected: Forecast | None = None,
     shards: Sequence[FoundShard] | None = None,
 ) -> RunOutcome:
@@ -104,6 +104,7 @@ def evaluate(
     Args:
         inputs: of the run.
         log: of the run.
+        open_session: makes what scenarios run in.
         ledger: of several runs of this process that share one budget; None for its own.
         expected: its forecast, where that was made already.
         shards: what has measured the first plan already; None to run it.
@@ -123,7 +124,7 @@ def evaluate(
             raise _unanswered("The shards could not be merged", "Merge")
         earlier = replace(earlier, earlier=tuple(measured_anew(run, shards) for run in earlier.earlier))
     inputs = with_own_history(_with_anchor(inputs, earlier.anchor), commit, in_shards=shards is not None)
-    gate = _Gate(inputs, log, ledger, earlier)
+    gate = _Gate(inputs, log, ledger, earlier, open_session)
     measured, journal = Measured(), None
     if inputs.selection.scenarios:
         head = head_inputs(inputs, github_history(inputs))
@@ -190,12 +191,13 @@ def _unanswered(what: str, again: str) -> InfrastructureError:
     )
 
 
-def evaluate_shard(run: ShardRun, log: RunLog, expected: Forecast | None) -> Report:
+def evaluate_shard(run: ShardRun, log: RunLog, open_session: OpenSession, expected: Forecast | None) -> Report:
     """Run a shard's share of the first plan; what it means is decided by ``evaluate`` with all of the shards.
 
     Args:
         run: which shard, and its share.
         log: of the shard.
+        open_session: makes what scenarios run in.
         expected: forecast of the share.
 
     Raises:
@@ -204,7 +206,7 @@ def evaluate_shard(run: ShardRun, log: RunLog, expected: Forecast | None) -> Rep
     inputs, clock = run.inputs, time.monotonic()
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     shares = shares_of_budget(inputs.settings, inputs.decided.change.subject)
-    gate = _Gate(inputs, log, Ledger(inputs.settings.budget_usd, shares), run.earlier)
+    gate = _Gate(inputs, log, Ledger(inputs.settings.budget_usd, shares), run.earlier, open_session)
     measured, journal = Measured(), None
     if inputs.selection.scenarios:
         head = head_inputs(inputs, github_history(inputs))
@@ -235,10 +237,14 @@ class _Gate:
     Args:
         ledger: of the run.
         earlier: runs that the verdict may look at, too.
+        open_session: makes what scenarios run in.
     """
 
-    def __init__(self, inputs: RunInputs, log: RunLog, ledger: Ledger, earlier: EarlierRuns) -> None:
+    def __init__(
+        self, inputs: RunInputs, log: RunLog, ledger: Ledger, earlier: EarlierRuns, open_session: OpenSession
+    ) -> None:
         self._inputs, self._log, self._ledger, self._earlier = inputs, log, ledger, earlier
+        self._open_session = open_session
         self._interruptions: list[str] = []
         self._base: BaseInputs | NoBase | None = None
         self._beside = False
@@ -328,30 +334,30 @@ class _Gate:
         return PlanLoop(first, ask, no_further, self._interruptions, results)
 
     def _run(self, loop: PlanLoop, head: ArmInputs, scratch: Path) -> Measured:
-        measured = asyncio.run(self._run_plans(loop, head, scratch))
+        """Run scenarios; a signal ends what is waited for and loses nothing that is known."""
+        finished: Measured | None = None
+
+        async def work(session: Session) -> None:
+            nonlocal finished
+            await loop.run(session.services)
+            finished = await session.finish(loop.measured)
+            finished = replace(finished, altered=await session.services.arms.altered())
+
+        session = self._open_session(
+            self._inputs,
+            head,
+            ledger=self._ledger,
+            log=self._log,
+            scratch=scratch,
+            with_base=loop.runs_base or (loop.may_go_on and self._earlier.measured),
+            interruptions=self._interruptions,
+        )
+        session.conduct(work)
+        self.late = session.ended_late
+        measured = finished or loop.measured
         if measured.base_failed:
             self._log.note(f"The base was not run: {measured.base_failed}")
         return measured
-
-    async def _run_plans(self, loop: PlanLoop, head: ArmInputs, scratch: Path) -> Measured:
-        """Run scenarios; a further signal ends what is waited for and loses nothing that is known."""
-        seconds, finished = self._inputs.seconds_allowed, None
-        deadline = None if seconds is None else time.monotonic() + seconds
-        with cancelled_by_signals(self._interruptions.append), contextlib.suppress(asyncio.CancelledError):
-            async with open_services(
-                self._inputs,
-                head,
-                ledger=self._ledger,
-                log=self._log,
-                scratch=scratch,
-                deadline=deadline,
-                with_base=loop.runs_base or (loop.may_go_on and self._earlier.measured),
-            ) as services:
-                await loop.run(services)
-                finished = await services.finish(loop.measured, cancelled=bool(self._interruptions))
-                finished = replace(finished, altered=await services.altered())
-        self.late = deadline is not None and time.monotonic() >= deadline
-        return finished or loop.measured
 
     def evidence(self, measured: Measured) -> Evidence:
         """What the verdict rests on, so far."""
@@ -550,7 +556,9 @@ def variants_of(inputs: RunInputs) -> tuple[RunInputs, ...]:
     return tuple(read_inputs(replace(inputs, variant=name)) for name in names)
 
 
-def evaluate_side_by_side(inputs: RunInputs, log: RunLog, variants: Sequence[RunInputs]) -> Report:
+def evaluate_side_by_side(
+    inputs: RunInputs, log: RunLog, open_session: OpenSession, variants: Sequence[RunInputs]
+) -> Report:
     """The report of the system as it is, with a row for each variant.
 
     The verdict is of the system as it is; a variant never changes it. Without that verdict no variant is run.
@@ -558,10 +566,11 @@ def evaluate_side_by_side(inputs: RunInputs, log: RunLog, variants: Sequence[Run
     Args:
         inputs: of the system as it is.
         log: of its run; the warnings of a variant's are not kept.
+        open_session: makes what the scenarios of each run in.
         variants: each with its own system.
     """
     began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
-    report = evaluate(inputs, log, ledger).report
+    report = evaluate(inputs, log, open_session, ledger).report
     rows = [variant_result("", (), report, ledger.snapshot().list_price)]
     ended = report.verdict.conclusion is Conclusion.INCOMPLETE
     for variant in variants:
@@ -570,16 +579,18 @@ def evaluate_side_by_side(inputs: RunInputs, log: RunLog, variants: Sequence[Run
         if ended or (left is not None and left <= 0):
             rows.append(VariantResult(variant.variant, differences, problem=OUT_OF_IT))
             continue
-        row = _row(replace(variant, seconds=left), differences, RunLog(log.progress, log.events), ledger)
+        row = _row(replace(variant, seconds=left), differences, RunLog(log.progress, log.events), open_session, ledger)
         ended = row.not_run > 0
         rows.append(row)
     return replace(report, variants=tuple(rows), spending=ledger.snapshot(), seconds=time.monotonic() - began)
 
 
-def _row(inputs: RunInputs, differences: tuple[str, ...], log: RunLog, ledger: Ledger) -> VariantResult:
+def _row(
+    inputs: RunInputs, differences: tuple[str, ...], log: RunLog, open_session: OpenSession, ledger: Ledger
+) -> VariantResult:
     before = ledger.snapshot().list_price
     try:
-        report = evaluate(inputs, log, ledger).report
+        report = evaluate(inputs, log, open_session, ledger).report
     except RatibaError as error:
         # A variant that cannot run takes nothing away from the system's own verdict.
         return VariantResult(inputs.variant, differences, problem=str(error))

@@ -37,7 +37,7 @@ from ratiba_action.run.paid_run import (
     require_reachable_servers,
 )
 from ratiba_action.run.provider_keys import recording_remedy
-from ratiba_action.run.services import Measured, RunServices, admit_all
+from ratiba_action.run.services import Arms, Measured, RunServices, admit_all
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.run.turn_payments import open_turn_books
 from ratiba_action.tenancy.provisioner import NoDatabase
@@ -113,7 +113,7 @@ class ModelCalls:
         configuration = self._inputs.configuration
         simulator = configuration.simulator
         return RunServices(
-            arms={},
+            arms=Arms(),
             tenants=NoDatabase(),
             gateway=gateway,
             metric=self._judging.metric,

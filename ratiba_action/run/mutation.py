@@ -1,10 +1,8 @@
 """Measures the suite: runs scenarios on the system with one small fault after another, and sees which they notice."""
 
-import asyncio
 import contextlib
 import json
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
@@ -29,12 +27,12 @@ from ratiba_action.run.arms import alone, head_inputs, scratch_folder
 from ratiba_action.run.base_commit import NoBase, fetch_base
 from ratiba_action.run.cache_place import mutants_folder
 from ratiba_action.run.changed_parts import parts_of
-from ratiba_action.run.composition import checkout_of, open_services
+from ratiba_action.run.composition import checkout_of
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.paid_run import journal_place
-from ratiba_action.run.plan_loop import cancelled_by_signals
 from ratiba_action.run.runner import run_plan
-from ratiba_action.run.services import Measured, NeverStop, RunServices
+from ratiba_action.run.services import Measured, RunServices
+from ratiba_action.run.session import OpenSession, Session
 from ratiba_action.systems.scratch import copied_files
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.util.gitignore import PatternList
@@ -188,6 +186,7 @@ def measure(
     log: RunLog,
     ledger: Ledger,
     *,
+    open_session: OpenSession,
     most: int,
     progress: Callable[[str], None],
     fresh: bool = False,
@@ -202,6 +201,7 @@ def measure(
         files: to make mutants of.
         log: of the run.
         ledger: of the run, with its budget.
+        open_session: makes what scenarios run in.
         most: mutants to run.
         progress: receives a line after each of them.
         fresh: run those again whose result is known from an earlier run of the same files.
@@ -221,9 +221,11 @@ def measure(
         head = head_inputs(began)
         head = replace(head, free=frozenset(scenario.id for scenario in head.scenarios))
         with contextlib.closing(KnownResults(began, fresh=fresh)) as known:
-            running = _Mutants(began, head, files, changed, most=most, known=known, progress=progress)
+            running = _Mutants(
+                began, head, files, changed, open_session=open_session, most=most, known=known, progress=progress
+            )
             try:
-                asyncio.run(running.run(log, ledger, scratch))
+                running.run(log, ledger, scratch)
             finally:
                 if began.llm != Llm.REPLAY:  # nothing is resumed from it, and it holds what models said
                     journal_place(began, head).path.unlink(missing_ok=True)
@@ -341,12 +343,13 @@ class _Mutants:
         files: MutatedFiles,
         changed: frozenset[tuple[str, int]],
         *,
+        open_session: OpenSession,
         most: int,
         known: KnownResults,
         progress: Callable[[str], None],
     ) -> None:
         self._inputs, self._head, self._files, self._changed = inputs, head, files, changed
-        self._most, self._known, self._progress = most, known, progress
+        self._open_session, self._most, self._known, self._progress = open_session, most, known, progress
         self._lines: Mapping[str, Mapping[str, frozenset[int]]] = {}
         self._outputs: dict[tuple[str, int], _Outputs] = {}
         self._passing: dict[str, Scenario] = {}
@@ -354,31 +357,30 @@ class _Mutants:
         self._last = ""
         self.mutation = Mutation(len(files.mutants), notes=files.notes)
 
-    async def run(self, log: RunLog, ledger: Ledger, scratch: Path) -> None:
+    def run(self, log: RunLog, ledger: Ledger, scratch: Path) -> None:
         """Run the system as it is, then mutants."""
-        seconds, interruptions = self._inputs.seconds_allowed, list[str]()
-        deadline = None if seconds is None else time.monotonic() + seconds
-        with cancelled_by_signals(interruptions.append), contextlib.suppress(asyncio.CancelledError):
-            opened = open_services(self._inputs, self._head, ledger=ledger, log=log, scratch=scratch, deadline=deadline)
-            async with opened as services:
-                system = services.arms[self._head.arm.name].system
-                if not isinstance(system, WorkerSystem):
-                    raise ConfigurationError("Replies that were captured earlier have no mutants.", "Give an adapter.")
-                services.concurrency = min(services.concurrency, max(os.cpu_count() or 1, 2))
-                await self._run_as_it_is(services, system)
-                chosen = () if self._ends(deadline) else self._chosen()
-                for mutant in chosen:
-                    if self._ends(deadline):
-                        break
-                    await self._run_mutant(mutant, services, system)
-                await services.finish(Measured(), cancelled=bool(interruptions))
-        if interruptions:
-            self.mutation.ended = interruptions[0]
+        session = self._open_session(self._inputs, self._head, ledger=ledger, log=log, scratch=scratch)
+        session.conduct(self._run_in)
+        if session.interruptions:
+            self.mutation.ended = session.interruptions[0]
 
-    def _ends(self, deadline: float | None) -> bool:
+    async def _run_in(self, session: Session) -> None:
+        system = session.services.arms[self._head.arm.name].system
+        if not isinstance(system, WorkerSystem):
+            raise ConfigurationError("Replies that were captured earlier have no mutants.", "Give an adapter.")
+        at_once = min(session.services.concurrency, max(os.cpu_count() or 1, 2))
+        services = replace(session.services, concurrency=at_once)
+        await self._run_as_it_is(services, system)
+        for mutant in () if self._ends(session) else self._chosen():
+            if self._ends(session):
+                break
+            await self._run_mutant(mutant, services, system)
+        await session.finish(Measured())
+
+    def _ends(self, session: Session) -> bool:
         if current().name is not None:
             self.mutation.ended = current().reason or ""
-        elif deadline is not None and time.monotonic() >= deadline:
+        elif session.late:
             self.mutation.ended = "the deadline was reached"
         return bool(self.mutation.ended)
 
@@ -462,17 +464,16 @@ class _Mutants:
         if not scenarios:
             return judge_mutant(mutant, {})
         arm = self._arm(mutant, scenarios)
-        services.add_arm(arm)
-        services.stop_rule = partial(_Enough, self._notice, self._enough(mutant))
+        services.arms.add(arm)
         if self._last and self._last != mutant.path:
             self._put(system, self._last, self._files.texts[self._last])
         self._put(system, mutant.path, mutated(mutant, self._files.texts[mutant.path]))
         self._last = mutant.path
+        enough = partial(_Enough, self._notice, self._enough(mutant))
         try:
-            results = await run_plan(arm.plan, services)
+            results = await run_plan(arm.plan, replace(services, stop_rule=enough))
         finally:
-            services.stop_rule = NeverStop
-            services.arms.pop(arm.arm.name, None)
+            services.arms.remove(arm.arm.name)
         notices = {outcome.scenario.id: self._notice(outcome) for outcome in outcomes_of(results)}
         live = any(not each.replayed and each.calls for result in results for each in _exchanges(result))
         # Where it is not known whether a scenario ran the lines, nothing is taken for equivalent.

@@ -5,7 +5,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ratiba_action.errors import RatibaError
 from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.model.plan import BASE, Plan, Trial
 from ratiba_action.model.verdict import Verdict
@@ -75,7 +74,7 @@ class Ran:
 
 async def run_first(plan: Plan, services: RunServices) -> Ran:
     """Run a plan as far as the money goes; nothing of it where the base cannot be started."""
-    refusal = await _require_arms(plan, services)
+    refusal = await services.arms.require({trial.arm.name for trial in plan.trials})
     return Ran((), refusal) if refusal else Ran(await run_plan(_placed(plan, services), services))
 
 
@@ -85,7 +84,7 @@ async def run_further(plan: Plan, services: RunServices) -> Ran:
     The base runs first, while no process of the change does. What is begun may still be cut short, by the deadline, a
     signal, or a cap that another run has used up.
     """
-    refusal = await _require_arms(plan, services)
+    refusal = await services.arms.require({trial.arm.name for trial in plan.trials})
     placed = plan if refusal else _placed(plan, services)
     refusal = refusal or await services.afford(placed.trials)
     if refusal:
@@ -93,41 +92,20 @@ async def run_further(plan: Plan, services: RunServices) -> Ran:
     own, base = split(placed)
     if not base.trials:
         return Ran(await run_plan(own, services))
-    if changed := await services.conditions.changed():
+    if changed := await services.arms.conditions.changed():
         return Ran((), altered(changed))
     results = await run_plan(base, services)
-    if changed := await services.conditions.changed(after=True):
+    if changed := await services.arms.conditions.changed(after=True):
         return Ran((), altered(changed))
     if not all(isinstance(result, Scored) for result in results):
         return Ran(results)  # what it was to confirm stays open, so that nothing more is paid for
-    await services.conditions.remember()
+    await services.arms.conditions.remember()
     return Ran((*results, *await run_plan(own, services)))
 
 
 def altered(what: str) -> str:
     """Why the base cannot be measured any more."""
     return f"what trials of the base depend on was altered while the change ran ({what})"
-
-
-async def _require_arms(plan: Plan, services: RunServices) -> str | None:
-    """Start what a plan names, the base before anything of the change; why that cannot be, None where it is started.
-
-    Raises:
-        RatibaError: the change itself could not be started.
-    """
-    missing = {trial.arm.name for trial in plan.trials} - services.arms.keys()
-    if missing and (start := services.start.pop(BASE, None)) is not None:
-        try:
-            services.arms[BASE] = await start()
-        except (RatibaError, OSError) as error:
-            services.base_failed = f"it could not be started: {error}"
-    for name in sorted(missing - {BASE}):
-        start = services.start.pop(name, None)
-        if start is None:
-            return f"there is no arm {name}"
-        await services.conditions.remember()
-        services.arms[name] = await start()
-    return None if missing <= services.arms.keys() else services.base_failed or services.no_base
 
 
 def _placed(plan: Plan, services: RunServices) -> Plan:

@@ -1,15 +1,16 @@
 """What a run works with while its trials run, and what came of them."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ratiba_action.checks.turn_checks import DetectLanguage
+from ratiba_action.errors import RatibaError
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.comparison import ScorePair
 from ratiba_action.model.measurement import ScenarioResult
-from ratiba_action.model.plan import Arm, Trial
+from ratiba_action.model.plan import BASE, Arm, Trial
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.model.verdict import CrossChecking, SharedSpending
@@ -26,6 +27,8 @@ from ratiba_action.ports import (
 )
 from ratiba_action.run.inputs import ArmInputs, RunLog
 from ratiba_action.verdict.pairing import results_of_change
+
+NO_BASE = "there is no base to compare with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,42 +101,6 @@ class Finish(Protocol):
         ...
 
 
-async def nothing_altered() -> str:
-    """Set-up made nothing that the sides of the run share."""
-    return ""
-
-
-def no_other_arm(arm: ArmInputs) -> None:
-    """Refuses: nothing would answer its model calls.
-
-    Raises:
-        ValueError: always.
-    """
-    raise ValueError(f"The arm {arm.arm.name!r} cannot be added.")
-
-
-class OpenArm(Protocol):
-    """Starts another arm."""
-
-    def __call__(self, arm: ArmInputs, template: Arm | None = None) -> AbstractAsyncContextManager[None]:
-        """The arm can run scenarios within the context.
-
-        Args:
-            arm: with files of its own.
-            template: the arm whose schema its tenants have; None for its own.
-        """
-        ...
-
-
-def no_open_arm(arm: ArmInputs, template: Arm | None = None) -> AbstractAsyncContextManager[None]:  # noqa: ARG001 - the protocol's name
-    """Refuses: there is nothing to start it with.
-
-    Raises:
-        ValueError: always.
-    """
-    raise ValueError(f"The arm {arm.arm.name!r} cannot be started.")
-
-
 async def finish_nothing(measured: Measured, *, cancelled: bool) -> Measured:  # noqa: ARG001 - the protocol's name
     """Nothing is left to be done where no model was called."""
     return measured
@@ -193,12 +160,98 @@ class UnwatchedConditions:
         return ""
 
 
-@dataclass(slots=True)
+StartArm = Callable[[], Awaitable[ArmServices]]
+"""Starts an arm, which has no trial before."""
+
+
+class Arms(Mapping[str, ArmServices]):
+    """The arms of a run, by name: those that are started. The others start when a plan names them, the base first.
+
+    Args:
+        started: by name.
+        waiting: starts an arm, by its name; called once.
+        no_base: why there is no base to run scenarios on.
+        conditions: what trials of the base depend on and the change's processes could alter.
+    """
+
+    def __init__(
+        self,
+        started: Mapping[str, ArmServices] | None = None,
+        waiting: Mapping[str, StartArm] | None = None,
+        *,
+        no_base: str = NO_BASE,
+        conditions: BaseConditions | None = None,
+    ) -> None:
+        self._started, self._waiting, self._no_base = dict(started or {}), dict(waiting or {}), no_base
+        self.conditions: BaseConditions = conditions or UnwatchedConditions()
+
+    def __getitem__(self, name: str) -> ArmServices:
+        return self._started[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._started)
+
+    def __len__(self) -> int:
+        return len(self._started)
+
+    async def require(self, names: Collection[str]) -> str | None:
+        """Start what a plan names, the base before anything of the change; why that cannot be, None where it could.
+
+        Args:
+            names: of arms.
+
+        Raises:
+            RatibaError: the change itself could not be started.
+        """
+        missing = set(names) - self._started.keys()
+        if missing and (start := self._waiting.pop(BASE, None)) is not None:
+            try:
+                self._started[BASE] = await start()
+            except (RatibaError, OSError) as error:
+                self._no_base = f"it could not be started: {error}"
+        for name in sorted(missing - {BASE}):
+            start = self._waiting.pop(name, None)
+            if start is None:
+                return f"there is no arm {name}"
+            await self.conditions.remember()
+            self._started[name] = await start()
+        return None if missing <= self._started.keys() else self._no_base
+
+    def add(self, arm: ArmInputs) -> None:
+        """Let another arm run by the first one's system and schema; call it before the arm's first trial.
+
+        Raises:
+            ValueError: nothing would answer its model calls.
+        """
+        raise ValueError(f"The arm {arm.arm.name!r} cannot be added.")
+
+    def remove(self, name: str) -> None:
+        """Forget an arm whose trials have ended."""
+        self._started.pop(name, None)
+
+    def open(self, arm: ArmInputs, template: Arm | None = None) -> AbstractAsyncContextManager[None]:  # noqa: ARG002 - of those that can
+        """Start an arm with files of its own, which ends with the context.
+
+        Args:
+            arm: with files of its own.
+            template: the arm whose schema its tenants have; None for its own.
+
+        Raises:
+            ValueError: there is nothing to start it with.
+        """
+        raise ValueError(f"The arm {arm.arm.name!r} cannot be started.")
+
+    async def altered(self) -> str:
+        """A path of what set-up made for all arms of the run that one of them has changed; empty where none has."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunServices:
     """Everything that is open while trials run. Made by ``composition.open_services``, which closes it, too.
 
     Args:
-        arms: by name; the base's stand here once it is started.
+        arms: that trials run on.
         metric: a fresh metric for an assertion; called once for each case.
         concurrency: trials at once.
         deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
@@ -210,18 +263,10 @@ class RunServices:
         stop_rule: makes the rule of a plan that says why none of its further trials starts.
         retries: whether trials that errored are run again, as their strategies say.
         afford: says why the caps do not cover some further trials; None where they do, which are then waited for.
-        start: starts an arm, by its name; an entry is taken out when it is used. The base's is used first.
-        no_base: why there is no base to run scenarios on.
-        base_failed: why the base could not be started; None where it could, or was not to be.
-        conditions: what trials of the base depend on and the change's processes could alter.
         finish: adds to what was measured what is known at the end.
-        altered: a path of what set-up made for all sides of the run that one of them has changed; empty where none has.
-        add_arm: lets another arm run by the first one's system and schema; called before its first trial.
-        open_arm: starts an arm with files of its own, and a schema of its own unless it is given the arm whose it has;
-            it ends with the context.
     """
 
-    arms: dict[str, ArmServices]
+    arms: Arms
     tenants: TenantProvisioner
     gateway: ModelGateway
     metric: Callable[[Assertion], Metric]
@@ -236,11 +281,4 @@ class RunServices:
     stop_rule: Callable[[], StopRule] = NeverStop
     retries: bool = True
     afford: Callable[[Sequence[Trial]], Awaitable[str | None]] = afford_all
-    start: dict[str, Callable[[], Awaitable[ArmServices]]] = field(default_factory=dict)
-    no_base: str = "there is no base to compare with"
-    base_failed: str | None = None
-    conditions: BaseConditions = field(default_factory=UnwatchedConditions)
     finish: Finish = finish_nothing
-    altered: Callable[[], Awaitable[str]] = nothing_altered
-    add_arm: Callable[[ArmInputs], None] = no_other_arm
-    open_arm: OpenArm = no_open_arm

@@ -12,7 +12,7 @@ from ratiba_action.model.verdict import Conclusion, Verdict
 from ratiba_action.ports import Metric
 from ratiba_action.run.inputs import RunLog
 from ratiba_action.run.plan_loop import PlanLoop, Ran, run_first, run_further
-from ratiba_action.run.services import ArmServices, Measured, RunServices
+from ratiba_action.run.services import Arms, ArmServices, Measured, RunServices
 from tests.support.gateways import InMemoryGateway
 from tests.support.progress import RecordedProgress
 from tests.support.sample_report import sample_scenario
@@ -43,13 +43,13 @@ class Base:
         self.started = 0
         self._error = error
 
-    async def start(self, services: RunServices) -> ArmServices:
+    async def start(self, tenants: InMemoryTenants) -> ArmServices:
         self.started += 1
         if self._error is not None:
             raise self._error
         system = says("base")
         await system.start()
-        await services.tenants.prepare(THEIRS, system.migrate)
+        await tenants.prepare(THEIRS, system.migrate)
         return ArmServices(THEIRS, system)
 
 
@@ -58,17 +58,13 @@ async def opened(base: Base | None, afford: Callable[[Sequence[Trial]], str] = l
     await tenants.start()
     await system.start()
     await tenants.prepare(OURS, system.migrate)
-    arms, log = {HEAD: ArmServices(OURS, system)}, RunLog(RecordedProgress())
-    services = RunServices(arms, tenants, InMemoryGateway(), no_metric, log)
+    waiting = {BASE: partial(base.start, tenants)} if base is not None else {}
+    arms = Arms({HEAD: ArmServices(OURS, system)}, waiting, no_base="there is no base")
 
     async def ask(trials: Sequence[Trial]) -> str:
         return afford(trials)
 
-    services.afford = ask
-    if base is not None:
-        services.start[BASE] = partial(base.start, services)
-    services.no_base = "" if base else "there is no base"
-    return services
+    return RunServices(arms, tenants, InMemoryGateway(), no_metric, RunLog(RecordedProgress()), afford=ask)
 
 
 def said(ran: Ran) -> dict[str, str]:

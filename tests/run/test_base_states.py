@@ -1,5 +1,7 @@
 """Whatever happens to the base at any step that it takes, a failure stays one or the run is incomplete."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +21,7 @@ from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Verdict
 from ratiba_action.run.inputs import RunLog
 from ratiba_action.run.plan_loop import PlanLoop
-from ratiba_action.run.services import ArmServices, Measured, RunServices
+from ratiba_action.run.services import Arms, ArmServices, Measured, RunServices
 from ratiba_action.verdict.decision import next_step
 from tests.support.gateways import InMemoryGateway
 from tests.support.progress import RecordedProgress
@@ -36,6 +38,8 @@ SCENARIOS = tuple(
 )
 ARMS = {HEAD: Arm(HEAD, "checkout"), BASE: Arm(BASE, "scratch/base", "c" * 40)}
 STEPS = ("start", "disk", "template", "tenant", "session", "hang", "score", "deadline", "before", "after", "cancelled")
+_SECONDS = 0.2
+"""Of a run whose deadline passes while the base starts."""
 GREEN = {Conclusion.PASSED, Conclusion.INCONCLUSIVE}
 
 
@@ -124,16 +128,16 @@ async def verdict_of(head: float, fault: Fault, *, live: bool) -> Verdict:
         if arm == BASE and fault.step == "cancelled":
             interruptions.append("the run was cancelled by SIGTERM")
         if arm == BASE and fault.step == "deadline":
-            services.deadline = 0.0
+            await asyncio.sleep(max(deadline - time.monotonic(), 0.0))  # its start takes until then
         code = system(score, arm, fault)
         await code.start()
         await tenants.prepare(ARMS[arm], code.migrate)
         return ArmServices(ARMS[arm], code)
 
-    services = RunServices(
-        {}, tenants, InMemoryGateway(), lambda _: Likeness(fault), RunLog(RecordedProgress()), conditions=conditions
-    )
-    services.start = {BASE: lambda: start(BASE, GOOD), HEAD: lambda: start(HEAD, head)}
+    deadline = time.monotonic() + (_SECONDS if fault.step == "deadline" else 3600.0)
+    waiting = {BASE: lambda: start(BASE, GOOD), HEAD: lambda: start(HEAD, head)}
+    open_arms, log = Arms(waiting=waiting, conditions=conditions), RunLog(RecordedProgress())
+    services = RunServices(open_arms, tenants, InMemoryGateway(), lambda _: Likeness(fault), log, deadline=deadline)
     interruptions: list[str] = []
     answers = AnswerOrigin.LIVE if live else AnswerOrigin.REPLAY
     results = tuple(

@@ -33,7 +33,7 @@ from ratiba_action.model.scenario import (
 from ratiba_action.ports import Metric, SystemUnderTest, TenantProvisioner
 from ratiba_action.run.inputs import RunLog
 from ratiba_action.run.runner import run_plan
-from ratiba_action.run.services import ArmServices, RunServices
+from ratiba_action.run.services import Arms, ArmServices, RunServices
 from tests.support.gateways import InMemoryAccess, InMemoryGateway
 from tests.support.progress import RecordedProgress
 from tests.support.sample_report import sample_scenario
@@ -106,7 +106,7 @@ async def run(
     await system.start()
     await tenants.start()
     await tenants.prepare(HEAD, system.migrate)
-    arms = {"head": replace(ArmServices(HEAD, system, prompt_versions=("p@1",)), **(arm or {}))}
+    arms = Arms({"head": replace(ArmServices(HEAD, system, prompt_versions=("p@1",)), **(arm or {}))})
     services = RunServices(arms, tenants, gateway or InMemoryGateway(), metric, RunLog(progress or RecordedProgress()))
     plan = Plan(tuple(Trial(one, HEAD) for one in scenarios))
     return await run_plan(plan, replace(services, **changes))

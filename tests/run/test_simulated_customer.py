@@ -22,7 +22,7 @@ from ratiba_action.money.pricing import ModelRates
 from ratiba_action.ports import CustomerSimulator, Metric
 from ratiba_action.run.inputs import RunLog
 from ratiba_action.run.runner import run_plan
-from ratiba_action.run.services import ArmServices, RunServices
+from ratiba_action.run.services import Arms, ArmServices, RunServices
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from tests.support.cases import exchange
 from tests.support.gateways import InMemoryGateway
@@ -60,7 +60,7 @@ async def held(scenario: Scenario, simulator: CustomerSimulator | None, replies:
     def no_metric(assertion: Assertion) -> Metric:
         raise AssertionError(assertion)
 
-    arms, log = {"head": ArmServices(HEAD, system)}, RunLog(RecordedProgress())
+    arms, log = Arms({"head": ArmServices(HEAD, system)}), RunLog(RecordedProgress())
     services = RunServices(arms, tenants, InMemoryGateway(), no_metric, log, simulator=simulator)
     (result,) = await run_plan(Plan((Trial(scenario, HEAD),)), services)
     assert isinstance(result, Scored | Errored)
