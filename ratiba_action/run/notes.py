@@ -13,7 +13,7 @@ from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.note import Note
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.model.verdict import Spending, Verdict
+from ratiba_action.model.verdict import Conclusion, Spending, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.reporting.money_facts import refused_phrase
@@ -137,8 +137,12 @@ def notes_of_edited_scenarios(inputs: RunInputs) -> tuple[str, ...]:
 
 
 def notes_of_baseline(earlier: EarlierRuns, verdict: Verdict, answers: AnswerOrigin) -> tuple[str, ...]:
-    """Where the baseline comes from; a first run is none where the base was run beside the change."""
-    notes = tuple(note for note in earlier.notes if note != FIRST_RUN or verdict.comparison is None)
+    """Where the baseline comes from.
+
+    A run is no first one where the base was run beside the change, and an incomplete one becomes no baseline.
+    """
+    first = verdict.comparison is None and verdict.conclusion is not Conclusion.INCOMPLETE
+    notes = tuple(note for note in earlier.notes if note != FIRST_RUN or first)
     return (*notes, *not_added(earlier.earlier, answers))
 
 

@@ -47,6 +47,9 @@ _FIXED = {
 _NO_USER = {"HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 _USER = ("HOME", "XDG_CONFIG_HOME")
 _FULL_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_USAGE = 129
+"""Exit code of git for an option that it does not know."""
+_NEWER = "Install git 2.30 or newer; `git --version` says which one this is."
 _MISSING = ("missing", "unable to read", "could not read", "bad object", "not a tree object", "could not fetch")
 
 
@@ -142,9 +145,8 @@ class Git:
             message = done.stderr.decode("utf-8", "replace").strip()
             last = message.splitlines()[-1] if message else str(done.returncode)
             absent = any(word in message.lower() for word in _MISSING)
-            raise InfrastructureError(
-                f"'git {arguments[0]}' failed in {str(self.root)!r}: {last}.", self.remedy() if absent else ""
-            )
+            remedy = _NEWER if done.returncode == _USAGE else self.remedy() if absent else ""
+            raise InfrastructureError(f"'git {arguments[0]}' failed in {str(self.root)!r}: {last}.", remedy)
         return done.stdout.decode("utf-8", "surrogateescape")
 
     def _command(self, *arguments: str) -> list[str]:

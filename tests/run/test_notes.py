@@ -6,14 +6,23 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.model.answer_origin import Llm
+from ratiba_action.model.answer_origin import AnswerOrigin, Llm
 from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, Phase
 from ratiba_action.model.scenario import Expectation, ExpectedTool, Turn
+from ratiba_action.model.verdict import Conclusion, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.reporting.money_facts import money_phrase
-from ratiba_action.run.notes import cut_replies, how_to_confirm, notes_of_clocks, shortfall, unseen_calls
+from ratiba_action.run.earlier_runs import FIRST_RUN, EarlierRuns
+from ratiba_action.run.notes import (
+    cut_replies,
+    how_to_confirm,
+    notes_of_baseline,
+    notes_of_clocks,
+    shortfall,
+    unseen_calls,
+)
 from tests.support.sample_report import sample_scenario, sample_scored, sample_trial
 
 HEAD = "a" * 40
@@ -92,3 +101,11 @@ def test_a_zone_that_only_the_language_gives_is_named_with_its_scenarios() -> No
         "`now` of later has an offset and no time zone, so local times are read in Europe/Paris"
     )
     assert notes_of_clocks([expecting("before", "2026-03-28")]) == ()
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "first"), [(Conclusion.PASSED, True), (Conclusion.FAILED, True), (Conclusion.INCOMPLETE, False)]
+)
+def test_an_incomplete_run_is_not_called_the_baseline_to_come(conclusion: Conclusion, *, first: bool) -> None:
+    notes = notes_of_baseline(EarlierRuns(notes=(FIRST_RUN,)), Verdict(conclusion, ""), AnswerOrigin.REPLAY)
+    assert notes == ((FIRST_RUN,) if first else ())

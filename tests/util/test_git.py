@@ -244,3 +244,15 @@ def test_a_folder_that_is_missing_is_told_with_the_setting_that_left_it_out(clon
     git = clone["tree:0"]
     with pytest.raises(InfrastructureError, match="Check out without 'filter:'"):
         git.changed(git.commit("HEAD~1") or "", "HEAD")
+
+
+def test_an_option_that_git_does_not_know_names_the_version_that_is_needed(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    older = tmp_path / "bin" / "git"
+    older.parent.mkdir()
+    older.write_text("#!/bin/sh\necho 'error: unknown option `absolute-git-dir' >&2\nexit 129\n")
+    older.chmod(0o755)
+    with pytest.raises(InfrastructureError, match="unknown option `absolute-git-dir") as raised:
+        Git(repository.folder, {"PATH": f"{older.parent}:{PATH}"})
+    assert "Install git 2.30 or newer" in str(raised.value)
