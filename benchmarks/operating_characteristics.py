@@ -340,7 +340,7 @@ def pass_rate_blocks(truth: float, scenarios: int, rule: PassRateRule, repeats: 
     Some scenarios are harder than others: their worth follows a normal distribution (sd 0.05), the same in every run,
     and each trial adds the noise of system and judge (0.128 together) to it; the threshold is 0.80.
     """
-    from scipy import optimize, stats  # noqa: PLC0415 - here only
+    from scipy import optimize, stats  # here only
 
     random = np.random.default_rng(seed)
     noise = math.hypot(0.10, SYSTEM_SPREAD)

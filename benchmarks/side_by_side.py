@@ -126,7 +126,7 @@ async def bare_loop(url: str, count: int, *, sdk: bool) -> None:
     }
     slots = asyncio.Semaphore(AT_ONCE)
     if sdk:
-        from anthropic import AsyncAnthropic  # noqa: PLC0415 - its import is a part of what is measured
+        from anthropic import AsyncAnthropic  # its import is a part of what is measured
 
         async with AsyncAnthropic(api_key=KEY, base_url=url, max_retries=0) as client:
 
@@ -137,7 +137,7 @@ async def bare_loop(url: str, count: int, *, sdk: bool) -> None:
 
             await asyncio.gather(*(call() for _ in range(count)))
         return
-    import aiohttp  # noqa: PLC0415 - the same
+    import aiohttp
 
     async with aiohttp.ClientSession(headers={"x-api-key": KEY}) as session:
 

@@ -61,7 +61,7 @@ def write_repository(root: Path, copies: int) -> int:
 
 async def run_all(root: Path, dsn: str) -> None:
     """The bare loop, in the system's folder: every scenario of the repository, one after another."""
-    from booking_assistant.ratiba_adapter import Adapter  # noqa: PLC0415 - its path is set
+    from booking_assistant.ratiba_adapter import Adapter  # its path is set
 
     answers: dict[str, deque[Any]] = {}
 

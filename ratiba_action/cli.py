@@ -85,7 +85,7 @@ class _Version(argparse.Action):
     """Prints the installed version; looked up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to import
+        from importlib.metadata import PackageNotFoundError, version
 
         try:
             shown = version("ratiba-eval-gate")

@@ -31,9 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line of this process; returns its exit code."""
     interruption = Interruption()
     interruption.install()
-    from ratiba_action.errors import RatibaError  # noqa: PLC0415 - the same
-    from ratiba_action.settings.environment import protect_process, take_secrets  # noqa: PLC0415 - the handlers come first
-    from ratiba_action.settings.step_output import keep_harmless, leave  # noqa: PLC0415 - the same
+    from ratiba_action.errors import RatibaError
+    from ratiba_action.settings.environment import protect_process, take_secrets  # the handlers come first
+    from ratiba_action.settings.step_output import keep_harmless, leave
 
     # Before the first child, which the filter of the output is: what is protected now is so in its copy, too.
     protect_process()
@@ -61,10 +61,10 @@ def run(
         environment: variables that the command may read.
         commands: the table of commands; None for the program's own.
     """
-    from ratiba_action.cli import COMMANDS, build_parser  # noqa: PLC0415 - the handlers come first
-    from ratiba_action.errors import RatibaError  # noqa: PLC0415 - the same
-    from ratiba_action.settings.step_output import COMMANDS_FILE  # noqa: PLC0415 - the same
-    from ratiba_action.util.text import printable_lines  # noqa: PLC0415 - the same
+    from ratiba_action.cli import COMMANDS, build_parser  # the handlers come first
+    from ratiba_action.errors import RatibaError
+    from ratiba_action.settings.step_output import COMMANDS_FILE
+    from ratiba_action.util.text import printable_lines
 
     interruption = current()
     reports = arguments[:1] == [_REPORTS_ITSELF] and not environment.get(COMMANDS_FILE)
@@ -85,7 +85,7 @@ def run(
     except Exception as error:  # noqa: BLE001 - the last resort, which says what to do
         sys.stderr.write(f"ratiba: unexpected {type(error).__name__}; please report it at {_REPORT_AT}.\n")
         if environment.get("RATIBA_DEBUG") == "1":
-            import traceback  # noqa: PLC0415 - for this alone
+            import traceback  # for this alone
 
             sys.stderr.write(_redactor(environment).text("".join(traceback.format_exception(error))))
         else:
@@ -96,7 +96,7 @@ def run(
 
 def _shown(error: "RatibaError", environment: Mapping[str, str]) -> str:
     """What a person typed or wrote is shown as it is; what a system, a server or a model said may name anybody."""
-    from ratiba_action.errors import ConfigurationError, UsageError  # noqa: PLC0415 - the handlers come first
+    from ratiba_action.errors import ConfigurationError, UsageError  # the handlers come first
 
     theirs = isinstance(error, UsageError | ConfigurationError)
     return str(error) if theirs else _redactor(environment).text(str(error))
@@ -104,7 +104,7 @@ def _shown(error: "RatibaError", environment: Mapping[str, str]) -> str:
 
 def _redactor(environment: Mapping[str, str]) -> "Redactor":
     """For what ends a command before it has one, or in spite of it."""
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - `--help` is quicker without it
-    from ratiba_action.settings.settings import read_settings_leniently  # noqa: PLC0415 - the same
+    from ratiba_action.privacy.masking import Redactor  # `--help` is quicker without it
+    from ratiba_action.settings.settings import read_settings_leniently
 
     return Redactor(read_settings_leniently(environment, {})[0].secrets)

@@ -53,13 +53,13 @@ class EvalEnvironment:
 
     def saver(self) -> "AbstractContextManager[Any]":
         """A LangGraph ``PostgresSaver`` that sees this tenant only; a context manager."""
-        from langgraph.checkpoint.postgres import PostgresSaver  # noqa: PLC0415 - only tests that ask for it pay
+        from langgraph.checkpoint.postgres import PostgresSaver  # only tests that ask for it pay
 
         return PostgresSaver.from_conn_string(self.dsn)
 
     def async_saver(self) -> "AbstractAsyncContextManager[Any]":
         """The same for asynchronous tests; an asynchronous context manager."""
-        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver  # noqa: PLC0415 - see above
+        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
         return AsyncPostgresSaver.from_conn_string(self.dsn)
 
@@ -102,7 +102,7 @@ class TenantsOfASession:
             self.wait(manager.__aexit__(None, None, None))
 
     async def _prepared(self, migrate: Migrate) -> "Arm":
-        from ratiba_action.model.plan import Arm  # noqa: PLC0415 - pytest must not pay for it at its start
+        from ratiba_action.model.plan import Arm  # pytest must not pay for it at its start
 
         async def run(dsn: str) -> None:
             outcome = await asyncio.to_thread(migrate, dsn)
@@ -155,8 +155,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     """Keep what scenarios print from the runner of a workflow, before pytest itself takes hold of the output."""
     requested = early_config.known_args_namespace.ratiba or early_config.getini("ratiba_scenarios")
     if requested and os.environ.get("GITHUB_ACTIONS") == "true" and "PYTEST_XDIST_WORKER" not in os.environ:
-        from ratiba_action.settings.environment import protect_process  # noqa: PLC0415 - only who asks for it pays
-        from ratiba_action.settings.step_output import keep_harmless  # noqa: PLC0415 - the same
+        from ratiba_action.settings.environment import protect_process
+        from ratiba_action.settings.step_output import keep_harmless
 
         protect_process()  # the filter is a copy of this process
         keep_harmless(os.environ)
@@ -175,7 +175,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     # pytest-xdist's workers get theirs from this process, and take them out themselves.
     if config.getoption("dist", "no") == "no" and any(name.startswith("RATIBA_") for name in os.environ):
-        from ratiba_action.settings.environment import take_inputs  # noqa: PLC0415 - only who gives an input pays
+        from ratiba_action.settings.environment import take_inputs  # only who gives an input pays
 
         config.stash[_ENVIRONMENT] = take_inputs(os.environ)
     if config.getoption("--deepeval-cache-clear") and not hasattr(config, "workerinput"):
@@ -183,21 +183,21 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getini("ratiba_scenarios") or ("scenarios" if config.getoption("--ratiba") else "")
     report = None
     if config.getoption("--ratiba-report"):
-        from ratiba_action.commands.scenario_assertion import ScenarioReport  # noqa: PLC0415 - only who asks pays
+        from ratiba_action.commands.scenario_assertion import ScenarioReport  # only who asks pays
 
         report = ScenarioReport(config, Path(config.getoption("--ratiba-report")), _environment(config))
         config.pluginmanager.register(report, "ratiba-report")
     if folder:
-        from ratiba_action.commands.pytest_scenarios import ScenarioTests  # noqa: PLC0415 - only who asks for it pays
+        from ratiba_action.commands.pytest_scenarios import ScenarioTests
 
         tests = ScenarioTests(config, folder.strip("/"), _environment(config), report)
         config.pluginmanager.register(tests, "ratiba-scenarios")
 
 
 def _clear_cache(config: pytest.Config) -> None:
-    from ratiba_action.errors import RatibaError  # noqa: PLC0415 - only who asks for it pays
-    from ratiba_action.metrics.judging.cache import JudgeCache  # noqa: PLC0415 - the same
-    from ratiba_action.run.cache_place import cache_folder  # noqa: PLC0415 - the same
+    from ratiba_action.errors import RatibaError
+    from ratiba_action.metrics.judging.cache import JudgeCache
+    from ratiba_action.run.cache_place import cache_folder
 
     try:
         folder = cache_folder(_environment(config), config.rootpath)
@@ -227,7 +227,7 @@ def assert_scenario(scenario: "str | Path | Mapping[str, Any]", system: Any) -> 
         ConfigurationError: it needs a judge, a database or code of the repository, which only a gate runs.
     """
     __tracebackhide__ = True
-    from ratiba_action.commands import scenario_assertion  # noqa: PLC0415 - only tests that call it pay
+    from ratiba_action.commands import scenario_assertion  # only tests that call it pay
 
     scenario_assertion.assert_scenario(scenario, system)
 
@@ -240,9 +240,9 @@ def _environment(config: pytest.Config) -> MutableMapping[str, str]:
 @pytest.fixture(scope="session")
 def ratiba_tenants(pytestconfig: pytest.Config) -> Iterator[TenantsOfASession]:
     """The session's tenants; not meant to be overridden."""
-    from ratiba_action.errors import RatibaError  # noqa: PLC0415 - only tests that ask for it pay
-    from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner  # noqa: PLC0415 - the same
-    from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the same
+    from ratiba_action.errors import RatibaError  # only tests that ask for it pay
+    from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner
+    from ratiba_action.tenancy.server import choose_server
 
     url = pytestconfig.getoption(_OPTION) or _environment(pytestconfig).get(_VARIABLE)
     try:

@@ -48,7 +48,7 @@ def _file(item: pytest.Item) -> str:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def embedded_server_dsn() -> AsyncIterator[str]:
     """Connection string of its superuser; the first test that asks for it starts it."""
-    from tests.support.servers import open_server  # noqa: PLC0415 - only tests that ask for it pay
+    from tests.support.servers import open_server  # only tests that ask for it pay
 
     async with open_server(None) as server:
         yield server.dsn
@@ -57,9 +57,9 @@ async def embedded_server_dsn() -> AsyncIterator[str]:
 @pytest_asyncio.fixture
 async def database(embedded_server_dsn: str) -> AsyncIterator[str]:
     """Connection string of an empty database, for tests of what many runs share."""
-    from psycopg.conninfo import make_conninfo  # noqa: PLC0415 - as above
+    from psycopg.conninfo import make_conninfo
 
-    from tests.support.sql import run_sql  # noqa: PLC0415 - as above
+    from tests.support.sql import run_sql
 
     name = f"shared_{uuid.uuid4().hex[:12]}"
     await run_sql(embedded_server_dsn, f"CREATE DATABASE {name}")
@@ -70,7 +70,7 @@ async def database(embedded_server_dsn: str) -> AsyncIterator[str]:
 @pytest.fixture(scope="session")
 def forks() -> Iterator["GateForks"]:
     """Gates that start with everything loaded; the first test that asks for it starts them."""
-    from tests.support.gate_forks import gate_forks  # noqa: PLC0415 - as above
+    from tests.support.gate_forks import gate_forks
 
     with gate_forks() as started:
         yield started
@@ -79,7 +79,7 @@ def forks() -> Iterator["GateForks"]:
 @pytest.fixture(scope="session")
 def image() -> Iterator[str]:
     """Tag of the gate's image, built by the project's Dockerfile."""
-    from tests.support.container_image import build, why_not  # noqa: PLC0415 - as above
+    from tests.support.container_image import build, why_not
 
     reason = why_not()
     if reason:

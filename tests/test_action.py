@@ -134,7 +134,7 @@ def test_the_example_is_configured_alike_for_the_container() -> None:
 
 
 def test_the_example_locks_what_the_project_needs_to_run_it() -> None:
-    import tomllib  # noqa: PLC0415 - only here
+    import tomllib
 
     listed = (PROJECT / "examples/booking_assistant/requirements.in").read_text().split("\n")
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]

@@ -315,7 +315,7 @@ def _is_scenario(case: ImportedCase, found: Import, target: Target) -> bool:
 
 
 def _yaml(data: Mapping[str, Any], target: Target) -> bytes:
-    import yaml  # noqa: PLC0415 - only what writes scenarios needs it
+    import yaml  # only what writes scenarios needs it
 
     text = yaml.safe_dump(dict(data), allow_unicode=True, sort_keys=False, width=110)
     return f"# Imported by `ratiba {printable(target.origin)}`.\n{text}".encode("utf-8", "replace")

@@ -233,7 +233,7 @@ def workflow(answers: StarterAnswers) -> bytes:
 
 
 def _render(name: str, **values: object) -> bytes:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only what writes files needs it
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # only what writes files needs it
 
     # What is rendered is YAML and Python; a filter quotes each value.
     environment = Environment(  # noqa: S701 - no HTML

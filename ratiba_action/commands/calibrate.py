@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         SuiteError: the calibration set or another file is wrong.
         RatibaError: a judge or Langfuse cannot be called.
     """
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this command only
+    from ratiba_action.privacy.masking import Redactor
 
     _refuse_options_of_other_tasks(arguments)
     inputs = {name: getattr(arguments, name.replace("-", "_")) for name in ("scenarios", "config", "budget-usd")}
@@ -142,7 +142,7 @@ class _Task:
         Raises:
             UsageError: there is none.
         """
-        from ratiba_action.production.calibration import FILE, read_calibration  # noqa: PLC0415 - on demand
+        from ratiba_action.production.calibration import FILE, read_calibration
 
         found = read_calibration(self.folder)
         if found is None:
@@ -155,9 +155,9 @@ _Ended = tuple[int, Mapping[str, Any], Sequence[str]]
 
 
 def _add(task: _Task) -> _Ended:
-    from ratiba_action.authoring.captured_session import read_sessions  # noqa: PLC0415 - on demand
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
-    from ratiba_action.production.calibration import (  # noqa: PLC0415 - the same
+    from ratiba_action.authoring.captured_session import read_sessions
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.production.calibration import (
         FILE,
         CalibrationSet,
         added_to,
@@ -190,7 +190,7 @@ def _add(task: _Task) -> _Ended:
 
 
 def _found(session: "CapturedSession", names: Sequence[str]) -> "Found":
-    from ratiba_action.production.calibration import Found  # noqa: PLC0415 - on demand
+    from ratiba_action.production.calibration import Found
 
     turns = [(turn.user, turn.reply) for turn in session.turns]
     return Found(turns, session.id or "transcript", session.language or "und", (*session.names, *names))
@@ -198,10 +198,10 @@ def _found(session: "CapturedSession", names: Sequence[str]) -> "Found":
 
 def _of_langfuse(task: _Task) -> "tuple[list[Found], Mapping[str, str]]":
     """Conversations of production: negative feedback first, then errors, then the others; and which are blocked."""
-    from ratiba_action.production.calibration import Found  # noqa: PLC0415 - on demand
-    from ratiba_action.production.sample_reading import SampleRules, find  # noqa: PLC0415 - the same
-    from ratiba_action.production.tenants import tenants_outside  # noqa: PLC0415 - the same
-    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.production.calibration import Found
+    from ratiba_action.production.sample_reading import SampleRules, find
+    from ratiba_action.production.tenants import tenants_outside
+    from ratiba_action.run.event_logging import required_access
 
     access = required_access(task.settings, task.environment, "production cannot be read")
     given = task.arguments.days
@@ -229,7 +229,7 @@ def _of_langfuse(task: _Task) -> "tuple[list[Found], Mapping[str, str]]":
 
 
 def _label(task: _Task) -> _Ended:
-    from ratiba_action.production.calibration import (  # noqa: PLC0415 - on demand
+    from ratiba_action.production.calibration import (
         form_data,
         read_labels,
         write_calibration,
@@ -258,7 +258,7 @@ def _label(task: _Task) -> _Ended:
 
 def _ask_all(task: _Task, calibration: "CalibrationSet", by: str) -> "CalibrationSet":
     """Ask for the labels of one conversation after the other, and save each at once."""
-    from ratiba_action.production.calibration import LabelBlock, labelled, write_calibration  # noqa: PLC0415 - on demand
+    from ratiba_action.production.calibration import LabelBlock, labelled, write_calibration
 
     for number, conversation in enumerate(waiting := calibration.unlabelled, 1):
         sys.stderr.write(f"\n--- {number} of {len(waiting)}: {conversation.id}\n")
@@ -298,11 +298,11 @@ def _ask(criteria: Sequence[str]) -> dict[str, int] | None:
 
 
 def _run(task: _Task) -> _Ended:
-    from ratiba_action.production.calibration import schedule  # noqa: PLC0415 - on demand
-    from ratiba_action.production.judge_calibration import JudgeRequest, judged_by, run_judges  # noqa: PLC0415 - the same
-    from ratiba_action.run.authority import authorized_configuration  # noqa: PLC0415 - the same
-    from ratiba_action.run.provider_keys import keys_of  # noqa: PLC0415 - the same
-    from ratiba_action.verdict.human_agreement import FAILED  # noqa: PLC0415 - the same
+    from ratiba_action.production.calibration import schedule
+    from ratiba_action.production.judge_calibration import JudgeRequest, judged_by, run_judges
+    from ratiba_action.run.authority import authorized_configuration
+    from ratiba_action.run.provider_keys import keys_of
+    from ratiba_action.verdict.human_agreement import FAILED
 
     calibration, settings = task.calibration(), task.settings
     judges: tuple[Configuration, ...] = ()
@@ -352,10 +352,10 @@ def _table(each: "HumanAgreement") -> Iterator[str]:
 
 
 def _thresholds(task: _Task) -> _Ended:
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - on demand
-    from ratiba_action.production.calibration import write_whole  # noqa: PLC0415 - the same
-    from ratiba_action.production.judge_calibration import read_marks, thresholds  # noqa: PLC0415 - the same
-    from ratiba_action.settings.report_folder import make_report_folder  # noqa: PLC0415 - the same
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.production.calibration import write_whole
+    from ratiba_action.production.judge_calibration import read_marks, thresholds
+    from ratiba_action.settings.report_folder import make_report_folder
 
     report, mask = _golden_run(task), Redactor(task.settings.secrets)
     found = thresholds(task.calibration(), read_marks(task.folder), _golden_scores(report))
@@ -378,7 +378,7 @@ def _thresholds(task: _Task) -> _Ended:
 
 def _golden_run(task: _Task) -> "Report | None":
     """The run that is named, or the last one; None where nothing is named and nothing has run."""
-    from ratiba_action.reporting.results_json import read_results, results_in_folder  # noqa: PLC0415 - on demand
+    from ratiba_action.reporting.results_json import read_results, results_in_folder
 
     given = task.arguments.results
     place = Path(given) if given else task.repository / task.settings.report_dir
@@ -388,7 +388,7 @@ def _golden_run(task: _Task) -> "Report | None":
 
 def _golden_scores(report: "Report | None") -> dict[str, list[float]]:
     """Scores of each judged metric in a run."""
-    from ratiba_action.model.measurement import Scored  # noqa: PLC0415 - on demand
+    from ratiba_action.model.measurement import Scored
 
     found: dict[str, list[float]] = {}
     for result in report.results if report is not None else ():
@@ -400,10 +400,10 @@ def _golden_scores(report: "Report | None") -> dict[str, list[float]]:
 
 def _page(report: "Report | None", found: "Sequence[JudgeThresholds]", mask: "Redactor") -> str:
     """The run's ``report.html`` with a plot of each judge's thresholds."""
-    from ratiba_action.model.measurement import JudgeThresholds  # noqa: PLC0415 - on demand
-    from ratiba_action.reporting.html import render_html  # noqa: PLC0415 - the same
-    from ratiba_action.reporting.summary import summarise  # noqa: PLC0415 - the same
-    from ratiba_action.verdict.agreement import five_numbers  # noqa: PLC0415 - the same
+    from ratiba_action.model.measurement import JudgeThresholds
+    from ratiba_action.reporting.html import render_html
+    from ratiba_action.reporting.summary import summarise
+    from ratiba_action.verdict.agreement import five_numbers
 
     if report is None:
         raise UsageError(
@@ -436,7 +436,7 @@ def _threshold_lines(each: "JudgeThresholds") -> Iterator[str]:
 
 
 def _due(task: _Task) -> _Ended:
-    from ratiba_action.production.calibration import read_calibration, schedule  # noqa: PLC0415 - on demand
+    from ratiba_action.production.calibration import read_calibration, schedule
 
     calibration = read_calibration(task.folder)
     if calibration is None:
@@ -454,9 +454,9 @@ def _due(task: _Task) -> _Ended:
 
 def _alert(task: _Task, text: str) -> None:
     """Send that a session is overdue, where there is an address; a failure is a warning."""
-    from ratiba_action.config.configuration import load_configuration  # noqa: PLC0415 - on demand
-    from ratiba_action.model.note import Alert, AlertKind  # noqa: PLC0415 - the same
-    from ratiba_action.publish.notifications import Message, notify  # noqa: PLC0415 - the same
+    from ratiba_action.config.configuration import load_configuration
+    from ratiba_action.model.note import Alert, AlertKind
+    from ratiba_action.publish.notifications import Message, notify
 
     settings, kinds = task.settings, tuple(AlertKind)
     if not (settings.slack_webhook_url or settings.webhook_url):

@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: an option is invalid, or there are no keys.
         RatibaError: samples or Langfuse cannot be read.
     """
-    from ratiba_action.privacy.own_names import KeepingRedactor  # noqa: PLC0415 - for this command only
-    from ratiba_action.production.canary import canary_json, canary_lines, look  # noqa: PLC0415 - the same
+    from ratiba_action.privacy.own_names import KeepingRedactor
+    from ratiba_action.production.canary import canary_json, canary_lines, look
 
     settings = read_settings(environment, {"config": arguments.config})
     now = datetime.now(UTC)
@@ -109,7 +109,7 @@ def _act(
     redactor: "Redactor",
 ) -> None:
     """Do what follows from the answer; the rollout first. A failure is a warning and does not change the exit code."""
-    from ratiba_action.model.note import Alert, AlertKind  # noqa: PLC0415 - for this command only
+    from ratiba_action.model.note import Alert, AlertKind
 
     stopped = text = ""
     rolled_back = found.answer.value == "roll back"
@@ -138,9 +138,9 @@ def _conversations(
     rules: "CanaryRules",
     now: datetime,
 ) -> "tuple[Watched, ...]":
-    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
-    from ratiba_action.production.canary import watched_in_files, watched_in_langfuse  # noqa: PLC0415 - the same
-    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.observability.langfuse_asking import LangfuseError
+    from ratiba_action.production.canary import watched_in_files, watched_in_langfuse
+    from ratiba_action.run.event_logging import required_access
 
     if arguments.samples:
         return watched_in_files(map(Path, arguments.samples), rules, now)
@@ -154,8 +154,8 @@ def _conversations(
 
 
 def _rules(arguments: argparse.Namespace, now: datetime) -> "CanaryRules":
-    from ratiba_action.production.canary import CanaryRules  # noqa: PLC0415 - for this task only
-    from ratiba_action.production.conversation import Mark  # noqa: PLC0415 - the same
+    from ratiba_action.production.canary import CanaryRules
+    from ratiba_action.production.conversation import Mark
 
     for option in ("stable", "canary"):
         parse_option(f"--{option}", getattr(arguments, option), _name)
@@ -250,7 +250,7 @@ def _stop(arguments: argparse.Namespace, settings: Settings) -> int:
     Raises:
         InfrastructureError: it could not be set.
     """
-    from ratiba_action.reporting.results_json import write_atomically  # noqa: PLC0415 - for this task only
+    from ratiba_action.reporting.results_json import write_atomically
 
     role: str = arguments.stop
     if not arguments.rollout:
@@ -271,7 +271,7 @@ def _stop(arguments: argparse.Namespace, settings: Settings) -> int:
 def _stop_in_redis(role: str, url: str) -> int:
     key, remedy = f"ratiba:canary:rollout:{role}", "Set the percentage to 0 by hand."
     try:
-        import redis  # noqa: PLC0415 - an extra
+        import redis  # an extra
     except ImportError as error:
         problem = "the package redis is not installed: install ratiba-eval-gate[redis]."
         raise InfrastructureError(problem, remedy) from error
@@ -296,10 +296,10 @@ def _publish_status(
 ) -> None:
     if not arguments.commit:
         return
-    from ratiba_action.decide.event import subject_of  # noqa: PLC0415 - for this task only
-    from ratiba_action.github.clients import by_pygithub  # noqa: PLC0415 - the same
-    from ratiba_action.github.github_api import GITHUB_API  # noqa: PLC0415 - the same
-    from ratiba_action.github.status import CommitStatus  # noqa: PLC0415 - the same
+    from ratiba_action.decide.event import subject_of
+    from ratiba_action.github.clients import by_pygithub
+    from ratiba_action.github.github_api import GITHUB_API
+    from ratiba_action.github.status import CommitStatus
 
     subject = replace(subject_of({}, None, environment), head=arguments.commit)
     api_url = environment.get("GITHUB_API_URL") or GITHUB_API
@@ -315,8 +315,8 @@ def _publish_status(
 def _write_event(arguments: argparse.Namespace, found: "CanaryLook", stopped: str, redactor: "Redactor") -> None:
     if not arguments.events:
         return
-    from ratiba_action.model.event import CanaryLooked, Event  # noqa: PLC0415 - for this task only
-    from ratiba_action.production.inline import open_inline_events  # noqa: PLC0415 - the same
+    from ratiba_action.model.event import CanaryLooked, Event
+    from ratiba_action.production.inline import open_inline_events
 
     rules, reason = found.rules, "; ".join(found.reasons)
     looked = CanaryLooked(found.answer.value, rules.stable, rules.canary, reason, found.canary, found.e_worse, stopped)

@@ -81,8 +81,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         SuiteError: the rules or the answers are wrong.
         InfrastructureError: a judge is to be called and there is no key.
     """
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this task only
-    from ratiba_action.production.inline import check_answer, open_inline_events, read_inline_rules  # noqa: PLC0415 - the same
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.production.inline import check_answer, open_inline_events, read_inline_rules
 
     settings = read_settings(environment, {"config": arguments.config, "budget-usd": arguments.budget_usd})
     answers, rules = _answers(arguments), read_inline_rules(arguments.rules)
@@ -128,8 +128,8 @@ def _judge(
             f"--judge is given, but {arguments.rules!r} has no assertion that needs a judge.",
             "Remove --judge, or add one such as FaithfulnessByClaimMetric.",
         )
-    from ratiba_action.production.inline_judge import InlineJudge  # noqa: PLC0415 - loads DeepEval
-    from ratiba_action.run.authority import authorized_configuration  # noqa: PLC0415 - the same
+    from ratiba_action.production.inline_judge import InlineJudge  # loads DeepEval
+    from ratiba_action.run.authority import authorized_configuration
 
     folder = Path.cwd()
     allowed, configuration = authorized_configuration(settings, folder, environment)
@@ -169,8 +169,8 @@ def _read(name: str) -> Sequence[_Given]:
         UsageError: it cannot be read.
         SuiteError: it is wrong; carries every mistake.
     """
-    from ratiba_action.errors import FileProblem, SuiteError  # noqa: PLC0415 - for this task only
-    from ratiba_action.suite.data_file import read_rows  # noqa: PLC0415 - the same
+    from ratiba_action.errors import FileProblem, SuiteError
+    from ratiba_action.suite.data_file import read_rows
 
     try:
         with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
@@ -215,7 +215,7 @@ def _as_json(
 
 
 def _answer(path: str, given: _Given, checked: "CheckedAnswer") -> dict[str, Any]:
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this task only
+    from ratiba_action.privacy.masking import Redactor
 
     return {
         "line": given.line,

@@ -32,14 +32,14 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: too few or too many results are given.
         ConfigurationError: results or the configuration cannot be read; every problem.
     """
-    from ratiba_action.history.files import read_named_runs  # noqa: PLC0415 - for this command only
-    from ratiba_action.reporting.runs_side_by_side import (  # noqa: PLC0415 - the same
+    from ratiba_action.history.files import read_named_runs
+    from ratiba_action.reporting.runs_side_by_side import (
         NamedRun,
         render_runs,
         runs_json,
     )
-    from ratiba_action.reporting.terminal import make_console, print_comment  # noqa: PLC0415 - the same
-    from ratiba_action.verdict.runs import compare_each  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.terminal import make_console, print_comment
+    from ratiba_action.verdict.runs import compare_each
 
     paths: Sequence[str] = arguments.results
     if not _FEWEST <= len(paths) <= _MOST:

@@ -48,10 +48,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         ConfigurationError: the trace must not leave production.
         InfrastructureError: the server failed.
     """
-    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - not for --help
-    from ratiba_action.production.datasets.adding import AddRequest, add_trace  # noqa: PLC0415 - the same
-    from ratiba_action.production.tenants import read_tenants  # noqa: PLC0415 - the same
+    from ratiba_action.observability.langfuse_asking import LangfuseError
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.production.datasets.adding import AddRequest, add_trace
+    from ratiba_action.production.tenants import read_tenants
 
     trace = parse_option("TRACE", arguments.trace, _parse_trace)
     expected = None if arguments.expected is None else parse_option("--expected", arguments.expected, _parse_expected)

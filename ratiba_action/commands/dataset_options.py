@@ -97,12 +97,12 @@ def read_content(
         UsageError: an option is invalid, or needs another.
         SuiteError: the dataset has too many items.
     """
-    from ratiba_action.authoring.dataset_items import ItemMapping, map_items  # noqa: PLC0415 - not for --help
-    from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, OVER_ALL  # noqa: PLC0415 - the same
-    from ratiba_action.authoring.imports import Target, slug  # noqa: PLC0415 - the same
-    from ratiba_action.authoring.starter_answers import parse_language  # noqa: PLC0415 - the same
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.pulled import read_pulled  # noqa: PLC0415 - the same
+    from ratiba_action.authoring.dataset_items import ItemMapping, map_items
+    from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, OVER_ALL
+    from ratiba_action.authoring.imports import Target, slug
+    from ratiba_action.authoring.starter_answers import parse_language
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.production.datasets.pulled import read_pulled
 
     thresholds, target = parse_thresholds(arguments), task.target
     given = dict(target.columns) if target is not None and not _is_ours(stored) else {}
@@ -132,7 +132,7 @@ def read_content(
 
 def _is_ours(stored: "StoredDataset") -> bool:
     """Whether `ratiba dataset push` made the dataset, or an item of it."""
-    from ratiba_action.production.datasets.scenario_items import ours  # noqa: PLC0415 - not for --help
+    from ratiba_action.production.datasets.scenario_items import ours
 
     return ours(stored.metadata) is not None or any(ours(item.metadata) is not None for item in stored.items)
 
@@ -143,13 +143,13 @@ def parse_thresholds(arguments: argparse.Namespace) -> dict[str, float]:
     Raises:
         UsageError: one is invalid.
     """
-    from ratiba_action.production.datasets.scratch_suite import parse_threshold  # noqa: PLC0415 - not for --help
+    from ratiba_action.production.datasets.scratch_suite import parse_threshold
 
     return dict(parse_option("--threshold", text, parse_threshold) for text in arguments.threshold)
 
 
 def _parse_path(fields: list[str]) -> Callable[[str], tuple[str, str]]:
-    from ratiba_action.util.json_expression import Expression  # noqa: PLC0415 - for this task only
+    from ratiba_action.util.json_expression import Expression
 
     def parse(text: str) -> tuple[str, str]:
         name, path = parse_field(fields, text)
@@ -180,7 +180,7 @@ def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], pur
         UsageError: an option is invalid, or keys are missing.
         ConfigurationError: an input is invalid.
     """
-    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - not for --help
+    from ratiba_action.run.event_logging import required_access
 
     seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
     settings = read_settings(environment, {"scenarios": arguments.scenarios, "name": arguments.name})

@@ -56,11 +56,11 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         SuiteError: the scenarios or the items are invalid; nothing was written.
         InfrastructureError: the server failed.
     """
-    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.file_writing import replace_files  # noqa: PLC0415 - not for --help
-    from ratiba_action.production.datasets.local_suite import read_local_suite  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.pull_plan import plan_pull  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.pulled import stored_dataset  # noqa: PLC0415 - the same
+    from ratiba_action.observability.langfuse_asking import LangfuseError
+    from ratiba_action.production.datasets.file_writing import replace_files
+    from ratiba_action.production.datasets.local_suite import read_local_suite
+    from ratiba_action.production.datasets.pull_plan import plan_pull
+    from ratiba_action.production.datasets.pulled import stored_dataset
 
     task = read_task(arguments, environment, "nothing can be pulled")
     folder = task.settings.scenarios
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _as_json(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", *, written: bool) -> dict[str, object]:
-    from ratiba_action.production.datasets.pull_plan import difference  # noqa: PLC0415 - not for --help
+    from ratiba_action.production.datasets.pull_plan import difference
 
     files = [f"{local.folder}/{path}" for path in sorted(plan.files)]
     return {
@@ -105,7 +105,7 @@ def _as_json(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", *, writte
 
 
 def _lines(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", *, accepted: bool, mapped: bool) -> list[str]:
-    from ratiba_action.production.datasets.pull_plan import difference  # noqa: PLC0415 - not for --help
+    from ratiba_action.production.datasets.pull_plan import difference
 
     lines = list(difference(local, plan))
     more = len(lines) - _MOST_LINES

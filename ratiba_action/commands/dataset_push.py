@@ -51,12 +51,12 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         SuiteError: the scenarios are invalid; nothing was sent.
         InfrastructureError: the server failed.
     """
-    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.local_suite import (  # noqa: PLC0415 - not for --help
+    from ratiba_action.observability.langfuse_asking import LangfuseError
+    from ratiba_action.production.datasets.local_suite import (
         parts_of,
         read_local_suite,
     )
-    from ratiba_action.production.datasets.pushing import Pushed, push  # noqa: PLC0415 - the same
+    from ratiba_action.production.datasets.pushing import Pushed, push
 
     task = read_task(arguments, environment, "nothing can be pushed")
     if arguments.only is not None and task.dataset == task.suite_dataset:
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 def _parts(arguments: argparse.Namespace, task: DatasetTask, suite: "LocalSuite") -> dict[str, "LocalSuite"]:
     """What is pushed, by the dataset that gets it: the suite's last, so that it names only datasets that are there."""
-    from ratiba_action.production.datasets.local_suite import parts_of  # noqa: PLC0415 - not for --help
+    from ratiba_action.production.datasets.local_suite import parts_of
 
     if not arguments.each and arguments.only is None:
         return {task.dataset: suite}

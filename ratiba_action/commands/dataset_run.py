@@ -154,7 +154,7 @@ def _end_of(child: int) -> int:
 
 def _spent(folder: str, budget: Usd) -> Usd:
     """What a run spent; its whole budget where it left no results to say so."""
-    from ratiba_action.reporting.results_json import read_results, results_in_folder  # noqa: PLC0415 - for all targets
+    from ratiba_action.reporting.results_json import read_results, results_in_folder  # for all targets
 
     try:
         return read_results(results_in_folder(Path(folder).absolute())).spending.spent
@@ -172,10 +172,10 @@ class _Prepared:
 
 
 def _prepared(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> _Prepared:
-    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - for this task only
-    from ratiba_action.production.datasets.local_suite import LocalSuite  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.pulled import stored_dataset  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.scratch_suite import scratch_suite  # noqa: PLC0415 - the same
+    from ratiba_action.observability.langfuse_asking import LangfuseError
+    from ratiba_action.production.datasets.local_suite import LocalSuite
+    from ratiba_action.production.datasets.pulled import stored_dataset
+    from ratiba_action.production.datasets.scratch_suite import scratch_suite
 
     options = read_options(arguments, environment)
     thresholds = parse_thresholds(arguments)
@@ -198,9 +198,9 @@ def _prepared(arguments: argparse.Namespace, environment: MutableMapping[str, st
 
 
 def _run_prepared(prepared: _Prepared, environment: MutableMapping[str, str]) -> int:
-    from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - for this task only
-    from ratiba_action.production.datasets.experiment import Experiment  # noqa: PLC0415 - the same
-    from ratiba_action.production.datasets.scratch_suite import scratch_folder  # noqa: PLC0415 - the same
+    from ratiba_action.commands.gate_run import run as run_gate
+    from ratiba_action.production.datasets.experiment import Experiment
+    from ratiba_action.production.datasets.scratch_suite import scratch_folder
 
     task = prepared.task
     experiment = Experiment(task.access, task.dataset, prepared.suite.items)

@@ -38,12 +38,12 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     Raises:
         UsageError: keys are missing, or an option is invalid.
     """
-    import uuid  # noqa: PLC0415 - for this task only
-    from datetime import UTC, datetime  # noqa: PLC0415 - the same
+    import uuid
+    from datetime import UTC, datetime
 
-    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
-    from ratiba_action.observability.langfuse_verification import verify  # noqa: PLC0415 - the same
-    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.observability.langfuse_asking import LangfuseError
+    from ratiba_action.observability.langfuse_verification import verify
+    from ratiba_action.run.event_logging import required_access
 
     seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
     access = required_access(read_settings(environment, {}), environment, "no server can be verified")

@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Decide, and publish the report of a run that is skipped or must not start."""
-    from ratiba_action.settings.settings import read_settings_leniently  # noqa: PLC0415 - who only decides need not wait
-    from ratiba_action.util.persisted_credentials import persisted_credentials  # noqa: PLC0415 - for a job's step only
+    from ratiba_action.settings.settings import read_settings_leniently  # who only decides need not wait
+    from ratiba_action.util.persisted_credentials import persisted_credentials  # for a job's step only
 
     options = {name.replace("_", "-"): getattr(arguments, name) for name in _INPUTS}
     settings, problems = read_settings_leniently(environment, options)
@@ -88,7 +88,7 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
     if not problems and not decided.change.refused and decided.decision.mode is not Mode.SKIP:
         _write_outputs(decided.decision, environment)
         return 0
-    from ratiba_action.publish.concluding import conclude  # noqa: PLC0415 - most runs are not concluded here
+    from ratiba_action.publish.concluding import conclude  # most runs are not concluded here
 
     return conclude(settings, decided, environment, stream, problems=problems)
 
@@ -96,7 +96,7 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
 def _mask(secrets: Iterable[str], environment: Mapping[str, str], stream: TextIO) -> None:
     """Have the runner mask secrets before anything is printed."""
     if environment.get("GITHUB_ACTIONS") == "true":
-        from ratiba_action.github.workflow import WorkflowLog  # noqa: PLC0415 - only a step has such a log
+        from ratiba_action.github.workflow import WorkflowLog  # only a step has such a log
 
         for secret in secrets:
             WorkflowLog(stream).mask(secret)
@@ -106,7 +106,7 @@ def _earlier_results(folder: str, environment: Mapping[str, str]) -> list[str]:
     """Remove earlier results; returns problems with removing them."""
     if not environment.get("GITHUB_RUN_ID"):
         return []
-    from ratiba_action.settings.report_folder import remove_earlier_results  # noqa: PLC0415 - the settings have imported it
+    from ratiba_action.settings.report_folder import remove_earlier_results  # the settings have imported it
 
     try:
         remove_earlier_results(Path(folder))
@@ -139,7 +139,7 @@ def read_request(arguments: argparse.Namespace, environment: Mapping[str, str]) 
 def _floor(value: str) -> Mode | None:
     if value == "auto":
         return None
-    from ratiba_action.settings.input_values import parse_mode_floor  # noqa: PLC0415 - milliseconds, and most runs have no floor
+    from ratiba_action.settings.input_values import parse_mode_floor  # milliseconds, and most runs have no floor
 
     try:
         return parse_mode_floor(value)
@@ -149,7 +149,7 @@ def _floor(value: str) -> Mode | None:
 
 def json_text(decision: ModeDecision) -> str:
     """The decision as one line of JSON in ASCII."""
-    from ratiba_action.reporting.decision_json import decision_values  # noqa: PLC0415 - for programs only
+    from ratiba_action.reporting.decision_json import decision_values  # for programs only
 
     return unreadable_as_command(json.dumps(decision_values(decision))) + "\n"
 
@@ -192,7 +192,7 @@ def _print(decided: Decided, environment: Mapping[str, str], *, as_json: bool) -
 
 def _log(decided: Decided) -> None:
     """Print the decision to a workflow's log, where a title could otherwise be read as a command."""
-    from ratiba_action.github.workflow import WorkflowLog  # noqa: PLC0415 - only a step has such a log
+    from ratiba_action.github.workflow import WorkflowLog  # only a step has such a log
 
     log, reasons = WorkflowLog(sys.stdout), _reasons(decided.decision)
     with log.plain():
@@ -206,11 +206,11 @@ def _write_outputs(decision: ModeDecision, environment: Mapping[str, str]) -> No
     target = environment.get("GITHUB_OUTPUT")
     if not target:
         return
-    from ratiba_action.github.step_files import (  # noqa: PLC0415 - loaded where it is used
+    from ratiba_action.github.step_files import (
         remember,
         write_outputs,
     )
-    from ratiba_action.reporting.decision_json import reasons_output  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.decision_json import reasons_output
 
     try:
         write_outputs(remember(Path(target)), {"mode": decision.mode.value, "reasons": reasons_output(decision)})

@@ -71,10 +71,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: an option is invalid, or there are no keys.
         RatibaError: baseline or samples cannot be read.
     """
-    from ratiba_action.history.files import read_named_runs  # noqa: PLC0415 - for this command only
-    from ratiba_action.model.note import Alert, AlertKind  # noqa: PLC0415 - the same
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
-    from ratiba_action.production.drift import drift_json, drift_lines, find_drift  # noqa: PLC0415 - the same
+    from ratiba_action.history.files import read_named_runs
+    from ratiba_action.model.note import Alert, AlertKind
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.production.drift import drift_json, drift_lines, find_drift
 
     settings, rules = read_settings(environment, {"config": arguments.config}), _rules(arguments)
     baseline = read_named_runs([arguments.baseline])[0] if arguments.baseline else None
@@ -96,11 +96,11 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 def _measurements(
     arguments: argparse.Namespace, settings: Settings, environment: Mapping[str, str], rules: "DriftRules"
 ) -> "tuple[Measurement, ...]":
-    from dataclasses import replace  # noqa: PLC0415 - for this task only
+    from dataclasses import replace
 
-    from ratiba_action.observability.langfuse_asking import LangfuseError  # noqa: PLC0415 - the same
-    from ratiba_action.production.drift import read_samples, sampled_scores  # noqa: PLC0415 - the same
-    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.observability.langfuse_asking import LangfuseError
+    from ratiba_action.production.drift import read_samples, sampled_scores
+    from ratiba_action.run.event_logging import required_access
 
     if arguments.samples:
         return read_samples(map(Path, arguments.samples))
@@ -122,7 +122,7 @@ def _moment(text: str, now: datetime) -> datetime:
 
 
 def _rules(arguments: argparse.Namespace) -> "DriftRules":
-    from ratiba_action.production.drift import DriftRules, DriftTest  # noqa: PLC0415 - for this task only
+    from ratiba_action.production.drift import DriftRules, DriftTest
 
     now = datetime.now(UTC)
     return DriftRules(

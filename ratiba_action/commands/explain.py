@@ -69,14 +69,14 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         UsageError: an option is invalid, or there is no last run.
         RatibaError: configuration or scenarios are invalid, or the base cannot be read.
     """
-    from ratiba_action.model.attribution import Finding  # noqa: PLC0415 - for this task only
-    from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - the same
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
-    from ratiba_action.run.attribution import explain  # noqa: PLC0415 - the same
-    from ratiba_action.run.composition import open_session  # noqa: PLC0415 - the same
-    from ratiba_action.run.evaluation_inputs import read_inputs  # noqa: PLC0415 - the same
-    from ratiba_action.run.provider_keys import keys_line, require_key  # noqa: PLC0415 - the same
-    from ratiba_action.util.persisted_credentials import persisted_credentials  # noqa: PLC0415 - the same
+    from ratiba_action.model.attribution import Finding
+    from ratiba_action.money.budget import Ledger
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.run.attribution import explain
+    from ratiba_action.run.composition import open_session
+    from ratiba_action.run.evaluation_inputs import read_inputs
+    from ratiba_action.run.provider_keys import keys_line, require_key
+    from ratiba_action.util.persisted_credentials import persisted_credentials
 
     most = parse_option("--runs", arguments.runs, _runs)
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS})
@@ -126,15 +126,15 @@ def change_request(
     Raises:
         UsageError: an option is invalid, or there is no last run.
     """
-    from ratiba_action.commands.gate_options import read_options  # noqa: PLC0415 - for this task only
-    from ratiba_action.commands.gate_request import run_request  # noqa: PLC0415 - the same
+    from ratiba_action.commands.gate_options import read_options
+    from ratiba_action.commands.gate_request import run_request
 
     return run_request(replace(read_options(arguments, environment), failed=failed), environment, settings)
 
 
 def _lines(found: "Explanation") -> Iterator[str]:
     """The causes for people: a sentence for each, with the lines that it names."""
-    from ratiba_action.reporting.wording import describe_explanation  # noqa: PLC0415 - for this task only
+    from ratiba_action.reporting.wording import describe_explanation
 
     described = describe_explanation(found)
     for cause in described.causes if described is not None else ():

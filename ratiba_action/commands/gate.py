@@ -68,9 +68,9 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     """Run the gate; see ``gate_run.run`` and ``watch.run``."""
     options = read_options(arguments, environment)
     if options.watch:
-        from ratiba_action.commands.watch import run as watch  # noqa: PLC0415 - as below
+        from ratiba_action.commands.watch import run as watch  # as below
 
         return watch(options, environment, read_settings(environment, options.inputs))
-    from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - 0.8 s, which --help does not need
+    from ratiba_action.commands.gate_run import run as run_gate  # 0.8 s, which --help does not need
 
     return run_gate(options, environment)

@@ -291,7 +291,7 @@ def _with_calibration(report: Report, request: RunRequest) -> Report:
     """The report, with what is to be said of how far its judges agree with people."""
     if report.verdict.conclusion is Conclusion.SKIPPED or not report.judge_model:
         return report
-    from ratiba_action.production.judge_calibration import calibration_notes  # noqa: PLC0415 - a run has judges
+    from ratiba_action.production.judge_calibration import calibration_notes  # a run has judges
 
     judges = {report.judge_model, report.cross_checking.model if report.cross_checking is not None else ""}
     folder = request.repository / request.settings.scenarios

@@ -226,7 +226,7 @@ def propose(session: CapturedSession, layer: str, folder: str) -> Proposal:
     Raises:
         SuiteError: it contains a credential, or is not a valid scenario; every problem.
     """
-    import yaml  # noqa: PLC0415 - only what writes scenarios needs it
+    import yaml  # only what writes scenarios needs it
 
     redactor = Redactor(names=session.names)
     masked = {

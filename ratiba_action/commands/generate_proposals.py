@@ -89,10 +89,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: an option is invalid.
         RatibaError: configuration, scenarios or keys are invalid.
     """
-    from ratiba_action.authoring.proposals.asking import require_another_model  # noqa: PLC0415 - for this task only
-    from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - the same
-    from ratiba_action.run.authority import authorized_configuration  # noqa: PLC0415 - the same
-    from ratiba_action.run.provider_keys import keys_line, require_key  # noqa: PLC0415 - the same
+    from ratiba_action.authoring.proposals.asking import require_another_model
+    from ratiba_action.money.budget import Ledger
+    from ratiba_action.run.authority import authorized_configuration
+    from ratiba_action.run.provider_keys import keys_line, require_key
 
     count = parse_option("--propose", arguments.propose, _count)
     options = {"scenarios": arguments.scenarios, "config": arguments.config, "budget-usd": arguments.budget_usd}
@@ -126,7 +126,7 @@ def _require_key_of_simulator(settings: "Settings", configuration: "Configuratio
     Raises:
         InfrastructureError: there is no key for its provider.
     """
-    from ratiba_action.run.provider_keys import key_variable, keys_of  # noqa: PLC0415 - for this task only
+    from ratiba_action.run.provider_keys import key_variable, keys_of
 
     described, keys = configuration.simulator, keys_of(settings, configuration)
     if described.provider in keys:
@@ -153,9 +153,9 @@ class _ModelCalls:
 
     def ask(self, questions: "Sequence[Question]", take: "Callable[[str, list[dict[str, Any]]], None]") -> bool:
         """Call the model for each question; returns whether all calls succeeded. Earlier answers are kept."""
-        import asyncio  # noqa: PLC0415 - for this task only
+        import asyncio
 
-        from ratiba_action.authoring.proposals.asking import request_proposals  # noqa: PLC0415 - the same
+        from ratiba_action.authoring.proposals.asking import request_proposals
 
         asking = request_proposals(
             questions,
@@ -189,7 +189,7 @@ def _prompts(named: Sequence[str], repository: Path, configuration: "Configurati
 
 def _texts(what: str, names: Sequence[str], repository: Path) -> dict[str, str]:
     """Text of files of the checkout, by name."""
-    from ratiba_action.util.locked_folder import read_plain_file  # noqa: PLC0415 - for this task only
+    from ratiba_action.util.locked_folder import read_plain_file
 
     texts: dict[str, str] = {}
     for name in names:
@@ -210,7 +210,7 @@ def _line(given: str | None, prompts: Mapping[str, str]) -> "PromptLine | None":
     Raises:
         UsageError: it is not a line with text of one of the prompts.
     """
-    from ratiba_action.authoring.proposals.asking import PromptLine  # noqa: PLC0415 - for this task only
+    from ratiba_action.authoring.proposals.asking import PromptLine
 
     if given is None:
         return None
@@ -243,11 +243,11 @@ class _Known:
 
 def _known(repository: Path, folder: str) -> "tuple[Proposals, _Known]":
     """A collector that knows the existing scenarios, and what the model is told of them."""
-    from ratiba_action.authoring.proposals.written import Proposals  # noqa: PLC0415 - for this task only
-    from ratiba_action.checks.failure_rules import validate_rule  # noqa: PLC0415 - the same
-    from ratiba_action.metrics.registry import metric_problems  # noqa: PLC0415 - the same
-    from ratiba_action.production.candidate import fingerprint_of  # noqa: PLC0415 - the same
-    from ratiba_action.suite.load import load_suite, read_scenario_files  # noqa: PLC0415 - the same
+    from ratiba_action.authoring.proposals.written import Proposals
+    from ratiba_action.checks.failure_rules import validate_rule
+    from ratiba_action.metrics.registry import metric_problems
+    from ratiba_action.production.candidate import fingerprint_of
+    from ratiba_action.suite.load import load_suite, read_scenario_files
 
     files = read_scenario_files(repository, folder) if (repository / folder).is_dir() else {}
     # What they say counts here, and not when; the zone of those that name none stands in the configuration.
@@ -266,8 +266,8 @@ def _questions(
     style: str | None,
     line: "PromptLine | None",
 ) -> "list[Question]":
-    from ratiba_action.authoring.captured_session import read_session_file  # noqa: PLC0415 - the same
-    from ratiba_action.authoring.proposals.asking import Material, form, schema  # noqa: PLC0415 - for this task only
+    from ratiba_action.authoring.captured_session import read_session_file
+    from ratiba_action.authoring.proposals.asking import Material, form, schema
 
     languages = [arguments.language] if arguments.language else list(known.languages or ("en",))
     material = Material(*texts, [read_session_file(name) for name in arguments.transcript], line)
@@ -295,8 +295,8 @@ def _origin(
     files: Sequence[str],
     line: "PromptLine | None",
 ) -> "Origin":
-    from ratiba_action.authoring.proposals.written import Origin  # noqa: PLC0415 - for this task only
-    from ratiba_action.suite.scenario_clock import local_now  # noqa: PLC0415 - the same
+    from ratiba_action.authoring.proposals.written import Origin
+    from ratiba_action.suite.scenario_clock import local_now
 
     now, timezone = datetime.now(UTC).astimezone(), configuration.timezone
     return Origin(
@@ -314,7 +314,7 @@ def _origin(
 def _finish(
     arguments: argparse.Namespace, repository: Path, proposals: "Proposals", ledger: "Ledger", notes: Sequence[str]
 ) -> int:
-    from ratiba_action.util.locked_folder import write_new_files  # noqa: PLC0415 - for this task only
+    from ratiba_action.util.locked_folder import write_new_files
 
     # Existing files are never overwritten; the other proposals are written.
     fresh = {name: content for name, content in proposals.files.items() if not os.path.lexists(repository / name)}

@@ -231,7 +231,7 @@ def _as_json(found: Import, written: Written, block: Mapping[str, Any], *, dry_r
 
 
 def _as_text(found: Import, written: Written, block: Mapping[str, Any], *, dry_run: bool) -> str:
-    import yaml  # noqa: PLC0415 - for people only
+    import yaml  # for people only
 
     lines = finding_lines(found)
     lines += [f"{'Would write' if dry_run else 'Written'}: {name}" for name in written.written]

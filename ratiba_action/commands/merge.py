@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     Raises:
         UsageError: outside of CI, a folder is not there. In CI a shard was lost, which the report has to say.
     """
-    from ratiba_action.commands.gate_run import run as run_gate  # noqa: PLC0415 - 0.8 s, which --help does not need
+    from ratiba_action.commands.gate_run import run as run_gate  # 0.8 s, which --help does not need
 
     missing = [name for name in arguments.folders if not Path(name).is_dir()]
     if missing and not runs_in_ci(environment):

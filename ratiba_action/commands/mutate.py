@@ -71,14 +71,14 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         UsageError: an option is invalid, or there is nothing to run.
         RatibaError: configuration, scenarios or files are invalid.
     """
-    from ratiba_action.money.budget import Ledger  # noqa: PLC0415 - for this task only
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
-    from ratiba_action.run.composition import open_session  # noqa: PLC0415 - the same
-    from ratiba_action.run.evaluation_inputs import read_inputs  # noqa: PLC0415 - the same
-    from ratiba_action.run.inputs import RunLog, SilentProgress  # noqa: PLC0415 - the same
-    from ratiba_action.run.mutation import measure, read_files  # noqa: PLC0415 - the same
-    from ratiba_action.run.provider_keys import keys_line, require_key  # noqa: PLC0415 - the same
-    from ratiba_action.util.persisted_credentials import persisted_credentials  # noqa: PLC0415 - the same
+    from ratiba_action.money.budget import Ledger
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.run.composition import open_session
+    from ratiba_action.run.evaluation_inputs import read_inputs
+    from ratiba_action.run.inputs import RunLog, SilentProgress
+    from ratiba_action.run.mutation import measure, read_files
+    from ratiba_action.run.provider_keys import keys_line, require_key
+    from ratiba_action.util.persisted_credentials import persisted_credentials
 
     most = parse_option("--mutants", arguments.mutants, _count)
     given = {name: getattr(arguments, name.replace("-", "_")) for name in (*_INPUTS, "report-dir")}
@@ -193,10 +193,10 @@ def _line(line: LineProtection, root: PurePosixPath) -> dict[str, Any]:
 
 
 def _print(shown: dict[str, Any], environment: MutableMapping[str, str]) -> None:
-    from rich.table import Table  # noqa: PLC0415 - heavy, and not needed for JSON
-    from rich.text import Text  # noqa: PLC0415 - the same
+    from rich.table import Table  # heavy, and not needed for JSON
+    from rich.text import Text
 
-    from ratiba_action.reporting.terminal import make_console  # noqa: PLC0415 - the same
+    from ratiba_action.reporting.terminal import make_console
 
     console = make_console(sys.stdout, environment)
     table = Table(box=None, pad_edge=False)
@@ -258,9 +258,9 @@ def _write_page(shown: dict[str, Any], texts: dict[str, str], settings: Settings
     Raises:
         PublishError: the folder is a link.
     """
-    from ratiba_action.production.calibration import write_whole  # noqa: PLC0415 - the same
-    from ratiba_action.reporting.html import page_template  # noqa: PLC0415 - needed at the end only
-    from ratiba_action.settings.report_folder import make_report_folder, refuse_links  # noqa: PLC0415 - the same
+    from ratiba_action.production.calibration import write_whole
+    from ratiba_action.reporting.html import page_template  # needed at the end only
+    from ratiba_action.settings.report_folder import make_report_folder, refuse_links
 
     folder = Path(settings.report_dir)
     refuse_links(folder)

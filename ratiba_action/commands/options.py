@@ -61,8 +61,8 @@ def read_rules(arguments: argparse.Namespace, environment: Mapping[str, str]) ->
     Raises:
         ConfigurationError: the configuration is invalid, or one that was given cannot be read.
     """
-    from ratiba_action.config.configuration import configured_rules  # noqa: PLC0415 - needs the package's dependencies
-    from ratiba_action.settings.settings import read_settings  # noqa: PLC0415 - the same
+    from ratiba_action.config.configuration import configured_rules  # needs the package's dependencies
+    from ratiba_action.settings.settings import read_settings
 
     name = read_settings(environment, {"config": arguments.config}).config
     return configured_rules(Path(), name, required=bool(arguments.config or environment.get("RATIBA_CONFIG")))
@@ -78,8 +78,8 @@ def alert_kinds(settings: "Settings", *, required: bool) -> "tuple[AlertKind, ..
     Raises:
         ConfigurationError: the configuration is invalid, or a required one cannot be read.
     """
-    from ratiba_action.config.configuration import optional_configuration  # noqa: PLC0415 - needs pydantic
-    from ratiba_action.model.note import AlertKind  # noqa: PLC0415 - for this task only
+    from ratiba_action.config.configuration import optional_configuration  # needs pydantic
+    from ratiba_action.model.note import AlertKind
 
     if not (settings.slack_webhook_url or settings.webhook_url):
         return ()
@@ -95,8 +95,8 @@ def send_alert(
     redactor: "Redactor | None" = None,
 ) -> None:
     """Send an alert of a command to the addresses of the settings; a failure is a warning on standard error."""
-    from ratiba_action.decide.event import subject_of  # noqa: PLC0415 - for this task only
-    from ratiba_action.publish.notifications import Message, notify  # noqa: PLC0415 - the same
+    from ratiba_action.decide.event import subject_of
+    from ratiba_action.publish.notifications import Message, notify
 
     subject = subject_of({}, None, environment)
     facts = {"repository": subject.repository} if subject.repository else {}

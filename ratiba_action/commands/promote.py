@@ -69,12 +69,12 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         ConfigurationError: scenarios, inputs or the tenants file are invalid.
         UsageError: an option is invalid, keys are missing, or a file cannot be written.
     """
-    from ratiba_action.production.candidate import known_scenarios  # noqa: PLC0415 - for this command only
-    from ratiba_action.production.promotion import (  # noqa: PLC0415 - loaded where it is used
+    from ratiba_action.production.candidate import known_scenarios
+    from ratiba_action.production.promotion import (
         promote,
         promotion_log,
     )
-    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.run.event_logging import required_access
 
     settings = read_settings(environment, {"scenarios": arguments.scenarios})
     seconds = parse_option("--seconds", arguments.seconds, parse_seconds)
@@ -93,11 +93,11 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionRequest":
-    from ratiba_action.config.configuration import optional_configuration  # noqa: PLC0415 - for this command only
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - the same
-    from ratiba_action.production.candidate import Review  # noqa: PLC0415 - the same
-    from ratiba_action.production.promotion import PromotionRequest  # noqa: PLC0415 - the same
-    from ratiba_action.production.tenants import tenants_outside  # noqa: PLC0415 - the same
+    from ratiba_action.config.configuration import optional_configuration
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.production.candidate import Review
+    from ratiba_action.production.promotion import PromotionRequest
+    from ratiba_action.production.tenants import tenants_outside
 
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():
@@ -133,8 +133,8 @@ def _whole_number(text: str) -> int:
 
 
 def _state(name: str | None, repository: Path, settings: Settings, environment: Mapping[str, str]) -> Path:
-    from ratiba_action.model.canonical import digest  # noqa: PLC0415 - for this command only
-    from ratiba_action.run.provider_keys import state_folder  # noqa: PLC0415 - the same
+    from ratiba_action.model.canonical import digest
+    from ratiba_action.run.provider_keys import state_folder
 
     if name is None:
         place = digest([str(repository), settings.langfuse_host, settings.langfuse_public_key])[:_SHOWN]

@@ -99,42 +99,42 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _resend(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.run.event_logging import resend  # noqa: PLC0415 - for this task only
+    from ratiba_action.run.event_logging import resend
 
     path = Path(arguments.resend_langfuse)
     return resend(read_settings(environment, {}), environment, path, as_json=arguments.json)
 
 
 def _resend_otlp(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.run.event_logging import resend_to_collector  # noqa: PLC0415 - for this task only
+    from ratiba_action.run.event_logging import resend_to_collector
 
     path = Path(arguments.resend_otlp)
     return resend_to_collector(read_settings(environment, {}), environment, path, as_json=arguments.json)
 
 
 def _trends(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.commands.trends import show_trends  # noqa: PLC0415 - for this task only
+    from ratiba_action.commands.trends import show_trends
 
     settings = read_settings(environment, {})
     return show_trends(arguments, settings, environment, _results(arguments, settings))
 
 
 def _to_history(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.commands.trends import write_to_history  # noqa: PLC0415 - for this task only
+    from ratiba_action.commands.trends import write_to_history
 
     settings = read_settings(environment, {})
     return write_to_history(settings, _results(arguments, settings), named=bool(arguments.results))
 
 
 def _results(arguments: argparse.Namespace, settings: Settings) -> Path:
-    from ratiba_action.reporting.results_json import results_in_folder  # noqa: PLC0415 - loaded where it is used
+    from ratiba_action.reporting.results_json import results_in_folder
 
     given = Path(arguments.results) if arguments.results else Path(settings.report_dir)
     return results_in_folder(given) if given.is_dir() or not arguments.results else given
 
 
 def _compress(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.reporting.results_json import (  # noqa: PLC0415 - for this task only
+    from ratiba_action.reporting.results_json import (
         COMPRESSED,
         packed,
         read_results,
@@ -160,9 +160,9 @@ def _compress(arguments: argparse.Namespace, environment: Mapping[str, str]) -> 
 
 
 def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.publish.full_publication import full_publication  # noqa: PLC0415 - the other tasks have no package
-    from ratiba_action.reporting.results_json import read_results  # noqa: PLC0415 - loaded where it is used
-    from ratiba_action.reporting.summary import outputs_of  # noqa: PLC0415 - the same
+    from ratiba_action.publish.full_publication import full_publication  # the other tasks have no package
+    from ratiba_action.reporting.results_json import read_results
+    from ratiba_action.reporting.summary import outputs_of
 
     settings = read_settings(environment, {})
     report = read_results(_results(arguments, settings))
@@ -174,7 +174,7 @@ def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _open(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    import webbrowser  # noqa: PLC0415 - for this task only
+    import webbrowser
 
     results = _results(arguments, read_settings(environment, {}))
     page = results.with_name("report.html").resolve()
@@ -192,11 +192,11 @@ def _open(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.history.files import compared_with  # noqa: PLC0415 - for this task only
-    from ratiba_action.model.codec import encode  # noqa: PLC0415 - the same
-    from ratiba_action.reporting.comment_comparison import render_comparison  # noqa: PLC0415 - the same
-    from ratiba_action.reporting.summary import summarise  # noqa: PLC0415 - the same
-    from ratiba_action.reporting.terminal import make_console, print_comment  # noqa: PLC0415 - the same
+    from ratiba_action.history.files import compared_with
+    from ratiba_action.model.codec import encode
+    from ratiba_action.reporting.comment_comparison import render_comparison
+    from ratiba_action.reporting.summary import summarise
+    from ratiba_action.reporting.terminal import make_console, print_comment
 
     rules = read_rules(arguments, environment)
     report = compared_with(_results(arguments, read_settings(environment, {})), arguments.diff, rules)
@@ -214,11 +214,11 @@ def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 def _sealed(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Used by the action's last step, which must distinguish this from every other exit code."""
-    from ratiba_action.github.step_files import (  # noqa: PLC0415 - loaded where it is used
+    from ratiba_action.github.step_files import (
         remember,
         write_outputs,
     )
-    from ratiba_action.publish.seal import SEAL_KEY, open_seal  # noqa: PLC0415 - the same
+    from ratiba_action.publish.seal import SEAL_KEY, open_seal
 
     sealed = open_seal(Path(arguments.sealed), environment.get(SEAL_KEY, ""))
     try:
@@ -230,9 +230,9 @@ def _sealed(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
 
 
 def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.decide.deciding import decide_or_doubt, event_of, request_of  # noqa: PLC0415 - the same
-    from ratiba_action.publish.concluding import conclude  # noqa: PLC0415 - most runs are finished
-    from ratiba_action.publish.publishing import Publication  # noqa: PLC0415 - the same
+    from ratiba_action.decide.deciding import decide_or_doubt, event_of, request_of
+    from ratiba_action.publish.concluding import conclude  # most runs are finished
+    from ratiba_action.publish.publishing import Publication
 
     if not environment.get("GITHUB_RUN_ID"):
         raise UsageError("GITHUB_RUN_ID is not set, so no run can be unfinished.", "Use --unfinished in a workflow.")
@@ -248,7 +248,7 @@ def _unfinished(arguments: argparse.Namespace, environment: Mapping[str, str]) -
 
 
 def _is_of_this_run(results: Path, environment: Mapping[str, str]) -> bool:
-    from ratiba_action.reporting.results_json import read_results  # noqa: PLC0415 - the first to need it imports it
+    from ratiba_action.reporting.results_json import read_results  # the first to need it imports it
 
     try:
         subject = read_results(results).subject
@@ -259,10 +259,10 @@ def _is_of_this_run(results: Path, environment: Mapping[str, str]) -> bool:
 
 
 def _workflow_run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    from ratiba_action.decide.event import load_event  # noqa: PLC0415 - for this task only
-    from ratiba_action.decide.workflow_run import read_workflow_run  # noqa: PLC0415 - the same
-    from ratiba_action.publish.publishing import Publication  # noqa: PLC0415 - the same
-    from ratiba_action.publish.second_workflow import SecondWorkflow  # noqa: PLC0415 - the same
+    from ratiba_action.decide.event import load_event
+    from ratiba_action.decide.workflow_run import read_workflow_run
+    from ratiba_action.publish.publishing import Publication
+    from ratiba_action.publish.second_workflow import SecondWorkflow
 
     settings = read_settings(environment, {})
     name, path = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH")

@@ -120,8 +120,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         UsageError: an option is invalid, or keys are missing.
         RatibaError: the configuration is invalid, or production could not be read.
     """
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this task only
-    from ratiba_action.production.sampling import (  # noqa: PLC0415 - the same
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.production.sampling import (
         sample,
         sample_json,
         sample_lines,
@@ -144,12 +144,12 @@ def _request(
     arguments: argparse.Namespace, settings: Settings, environment: MutableMapping[str, str]
 ) -> "tuple[SampleRun, Path]":
     """The request, and the cursor file."""
-    from ratiba_action.privacy.masking import Redactor  # noqa: PLC0415 - for this task only
-    from ratiba_action.production.sampling import SampleRun  # noqa: PLC0415 - the same
-    from ratiba_action.production.tenants import tenants_outside  # noqa: PLC0415 - the same
-    from ratiba_action.reporting.terminal import make_progress  # noqa: PLC0415 - the same
-    from ratiba_action.run.authority import authorized_configuration  # noqa: PLC0415 - the same
-    from ratiba_action.run.event_logging import required_access  # noqa: PLC0415 - the same
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.production.sampling import SampleRun
+    from ratiba_action.production.tenants import tenants_outside
+    from ratiba_action.reporting.terminal import make_progress
+    from ratiba_action.run.authority import authorized_configuration
+    from ratiba_action.run.event_logging import required_access
 
     repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
     settings, configuration = authorized_configuration(settings, repository, environment)
@@ -174,7 +174,7 @@ def _cursor(
     arguments: argparse.Namespace, environment: Mapping[str, str], access: "LangfuseAccess | None", repository: Path
 ) -> Path:
     """The cursor file: each Langfuse project and each checkout has its own."""
-    from ratiba_action.run.provider_keys import state_folder  # noqa: PLC0415 - for this task only
+    from ratiba_action.run.provider_keys import state_folder
 
     if arguments.cursor:
         return Path(arguments.cursor)
@@ -184,8 +184,8 @@ def _cursor(
 
 
 def _rules(arguments: argparse.Namespace, cursor: Path, tenants: "Mapping[str, TenantFacts]") -> "SampleRules":
-    from ratiba_action.production.sample_reading import SampleRules  # noqa: PLC0415 - for this task only
-    from ratiba_action.production.sampling import read_cursor  # noqa: PLC0415 - the same
+    from ratiba_action.production.sample_reading import SampleRules
+    from ratiba_action.production.sampling import read_cursor
 
     now = datetime.now(UTC)
     until = (

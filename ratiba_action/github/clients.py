@@ -6,6 +6,6 @@ from ratiba_action.ports import GithubRepository
 
 def by_pygithub(api: GithubApi) -> GithubRepository:
     """A repository that is asked by PyGithub."""
-    from ratiba_action.github.pygithub_repository import PyGithubRepository  # noqa: PLC0415 - 0.2 s, and seldom needed
+    from ratiba_action.github.pygithub_repository import PyGithubRepository  # 0.2 s, and seldom needed
 
     return PyGithubRepository(api)

@@ -203,7 +203,7 @@ class GithubApi:
         return location
 
     def _url(self, path: str, query: Mapping[str, str] | None) -> str:
-        from urllib.parse import quote, urlencode  # noqa: PLC0415 - a run that asks nothing need not load it
+        from urllib.parse import quote, urlencode  # a run that asks nothing need not load it
 
         parameters = f"?{urlencode(query)}" if query else ""
         below = f"/{quote(path)}" if path else ""

@@ -158,7 +158,7 @@ class GitlabNotes:
 
     @property
     def _merge_request(self) -> str:
-        from urllib.parse import quote  # noqa: PLC0415 - only a job of GitLab needs it
+        from urllib.parse import quote  # only a job of GitLab needs it
 
         return f"projects/{quote(self.project, safe='')}/merge_requests/{self.number}"
 

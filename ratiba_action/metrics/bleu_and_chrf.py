@@ -54,7 +54,7 @@ class BleuMetric(_SacrebleuMetric):
         self._parameters = parameters
 
     def _formula(self) -> Any:
-        from sacrebleu.metrics.bleu import BLEU  # noqa: PLC0415 - an extra, and only when it measures
+        from sacrebleu.metrics.bleu import BLEU  # an extra, and only when it measures
 
         return BLEU(lowercase=self._parameters.lowercase, tokenize=self._parameters.tokenize, effective_order=True)
 
@@ -78,6 +78,6 @@ class ChrfMetric(_SacrebleuMetric):
         self._parameters = parameters
 
     def _formula(self) -> Any:
-        from sacrebleu.metrics.chrf import CHRF  # noqa: PLC0415 - an extra, and only when it measures
+        from sacrebleu.metrics.chrf import CHRF  # an extra, and only when it measures
 
         return CHRF(lowercase=self._parameters.lowercase, word_order=self._parameters.word_order)

@@ -85,7 +85,7 @@ def _findings(source: str, defined: frozenset[str]) -> list[_Finding]:
     Raises:
         ValueError: the source cannot be parsed.
     """
-    from pyflakes.checker import Checker  # noqa: PLC0415 - only when it measures
+    from pyflakes.checker import Checker  # only when it measures
 
     tree = parse_python(source)
     try:

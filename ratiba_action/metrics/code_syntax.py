@@ -64,7 +64,7 @@ def _problem(block: str, language: str) -> str:
 
 
 def _yaml(block: str) -> None:
-    import yaml  # noqa: PLC0415 - not needed for the others
+    import yaml  # not needed for the others
 
     depth = 0
     try:

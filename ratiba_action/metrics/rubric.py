@@ -32,8 +32,8 @@ async def score_conversation(
         JudgeError: the judge's answer is out of range, not finite or empty.
     """
     load_deepeval()
-    from deepeval.metrics import ConversationalGEval  # noqa: PLC0415 — see load_deepeval
-    from deepeval.test_case import ConversationalTestCase, MultiTurnParams, Turn  # noqa: PLC0415 — see load_deepeval
+    from deepeval.metrics import ConversationalGEval
+    from deepeval.test_case import ConversationalTestCase, MultiTurnParams, Turn
 
     messages: list[Turn] = []
     for exchange in case.transcript.exchanges:

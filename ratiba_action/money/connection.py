@@ -74,7 +74,7 @@ class LedgerConnection:
             await self._drop()
 
     async def _attempt(self, query: str, values: Mapping[str, Any] | None) -> list[tuple[Any, ...]]:
-        import psycopg  # noqa: PLC0415 - a run without a shared ledger does without it
+        import psycopg  # a run without a shared ledger does without it
 
         connects = self._connection is None
         try:
@@ -97,8 +97,8 @@ class LedgerConnection:
             raise
 
     async def _connect(self) -> "Connection":
-        import psycopg  # noqa: PLC0415 - as above
-        from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - as above
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
 
         try:
             given = conninfo_to_dict(self._dsn).get("options") or ""

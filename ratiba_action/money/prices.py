@@ -149,8 +149,8 @@ class PriceList:
         return known
 
     def _listed(self, model: str, provider: str, **tokens: int) -> Usd:
-        from genai_prices import Usage as ListedUsage  # noqa: PLC0415 - 0.2 s; loaded when a price is first asked for
-        from genai_prices import calc_price  # noqa: PLC0415 - the same
+        from genai_prices import Usage as ListedUsage  # 0.2 s; loaded when a price is first asked for
+        from genai_prices import calc_price
 
         calculation: Any = calc_price(
             ListedUsage(**tokens), model, provider_id=self._listed_id(provider), genai_request_timestamp=self._at
@@ -176,7 +176,7 @@ def _host_in_list(base_url: str) -> str:
     """The list's name of the provider at an address; empty where it has none."""
     if not base_url:
         return ""
-    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - loads the price data
+    from genai_prices.data_snapshot import get_snapshot  # loads the price data
 
     try:
         return get_snapshot().find_provider(None, None, base_url).id

@@ -287,7 +287,7 @@ class _Lines:
     """Seals and opens the lines of one copy, in their order."""
 
     def __init__(self, key: str, header: bytes) -> None:
-        from nacl.secret import SecretBox  # noqa: PLC0415 - loads libsodium, for a run with a key alone
+        from nacl.secret import SecretBox  # loads libsodium, for a run with a key alone
 
         self._box = SecretBox(hmac.new(os.fsencode(key), _PURPOSE + header, hashlib.sha256).digest())
         self.number = 1
@@ -303,7 +303,7 @@ class _Lines:
         Raises:
             ValueError: it is not the one that was sealed here.
         """
-        from nacl.exceptions import CryptoError  # noqa: PLC0415 - as above
+        from nacl.exceptions import CryptoError
 
         try:
             sealed = base64.b64decode(line, validate=True)

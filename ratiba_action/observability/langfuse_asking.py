@@ -107,9 +107,9 @@ def ask(call: Callable[[], Result], deadline: Deadline, *, once: bool = False) -
     Raises:
         LangfuseError: it was in vain.
     """
-    import httpx  # noqa: PLC0415 - heavy
-    from langfuse.api.core import ApiError  # noqa: PLC0415 - the same
-    from pydantic import ValidationError  # noqa: PLC0415 - the same
+    import httpx
+    from langfuse.api.core import ApiError
+    from pydantic import ValidationError
 
     tries = 0
     while True:
@@ -145,7 +145,7 @@ def _asked_wait(headers: dict[str, str]) -> float:
 
 
 def _unanswered(error: Exception) -> _Failure:
-    import httpx  # noqa: PLC0415 - heavy
+    import httpx
 
     unreached = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
     if unreached:

@@ -21,9 +21,9 @@ def read_dataset(server: LangfuseServer, name: str) -> StoredDataset | None:
     Raises:
         LangfuseError: no answer, or more than a suite can hold.
     """
-    from urllib.parse import quote  # noqa: PLC0415 - beside the client
+    from urllib.parse import quote  # beside the client
 
-    from langfuse.api import NotFoundError  # noqa: PLC0415 - heavy
+    from langfuse.api import NotFoundError
 
     if not server.dataset(name):
         return None
@@ -109,7 +109,7 @@ def write_item(server: LangfuseServer, dataset: str, item: DatasetItem) -> None:
     Raises:
         LangfuseError: it was not taken.
     """
-    from langfuse.api import DatasetStatus  # noqa: PLC0415 - heavy
+    from langfuse.api import DatasetStatus
 
     status = DatasetStatus.ACTIVE if item.active else DatasetStatus.ARCHIVED
     ask(

@@ -47,7 +47,7 @@ def span_headers(public_key: str) -> dict[str, str]:
 
 def encoded_spans(spans: Sequence[Span], public_key: str) -> bytes:
     """The body of a request."""
-    from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans  # noqa: PLC0415 - heavy
+    from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
     content: bytes = encode_spans([_readable(span, public_key) for span in spans]).SerializeToString()
     return gzip.compress(content, mtime=0)
@@ -56,7 +56,7 @@ def encoded_spans(spans: Sequence[Span], public_key: str) -> bytes:
 def refused_spans(content_type: str, body: bytes) -> tuple[int, str]:
     """How many spans of a request the server did not take, and why, by a successful answer."""
     if content_type.startswith(_PROTOBUF):
-        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415 - heavy
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
             ExportTraceServiceResponse,
         )
 
@@ -66,9 +66,9 @@ def refused_spans(content_type: str, body: bytes) -> tuple[int, str]:
 
 
 def _readable(span: Span, public_key: str) -> Any:
-    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - heavy
-    from opentelemetry.sdk.trace import ReadableSpan  # noqa: PLC0415 - the same
-    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415 - the same
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
     return ReadableSpan(
         name=well_formed(span.name),
@@ -87,7 +87,7 @@ def _well_formed(value: AttributeValue) -> AttributeValue:
 
 
 def _context(trace_id: str, span_id: str) -> Any:
-    from opentelemetry.trace import SpanContext, TraceFlags  # noqa: PLC0415 - heavy
+    from opentelemetry.trace import SpanContext, TraceFlags
 
     sampled = TraceFlags(TraceFlags.SAMPLED)
     return SpanContext(int(trace_id, 16), int(span_id, 16), is_remote=False, trace_flags=sampled)
@@ -121,8 +121,8 @@ def connected(access: LangfuseAccess, deadline: Deadline) -> "Iterator[LangfuseS
         LangfuseError: the package is not installed.
     """
     try:
-        import httpx  # noqa: PLC0415 - most runs send nothing
-        from langfuse.api import LangfuseAPI  # noqa: PLC0415 - the same
+        import httpx  # most runs send nothing
+        from langfuse.api import LangfuseAPI
     except ImportError as error:
         raise LangfuseError(f"the package {error.name} is not installed: install ratiba-eval-gate[langfuse]") from None
     proxy = None
@@ -197,7 +197,7 @@ class LangfuseServer:
         return {"": str(found.id)} | {cases: dataset for cases, dataset in apart.items() if dataset}
 
     def _dataset(self, name: str) -> Any:
-        from langfuse.api import NotFoundError  # noqa: PLC0415 - heavy
+        from langfuse.api import NotFoundError
 
         try:
             return self.api.datasets.get(quote(name, safe=""), request_options=self.options)
@@ -266,7 +266,7 @@ class LangfuseServer:
             raise LangfuseError("its answer is not one of Langfuse's") from error
 
     def _request(self, method: str, path: str, **request: Any) -> "httpx.Response":
-        from langfuse.api.core import ApiError  # noqa: PLC0415 - heavy
+        from langfuse.api.core import ApiError
 
         answer = self.http.request(
             method,
@@ -339,7 +339,7 @@ class LangfuseServer:
         return self._send_events(scores)
 
     def _send_list(self, scores: Sequence[TraceScore]) -> tuple[int, str]:
-        from langfuse.api.scores.types.create_score_batch_results import (  # noqa: PLC0415 - heavy
+        from langfuse.api.scores.types.create_score_batch_results import (
             CreateScoreBatchResults,
         )
 
@@ -370,7 +370,7 @@ class LangfuseServer:
 
 
 def _request(score: TraceScore) -> "CreateScoreRequest":
-    from langfuse.api import CreateScoreRequest, ScoreDataType  # noqa: PLC0415 - heavy
+    from langfuse.api import CreateScoreRequest, ScoreDataType
 
     return CreateScoreRequest(
         id=score.score_id,

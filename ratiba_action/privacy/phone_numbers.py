@@ -252,7 +252,7 @@ def other_phones(text: str) -> Iterator[tuple[int, int]]:
     if not _ENOUGH_DIGITS.search(text):
         return
     try:
-        from phonenumbers import Leniency, PhoneNumberMatcher  # noqa: PLC0415 - `decide` needs only Python itself
+        from phonenumbers import Leniency, PhoneNumberMatcher  # `decide` needs only Python itself
     except ImportError:
         return
     for match in PhoneNumberMatcher(text, _REGION, leniency=Leniency.VALID, max_tries=len(text)):
@@ -283,7 +283,7 @@ def is_local_mobile(digits: str) -> bool:
 def _read_foreign(digits: str) -> tuple[str, str]:
     unread = (KENYA if digits.startswith(KENYA) else ""), digits
     try:
-        import phonenumbers  # noqa: PLC0415 - `decide` needs only Python itself
+        import phonenumbers  # `decide` needs only Python itself
     except ImportError:
         return unread
     try:

@@ -249,7 +249,7 @@ def candidate_file(candidate: Candidate, path: str) -> Mapping[str, bytes]:
     Raises:
         SuiteError: it contains an unmasked identifier, or is not a valid scenario; every problem.
     """
-    import yaml  # noqa: PLC0415 - only what writes scenarios needs it
+    import yaml  # only what writes scenarios needs it
 
     text = _NOTE + yaml.safe_dump(dict(candidate.data), allow_unicode=True, sort_keys=False, width=110)
     load_suite({path: text.encode()}, metric_problems, validate_rule)

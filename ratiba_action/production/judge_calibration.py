@@ -289,7 +289,7 @@ def run_judges(request: JudgeRequest) -> CalibrationRun:
 def _judge(
     request: JudgeRequest, settings: Settings, configuration: Configuration, rated: Sequence[ConversationBlock]
 ) -> "InlineJudge":
-    from ratiba_action.production.inline_judge import InlineJudge  # noqa: PLC0415 - loads DeepEval
+    from ratiba_action.production.inline_judge import InlineJudge  # loads DeepEval
 
     return InlineJudge(
         settings,

@@ -189,7 +189,7 @@ def page_template(name: str) -> "Template":
         name: of its file.
     """
     # Imported here: a skipped run renders no report.
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - heavy
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("ratiba_action.reporting"),
@@ -220,7 +220,7 @@ def render_html(summary: ReportSummary, thresholds: Sequence[JudgeThresholds] = 
         summary: with its secrets and identifiers masked already.
         thresholds: of the judges against people's labels, masked as well; empty for a report without them.
     """
-    from markupsafe import Markup  # noqa: PLC0415 - a skipped run renders no report
+    from markupsafe import Markup  # a skipped run renders no report
 
     # Failures first; a stable sort keeps the rest in order.
     deciding = sorted(summary.deciding, key=lambda row: _ORDER.get(row.deciding.ended, 1))

@@ -36,7 +36,7 @@ def make_console(stream: TextIO, environment: Mapping[str, str]) -> "Console":
         stream: where to write.
         environment: the process's environment variables.
     """
-    from rich.console import Console  # noqa: PLC0415 - heavy, and a skipped run prints two lines
+    from rich.console import Console  # heavy, and a skipped run prints two lines
 
     terminal = stream.isatty() and environment.get("TERM") != "dumb" and not in_ci(environment)
     return Console(
@@ -131,7 +131,7 @@ class BarProgress:
 
     def started(self, total: int) -> None:
         """Show the empty bar."""
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (
             BarColumn(),
@@ -204,7 +204,7 @@ def print_comment(body: str, console: "Console") -> None:
     if not console.is_terminal:
         console.out(shown, highlight=False)
         return
-    from rich.markdown import Markdown  # noqa: PLC0415 - heavy, and needed on a terminal only
+    from rich.markdown import Markdown  # heavy, and needed on a terminal only
 
     console.print(Markdown(shown, hyperlinks=False))
 
@@ -221,8 +221,8 @@ def _shown(rows: Sequence[ScenarioRow]) -> Sequence[ScenarioRow]:
 
 
 def _table(rows: Sequence[ScenarioRow]) -> object:
-    from rich.table import Table  # noqa: PLC0415 - heavy, and needed on a terminal only
-    from rich.text import Text  # noqa: PLC0415 - the same
+    from rich.table import Table  # heavy, and needed on a terminal only
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
     for heading in ("scenario", "result", "language", "checks", "scores", "seconds"):

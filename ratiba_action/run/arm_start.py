@@ -39,7 +39,7 @@ async def start_all(
 
 async def copy_early(system: "WorkerSystem | ReplaySystem") -> None:
     """Copy the change's files before the base runs, which may take minutes in which somebody edits them."""
-    from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.systems.worker_system import WorkerSystem
 
     if isinstance(system, WorkerSystem):
         await system.copy()
@@ -138,8 +138,8 @@ class ArmsOfRun(Arms):
         arm, code = opened
         await self._tenants.prepare(arm.arm, code[0].migrate)
         if watched:
-            from ratiba_action.systems.conditions import WatchedConditions  # noqa: PLC0415 - not needed to decide
-            from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - the same
+            from ratiba_action.systems.conditions import WatchedConditions
+            from ratiba_action.systems.worker_system import WorkerSystem
 
             system, custom, tests = code
             workers = (system, *(custom.workers if custom is not None else ()), tests)

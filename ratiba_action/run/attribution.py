@@ -329,7 +329,7 @@ class _PartialRuns:
             if found.why != PASSES_AGAIN:
                 return found
         # Loads NumPy, which a failure that does not vary can do without.
-        from ratiba_action.verdict.bayesian_attribution import attribute_by_chance  # noqa: PLC0415
+        from ratiba_action.verdict.bayesian_attribution import attribute_by_chance
 
         return attribute_by_chance(count, again, seed=int(digest(name)[:8], 16))
 

@@ -132,8 +132,8 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
         InfrastructureError: one of them could not be started.
         ConfigurationError: the configuration cannot be run.
     """
-    from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.tenancy.server import choose_server  # noqa: PLC0415 - the same
+    from ratiba_action.systems.worker_system import WorkerSystem
+    from ratiba_action.tenancy.server import choose_server
 
     head, block = head_inputs(inputs), inputs.configuration.system
     async with AsyncExitStack() as stack:
@@ -154,7 +154,7 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
 
 def _borrow(worker: "WorkerSystem | ReplaySystem", kept: Kept | None) -> None:
     """Let what needs a fork server use one that is kept."""
-    from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.systems.worker_system import WorkerSystem
 
     if kept is not None and isinstance(worker, WorkerSystem):
         borrowed = any(worker.borrow(other) for other in kept.workers)
@@ -171,7 +171,7 @@ class CodeOfRun:
     """
 
     def __init__(self, stack: AsyncExitStack, inputs: RunInputs, scratch: Path) -> None:
-        from ratiba_action.systems.setup_command import SharedSetups  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.systems.setup_command import SharedSetups
 
         self._stack, self._inputs, self._scratch = stack, inputs, scratch
         self.setups = SharedSetups()
@@ -191,8 +191,8 @@ class CodeOfRun:
             beside: the arm whose fork server serves it, where that can be.
             kept: what is started already.
         """
-        from ratiba_action.systems.choose import choose_system, choose_tests  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.systems.worker_system import WorkerSystem  # noqa: PLC0415 - the same
+        from ratiba_action.systems.choose import choose_system, choose_tests
+        from ratiba_action.systems.worker_system import WorkerSystem
 
         around, block = self._around(arm.arm), arm.configuration.system
         first, of_tests = (None, None) if beside is None else (beside.system, beside.tests)
@@ -231,7 +231,7 @@ def open_system(
     inputs: RunInputs, arm: ArmInputs, scratch: Path, setups: "SharedSetups"
 ) -> "WorkerSystem | ReplaySystem":
     """The arm's system under test, not started; ``setups`` are those of ``Surroundings``."""
-    from ratiba_action.systems.choose import choose_system  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.systems.choose import choose_system
 
     return choose_system(arm.configuration.system, _surroundings(inputs, arm.arm, scratch=scratch, setups=setups))
 
@@ -243,7 +243,7 @@ def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":
         inputs: of the run.
         commit: of its arm; None for the working tree as it is.
     """
-    from ratiba_action.systems.scratch import Checkout  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.systems.scratch import Checkout
 
     # The base's files are those of its commit: what was written to them is a repository no more.
     untracked = not in_job(inputs.environment) and commit is None
@@ -251,9 +251,9 @@ def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":
 
 
 def _surroundings(inputs: RunInputs, arm: Arm, *, scratch: Path, setups: "SharedSetups") -> "Surroundings":
-    from ratiba_action.systems.choose import Surroundings  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.systems.separation import room  # noqa: PLC0415 - the same
-    from ratiba_action.systems.workplace import places_of_job, private_places  # noqa: PLC0415 - the same
+    from ratiba_action.systems.choose import Surroundings
+    from ratiba_action.systems.separation import room
+    from ratiba_action.systems.workplace import places_of_job, private_places
 
     environment, git = inputs.environment, inputs.decided.change.git
     job = in_job(environment)
@@ -280,7 +280,7 @@ async def load_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> None
     """Import DeepEval in a thread, and only when something is judged."""
     if not arm.judged:
         return
-    from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval  # noqa: PLC0415 - on demand
+    from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval
 
     configure_deepeval(inputs.environment, scratch / "deepeval")
     await asyncio.to_thread(load_deepeval)

@@ -95,7 +95,7 @@ def _price(prices: Prices, model: str, provider: str) -> str:
 
 
 def _short_answers(configuration: Configuration) -> Iterator[Setting]:
-    from ratiba_action.metrics.judging.answer import ANSWER_TOKENS  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.metrics.judging.answer import ANSWER_TOKENS
 
     judge, second = configuration.judge, configuration.judge.cross_check
     for model in dict.fromkeys([judge.model, *([second.model] if second is not None else [])]):
@@ -355,7 +355,7 @@ def _require_judge_key(configuration: Configuration, keys: Collection[str]) -> N
 
 def _require_room(limits: ModelsBlock, judges: Sequence[str]) -> None:
     """Check that every judge may answer as long as it is asked to."""
-    from ratiba_action.metrics.judging.answer import ANSWER_TOKENS  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.metrics.judging.answer import ANSWER_TOKENS
 
     short = [model for model in judges if limits.output_of(model)[1] < ANSWER_TOKENS]
     if short:

@@ -150,7 +150,7 @@ class JudgesOfRun:
         return Judges(None, await self._own(stack, arm, kept))
 
     async def _own(self, stack: AsyncExitStack, arm: ArmInputs, kept: Kept | None) -> "WorkerSystem":
-        from ratiba_action.systems.choose import choose_judges  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.systems.choose import choose_judges
 
         around = self._surroundings(arm.arm)
         worker = choose_judges(arm.configuration.system, around, with_judge=_with_judge(arm))
@@ -160,7 +160,7 @@ class JudgesOfRun:
         return worker
 
     async def _of_base(self, arm: ArmInputs, kept: Kept | None) -> "WorkerSystem":
-        from ratiba_action.systems.choose import choose_judges  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.systems.choose import choose_judges
 
         judging = self._inputs.judging.base
         if self._theirs is None and judging is not None:

@@ -58,8 +58,8 @@ class Judging:
         ledger: Ledger,
         log: RunLog,
     ) -> None:
-        from ratiba_action.metrics.judging.cross_check import CrossCheck  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.metrics.judging.replay_judge import ScoreCollector  # noqa: PLC0415 - the same
+        from ratiba_action.metrics.judging.cross_check import CrossCheck
+        from ratiba_action.metrics.judging.replay_judge import ScoreCollector
 
         described = arm.configuration.judge
         self._prices, self._paid, self._second = prices, paid, second if paid is not None else None
@@ -107,14 +107,14 @@ class Judging:
         if not is_judged(name, parameters):
             return load_metric(name, None, parameters)
         if is_address(name):
-            from ratiba_action.metrics.judging.repository_metric import RepositoryMetric  # noqa: PLC0415 - on demand
+            from ratiba_action.metrics.judging.repository_metric import RepositoryMetric
 
             return RepositoryMetric(assertion, partial(self._judged, question_stride(name)))
         return self._judged(question_stride(name), lambda judge: load_judged_metric(name, judge, parameters))
 
     def of_test(self, trial: Trial) -> Callable[[Any], Awaitable[JsonObject]]:
         """What answers the judge calls of a trial's test, each known by its own wording."""
-        from ratiba_action.metrics.judging.repository_metric import JudgeChannel  # noqa: PLC0415 - on demand
+        from ratiba_action.metrics.judging.repository_metric import JudgeChannel
 
         first = Question(trial.scenario.id, OF_TESTS, "", 0, "", trial.number, trial.arm.name)
         return JudgeChannel(self._answers, first, MOST_CALLS_OF_A_TEST, by_wording=True).answer
@@ -126,7 +126,7 @@ class Judging:
             questions: by how much the ordinals of a repeated measurement lie behind those of the one before it.
             load: makes the metric with a judge.
         """
-        from ratiba_action.metrics.judging.run_metric import RunMetric  # noqa: PLC0415 - on demand
+        from ratiba_action.metrics.judging.run_metric import RunMetric
 
         last = self._rule.votes - 1
 
@@ -161,7 +161,7 @@ class Judging:
 
     def _second_opinion(self, load: Callable[[Judge], JudgedMetric]) -> Metric:
         """A metric of the second judge, asked once and kept as its own."""
-        from ratiba_action.metrics.judging.run_metric import RunMetric  # noqa: PLC0415 - on demand
+        from ratiba_action.metrics.judging.run_metric import RunMetric
 
         metric = load(self._second_answers)
         on_hit = partial(self._note_hit, self.second_model)
@@ -174,7 +174,7 @@ class Judging:
         )
 
     def _judge_cache(self) -> "JudgeCache | None":
-        from ratiba_action.metrics.judging.cache import JudgeCache  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.metrics.judging.cache import JudgeCache
 
         began = self._paid.began if self._paid is not None else None
         return JudgeCache(self._cache, self._log.note, began) if self._cache is not None else None
@@ -186,8 +186,8 @@ class Judging:
         self._log.events.emit(Event(called, place))
 
     def _live_judge(self, calls: PaidCalls, judge: tuple[str, str], party: Party) -> "LiveJudge":
-        from ratiba_action.metrics.judging.answer import JudgeModel  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.metrics.judging.structured_calls import LiveJudge  # noqa: PLC0415 - the same
+        from ratiba_action.metrics.judging.answer import JudgeModel
+        from ratiba_action.metrics.judging.structured_calls import LiveJudge
 
         model, provider = judge
         return LiveJudge(calls, JudgeModel(provider, model, wire=self._wire_of(provider)), party)
@@ -198,15 +198,15 @@ class Judging:
         party: Party,
         keep: Callable[[Question, Answer], None] = keep_nothing,
     ) -> "JudgeChain":
-        from ratiba_action.metrics.judging.run_metric import JudgeChain  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.observability.logged_ports import judge_logger  # noqa: PLC0415 - the same
+        from ratiba_action.metrics.judging.run_metric import JudgeChain
+        from ratiba_action.observability.logged_ports import judge_logger
 
         log = judge_logger(*judge, party, prices=self._prices, events=self._log.events)
         return JudgeChain(judge[0], log, keep)
 
 
 def _replay_judge(arm: ArmInputs, ledger: Ledger, prices: Prices) -> Judge:
-    from ratiba_action.metrics.judging.replay_judge import BookedReplayJudge, ReplayJudge  # noqa: PLC0415 - on demand
+    from ratiba_action.metrics.judging.replay_judge import BookedReplayJudge, ReplayJudge
 
     described = arm.configuration.judge
     lines = [line for lines in arm.recordings.values() for line in lines if isinstance(line, JudgeRecording)]

@@ -77,9 +77,9 @@ class ModelCalls:
         bands: Mapping[tuple[str, str], float],
         deadline: float | None,
     ) -> None:
-        from ratiba_action.llm.answers import AnswerRecorder  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.llm.scripted_answers import ScenarioScripts, scripts_of  # noqa: PLC0415 - the same
-        from ratiba_action.observability.logged_ports import model_logger  # noqa: PLC0415 - the same
+        from ratiba_action.llm.answers import AnswerRecorder
+        from ratiba_action.llm.scripted_answers import ScenarioScripts, scripts_of
+        from ratiba_action.observability.logged_ports import model_logger
 
         self._inputs, self._head, self._ledger, self._log = inputs, head, ledger, log
         self._prices, self._paid, self._costs, self._deadline = prices, paid, costs, deadline
@@ -145,8 +145,8 @@ class ModelCalls:
     @asynccontextmanager
     async def open_gateway(self) -> AsyncIterator[ModelGateway]:
         """The gateway that the system under test calls models through."""
-        from ratiba_action.llm.access import listening_host  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.llm.server import Gateway  # noqa: PLC0415 - loads aiohttp
+        from ratiba_action.llm.access import listening_host
+        from ratiba_action.llm.server import Gateway  # loads aiohttp
 
         network = self._inputs.environment.get("RATIBA_CONTAINER_NETWORK", "")
         gateway = Gateway(
@@ -169,7 +169,7 @@ class ModelCalls:
             self._recorder.keep(request, answer)
 
     def _answer_arm(self, arm: ArmInputs) -> None:
-        from ratiba_action.llm.answers import LiveAnswers, RecordingAdvice, ReplayAnswers  # noqa: PLC0415 - on demand
+        from ratiba_action.llm.answers import LiveAnswers, RecordingAdvice, ReplayAnswers
 
         name, lines, llm = arm.arm.name, model_recordings(arm.recordings), self._inputs.llm
         variant = "" if name in {HEAD, BASE} else name

@@ -259,7 +259,7 @@ async def open_paid_run(
 
 
 def _client(settings: Settings, configuration: Configuration, environment: Mapping[str, str]) -> "ProviderClient":
-    from ratiba_action.llm.providers.client import (  # noqa: PLC0415 - loads aiohttp
+    from ratiba_action.llm.providers.client import (  # loads aiohttp
         ProviderClient,
         ProviderRoute,
         Timeouts,
@@ -281,7 +281,7 @@ def _client(settings: Settings, configuration: Configuration, environment: Mappi
 def _cloud_access(settings: Settings, block: ProviderBlock) -> "CloudAccess | None":
     if block.api not in {"bedrock", "vertex"}:
         return None
-    from ratiba_action.llm.providers.cloud import CloudAccess  # noqa: PLC0415 - with the client alone
+    from ratiba_action.llm.providers.cloud import CloudAccess  # with the client alone
 
     aws = settings.named_keys if block.api == "bedrock" else {}
     access, token = aws.get(block.access_key, ""), aws.get(block.session_token, "")
@@ -297,8 +297,8 @@ def _calls(
     concurrency: int,
     note: Callable[[str], None],
 ) -> PaidCalls:
-    from ratiba_action.llm.providers.bounds import OutputLimits  # noqa: PLC0415 - not needed to decide
-    from ratiba_action.llm.providers.metered import (  # noqa: PLC0415 - loaded where it is used
+    from ratiba_action.llm.providers.bounds import OutputLimits
+    from ratiba_action.llm.providers.metered import (
         MeteredCalls,
         RetryPolicy,
     )
@@ -410,7 +410,7 @@ def require_reachable_servers(environment: Mapping[str, str], *urls: str) -> Non
     Raises:
         ConfigurationError: says what to write instead.
     """
-    from ratiba_action.tenancy.reachability import require_reachable  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.tenancy.reachability import require_reachable
 
     for url in urls:
         require_reachable(url, environment.get("RATIBA_CONTAINER_NETWORK", ""))
@@ -426,7 +426,7 @@ def price_list(configuration: Configuration, base_urls: Mapping[str, str]) -> Pr
     Raises:
         ConfigurationError: a configured price is wrong.
     """
-    from ratiba_action.money.prices import PriceList  # noqa: PLC0415 - loads the price data
+    from ratiba_action.money.prices import PriceList  # loads the price data
 
     given = {model: price.model_dump(exclude_none=True) for model, price in configuration.prices.items()}
     return PriceList(

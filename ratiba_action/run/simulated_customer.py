@@ -85,8 +85,8 @@ class SimulatedCustomer:
     def _request(
         self, trial: Trial, user: SimulatedUser, exchanges: Sequence[Exchange], ordinal: int, attempt: int
     ) -> ModelRequest:
-        from ratiba_action.metrics.judging.answer import JudgeModel  # noqa: PLC0415 - not needed to decide
-        from ratiba_action.metrics.judging.structured_request import ENDPOINTS, structured_request  # noqa: PLC0415 - the same
+        from ratiba_action.metrics.judging.answer import JudgeModel
+        from ratiba_action.metrics.judging.structured_request import ENDPOINTS, structured_request
 
         provider, model = self._described.provider, self._described.model
         identity = {
@@ -128,7 +128,7 @@ def _form(user: SimulatedUser, exchanges: Sequence[Exchange]) -> str:
 
 
 def _read(wire: str, body: JsonObject) -> str | CustomerEnding:
-    from ratiba_action.metrics.judging.structured_request import answer_text  # noqa: PLC0415 - not needed to decide
+    from ratiba_action.metrics.judging.structured_request import answer_text
 
     text = answer_text(wire, body)
     try:

@@ -12,12 +12,12 @@ from ratiba_action.run.inputs import RunInputs, RunLog
 async def open_tenants(inputs: RunInputs, log: RunLog) -> AsyncIterator[TenantProvisioner]:
     """Tenants on the given server, or on one that is started for the run; none for a system without a database."""
     if not inputs.configuration.system.has_database:
-        from ratiba_action.tenancy.provisioner import NoDatabase  # noqa: PLC0415 - not needed to decide
+        from ratiba_action.tenancy.provisioner import NoDatabase
 
         yield NoDatabase()
         return
-    from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner  # noqa: PLC0415 - loads psycopg
-    from ratiba_action.tenancy.server import DatabaseServer, KeptServer, choose_server  # noqa: PLC0415 - the same
+    from ratiba_action.tenancy.provisioner import PostgresTenantProvisioner  # loads psycopg
+    from ratiba_action.tenancy.server import DatabaseServer, KeptServer, choose_server
 
     kept = inputs.kept.database if inputs.kept is not None and not inputs.settings.database_url else ""
     server: DatabaseServer = KeptServer(kept) if kept else choose_server(inputs.settings.database_url or None)

@@ -174,12 +174,12 @@ def protect_process() -> bool:
     """
     if sys.platform == "win32":
         return False
-    import resource  # noqa: PLC0415 - not on every platform
+    import resource  # not on every platform
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     if sys.platform != "linux":
         return False
-    import ctypes  # noqa: PLC0415 - Linux alone needs it
+    import ctypes  # Linux alone needs it
 
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.prctl(_PR_SET_DUMPABLE, ctypes.c_ulong(0), 0, 0, 0) == 0)

@@ -145,7 +145,7 @@ def parse_base_url(text: str) -> str:
     Raises:
         ValueError: it is no address behind http or https, or has a query or a fragment, which no path can follow.
     """
-    from urllib.parse import urlsplit  # noqa: PLC0415 - most runs have none
+    from urllib.parse import urlsplit
 
     allowed = "an address such as https://models.example/v1, without '?' and '#'"
     try:
@@ -176,7 +176,7 @@ def parse_headers(text: str) -> Mapping[str, str]:
         ValueError: a part has another form, a name stands twice or is one of the connection's own, or a value cannot
             be sent.
     """
-    from urllib.parse import unquote  # noqa: PLC0415 - most runs have none
+    from urllib.parse import unquote
 
     found: dict[str, str] = {}
     for part in filter(str.strip, text.split(",")):
@@ -220,7 +220,7 @@ def parse_webhook_secret(text: str) -> bytes:
     Raises:
         ValueError: it is not, or it is too short to be one.
     """
-    from base64 import b64decode  # noqa: PLC0415 - most runs have none
+    from base64 import b64decode
 
     try:
         secret = b64decode(text.removeprefix("whsec_"), validate=True)

@@ -54,7 +54,7 @@ def unused_identity(users: Iterable[int] = UNUSED_USERS) -> Identity:
 
 
 def _accounts() -> set[int]:
-    import pwd  # noqa: PLC0415 - not on every platform, and only root needs it
+    import pwd  # not on every platform, and only root needs it
 
     return {account.pw_uid for account in pwd.getpwall()}
 

@@ -204,7 +204,7 @@ async def create(
     connection: "Connection", name: str, password: str, search_path: Sequence[str], note: Registration
 ) -> None:
     """A login role without any right but on its own schema of the same name, in one transaction."""
-    from psycopg import sql  # noqa: PLC0415 - the pytest plug-in and the command line load without it
+    from psycopg import sql  # the pytest plug-in and the command line load without it
 
     # The server's log may hold statements: it sees the verifier, not the password.
     verifier = connection.pgconn.encrypt_password(password.encode(), name.encode(), b"scram-sha-256").decode()
@@ -224,21 +224,21 @@ async def create(
 
 async def lend(connection: "Connection", template: str, name: str) -> None:
     """Let a tenant read the template while it is being filled."""
-    from psycopg import sql  # noqa: PLC0415 - see above
+    from psycopg import sql
 
     await connection.execute(sql.SQL("GRANT {} TO {}").format(sql.Identifier(template), sql.Identifier(name)))
 
 
 async def take_back(connection: "Connection", template: str, name: str) -> None:
     """End what ``lend`` began."""
-    from psycopg import sql  # noqa: PLC0415 - see above
+    from psycopg import sql
 
     await connection.execute(sql.SQL("REVOKE {} FROM {}").format(sql.Identifier(template), sql.Identifier(name)))
 
 
 async def end_sessions(connection: "Connection", name: str) -> None:
     """Refuse new sessions of a role and end those that are open, waiting until they are gone."""
-    from psycopg import sql  # noqa: PLC0415 - see above
+    from psycopg import sql
 
     await connection.execute(sql.SQL("ALTER ROLE {} NOLOGIN").format(sql.Identifier(name)))
     await connection.execute(_END_SESSIONS, (name,))
@@ -252,8 +252,8 @@ async def drop(connection: "Connection", name: str) -> None:
     Raises:
         psycopg.Error: it could not be dropped; what is left can be dropped by another call.
     """
-    import psycopg  # noqa: PLC0415 - see above
-    from psycopg import sql  # noqa: PLC0415 - see above
+    import psycopg
+    from psycopg import sql
 
     found = await connection.execute(_ROLE, (name,))
     if await found.fetchone() is None:
@@ -279,7 +279,7 @@ async def drop(connection: "Connection", name: str) -> None:
 
 async def _drop_owned(connection: "Connection", name: str) -> None:
     """Drop what a role owns in this database; in parts, each of which the server has locks enough for."""
-    from psycopg import sql  # noqa: PLC0415 - see above
+    from psycopg import sql
 
     for query in _PARTS:
         before: list[tuple[Any, ...]] = []
@@ -293,7 +293,7 @@ async def _drop_owned(connection: "Connection", name: str) -> None:
 
 async def _roll_back_prepared(connection: "Connection", name: str) -> None:
     """End a role's prepared transactions in this database: they hold locks without any session."""
-    from psycopg import sql  # noqa: PLC0415 - see above
+    from psycopg import sql
 
     for (transaction,) in await (await connection.execute(_PREPARED, (name,))).fetchall():
         await connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(name)))

@@ -206,7 +206,7 @@ async def clone_into(tenant: "Connection", template: Template, name: str, *, sin
     Raises:
         DatabaseError: PostgreSQL refused a statement; names the object (only with ``singly``).
     """
-    import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
+    import psycopg  # the pytest plug-in and the command line load without it
 
     statements = template.blueprint.statements(name)
     if not singly:

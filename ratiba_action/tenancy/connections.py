@@ -27,8 +27,8 @@ def parameters(dsn: str) -> dict[str, str]:
     Raises:
         ConfigurationError: it cannot be parsed; its text is not repeated because it may hold a password.
     """
-    import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
-    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - the same
+    import psycopg  # the pytest plug-in and the command line load without it
+    from psycopg.conninfo import conninfo_to_dict
 
     try:
         parsed = conninfo_to_dict(dsn)
@@ -98,7 +98,7 @@ def database_errors(what: str, dsn: str, remedy: str = "") -> Iterator[None]:
     Raises:
         DatabaseError: the driver or the network failed; ``QueryError`` where the server refused a statement.
     """
-    import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
+    import psycopg  # the pytest plug-in and the command line load without it
 
     try:
         yield
@@ -157,7 +157,7 @@ async def connect_as_administrator(dsn: str) -> "Connection":
 
 
 async def _connect(dsn: str, settings: Mapping[str, int | str]) -> "Connection":
-    import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
+    import psycopg  # the pytest plug-in and the command line load without it
 
     limits = " ".join(f"-c {name}={value}" for name, value in settings.items())
     options = f"{parameters(dsn).get('options', '')} {limits}".strip()
@@ -192,7 +192,7 @@ async def connected_as_tenant(
 @asynccontextmanager
 async def connected_elsewhere(connection: "Connection", database: str) -> AsyncIterator["Connection"]:
     """The administrator's connection to another database of the same server, closed on every way out."""
-    from psycopg.conninfo import make_conninfo  # noqa: PLC0415 - see above
+    from psycopg.conninfo import make_conninfo
 
     info = connection.info
     other = await connect_as_administrator(make_conninfo(info.dsn, password=info.password or None, dbname=database))

@@ -57,7 +57,7 @@ async def wait_until_ready(dsn: str, seconds: float, refused_seconds: float | No
     Raises:
         DatabaseError: it answered that it will not have us (at once), or did not answer in time.
     """
-    import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
+    import psycopg  # the pytest plug-in and the command line load without it
 
     began = time.monotonic()
     deadline = began + seconds

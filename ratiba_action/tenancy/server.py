@@ -21,7 +21,7 @@ _TIMEOUT_SECONDS = 5.0
 def docker_is_there() -> bool:
     """Whether the ``docker`` extra is installed and its daemon accepts connections."""
     try:
-        import testcontainers  # noqa: F401, PLC0415 - an optional extra; its presence is the question
+        import testcontainers  # noqa: F401 - an optional extra; its presence is the question
 
         docker = importlib.import_module("docker")
     except ImportError:
@@ -74,7 +74,7 @@ class ContainerServer:
         await wait_until_ready(self._dsn, self._start_timeout)
 
     def _run(self) -> None:
-        from testcontainers.community.postgres import PostgresContainer  # noqa: PLC0415 - an optional extra
+        from testcontainers.community.postgres import PostgresContainer  # an optional extra
 
         self._container = PostgresContainer(IMAGE, driver=None).with_command(
             "postgres -c fsync=off -c full_page_writes=off -c synchronous_commit=off"

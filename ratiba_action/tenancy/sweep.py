@@ -124,7 +124,7 @@ async def sweep(connection: "Connection") -> tuple[str, ...]:
 
 async def drop_quietly(connection: "Connection", name: str) -> str | None:
     """Drop a tenant; a failure is returned as a warning, and the next run's sweep tries again."""
-    import psycopg  # noqa: PLC0415 - the pytest plug-in and the command line load without it
+    import psycopg  # the pytest plug-in and the command line load without it
 
     try:
         await drop(connection, name)

@@ -56,7 +56,7 @@ class RetryPolicy:
             error: of the last one.
             left: seconds until the deadline.
         """
-        import random  # noqa: PLC0415 - slow to import, and seldom needed
+        import random  # slow to import, and seldom needed
 
         if not error.transient or tries >= self.most_tries:
             return None
@@ -154,7 +154,7 @@ def asked_wait(status: int, headers: Mapping[str, str], message: str) -> float |
 
 def _until(moment: str) -> float | None:
     """Seconds until a date of HTTP; None where it is none."""
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - slow to import, and seldom needed
+    from email.utils import parsedate_to_datetime  # slow to import, and seldom needed
 
     try:
         found = parsedate_to_datetime(moment)
@@ -227,8 +227,8 @@ def exchange(question: Question, environment: Mapping[str, str], ends: float) ->
 
 
 def _open(question: Question, environment: Mapping[str, str], ends: float) -> Answer:
-    import urllib.error  # noqa: PLC0415 - slow to import, and seldom needed by a run that only decides
-    import urllib.request  # noqa: PLC0415 - the same
+    import urllib.error  # slow to import, and seldom needed by a run that only decides
+    import urllib.request
 
     request = urllib.request.Request(  # noqa: S310 - the caller has checked the scheme
         question.url, question.content, dict(question.headers), method=question.method
@@ -264,8 +264,8 @@ def _unreachable(question: Question, reason: object) -> ExchangeError:
 
 def _was_never_sent(reason: object) -> bool:
     """Whether there was no connection, and may be one the next time."""
-    import errno  # noqa: PLC0415 - only for a failure
-    import socket  # noqa: PLC0415 - the same
+    import errno
+    import socket
 
     if isinstance(reason, socket.gaierror):
         return reason.errno == socket.EAI_AGAIN
@@ -275,8 +275,8 @@ def _was_never_sent(reason: object) -> bool:
 
 def _is_broken(reason: object) -> bool:
     """Whether a connection ended before the answer did, or a proxy could not make it just now."""
-    import http.client  # noqa: PLC0415 - only for a failure
-    import ssl  # noqa: PLC0415 - the same
+    import http.client
+    import ssl
 
     broken = (ConnectionError, http.client.IncompleteRead, ssl.SSLEOFError, ssl.SSLZeroReturnError)
     return isinstance(reason, broken) or re.search(r"Tunnel connection failed: 50[0234]\b", str(reason)) is not None
@@ -291,7 +291,7 @@ def origin(address: str) -> str:
 def _opener(
     request: "urllib.request.Request", environment: Mapping[str, str], peer: Peer
 ) -> "urllib.request.OpenerDirector":
-    import urllib.request  # noqa: PLC0415 - slow to import
+    import urllib.request
 
     encrypted = request.full_url.startswith("https")
     proxy = proxy_for(request.full_url, environment)
@@ -306,7 +306,7 @@ def _opener(
 
 
 def _no_redirect() -> "urllib.request.HTTPRedirectHandler":
-    import urllib.request  # noqa: PLC0415 - slow to import
+    import urllib.request
 
     class NoRedirect(urllib.request.HTTPRedirectHandler):
         """Follows nothing: a redirect would carry the token to another host."""
@@ -326,7 +326,7 @@ def _certificates(environment: Mapping[str, str], peer: Peer) -> "ssl.SSLContext
 
 
 def _http_error() -> type[Exception]:
-    import http.client  # noqa: PLC0415 - slow to import
+    import http.client
 
     return http.client.HTTPException
 
@@ -338,7 +338,7 @@ def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPEr
         raise peer.error(problem, status=status)
     expected = response.headers.get("Content-Length", "")
     if expected.isascii() and expected.isdigit() and len(content) < int(expected):
-        import http.client  # noqa: PLC0415 - only for a failure
+        import http.client
 
         raise http.client.IncompleteRead(content, int(expected) - len(content))
     return Answer(status, {str(name).lower(): str(value) for name, value in response.headers.items()}, content)

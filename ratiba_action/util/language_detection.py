@@ -76,7 +76,7 @@ class LanguageDetection:
     @cached_property
     def _detector(self) -> "lingua.LanguageDetector":
         try:
-            import lingua  # noqa: PLC0415 - an extra, and its models are large
+            import lingua  # an extra, and its models are large
         except ImportError as error:
             raise ConfigurationError(
                 "Languages cannot be detected: the package lingua-language-detector is not installed.",

@@ -18,7 +18,7 @@ def trusted_certificates(environment: Mapping[str, str]) -> "ssl.SSLContext":
     Raises:
         ConfigurationError: the file that is named cannot be read.
     """
-    import ssl  # noqa: PLC0415 - slow to import, and seldom needed by a run that only decides
+    import ssl  # slow to import, and seldom needed by a run that only decides
 
     for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
         bundle = environment.get(name)

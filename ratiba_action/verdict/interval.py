@@ -25,7 +25,7 @@ def minimum_detectable_effect(spread: float, pairs: int, *, significance: float 
     Raises:
         ValueError: fewer than two pairs, or a negative or infinite spread.
     """
-    from scipy import optimize, special  # noqa: PLC0415 - a third of a second, only when a run is compared
+    from scipy import optimize, special  # a third of a second, only when a run is compared
 
     if pairs < 2 or not (0 <= spread < math.inf):  # noqa: PLR2004 - a spread needs two values
         raise ValueError(f"{pairs!r} pairs with the spread {spread!r} cannot be compared.")
@@ -59,7 +59,7 @@ def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     Raises:
         ValueError: fewer than two values.
     """
-    from scipy import special  # noqa: PLC0415 - a quarter of a second, only when a run is compared
+    from scipy import special  # a quarter of a second, only when a run is compared
 
     _require_two(values)
     middle, error = mean(values), standard_error(values)
@@ -74,7 +74,7 @@ def mean_below_p(values: Sequence[float], limit: float) -> float:
         values: independent measurements, at least one; what does not vary is taken as it is.
         limit: that the mean should reach.
     """
-    from scipy import special  # noqa: PLC0415 - a quarter of a second, only where a limit of a mean is configured
+    from scipy import special  # a quarter of a second, only where a limit of a mean is configured
 
     if len(set(values)) < 2:  # noqa: PLR2004 - nothing varies
         return 0.0 if mean(values) < limit else 1.0

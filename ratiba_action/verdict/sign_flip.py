@@ -37,7 +37,7 @@ def look_levels(level: float, looks: int, shape: float = SHAPE) -> tuple[float, 
     Raises:
         ValueError: no look, or a level that is not between 0 and 0.5.
     """
-    from scipy import optimize, special  # noqa: PLC0415 - a third of a second, only when a run is compared
+    from scipy import optimize, special  # a third of a second, only when a run is compared
 
     if looks < 1 or not 0 < level < 0.5:  # noqa: PLR2004 - one-sided
         raise ValueError(f"{looks!r} looks at the level {level!r} have no boundary.")
@@ -54,8 +54,8 @@ def _bounds(constant: float, looks: int, shape: float) -> list[float]:
 
 def _chance_of_any(bounds: list[float]) -> float:
     """The chance that the standardised sum of steps reaches its bound at one of the looks, without any difference."""
-    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
-    from scipy import special  # noqa: PLC0415 - a quarter of a second, only when a run is compared
+    import numpy as np  # the runner's bare Python has none
+    from scipy import special  # a quarter of a second, only when a run is compared
 
     scale = (2 * np.pi) ** -0.5
     least = -_REACH * len(bounds) ** 0.5
@@ -101,7 +101,7 @@ def sign_flip_p(differences: Sequence[float], *, drop: bool = True, seed: int = 
     Raises:
         ValueError: a difference is not finite.
     """
-    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
+    import numpy as np  # the runner's bare Python has none
 
     if not all(math.isfinite(value) for value in differences):
         raise ValueError(f"The differences {list(differences)!r} hold a number that is not finite.")
@@ -117,7 +117,7 @@ def sign_flip_p(differences: Sequence[float], *, drop: bool = True, seed: int = 
 
 
 def _all_sums(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
+    import numpy as np  # the runner's bare Python has none
 
     sums = np.zeros(1)
     for size in sizes:
@@ -134,6 +134,6 @@ def _drawn_sums(sizes: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
 @lru_cache(maxsize=1)
 def _signs(pairs: int, seed: int) -> NDArray[np.float64]:
     """Assignments of signs, 1 for plus and 0 for minus; a run looks several times at the same number of pairs."""
-    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
+    import numpy as np  # the runner's bare Python has none
 
     return np.random.default_rng(seed).integers(0, 2, size=(_DRAWS, pairs), dtype=np.int8).astype(float)

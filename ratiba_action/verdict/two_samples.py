@@ -25,7 +25,7 @@ def mann_whitney(first: Sequence[float], second: Sequence[float]) -> TwoSampleTe
     Raises:
         ValueError: a sample is empty.
     """
-    from scipy import stats  # noqa: PLC0415 - half a second, only when samples are compared
+    from scipy import stats  # half a second, only when samples are compared
 
     _require(first, second)
     found = stats.mannwhitneyu(first, second, alternative="two-sided", method="auto")
@@ -41,7 +41,7 @@ def kolmogorov_smirnov(first: Sequence[float], second: Sequence[float]) -> TwoSa
     Raises:
         ValueError: a sample is empty.
     """
-    from scipy import stats  # noqa: PLC0415 - half a second, only when samples are compared
+    from scipy import stats  # half a second, only when samples are compared
 
     _require(first, second)
     with warnings.catch_warnings():
@@ -85,8 +85,8 @@ def cliffs_delta(first: Sequence[float], second: Sequence[float], confidence: fl
     Raises:
         ValueError: a sample is empty.
     """
-    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
-    from scipy import stats  # noqa: PLC0415 - half a second, only when samples are compared
+    import numpy as np  # the runner's bare Python has none
+    from scipy import stats  # half a second, only when samples are compared
 
     _require(first, second)
     ordered = np.sort(np.asarray(second, dtype=float)), np.sort(np.asarray(first, dtype=float))
@@ -137,7 +137,7 @@ def detectable_delta(first: int, second: int, *, significance: float = 0.05, pow
     Returns:
         0 to 1; 1 where such samples find nothing.
     """
-    from scipy import stats  # noqa: PLC0415 - half a second, only when samples are compared
+    from scipy import stats  # half a second, only when samples are compared
 
     quantiles = float(stats.norm.isf(significance / 2) + stats.norm.ppf(power))
     return min(1.0, quantiles * math.sqrt((first + second + 1) / (3 * first * second)))
@@ -189,7 +189,7 @@ def log_e_value(values: Sequence[float], least: float) -> float:
     Raises:
         ValueError: a value is below ``-least``, or not a number.
     """
-    import numpy as np  # noqa: PLC0415 - the runner's bare Python has none
+    import numpy as np  # the runner's bare Python has none
 
     found = np.asarray(values, dtype=float)
     if not (found >= -least - _ROUNDING).all():

@@ -110,7 +110,7 @@ class Conversation:
 
     def _open_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
-            import asyncio  # noqa: PLC0415 - the slowest import of all, which many systems do not need
+            import asyncio  # the slowest import of all, which many systems do not need
 
             self._loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self._loop)
@@ -228,7 +228,7 @@ def _move(folder: str, folders: dict[str, str]) -> None:
 
 def _measured(request: dict[str, Any], root: str, judge: Judge) -> dict[str, Any]:
     """The answer to the one request of a process that measures."""
-    from . import measuring  # noqa: PLC0415 - preloaded where something is measured; a system needs none of it
+    from . import measuring  # preloaded where something is measured; a system needs none of it
 
     try:
         _look_in_the_copy()

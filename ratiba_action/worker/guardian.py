@@ -59,7 +59,7 @@ def main(_arguments: list[str]) -> None:
     ending = processes.wait_for(pid, 0, _server(near, ruleset))
     processes.end_children()
     if _gate_died(ending):
-        import shutil  # noqa: PLC0415 - slow, and seldom needed
+        import shutil  # slow, and seldom needed
 
         shutil.rmtree(order["folder"], ignore_errors=True)
     os._exit(ending.code if ending.code >= 0 else SIGNALLED - ending.code)

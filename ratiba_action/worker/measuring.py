@@ -40,7 +40,7 @@ def measure(address: str, evidence: dict[str, Any], judge: Judge) -> Any:
     result = method(evidence, judge=judge) if _takes_judge(method) else method(evidence)
     if not inspect.isawaitable(result):
         return result
-    import asyncio  # noqa: PLC0415 - slow, and seldom needed
+    import asyncio  # slow, and seldom needed
 
     return asyncio.run(_awaited(result))
 

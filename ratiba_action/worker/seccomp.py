@@ -263,7 +263,7 @@ def missing(*, same_user: bool) -> Missing | None:
     """
     if sys.platform != "linux":
         return None
-    import threading  # noqa: PLC0415 - no guardian needs it
+    import threading  # no guardian needs it
 
     found: list[Missing | None] = [Missing.FILTER]
     thread = threading.Thread(target=lambda: found.append(_try(listen=same_user)))

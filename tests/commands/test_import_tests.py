@@ -109,8 +109,8 @@ def promptfoo(*asserts: Mapping[str, Any], **more: Any) -> str:
 
 def passes(scenario: Scenario, reply: str) -> bool:
     """Whether a reply passes every deterministic assertion of an imported scenario."""
-    from ratiba_action.checks.failure_rules import check_rule  # noqa: PLC0415 - beside its only use
-    from ratiba_action.model.conversation import Exchange, Transcript  # noqa: PLC0415 - the same
+    from ratiba_action.checks.failure_rules import check_rule  # beside its only use
+    from ratiba_action.model.conversation import Exchange, Transcript
 
     (turn,) = scenario.turns
     checks = check_turn(1, turn, Reply(reply), LocalTime(scenario.now))

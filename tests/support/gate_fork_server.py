@@ -50,8 +50,8 @@ def load_everything() -> None:
     """Import and compile what a gate does on its way, DeepEval too, with its side effects kept in a scratch folder."""
     for name in _LATER:
         importlib.import_module(name)
-    from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval  # noqa: PLC0415 - only here
-    from ratiba_action.reporting.html import report_template  # noqa: PLC0415 - the same
+    from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval
+    from ratiba_action.reporting.html import report_template
 
     configure_deepeval(os.environ, Path(tempfile.gettempdir()) / "deepeval")
     load_deepeval()
@@ -112,11 +112,11 @@ def listen(path: str) -> dict[str, Any]:
 
 def keep(request: Mapping[str, Any]) -> dict[str, Any]:
     """Start what runs of a gate can have in common, and serve another socket; returns in its forked gates only."""
-    from ratiba_action.cli import COMMANDS, build_parser  # noqa: PLC0415 - it is loaded by now
-    from ratiba_action.commands import gate_run  # noqa: PLC0415 - the same
-    from ratiba_action.commands.gate_options import read_options  # noqa: PLC0415 - the same
-    from ratiba_action.run.composition import open_kept  # noqa: PLC0415 - the same
-    from ratiba_action.util.locked_folder import make_locked_folder  # noqa: PLC0415 - the same
+    from ratiba_action.cli import COMMANDS, build_parser  # it is loaded by now
+    from ratiba_action.commands import gate_run
+    from ratiba_action.commands.gate_options import read_options
+    from ratiba_action.run.composition import open_kept
+    from ratiba_action.util.locked_folder import make_locked_folder
 
     asked = build_parser(request["arguments"], COMMANDS).parse_args(request["arguments"])
     # Named as the gate's own: a later run removes it, since this process is killed in the end.
@@ -138,8 +138,8 @@ def serve(path: str) -> NoReturn:
     request = listen(path)
     if "keep" in request:
         request = keep(request)
-    from ratiba_action.main import main  # noqa: PLC0415 - it is loaded by now
-    from ratiba_action.settings.step_output import leave  # noqa: PLC0415 - the same
+    from ratiba_action.main import main  # it is loaded by now
+    from ratiba_action.settings.step_output import leave
 
     sys.argv = ["ratiba", *request["arguments"]]
     try:

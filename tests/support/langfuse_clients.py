@@ -17,8 +17,8 @@ _SECONDS = 5
 @contextmanager
 def langfuse_api(state: LangfuseState, url: str) -> "Iterator[LangfuseAPI]":
     """The client of the REST API."""
-    import httpx  # noqa: PLC0415 - only with the extra
-    from langfuse.api import LangfuseAPI  # noqa: PLC0415 - the same
+    import httpx
+    from langfuse.api import LangfuseAPI
 
     with httpx.Client(timeout=_SECONDS) as http:
         yield LangfuseAPI(base_url=url, username=state.public_key, password=state.secret_key, httpx_client=http)
@@ -27,10 +27,10 @@ def langfuse_api(state: LangfuseState, url: str) -> "Iterator[LangfuseAPI]":
 @contextmanager
 def langfuse_client(state: LangfuseState, url: str) -> "Iterator[Langfuse]":
     """The whole client, which traces; forgotten afterwards, since it is remembered by its key otherwise."""
-    import httpx  # noqa: PLC0415 - only with the extra
-    from langfuse import Langfuse  # noqa: PLC0415 - the same
-    from langfuse._client.resource_manager import LangfuseResourceManager  # noqa: PLC0415 - the same
-    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - the same
+    import httpx
+    from langfuse import Langfuse
+    from langfuse._client.resource_manager import LangfuseResourceManager
+    from opentelemetry.sdk.trace import TracerProvider
 
     provider = TracerProvider(shutdown_on_exit=False)
     with httpx.Client(timeout=_SECONDS) as http:

@@ -18,7 +18,7 @@ def list_datasets(state: LangfuseState, query: Mapping[str, str]) -> Answer:
 
 def create_dataset(state: LangfuseState, body: Any) -> Answer:
     """``POST /api/public/v2/datasets``: the same name is the same dataset."""
-    from langfuse.api import CreateDatasetRequest  # noqa: PLC0415 - only with the extra
+    from langfuse.api import CreateDatasetRequest
 
     if problem := problem_with(CreateDatasetRequest, body):
         state.violations.append(problem)
@@ -51,7 +51,7 @@ def list_items(state: LangfuseState, query: Mapping[str, str]) -> Answer:
 
 def create_item(state: LangfuseState, body: Any) -> Answer:
     """``POST /api/public/dataset-items``: an id is of one dataset only, in the whole project."""
-    from langfuse.api import CreateDatasetItemRequest  # noqa: PLC0415 - only with the extra
+    from langfuse.api import CreateDatasetItemRequest
 
     if problem := problem_with(CreateDatasetItemRequest, body):
         state.violations.append(problem)

@@ -37,8 +37,8 @@ def _body(request: Received) -> Any:
 
 
 def _hold(state: LangfuseState, name: str, model: str, given: Answer) -> None:
-    from langfuse import api  # noqa: PLC0415 - only with the extra
-    from langfuse.api.scores.types.create_scores_response import CreateScoresResponse  # noqa: PLC0415 - the same
+    from langfuse import api
+    from langfuse.api.scores.types.create_scores_response import CreateScoresResponse
 
     if given.status < _OK and model:
         shape = CreateScoresResponse if model == "CreateScoresResponse" else getattr(api, model)

@@ -18,7 +18,7 @@ _ONLY_DETAILS = ("comment", "configId", "metadata")
 
 def take_scores(state: LangfuseState, body: Any) -> Answer:
     """``POST /api/public/scores``: 202 when all are taken, 207 with counts and messages otherwise."""
-    from langfuse.api import CreateScoreRequest  # noqa: PLC0415 - only with the extra
+    from langfuse.api import CreateScoreRequest
 
     if state.numbers < _LISTS_SINCE:
         return refused(400, "Invalid request data: expected object, received array")
@@ -43,7 +43,7 @@ def take_scores(state: LangfuseState, body: Any) -> Answer:
 
 def take_events(state: LangfuseState, body: Any) -> Answer:
     """``POST /api/public/ingestion``: events of which only ``score-create`` is taken here; always 207."""
-    from langfuse.api import CreateScoreRequest  # noqa: PLC0415 - only with the extra
+    from langfuse.api import CreateScoreRequest
 
     taken, errors = [], []
     for number, event in enumerate(body["batch"]):

@@ -8,8 +8,8 @@ def problem_with(model: Any, content: Any) -> str:
 
     A field that the model does not name is a problem too, which the client itself would let pass.
     """
-    from langfuse.api.core.pydantic_utilities import parse_obj_as  # noqa: PLC0415 - only with the extra
-    from pydantic import ValidationError  # noqa: PLC0415 - beside it
+    from langfuse.api.core.pydantic_utilities import parse_obj_as
+    from pydantic import ValidationError  # beside it
 
     try:
         read = parse_obj_as(model, content)

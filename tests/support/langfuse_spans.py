@@ -71,7 +71,7 @@ def take_spans(state: LangfuseState, request: Received) -> Answer:
 
 def decoded(content: bytes) -> Iterator[TakenSpan]:
     """The spans of an export request."""
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415 - only with the extra
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
         ExportTraceServiceRequest,
     )
 
@@ -103,7 +103,7 @@ def _value(value: Any) -> Any:
 
 def _problems(span: TakenSpan) -> Iterator[str]:
     """What Langfuse would not read as it was meant."""
-    from langfuse import LangfuseOtelSpanAttributes  # noqa: PLC0415 - only with the extra
+    from langfuse import LangfuseOtelSpanAttributes
 
     known = {value for name, value in vars(LangfuseOtelSpanAttributes).items() if not name.startswith("_")}
     if not int(span.trace_id, 16) or not int(span.span_id, 16):

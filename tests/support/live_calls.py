@@ -101,8 +101,8 @@ def routes_to(url: str) -> tuple[ProviderRoute, ...]:
 
 def service_account() -> str:
     """The JSON of an account of Google with a key of its own, without the address that gives its tokens."""
-    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - comes with google-auth, an extra
-    from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415 - the same
+    from cryptography.hazmat.primitives import serialization  # comes with google-auth, an extra
+    from cryptography.hazmat.primitives.asymmetric import rsa
 
     pem = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

@@ -26,7 +26,7 @@ def _openai(client: Any) -> Said:
 
 def openai() -> Said:
     """OpenAI's own client."""
-    from openai import OpenAI  # noqa: PLC0415 - one library a process
+    from openai import OpenAI  # one library a process
 
     with OpenAI() as client:
         return _openai(client)
@@ -34,7 +34,7 @@ def openai() -> Said:
 
 def azure() -> Said:
     """The same library's client of Azure, as docs/providers.md sets it up."""
-    from openai import AzureOpenAI  # noqa: PLC0415 - one library a process
+    from openai import AzureOpenAI  # one library a process
 
     address = os.environ["OPENAI_BASE_URL"].removesuffix("/v1")
     with AzureOpenAI(azure_endpoint=address, api_key=os.environ["OPENAI_API_KEY"], api_version=AZURE_VERSION) as client:
@@ -42,7 +42,7 @@ def azure() -> Said:
 
 
 def _litellm(model: str, **options: Any) -> Said:
-    from litellm import completion  # noqa: PLC0415 - one library a process
+    from litellm import completion  # one library a process
 
     tools = [{"type": "function", "function": {"name": NAME, "parameters": SCHEMA}}]
     return _chat(lambda **request: completion(model=model, tools=tools, max_tokens=200, **options, **request))
@@ -89,7 +89,7 @@ def _chat_stream(chunks: Iterable[Any]) -> tuple[str, Any]:
 
 def anthropic() -> Said:
     """Anthropic's own client."""
-    from anthropic import Anthropic  # noqa: PLC0415 - one library a process
+    from anthropic import Anthropic  # one library a process
 
     messages: list[Any] = [{"role": "user", "content": ASKED}]
     tools: Any = [{"name": NAME, "input_schema": SCHEMA}]
@@ -116,8 +116,8 @@ def anthropic() -> Said:
 
 def google_genai() -> Said:
     """Google's own client."""
-    from google import genai  # noqa: PLC0415 - one library a process
-    from google.genai import types  # noqa: PLC0415 - the same
+    from google import genai  # one library a process
+    from google.genai import types
 
     declared = types.FunctionDeclaration(name=NAME, parameters_json_schema=SCHEMA)
     settings: Any = {"system_instruction": SYSTEM, "tools": [types.Tool(function_declarations=[declared])]}

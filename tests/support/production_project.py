@@ -60,7 +60,7 @@ class ProductionProject:
         """A conversation of one trace with a span for each turn; returns the trace's id."""
 
         def hold(client: "Langfuse") -> str:
-            from langfuse import propagate_attributes  # noqa: PLC0415 - only with the extra
+            from langfuse import propagate_attributes
 
             trace_id: str = client.create_trace_id(seed="\n".join((str(len(self.state.spans)), *messages)))
             with (

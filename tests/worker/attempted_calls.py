@@ -160,8 +160,8 @@ def database() -> int:
 
 def migrated() -> str:
     """Alembic upgrades a database of its own."""
-    import alembic.command  # noqa: PLC0415 - not every test needs it
-    import alembic.config  # noqa: PLC0415 - the same
+    import alembic.command  # not every test needs it
+    import alembic.config
 
     shell(f"{sys.executable} -m alembic init migrations")
     text = Path("alembic.ini").read_text().replace("driver://user:pass@localhost/dbname", "sqlite:///migrated.db")

@@ -68,7 +68,7 @@ print(*sorted(strangers - {"ratiba_worker", "__main__"}))
 
 
 def test_the_worker_compiles_for_the_oldest_supported_interpreter() -> None:
-    import ast  # noqa: PLC0415 - only here
+    import ast
 
     for path in START.parent.rglob("*.py"):
         assert ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9)).body is not None

@@ -68,7 +68,7 @@ def read_percentage(rollout: Mapping[Any, Any], now: datetime) -> int:
 
 def rollouts_in_redis(url: str) -> Rollouts:
     """Rollouts in a Redis."""
-    from redis import Redis  # noqa: PLC0415  (only production has one)
+    from redis import Redis  # only production has one
 
     client = Redis.from_url(
         url, socket_timeout=_REDIS_SECONDS, socket_connect_timeout=_REDIS_SECONDS, decode_responses=True

@@ -102,7 +102,7 @@ def _loaded(path: str, data: Mapping[str, Any]) -> tuple[Scenario, bytes]:
     Raises:
         SuiteError: every problem.
     """
-    import yaml  # noqa: PLC0415 - only what writes scenarios needs it
+    import yaml  # only what writes scenarios needs it
 
     text = _NOTE + yaml.safe_dump(dict(data), allow_unicode=True, sort_keys=False, width=110)
     (scenario,) = load_suite({path: text.encode()}, metric_problems, validate_rule).scenarios

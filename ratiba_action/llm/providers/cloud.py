@@ -75,10 +75,10 @@ class CloudRequests:
     def __init__(self, provider: str, access: CloudAccess, key: str, base_url: str) -> None:
         self._access, self._key, self._base_url = access, key, base_url
         try:
-            import anthropic  # noqa: F401, PLC0415 - over a second of processor time; only with these providers
+            import anthropic  # noqa: F401 - over a second of processor time; only with these providers
 
             if access.api == "bedrock":
-                import boto3  # noqa: F401, PLC0415 - the same
+                import boto3  # noqa: F401 - the same
             self._account = _service_account(provider, key) if access.api == "vertex" else None
         except ImportError as error:
             raise ConfigurationError(
@@ -108,8 +108,8 @@ class CloudRequests:
             return self._written(body, token)
 
     def _token(self) -> str:
-        from google.auth.exceptions import GoogleAuthError  # noqa: PLC0415 - of the extra
-        from google.auth.transport.requests import Request  # noqa: PLC0415 - the same
+        from google.auth.exceptions import GoogleAuthError
+        from google.auth.transport.requests import Request
 
         account: Any = self._account
         if not account.valid:
@@ -120,7 +120,7 @@ class CloudRequests:
         return str(account.token)
 
     def _written(self, body: JsonObject, token: str) -> WrittenRequest:
-        import httpx2  # noqa: PLC0415 - comes with the SDK
+        import httpx2  # comes with the SDK
 
         kept: list[httpx2.Request] = []
 
@@ -135,7 +135,7 @@ class CloudRequests:
         return WrittenRequest(str(request.url), headers, request.content)
 
     def _client(self, http: Any, token: str) -> Any:
-        from anthropic import AnthropicBedrock, AnthropicVertex  # noqa: PLC0415 - of the extra
+        from anthropic import AnthropicBedrock, AnthropicVertex
 
         access = self._access
         shared: dict[str, Any] = {
@@ -171,8 +171,8 @@ def _without_shell() -> Iterator[None]:
 
 
 def _service_account(provider: str, key: str) -> Any:
-    from google.auth.exceptions import GoogleAuthError  # noqa: PLC0415 - of the extra
-    from google.oauth2.service_account import Credentials  # noqa: PLC0415 - the same
+    from google.auth.exceptions import GoogleAuthError
+    from google.oauth2.service_account import Credentials
 
     try:
         text = key if key.lstrip().startswith("{") else _of_file(key) or base64.b64decode(key, validate=True).decode()

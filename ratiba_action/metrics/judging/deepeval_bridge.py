@@ -81,9 +81,9 @@ def load_deepeval() -> ModuleType:
     """
     try:
         with _hidden(_UNUSED):
-            import deepeval  # noqa: PLC0415 — seconds and 100 MB, only when a judged metric is selected
-            import deepeval.metrics  # noqa: PLC0415 — the same
-            import deepeval.test_case  # noqa: PLC0415 — the same
+            import deepeval  # seconds and 100 MB, only when a judged metric is selected
+            import deepeval.metrics
+            import deepeval.test_case
     except ImportError as error:
         raise ConfigurationError(
             f"A judged metric is selected and DeepEval cannot be imported: {error}.",

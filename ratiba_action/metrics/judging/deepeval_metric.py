@@ -125,8 +125,8 @@ def as_text(test_case: _TestCase) -> _TestCase:
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    from deepeval.test_case import SingleTurnParams  # noqa: PLC0415 — see load_deepeval
-    from deepeval.test_case import ToolCall as DeepEvalTool  # noqa: PLC0415 — see load_deepeval
+    from deepeval.test_case import SingleTurnParams
+    from deepeval.test_case import ToolCall as DeepEvalTool
 
     given = dict(options)
     if "evaluation_params" in given:
@@ -137,7 +137,7 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _single_turn(shown: SingleTurn) -> Any:
-    from deepeval.test_case import LLMTestCase  # noqa: PLC0415 — see load_deepeval
+    from deepeval.test_case import LLMTestCase
 
     documents: list[Any] = [quoted(text) for text in shown.documents]
     return as_text(
@@ -152,7 +152,7 @@ def _single_turn(shown: SingleTurn) -> Any:
 
 
 def _conversation(shown: Conversation) -> Any:
-    from deepeval.test_case import ConversationalTestCase, Turn  # noqa: PLC0415 — see load_deepeval
+    from deepeval.test_case import ConversationalTestCase, Turn
 
     turns = [
         Turn(role=message.role, content=quoted(message.text), tools_called=_tools(message.tools) or None)
@@ -162,7 +162,7 @@ def _conversation(shown: Conversation) -> Any:
 
 
 def _tools(calls: Sequence[ToolCall]) -> list[Any]:
-    from deepeval.test_case import ToolCall as DeepEvalTool  # noqa: PLC0415 — see load_deepeval
+    from deepeval.test_case import ToolCall as DeepEvalTool
 
     return [DeepEvalTool(name=call.name, input_parameters=dict(call.args), output=call.output) for call in calls]
 

@@ -175,7 +175,7 @@ def deepeval_model(calls: JudgeCalls, *, scores: bool) -> Any:
         calls: answers each prompt.
         scores: the metric asks for scores, as G-Eval does; else for answers of shapes of its own.
     """
-    from deepeval.models import DeepEvalBaseLLM  # noqa: PLC0415 — see load_deepeval
+    from deepeval.models import DeepEvalBaseLLM
 
     class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call] # DeepEval's base is not fully typed
         def load_model(self) -> Any:

@@ -49,7 +49,7 @@ def render_scenario(data: Mapping[str, Any]) -> bytes:
 
 
 def _as_yaml(data: Mapping[str, Any], *, legible: bool) -> bytes:
-    import yaml  # noqa: PLC0415 - only what writes scenarios needs it
+    import yaml  # only what writes scenarios needs it
 
     try:
         return yaml.safe_dump(dict(data), allow_unicode=legible, sort_keys=False, width=_WIDTH).encode()

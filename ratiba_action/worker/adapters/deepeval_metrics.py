@@ -38,7 +38,7 @@ def version() -> str | None:
     """Version of DeepEval; None where nothing has imported it."""
     if "deepeval.metrics" not in sys.modules:
         return None
-    from importlib import metadata  # noqa: PLC0415 - slow, and DeepEval has imported it
+    from importlib import metadata  # slow, and DeepEval has imported it
 
     return metadata.version("deepeval")
 
@@ -92,7 +92,7 @@ def adopt(judge: Judge) -> None:
 
 
 def _model(judge: Judge) -> Any:
-    from deepeval.models import DeepEvalBaseLLM  # noqa: PLC0415 - the user's, and only where it is there
+    from deepeval.models import DeepEvalBaseLLM  # the user's, and only where it is there
 
     class GateJudge(DeepEvalBaseLLM):  # type: ignore[no-untyped-call] # DeepEval's base is not fully typed
         def load_model(self) -> Any:
@@ -122,7 +122,7 @@ def is_metric(found: Any) -> bool:
     """Whether something is a metric of DeepEval, or a class of such metrics."""
     if "deepeval.metrics" not in sys.modules:
         return False
-    from deepeval.metrics import BaseConversationalMetric, BaseMetric  # noqa: PLC0415 - the user's
+    from deepeval.metrics import BaseConversationalMetric, BaseMetric  # the user's
 
     bases = (BaseMetric, BaseConversationalMetric)
     return issubclass(found, bases) if isinstance(found, type) else isinstance(found, bases)
@@ -134,7 +134,7 @@ def measure(found: Any, evidence: dict[str, Any]) -> dict[str, Any]:
     Raises:
         AdapterError: the parameters are not the metric's, no turn has a reply, or there is no score.
     """
-    from deepeval.metrics import BaseConversationalMetric  # noqa: PLC0415 - the user's
+    from deepeval.metrics import BaseConversationalMetric  # the user's
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -168,8 +168,8 @@ def _maker(found: Any, parameters: dict[str, Any]) -> Callable[[], Any]:
 
 def _arguments(kind: type, parameters: dict[str, Any]) -> dict[str, Any]:
     """The parameters with DeepEval's own types where its constructors take them."""
-    from deepeval import test_case  # noqa: PLC0415 - the user's
-    from deepeval.metrics import BaseConversationalMetric  # noqa: PLC0415 - the same
+    from deepeval import test_case  # the user's
+    from deepeval.metrics import BaseConversationalMetric
 
     several = issubclass(kind, BaseConversationalMetric)
     given = dict(parameters)
@@ -192,7 +192,7 @@ def _arguments(kind: type, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _one(metric: Any, test_case: Any) -> dict[str, Any]:
-    import asyncio  # noqa: PLC0415 - slow, and DeepEval has imported it
+    import asyncio  # slow, and DeepEval has imported it
 
     try:
         asyncio.run(_measured(metric, test_case))
@@ -212,7 +212,7 @@ def _quiet(method: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _test_case(turn: dict[str, Any]) -> Any:
-    from deepeval.test_case import LLMTestCase, ToolCall  # noqa: PLC0415 - the user's
+    from deepeval.test_case import LLMTestCase, ToolCall  # the user's
 
     documents = [document["text"] for document in turn["reply"]["documents"]] or None
     expected = turn["expect"]["tools"]
@@ -228,7 +228,7 @@ def _test_case(turn: dict[str, Any]) -> Any:
 
 
 def _conversation(evidence: dict[str, Any]) -> Any:
-    from deepeval.test_case import ConversationalTestCase, Turn  # noqa: PLC0415 - the user's
+    from deepeval.test_case import ConversationalTestCase, Turn  # the user's
 
     turns: list[Any] = []
     for turn in evidence["turns"]:
@@ -240,7 +240,7 @@ def _conversation(evidence: dict[str, Any]) -> Any:
 
 
 def _tools(turn: dict[str, Any]) -> list[Any]:
-    from deepeval.test_case import ToolCall  # noqa: PLC0415 - the user's
+    from deepeval.test_case import ToolCall  # the user's
 
     calls = turn["reply"]["tool_calls"]
     return [ToolCall(name=call["name"], input_parameters=call["args"], output=call["output"]) for call in calls]

@@ -53,7 +53,7 @@ class Conversation:
 
     async def send(self, message: str) -> dict[str, Any]:
         """The reply to what the customer says."""
-        from langchain_core.messages import AIMessage, HumanMessage  # noqa: PLC0415 - the repository's, when asked for
+        from langchain_core.messages import AIMessage, HumanMessage  # the repository's, when asked for
 
         user_message = HumanMessage(message)
         answer = await self._runnable.ainvoke(self._given(user_message, message), self._config)

@@ -107,13 +107,13 @@ class Conversation:
         await self._resources.aclose()
 
     def _start(self, message: str) -> dict[str, Any]:
-        from langchain_core.messages import HumanMessage  # noqa: PLC0415 - the repository's framework, when asked for
+        from langchain_core.messages import HumanMessage  # the repository's framework, when asked for
 
         key = self._options["input"]
         return {key: message} if key else {self._options["messages"]: [HumanMessage(message)]}
 
     def _resume(self, answer: Any) -> Any:
-        from langgraph.types import Command  # noqa: PLC0415 - as above
+        from langgraph.types import Command
 
         return Command(resume=answer)
 

@@ -35,15 +35,15 @@ async def open_saver(kind: str, database_url: str, conversation: str, resources:
         return await _postgres(database_url, resources)
     if kind == "redis":
         return await _redis(conversation, resources)
-    from langgraph.checkpoint.memory import InMemorySaver  # noqa: PLC0415 - the repository's framework, when asked for
+    from langgraph.checkpoint.memory import InMemorySaver  # the repository's framework, when asked for
 
     return InMemorySaver()
 
 
 async def _postgres(database_url: str, resources: AsyncExitStack) -> Any:
-    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver  # noqa: PLC0415 - as above
-    from psycopg import AsyncConnection  # noqa: PLC0415 - the same
-    from psycopg.rows import dict_row  # noqa: PLC0415 - the same
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+    from psycopg import AsyncConnection
+    from psycopg.rows import dict_row
 
     connection = await AsyncConnection.connect(database_url, autocommit=True, prepare_threshold=0, row_factory=dict_row)
     resources.push_async_callback(connection.close)
@@ -54,9 +54,9 @@ async def _redis(conversation: str, resources: AsyncExitStack) -> Any:
     address = os.environ.get(REDIS_ADDRESS)
     if not address:
         raise AdapterError(f"the saver redis needs the server's address: set {REDIS_ADDRESS} in system.environment")
-    from langgraph.checkpoint.redis.aio import AsyncRedisSaver  # noqa: PLC0415 - as above
-    from redis.asyncio import Redis  # noqa: PLC0415 - the same
-    from redis.exceptions import RedisError  # noqa: PLC0415 - the same
+    from langgraph.checkpoint.redis.aio import AsyncRedisSaver
+    from redis.asyncio import Redis
+    from redis.exceptions import RedisError
 
     prefix = f"{_REDIS_FOLDER}{conversation}"
     try:
@@ -95,7 +95,7 @@ async def _drop_abandoned_indexes(client: Any) -> None:
 
 
 async def _drop(client: Any, index: str) -> None:
-    from redis.exceptions import ResponseError  # noqa: PLC0415 - as above
+    from redis.exceptions import ResponseError
 
     try:
         await client.execute_command("FT.DROPINDEX", index, "DD")
@@ -116,9 +116,9 @@ def _unusable(why: str) -> str:
 
 def create_tables(database_url: str) -> None:
     """Create the tables of the PostgreSQL saver in the schema of the search path."""
-    import psycopg  # noqa: PLC0415 - as above
-    from langgraph.checkpoint.postgres import PostgresSaver  # noqa: PLC0415 - the same
-    from psycopg.rows import dict_row  # noqa: PLC0415 - the same
+    import psycopg
+    from langgraph.checkpoint.postgres import PostgresSaver
+    from psycopg.rows import dict_row
 
     # The saver's migrations build indexes concurrently, which PostgreSQL refuses inside a transaction.
     with psycopg.connect(database_url, autocommit=True, prepare_threshold=0, row_factory=dict_row) as connection:

@@ -80,9 +80,9 @@ def bedrock(url: str, token: str = TOKEN) -> ProviderRoute:
 
 def signature_of(request: HttpRequest, url: str) -> str:
     """The header that AWS would compute: from the bytes that arrived, with botocore."""
-    from botocore.auth import SigV4Auth  # noqa: PLC0415 - of an extra
-    from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - the same
-    from botocore.credentials import Credentials  # noqa: PLC0415 - the same
+    from botocore.auth import SigV4Auth  # of an extra
+    from botocore.awsrequest import AWSRequest
+    from botocore.credentials import Credentials
 
     signed = request.headers["authorization"].partition("SignedHeaders=")[2].partition(",")[0].split(";")
     expected = AWSRequest(

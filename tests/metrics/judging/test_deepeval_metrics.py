@@ -69,7 +69,7 @@ SPOKEN: Mapping[str, tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = {
 async def by_deepeval(name: str, options: Mapping[str, Any], script: list[Mapping[str, Any]], shown: Any) -> float:
     """What DeepEval itself makes of the same answers in loose JSON."""
     deepeval = load_deepeval()
-    from deepeval.models import DeepEvalBaseLLM  # noqa: PLC0415 — seconds
+    from deepeval.models import DeepEvalBaseLLM
 
     answers = list(script)
 
@@ -100,7 +100,7 @@ async def by_deepeval(name: str, options: Mapping[str, Any], script: list[Mappin
 
 @pytest.mark.parametrize("name", SINGLE)
 async def test_a_metric_of_one_turn_comes_to_deepevals_value(name: str) -> None:
-    from deepeval.test_case import LLMTestCase  # noqa: PLC0415 — seconds
+    from deepeval.test_case import LLMTestCase
 
     parameters, script = SINGLE[name]
     judge = ScriptedJudge(script)
@@ -115,8 +115,8 @@ async def test_a_metric_of_one_turn_comes_to_deepevals_value(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPOKEN)
 async def test_a_metric_of_a_conversation_comes_to_deepevals_value(name: str) -> None:
-    from deepeval.test_case import ConversationalTestCase  # noqa: PLC0415 — seconds
-    from deepeval.test_case import Turn as Message  # noqa: PLC0415 — seconds
+    from deepeval.test_case import ConversationalTestCase
+    from deepeval.test_case import Turn as Message
 
     parameters, script = SPOKEN[name]
     judge = ScriptedJudge(script)

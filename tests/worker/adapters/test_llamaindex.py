@@ -112,7 +112,7 @@ class Silent(CustomQueryEngine):
     """Has no answer."""
 
     def custom_query(self, query_str: str) -> RESPONSE_TYPE:  # noqa: ARG002 - LlamaIndex's name
-        from llama_index.core import Response  # noqa: PLC0415 - only here
+        from llama_index.core import Response
 
         return Response(None)
 
