@@ -31,7 +31,7 @@ _ESCAPES = "\\%&"
 
 _SHORTEST = 13
 """Characters of the shortest credential that needs nothing beside it."""
-_BESIDE = ("=", "://", "earer", "EARER", "asic", "-----")
+_BESIDE = ("=", "://", "earer", "EARER", "-----")
 
 
 class _Form(NamedTuple):
@@ -139,7 +139,11 @@ _FORMS = (
     _Form(
         "a password",
         ("authorization",),
-        re.compile(r"(?i)authorization[\"']?\s?[:=]\s?[\"']?basic\s{1,3}(?P<secret>[A-Za-z0-9+/]{6,}={0,2})", re.ASCII),
+        re.compile(
+            r"(?i)authorization[\"']?\s?[:=]\s?[\"']?basic\s{1,3}"
+            r"(?-i:(?=[A-Za-z0-9+/]*[0-9+/=]|[A-Za-z0-9+/]+[A-Z]))(?P<secret>[A-Za-z0-9+/]{6,}={0,2})",
+            re.ASCII,
+        ),
     ),
     _Form(
         "a bearer token",

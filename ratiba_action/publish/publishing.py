@@ -195,10 +195,12 @@ class Publication:
             self.complain(complaint)
         url = None
         # Without its seal the run does not count, and the step after it has said so: its daemon may be gone.
-        if self._try(lambda: self._seal(summary, None)):
+        if sealed := self._try(lambda: self._seal(summary, None)):
             url = self._comment(summary)
             self._status(summary)
-        self._write_step_files(summary, url)
+        else:
+            self.warn("The run could not be sealed, so it writes no comment and no commit status.")
+        self._write_step_files(summary, url, sealed=bool(sealed))
         if self.in_workflow:
             WorkflowLog(self.stream).annotate(annotations_of(summary))
         return summary
@@ -297,20 +299,24 @@ class Publication:
             self.print_line(f"Note: {note}")
         self.print_line(f"Report: {self._shown_directory}")
 
-    def _write_step_files(self, summary: ReportSummary, url: str | None, *, early: bool = False) -> None:
+    def _write_step_files(
+        self, summary: ReportSummary, url: str | None, *, early: bool = False, sealed: bool = True
+    ) -> None:
         """Write outputs, their seal and the summary.
 
         Args:
             summary: of the run.
             url: the comment's address.
             early: they are written once more. What can only be added to is left alone, and nothing is warned of yet.
+            sealed: False where the run could not be sealed; it is not tried again.
         """
         while self._room:
             os.close(self._room.pop())
         outputs = self._step_files.get("GITHUB_OUTPUT")
         if outputs and not (early and not outputs.plain):
             self._try(lambda: write_outputs(outputs, self._outputs(summary, url)), quiet=early)
-        self._try(lambda: self._seal(summary, url), quiet=early)
+        if sealed:
+            self._try(lambda: self._seal(summary, url), quiet=early)
         self._write_summary(summary, early=early)
 
     def _write_summary(self, summary: ReportSummary, *, early: bool = False) -> None:

@@ -159,9 +159,11 @@ def selection_line(selection: Selection) -> str:
 def _effect(mode: Mode, *, enforce: bool) -> str:
     if mode is Mode.SKIP:
         return "Nothing is run."
+    if not enforce:
+        return "Failures do not block: enforce is false."
     if mode is Mode.ADVISORY:
         return "Failures do not block, but for new ones of critical scenarios. To block by all, use --mode blocking."
-    return "Failures block." if enforce else "Failures do not block: enforce is false."
+    return "Failures block."
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ _LOADED = re.compile(
 )
 """Variables that decide which code is loaded."""
 _CODE = re.compile(
-    r"\.(?:py[cdwz]?|so|dylib|dll|[cm]?[jt]s|jsx|rb|p[lm]|php|phar|jar|class|lua|(?:ba|z)?sh|exs|beam|wasm|jl)(?=$|[\s:;,#])",
+    r"\.(?:py[cdwz]?|so|dylib|dll|[cm]?[jt]s|jsx|rb|p[lm]|php|phar|jar|class|lua|(?:ba|z)?sh|exs|beam|wasm|jl)(?=$|[\s:;,#'\"|&)])",
     re.IGNORECASE,
 )
 """The end of a file of code in a value: whatever reads such a variable may run the file."""

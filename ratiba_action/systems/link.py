@@ -236,6 +236,8 @@ def describe_end(code: int) -> str:
     memory = " (the kernel sends SIGKILL when memory runs out)"
     if code >= 0:
         return f"ended with exit code {code}{memory if code == _KILLED else ''}"
+    if -code not in {*signal.Signals}:  # a real-time signal has no name
+        return f"was ended by signal {-code}"
     return f"was ended by {signal.Signals(-code).name}{memory if -code == signal.SIGKILL else ''}"
 
 

@@ -96,7 +96,7 @@ class _Program:
     def ask(self, request: dict[str, Any]) -> Any:
         """Write one line and read one: with more, nobody could tell which line answers which request."""
         assert self._process.stdin is not None  # noqa: S101 - a pipe was asked for
-        self._refuse_more("before it was asked", self._waiting())
+        self._refuse_more("before the request", self._waiting())
         line = b""
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(request).encode("ascii") + b"\n")
@@ -140,8 +140,8 @@ class _Program:
         if more:
             shown = more[:_SHOWN].decode("utf-8", "replace")
             raise CommandError(
-                f"the command {self._argv!r} wrote {shown!r} {when}: it has to write exactly one line for each "
-                "request; write what is no reply to standard error"
+                f"the command {self._argv!r} wrote {shown!r} {when}. Write exactly one line for each request, "
+                "and logs to standard error"
             )
 
     def _how_it_ended(self) -> str:
@@ -153,7 +153,8 @@ class _Program:
         if code >= 0:
             return f"ended with exit code {code}"
         memory = " (the kernel sends SIGKILL when memory runs out)" if -code == signal.SIGKILL else ""
-        return f"was ended by {signal.Signals(-code).name}{memory}"
+        name = signal.Signals(-code).name if -code in {*signal.Signals} else f"signal {-code}"  # a real-time one
+        return f"was ended by {name}{memory}"
 
     def _told(self) -> str:
         output = b"".join(self._said).decode("utf-8", "replace").strip()

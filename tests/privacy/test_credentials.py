@@ -170,6 +170,7 @@ NO_KEYS = [
     "Task-management and risk-assessment-of-long-projects, sk-learn-compatible-estimators, desk-top-publishing-2",
     "The bearer of good news; password: the word. Sitawahi kuomba PIN wala password yako",
     "https://example.com/pay?id=3&token=1#api_key",
+    "Authorization: Basic authentication is not offered; authorization: basic rights",
     "msg_5b74ad4f7bd0ba59e4e54a64 chatcmpl-ca46291da3a46090db295b6d toolu_987654321 call_12345678",
     "The secret = to listen. Monkey-business at key-largo; a passkey; api_key: your-key-here; password=<password>",
     "password=os.environ['PASSWORD'], api_key=get_key(3), secret={name}, pwd=$PWD",

@@ -117,7 +117,8 @@ def test_a_run_that_cannot_leave_its_seal_says_nothing_on_github_where_the_step_
         printed = publish(report, tmp_path, GITHUB_API_URL=address, **sealed)
     assert (len(state.comments), len(state.statuses)) == (1, 1)
     assert [method for method, _ in state.requests if method in {"PATCH", "POST"}] == ["POST", "POST"]
-    assert "seal could not be written" in printed
+    assert printed.count("seal could not be written") == 1
+    assert "so it writes no comment and no commit status" in printed
 
 
 def test_a_status_that_is_refused_is_a_warning_that_names_the_permission(tmp_path: Path) -> None:

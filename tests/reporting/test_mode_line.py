@@ -35,6 +35,7 @@ SOFT = "Failures do not block, but for new ones of critical scenarios. To block 
             True,
             "Mode: advisory (shop.py: matches the rule 'advisory **/*.py'). " + SOFT,
         ),
+        (Mode.ADVISORY, (CODE,), False, "Mode: advisory (shop.py: matches the rule 'advisory **/*.py'). " + TRIAL),
     ],
 )
 def test_the_line_names_mode_file_and_rule_and_says_what_a_failure_does(

@@ -113,6 +113,14 @@ def test_an_advisory_run_fails_and_exits_with_0(tmp_path: Path) -> None:
     assert exit_code(outcome) == 0
 
 
+def test_a_critical_scenario_that_newly_fails_stops_an_advisory_run_too(tmp_path: Path) -> None:
+    critical = tuple(replace(each, critical=True) for each in SCENARIOS)
+    gate = InProcessGate(folder=tmp_path, scenarios=critical, head=RUDELY, mode=Mode.ADVISORY)
+    assert exit_code(gate.run()) == 1
+    assert exit_code(replace(gate, base=POLITELY).run()) == 1
+    assert exit_code(replace(gate, base=RUDELY).run()) == 0
+
+
 def test_a_trial_that_the_budget_does_not_cover_leaves_the_run_incomplete(tmp_path: Path) -> None:
     @asynccontextmanager
     async def admit(trial: Trial) -> AsyncIterator[str]:

@@ -28,7 +28,10 @@ def test_a_variable_that_decides_which_code_is_loaded_names_another_system(name:
     assert phrase.startswith(f"system.environment.{name} is")
 
 
-@pytest.mark.parametrize("value", ["stub.sh", "--require ./stub.cjs", "lib/stub.so:lib/other", "a.stub.PY"])
+@pytest.mark.parametrize(
+    "value",
+    ["stub.sh", "--require ./stub.cjs", "lib/stub.so:lib/other", "a.stub.PY", "python 'stub.py'", "stub.js|tee log"],
+)
 def test_a_variable_that_names_a_file_of_code_names_another_system(value: str) -> None:
     (phrase,) = named(ANY_OTHER=value)
     assert phrase.startswith("system.environment.ANY_OTHER is")

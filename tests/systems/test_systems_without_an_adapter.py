@@ -212,6 +212,13 @@ async def test_a_line_that_is_no_reply_is_named(open_session: Open, tmp_path: Pa
         await ask(session)
 
 
+async def test_a_signal_without_a_name_is_told_by_its_number(open_session: Open, tmp_path: Path) -> None:
+    (tmp_path / "bot.sh").write_text("read line; kill -35 $$\n")
+    session = await open_session({"command": ["sh", "bot.sh"]})
+    with pytest.raises(WorkerError, match="was ended by signal 35"):
+        await ask(session)
+
+
 async def test_a_line_between_two_requests_is_no_reply_to_the_second(open_session: Open, tmp_path: Path) -> None:
     waiting = "while [ ! -e go ]; do sleep 0.01; done"
     (tmp_path / "bot.sh").write_text(
@@ -221,7 +228,7 @@ async def test_a_line_between_two_requests_is_no_reply_to_the_second(open_sessio
     folder = Path((await ask(session)).text)
     (folder / "go").touch()
     assert await asyncio.to_thread(eventually, (folder / "written").exists)
-    with pytest.raises(WorkerError, match=r"Ndiyo.* before it was asked: .* exactly one line"):
+    with pytest.raises(WorkerError, match=r"Ndiyo.* before the request\. Write exactly one line"):
         await ask(session)
 
 

@@ -7,7 +7,7 @@ from ratiba_action.model.plan import BASE
 from ratiba_action.model.verdict import Evidence, InAdvisory
 from ratiba_action.verdict.pairing import results_of
 from ratiba_action.verdict.rules.findings import Findings, ids_of
-from ratiba_action.verdict.trials import ScenarioOutcome, Standing, decides, fails_by_judge_only, outcomes_of
+from ratiba_action.verdict.trials import ScenarioOutcome, Standing, decides, fails_by_judge_only, outcomes_of, standing
 
 
 def blocking_in_every_mode(findings: Findings) -> tuple[str, ...]:
@@ -20,7 +20,7 @@ def blocking_in_every_mode(findings: Findings) -> tuple[str, ...]:
     if findings.evidence.limits.critical is InAdvisory.ALLOW:
         return ()
     old = frozenset(ids_of(filter(_fails, _of_base(findings.evidence))))
-    new = (outcome for outcome in findings.failed if outcome.scenario.critical and _fails(outcome))
+    new = (outcome for outcome in findings.deciding if outcome.scenario.critical and _fails(outcome))
     return tuple(name for name in ids_of(new) if name not in old)
 
 
@@ -38,4 +38,5 @@ def _counted(results: Iterable[ScenarioResult]) -> Iterable[ScenarioResult]:
 
 
 def _fails(outcome: ScenarioOutcome) -> bool:
-    return outcome.standing is Standing.FAILED and not fails_by_judge_only(outcome.deciding)
+    """Whether a trial fails deterministically; all trials of a critical scenario must pass."""
+    return any(standing(trial) is Standing.FAILED and not fails_by_judge_only(trial) for trial in outcome.counted)

@@ -10,6 +10,7 @@ from ratiba_action.model.change import Mode
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.plan import Arm
+from ratiba_action.model.scenario import Strategy
 from ratiba_action.model.verdict import Conclusion, Evidence, InAdvisory, Limits, Verdict
 from ratiba_action.verdict.decision import exit_code, next_step
 from tests.support.sample_report import sample_check, sample_score, sample_scored, sample_trial
@@ -67,6 +68,17 @@ def test_the_table_of_the_guide(head: Scored, base: Scored | None, advisory: int
     assert code(*results, mode=Mode.BLOCKING) == 1
     assert code(*results, critical=InAdvisory.ALLOW) == 0
     assert code(*results, enforce=False) == 0
+
+
+def test_one_trial_that_fails_deterministically_suffices_whatever_another_scores() -> None:
+    several = {"strategy": Strategy(trials=2), "critical": True}
+    wrong = sample_scored("charge", checks=(sample_check(passed=False),), **several)
+    low = sample_scored(
+        "charge", scores=(sample_score(0.1), sample_score(0.1, metric="EnglishFluencyMetric")), **several
+    )
+    low = replace(low, trial=replace(low.trial, number=1))
+    assert code(wrong, low) == 1
+    assert code(low, replace(wrong, trial=replace(wrong.trial, number=1))) == 1
 
 
 def test_the_last_run_of_the_base_tells_what_is_old_where_the_base_does_not_run() -> None:
