@@ -135,8 +135,12 @@ async def test_all_jobs_of_a_workflow_run_read_what_was_there_when_it_was_trigge
         in_shards: await asyncio.to_thread(with_own_history, later, "", in_shards=in_shards)
         for in_shards in (True, False)
     }
-    bounds = {key: found.selection.scenarios[0].strategy.statistical.bounds for key, found in read.items()}
-    assert bounds == {True: (), False: (HistoryBound(score.metric, "2.0.0", 1, 0.7),)}
+    strategies = {in_shards: found.selection.scenarios[0].strategy for in_shards, found in read.items()}
+    wanted = Statistical(1, None, 0.5, branch="main")
+    assert strategies == {
+        True: Strategy(statistical=wanted),
+        False: Strategy(statistical=replace(wanted, bounds=(HistoryBound(score.metric, "2.0.0", 1, 0.7),))),
+    }
 
 
 @pytest.mark.parametrize("given", [{"strategy": Strategy()}, {"critical": True}], ids=["no strategy", "critical"])
