@@ -106,6 +106,8 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
 
 HISTORY_FIELDS = frozenset({"baseline_window", "confidence_level", "metrics"})
 """What only ``type: statistical`` reads."""
+_SHORT = "confidence"
+"""Another spelling of ``confidence_level``."""
 _DAYS = {"d": 1, "w": 7}
 _DEFAULT_HISTORY = Statistical()
 
@@ -113,6 +115,18 @@ _DEFAULT_HISTORY = Statistical()
 class StrategyBlock(StrictModel):
     """How the trials of a scenario are run and when it passes."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_use(cls, given: Any) -> Any:
+        """Here, and not once it is read: then nobody knows which spelling was written."""
+        own = sorted({*HISTORY_FIELDS, _SHORT} & given.keys()) if isinstance(given, dict) else []
+        if own and given.get("type") is None:
+            named, mean = ", ".join(own), "means" if len(own) == 1 else "mean"
+            msg = f"{named} only {mean} something with `type: statistical`; add that, or remove {named}"
+            raise ValueError(msg)
+        return given
+
+    # The last one that is defined runs first.
     @model_validator(mode="before")
     @classmethod
     def _by_name(cls, given: Any) -> Any:
@@ -137,15 +151,16 @@ class StrategyBlock(StrictModel):
     timeout_seconds: Seconds | None = None
     retries: Annotated[int, Field(ge=0, le=5)] = Field(default=0, description="retries of a trial that errored")
     type: Literal["statistical"] | None = Field(
-        default=None, description="judged scores pass within the interval of their own history, not by thresholds"
+        default=None,
+        description="judged scores pass while not below the lower bound of their own history, not by thresholds",
     )
     baseline_window: Annotated[int, Field(ge=1, le=500)] | Annotated[str, Field(pattern=r"^[1-9][0-9]?[dw]$")] = Field(
         default=20, description="type statistical: number of earlier values, or their age in days or weeks, like 30d"
     )
     confidence_level: Annotated[float, Field(ge=LEAST_CONFIDENCE, le=MOST_CONFIDENCE, allow_inf_nan=False)] = Field(
         default=_DEFAULT_HISTORY.confidence_level,
-        validation_alias=AliasChoices("confidence_level", "confidence"),
-        description="type statistical: of the interval's lower bound",
+        validation_alias=AliasChoices("confidence_level", _SHORT),
+        description="type statistical: confidence of the lower bound; `confidence` is read too",
     )
     metrics: list[Name] = Field(default_factory=list, description="type statistical: judged metrics; default: all")
 
@@ -158,10 +173,6 @@ class StrategyBlock(StrictModel):
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> Self:
-        own = sorted(self.model_fields_set & HISTORY_FIELDS)
-        if self.type is None and own:
-            msg = f"{', '.join(own)} only means something with `type: statistical`; add it, or remove them"
-            raise ValueError(msg)
         if self.type is not None and self.least_mean is not None:
             msg = "`type: statistical` and least_mean both say what scores pass by; remove one of them"
             raise ValueError(msg)
@@ -280,7 +291,7 @@ def strategy_schema(described: Mapping[str, Any]) -> dict[str, Any]:
     """
     like = {"enum": list(STRATEGIES), "description": "strategy to start from"}
     properties = {"like": like, **described["properties"]}
-    properties["confidence"] = properties["confidence_level"]
+    properties[_SHORT] = properties["confidence_level"]
     return {"title": "StrategyBlock", "anyOf": [like, {**described, "properties": properties}]}
 
 

@@ -21,7 +21,7 @@ def read_own_values(
 
     Args:
         url: connection string of the ledger's database.
-        series: runs of the branch before the one that is judged by them.
+        series: runs of the branch that were written before the one that is judged by them began.
         judge: model of its judge.
         own: commit of that run, which is no history of itself; empty where it has none.
         digests: of the scenarios' content.

@@ -133,6 +133,7 @@ WITH latest AS (
         AND mode = 'blocking' AND conclusion NOT IN ('incomplete', 'skipped') AND answers = 'live'
         AND judge_model = %(judge)s AND (%(own)s = '' OR commit <> %(own)s)
         AND started_at < coalesce(%(before)s::timestamptz, 'infinity')
+        AND written_at < coalesce(%(before)s::timestamptz, 'infinity')
     ORDER BY started_at DESC, id DESC
     LIMIT %(last)s
 )
@@ -143,7 +144,10 @@ JOIN ratiba_history.metric ON (metric.run, metric.scenario, metric.trial) = (res
 WHERE result.digest = ANY(%(digests)s::text[]) AND metric.judge_model <> ''
 ORDER BY latest.started_at DESC, latest.id DESC
 """
-"""One value of a run: trials of one run have more in common than two runs have. Recorded scores are copies."""
+"""One value of a run: trials of one run have more in common than two runs have. Recorded scores are copies.
+
+Whoever asks again later finds the same: a run that had begun by then and was written afterwards does not count.
+"""
 
 _DECLINE = """
 SELECT started_at, commit, anchor, decline
@@ -278,7 +282,7 @@ class MetricsHistory:
         """What a judge gave scenarios in whole runs of a branch with live answers, the latest first.
 
         Args:
-            series: of the branch.
+            series: of the branch; runs that were written at ``before`` or later do not count either.
             judge: its model.
             own: commit whose runs do not count; empty for none.
             digests: of the scenarios' content.

@@ -92,7 +92,8 @@ def explain(
                 "Compare the scenarios: git diff on the scenarios folder.",
             )
         selected = [result.trial.scenario for result in failed or ()] or inputs.selection.scenarios
-        trees = PartialTrees(inputs, base, parts, folder, scratch, frozenset(scenario.id for scenario in selected))
+        judged = {scenario.id: scenario for scenario in selected}
+        trees = PartialTrees(inputs, base, parts, folder, scratch, judged)
         runs = _PartialRuns(
             trees=trees,
             ledger=ledger,
@@ -279,7 +280,8 @@ class _PartialRuns:
             if failed is None:
                 raise InfrastructureError("The run was cancelled before the scenarios had run with the whole change.")
             self.signatures = {result.trial.scenario.id: signature(result) for result in failed}
-            self.trees = replace(self.trees, scenarios=frozenset(self.signatures))
+            judged = {result.trial.scenario.id: result.trial.scenario for result in failed}
+            self.trees = replace(self.trees, scenarios=judged)
             found = await asyncio.to_thread(self._causes, loop)
             if self.session is not None:
                 reported(await self.session.finish(Measured()))

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -12,10 +12,12 @@ from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.llm.recordings.writer import write_recordings
+from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.arms import alone, edited_prompts
 from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.earlier_runs import NONE
 from ratiba_action.run.inputs import RunInputs
+from ratiba_action.run.own_history import with_statistical
 from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
 from ratiba_action.verdict.attribution import Part, Subset, apply_parts, split
 
@@ -89,7 +91,7 @@ class PartialTrees:
         inputs: of the run.
         folder: with the base's files.
         scratch: where the combinations are written.
-        scenarios: ids of those that are explained.
+        scenarios: those that are explained, by id, as their failures were judged.
     """
 
     inputs: RunInputs
@@ -97,7 +99,7 @@ class PartialTrees:
     parts: Sequence[Part]
     folder: Path
     scratch: Path
-    scenarios: frozenset[str]
+    scenarios: Mapping[str, Scenario]
 
     @contextlib.contextmanager
     def written(self, name: str, subset: Subset) -> Iterator[RunInputs | None]:
@@ -140,7 +142,11 @@ class PartialTrees:
     def _partial(self, tree: Path) -> RunInputs:
         """This run on other files, without a base of its own; no score of an earlier run is used."""
         decided = self.inputs.decided
-        scenarios = [scenario for scenario in self.inputs.suite.scenarios if scenario.id in self.scenarios]
+        scenarios = [
+            with_statistical(scenario, self.scenarios[scenario.id].strategy.statistical)
+            for scenario in self.inputs.suite.scenarios
+            if scenario.id in self.scenarios
+        ]
         return replace(
             alone(self.inputs, scenarios),
             repository=tree,

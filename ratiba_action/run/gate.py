@@ -111,7 +111,7 @@ def evaluate(
 
     Raises:
         InfrastructureError: live answers are asked for, and there is no key; or shards are merged, and the base's
-            results, by which they were divided, could not be looked for.
+            results, by which they were divided, or the scenarios' own history could not be read.
     """
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     clock = time.monotonic()
@@ -172,7 +172,8 @@ def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
         shard: which one.
 
     Raises:
-        InfrastructureError: the base's results could not be looked for, by which the other shards may divide the suite.
+        InfrastructureError: the base's results, by which the other shards may divide the suite, or the scenarios' own
+            history could not be read.
     """
     commit, rules = measured_commit(inputs.decided.change.git), inputs.configuration.comparison.rules
     earlier = find_earlier_runs(inputs, inputs.started_at, rules, commit, in_shards=True)

@@ -1,14 +1,16 @@
 """Scenarios that pass by the history of their own scores (``strategy: statistical``), before and after a run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC
 
-from ratiba_action.errors import LedgerError
+from ratiba_action.errors import InfrastructureError, LedgerError
 from ratiba_action.history.own_history import read_own_values, with_bounds
 from ratiba_action.history.store import Series
+from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import ScenarioResult, Score, Scored
+from ratiba_action.model.note import Note
 from ratiba_action.model.own_history import Statistical
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.earlier_runs import workflow_started
@@ -26,15 +28,20 @@ def with_own_history(inputs: RunInputs, commit: str, *, in_shards: bool) -> RunI
         inputs: of the run.
         commit: ``measured_commit`` of the run.
         in_shards: it is one of several shards, or merges them: all look at the history of the same moment.
+
+    Raises:
+        InfrastructureError: it could not be read in a run in shards, where others may have read it.
     """
     meant = {
         scenario.id: (scenario, scenario.strategy.statistical)
         for scenario in inputs.selection.scenarios
         if scenario.strategy.statistical is not None and not scenario.critical
     }
-    if not meant:
-        return inputs
-    why = _why_not(inputs)
+    why, repeated = _why_not(inputs), [name for name in meant if _may_repeat(inputs, name)]
+    if why or not meant:
+        return _with_note(inputs, meant, why)
+    inputs = _with_note(inputs, repeated, _REPEATED)
+    meant = {name: found for name, found in meant.items() if name not in repeated}
     subject, settings = inputs.decided.change.subject, inputs.settings
     branch = subject.base_branch or subject.branch
     started = (workflow_started(inputs) if in_shards else None) or inputs.started_at
@@ -42,33 +49,69 @@ def with_own_history(inputs: RunInputs, commit: str, *, in_shards: bool) -> RunI
     digests = {name: inputs.digests.of(scenario) for name, (scenario, _) in meant.items()}
     judge = inputs.configuration.judge.model
     try:
-        values = {} if why else read_own_values(settings.ledger_url, series, judge, commit, sorted(digests.values()))
+        values = read_own_values(settings.ledger_url, series, judge, commit, sorted(digests.values())) if meant else {}
     except LedgerError as error:
-        why = error.problem.rstrip(".")
-    if why:
-        note = f"The thresholds of {_listed(sorted(meant))} apply instead of their own history (strategy): {why}."
-        return replace(inputs, notes=(*inputs.notes, note))
+        if in_shards:
+            raise _unread(error) from error
+        return _with_note(inputs, meant, (_as_cause(error.problem), error.remedy))
     read = {
         name: with_bounds(wanted, values.get(digests[name], ()), branch, started) for name, (_, wanted) in meant.items()
     }
-    scenarios = tuple(_with(scenario, read.get(scenario.id)) for scenario in inputs.selection.scenarios)
+    scenarios = tuple(with_statistical(scenario, read.get(scenario.id)) for scenario in inputs.selection.scenarios)
     return replace(inputs, selection=replace(inputs.selection, scenarios=scenarios))
 
 
-def _with(scenario: Scenario, read: Statistical | None) -> Scenario:
+def _unread(error: LedgerError) -> InfrastructureError:
+    """A shard and its merge must not judge by different limits, so neither goes on without the history."""
+    return InfrastructureError(
+        f"The history of the scenarios' own scores (strategy: statistical) could not be read: {error.problem}",
+        f"{error.remedy} Then run this job again (on GitHub: Re-run failed jobs).".lstrip(),
+    )
+
+
+def with_statistical(scenario: Scenario, read: Statistical | None) -> Scenario:
+    """The scenario with the bounds that were read for it; as it is where none were."""
     return scenario if read is None else replace(scenario, strategy=replace(scenario.strategy, statistical=read))
 
 
-def _why_not(inputs: RunInputs) -> str:
-    """Why there is no history that this run can be judged by; empty where there may be one."""
+_REPEATED = (
+    "recorded answers are repeated, so they do not vary as the history does",
+    "Use live answers: --llm live (input llm).",
+)
+
+
+def _why_not(inputs: RunInputs) -> tuple[str, str] | None:
+    """Why there is no history that this run can be judged by, and what helps; None where there may be one."""
     subject = inputs.decided.change.subject
     if inputs.llm in {Llm.REPLAY, Llm.RECORD}:
-        return "recorded answers are repeated, so they do not vary as the history does"
+        return _REPEATED
     if inputs.variant:
-        return "a variant of the system has none"
+        return "a variant of the system has none", "Run the system as it is, without --variant."
     if not inputs.settings.ledger_url:
-        return "without ledger-url none is kept"
-    return "" if subject.base_branch or subject.branch else "this run has no base branch"
+        return "no ledger-url is set", "Set RATIBA_LEDGER_URL (input ledger-url)."
+    if not (subject.base_branch or subject.branch):
+        return "this run has no base branch", "Run the gate in a pull request, or after a push."
+    return None
+
+
+def _may_repeat(inputs: RunInputs, name: str) -> bool:
+    """Whether ``auto`` may take answers of a scenario from recordings: which ones fit is known afterwards only."""
+    return inputs.llm == Llm.AUTO and recording_path(inputs.recordings, name).exists()
+
+
+def _with_note(inputs: RunInputs, names: Collection[str], why: tuple[str, str] | None) -> RunInputs:
+    """The inputs with a note that thresholds apply to scenarios, and why; as they are where that is none."""
+    if not names or why is None:
+        return inputs
+    cause, remedy = why
+    its = "its" if len(names) == 1 else "their"
+    said = f"{its} thresholds apply, not the history of {its} scores (strategy: statistical), because {cause}."
+    return replace(inputs, notes=(*inputs.notes, Note(f"{_listed(sorted(names))}: {said}", remedy)))
+
+
+def _as_cause(problem: str) -> str:
+    """A sentence, to follow "because"."""
+    return f"{problem[:1].lower()}{problem[1:].removesuffix('.')}"
 
 
 def notes_of_own_history(results: Sequence[ScenarioResult]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from tests.support.live_repository import CONFIGURATION, LiveRepository, report_
 from tests.support.small_repository import Ended
 
 FILE = "scenarios/asks.yaml"
-STRATEGY = "strategy: {type: statistical, baseline_window: 20, confidence: 0.95}\n"
+STRATEGY = "strategy: {type: statistical, baseline_window: 20, confidence_level: 0.95}\n"
 
 
 def keep_values(database: str, like: Report, values: list[float]) -> None:

@@ -19,8 +19,7 @@ from ratiba_action.model.own_history import HistoryBound, Statistical
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from tests.support.sample_report import sample_report, sample_score, sample_scored
 
-NOW = datetime(2026, 11, 25, 8, tzinfo=UTC)
-SERIES = Series("ratiba/assistant", "ratiba", "main", before=NOW)
+NOW = datetime(2026, 1, 25, 8, tzinfo=UTC)
 OWN = "9" * 40
 
 
@@ -42,7 +41,13 @@ def values_after(database: str, *reports: Report) -> Sequence[float]:
     """The values of the scenario after these runs."""
     for report in reports:
         assert keep_run(report, database)
-    found = read_own_values(database, SERIES, "opus", OWN, ["d1"])
+    return values_before(database, datetime.now(UTC))
+
+
+def values_before(database: str, before: datetime) -> Sequence[float]:
+    """The values of the scenario as a run that began then reads them."""
+    series = Series("ratiba/assistant", "ratiba", "main", before=before)
+    found = read_own_values(database, series, "opus", OWN, ["d1"])
     return [value.score for value in found.get("d1", ())]
 
 
@@ -67,13 +72,24 @@ async def test_each_whole_live_run_of_the_branch_is_one_value_also_a_failed_one(
         {"subject": Subject("ratiba/assistant", head=OWN, run_id=2, branch="main")},
         {"scenario_digests": {"spa": "d2"}},
         {"name": "another-gate"},
-        {"started_at": NOW},
+        {"started_at": datetime(9999, 1, 1, tzinfo=UTC)},
     ],
     ids=lambda changes: " ".join(map(str, changes)),
 )
 async def test_a_run_that_cannot_be_compared_is_no_value(database: str, changes: Mapping[str, Any]) -> None:
     found = await asyncio.to_thread(values_after, database, run_of_main(2, 0.2, **changes), run_of_main(3, 0.8))
     assert found == [0.8]
+
+
+async def test_a_run_that_is_written_between_a_shard_and_its_merge_changes_no_bound(database: str) -> None:
+    await asyncio.to_thread(keep_run, run_of_main(3, 0.8), database)
+    event = datetime.now(UTC)
+    shard = await asyncio.to_thread(values_before, database, event)
+    # It began long before the event, and ended after it.
+    await asyncio.to_thread(keep_run, run_of_main(2, 0.2), database)
+    merge = await asyncio.to_thread(values_before, database, event)
+    assert shard == merge == [0.8]
+    assert await asyncio.to_thread(values_before, database, datetime.now(UTC)) == [0.2, 0.8], "a later run sees both"
 
 
 async def test_without_tables_there_is_no_value_and_a_server_that_is_away_is_an_error(database: str) -> None:

@@ -1,26 +1,35 @@
 """What a run does and says where scenarios pass by the history of their own scores."""
 
+import asyncio
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ratiba_action.model.answer_origin import Llm
+from ratiba_action.errors import InfrastructureError
+from ratiba_action.history.keeping import keep_run
+from ratiba_action.llm.recordings.folder import recording_path
+from ratiba_action.model.answer_origin import AnswerOrigin, Llm
 from ratiba_action.model.change import Mode, ModeDecision, Subject
 from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.note import Note
 from ratiba_action.model.own_history import HistoryBound, Statistical
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Assertion, Strategy
 from ratiba_action.run.own_history import notes_of_own_history, with_own_history
 from ratiba_action.verdict.pairing import ContentDigests
-from tests.support.sample_report import sample_scenario, sample_score, sample_scored
+from tests.support.sample_report import sample_report, sample_scenario, sample_score, sample_scored
 
 OWN = Strategy(statistical=Statistical())
 READ = Statistical(
     branch="main", bounds=(HistoryBound("EnglishFluencyMetric", "2.0.0", 20, 0.62), HistoryBound("GEval", "1", 12))
 )
+REPEATED = "recorded answers are repeated, so they do not vary as the history does"
 SERVER_AWAY = "postgresql://u:hunter2hunter2@127.0.0.1:1/x"
 
 
@@ -36,6 +45,8 @@ class Inputs:
     notes: tuple[str, ...] = ()
     started_at: datetime = datetime(2026, 11, 25, tzinfo=UTC)
     digests: ContentDigests = field(default_factory=ContentDigests)
+    recordings: Path = Path("none")
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def settings(self) -> Any:
@@ -58,12 +69,12 @@ def inputs(strategy: Strategy = OWN, *, critical: bool = False, **given: Any) ->
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"llm": Llm.REPLAY}, "recorded answers are repeated, so they do not vary as the history does"),
-        ({"llm": Llm.RECORD}, "recorded answers are repeated, so they do not vary as the history does"),
-        ({"variant": "cheap"}, "a variant of the system has none"),
-        ({"ledger_url": ""}, "without ledger-url none is kept"),
-        ({"subject": Subject("salon/assistant")}, "this run has no base branch"),
-        ({}, "The shared ledger cannot be used: "),
+        ({"llm": Llm.REPLAY}, f"{REPEATED}. Use live answers: --llm live (input llm)."),
+        ({"llm": Llm.RECORD}, f"{REPEATED}. Use live answers: --llm live (input llm)."),
+        ({"variant": "cheap"}, "a variant of the system has none. Run the system as it is, without --variant."),
+        ({"ledger_url": ""}, "no ledger-url is set. Set RATIBA_LEDGER_URL (input ledger-url)."),
+        ({"subject": Subject("salon/assistant")}, "this run has no base branch. Run the gate in a pull request, or "),
+        ({}, "the shared ledger cannot be used: "),
     ],
 )
 def test_where_the_history_cannot_be_had_thresholds_apply_and_a_note_says_why(given: Any, why: str) -> None:
@@ -71,8 +82,65 @@ def test_where_the_history_cannot_be_had_thresholds_apply_and_a_note_says_why(gi
     found = with_own_history(before, "", in_shards=False)
     assert found.selection == before.selection
     (note,) = found.notes
-    assert note.startswith(f"The thresholds of spa apply instead of their own history (strategy): {why}")
+    said = "spa: its thresholds apply, not the history of its scores (strategy: statistical), because "
+    assert note.startswith(f"{said}{why}")
+    assert isinstance(note, Note), "the reader can do something"
     assert "hunter2" not in note
+
+
+def test_one_note_names_all_scenarios() -> None:
+    before = inputs(ledger_url="")
+    spas = tuple(sample_scenario(name, strategy=OWN) for name in ("spa", "bar"))
+    found = with_own_history(replace(before, selection=replace(before.selection, scenarios=spas)), "", in_shards=False)
+    assert found.notes[0].startswith("bar, spa: their thresholds apply, not the history of their scores (")
+
+
+def test_in_shards_a_history_that_cannot_be_read_ends_the_run_since_the_others_may_have_read_it() -> None:
+    with pytest.raises(InfrastructureError, match="history of the scenarios' own scores") as raised:
+        with_own_history(inputs(), "", in_shards=True)
+    assert "RATIBA_LEDGER_URL" in raised.value.remedy
+    assert raised.value.remedy.endswith("Then run this job again (on GitHub: Re-run failed jobs).")
+    assert "hunter2" not in str(raised.value)
+
+
+def test_auto_reads_the_history_of_scenarios_only_that_have_no_recording(tmp_path: Path) -> None:
+    before = inputs(llm=Llm.AUTO, recordings=tmp_path)
+    (note,) = with_own_history(before, "", in_shards=False).notes
+    assert "cannot be used" in note, "there is no recording, so the ledger is asked"
+    recording_path(tmp_path, "spa").touch()
+    found = with_own_history(before, "", in_shards=True)
+    assert found.selection == before.selection
+    assert REPEATED in found.notes[0]
+
+
+async def test_all_jobs_of_a_workflow_run_read_what_was_there_when_it_was_triggered(
+    database: str, tmp_path: Path
+) -> None:
+    score = replace(sample_score(0.7), version="2.0.0")
+    before = inputs(Strategy(statistical=Statistical(1, None, 0.5)), ledger_url=database)
+    spa, _ = before.selection.scenarios
+    run = sample_report(
+        subject=Subject("salon/assistant", head="1" * 40, run_id=1, event="push", branch="main"),
+        results=(sample_scored("spa", scores=(score,)),),
+        started_at=before.started_at,
+        llm=AnswerOrigin.LIVE,
+        judge_model="opus",
+        scenario_digests={"spa": before.digests.of(spa)},
+    )
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"pull_request": {"updated_at": datetime.now(UTC).isoformat()}}))
+    assert await asyncio.to_thread(keep_run, run, database), "written after the event"
+    later = replace(before, environment={"GITHUB_EVENT_PATH": str(event)}, started_at=datetime.now(UTC))
+    read = {
+        in_shards: await asyncio.to_thread(with_own_history, later, "", in_shards=in_shards)
+        for in_shards in (True, False)
+    }
+    strategies = {in_shards: found.selection.scenarios[0].strategy for in_shards, found in read.items()}
+    wanted = Statistical(1, None, 0.5, branch="main")
+    assert strategies == {
+        True: Strategy(statistical=wanted),
+        False: Strategy(statistical=replace(wanted, bounds=(HistoryBound(score.metric, "2.0.0", 1, 0.7),))),
+    }
 
 
 @pytest.mark.parametrize("given", [{"strategy": Strategy()}, {"critical": True}], ids=["no strategy", "critical"])

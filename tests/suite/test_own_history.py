@@ -88,7 +88,11 @@ strategy:
     ("strategy", "message"),
     [
         ("{type: normal}", "'normal' is not allowed; allowed: 'statistical'"),
-        ("{confidence: 0.9, metrics: []}", "confidence_level, metrics only means something with `type: statistical`"),
+        (
+            "{confidence: 0.9, metrics: []}",
+            "confidence, metrics only mean something with `type: statistical`; add that",
+        ),
+        ("{like: strict, confidence_level: 0.9}", "confidence_level only means something with `type: statistical`"),
         ("{type: statistical, least_mean: 0.5}", "and least_mean both say what scores pass by; remove one"),
         ("{type: statistical, baseline_window: 12}", "a confidence of 0.95 needs at least 19 values"),
         ("{type: statistical, confidence: 0.9, confidence_level: 0.9}", "unknown key; did you mean"),
