@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,7 @@ def test_the_table_of_the_guide(head: Scored, base: Scored | None, advisory: int
 
 
 def test_one_trial_that_fails_deterministically_suffices_whatever_another_scores() -> None:
-    several = {"strategy": Strategy(trials=2), "critical": True}
+    several: dict[str, Any] = {"strategy": Strategy(trials=2), "critical": True}
     wrong = sample_scored("charge", checks=(sample_check(passed=False),), **several)
     low = sample_scored(
         "charge", scores=(sample_score(0.1), sample_score(0.1, metric="EnglishFluencyMetric")), **several
