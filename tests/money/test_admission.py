@@ -68,6 +68,11 @@ def test_a_refusal_says_what_was_missing_where() -> None:
     assert reason == "it may cost $0.10, and the budget of the month 2026-11 has $0.05 left of $300.00"
 
 
+def test_what_is_left_below_one_cent_is_not_nothing() -> None:
+    reason = admit([limit("0.0042", "0.0011")], [], Decimal("0.0051")).reason
+    assert reason == "it may cost $0.0051, and the budget of this run has $0.0031 left of $0.0042"
+
+
 def test_the_cross_check_goes_on_while_it_leaves_enough_for_every_scenario() -> None:
     budget = limit("0.30", "0.05")
     trials = [running("0.10", "0.05")]
