@@ -91,7 +91,7 @@ def test_a_lock_file_is_reduced_to_the_packages_that_matter(
         packages = {
             f"node_modules/{name}": {
                 "version": version,
-                "resolved": f"https://registry.npmjs.org/{name}/-/x-{version}.tgz",
+                "resolved": f"https://packages.example/{name}/-/x-{version}.tgz",
                 "integrity": "sha512-a",
             }
             for name, version in versions.items()
