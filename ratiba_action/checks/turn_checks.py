@@ -21,8 +21,8 @@ from ratiba_action.model.scenario import (
 from ratiba_action.util.comparable import comparable, has_text, has_word, place_of
 from ratiba_action.util.instants import LocalTime, same_value, unclear_time
 from ratiba_action.util.json_expression import Expression, ExpressionError, Step, parse_path, spell_path, without
-from ratiba_action.util.json_numbers import refuse_constant
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SEARCH_SECONDS, SearchTime, compile_pattern
+from ratiba_action.util.strict_json import refuse_constant
 from ratiba_action.util.text import clip, cut_near, in_quotes, stream_safe
 
 

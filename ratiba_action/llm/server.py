@@ -35,7 +35,7 @@ from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.money.pricing import base_model
 from ratiba_action.ports import AnswerSource, Prices
-from ratiba_action.util.json_numbers import refuse_constant
+from ratiba_action.util.strict_json import refuse_constant
 
 _BODY_LIMIT = 16 * 1024 * 1024
 _ASKED_LIMIT = 200

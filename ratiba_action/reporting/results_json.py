@@ -4,7 +4,6 @@ import gzip
 import json
 import tempfile
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +16,8 @@ from ratiba_action.model.measurement import Scored
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.report_formats import ExactFormats
 from ratiba_action.reporting.summary import ReportSummary, outputs_of
-from ratiba_action.util.json_numbers import refuse_constant
 from ratiba_action.util.locked_folder import read_plain_file
+from ratiba_action.util.strict_json import refuse_constant, unique_keys
 
 
 def results_schema() -> dict[str, Any]:
@@ -153,22 +152,13 @@ def _text(content: str | bytes) -> str:
     return content if isinstance(content, str) else content.decode("utf-8")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object without duplicate keys: readers do not agree on which one counts."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"duplicate key {twice!r:.80}")
-    return found
-
-
 def _short_int(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError(f"a number has {len(digits):,} digits")
     return int(digits)
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=refuse_constant, parse_int=_short_int)
+_STRICT = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=refuse_constant, parse_int=_short_int)
 
 
 def write_baseline(summary: ReportSummary, path: Path) -> None:

@@ -95,11 +95,11 @@ class ArmsOfRun(Arms):
         self._head, self._open_code, self._calls = head, open_code, calls
         self._tenants, self._log, self._setups = tenants, log, setups
 
-    async def take(self, code: Code) -> None:
+    async def add_started(self, code: Code) -> None:
         """Make the template of the change, whose code is started."""
         self._started[self._head.arm.name] = await self._ready(code)
 
-    def wait(self, base: OpenedBase, code: Code, *, watched: bool) -> None:
+    def start_later(self, base: OpenedBase, code: Code, *, watched: bool) -> None:
         """Start the base and the change when a plan names them.
 
         Args:

@@ -159,7 +159,7 @@ class PartialTrees:
 
 
 def copy_scenarios(repository: Path, name: str, target: Path) -> None:
-    """Put the scenarios of a checkout in the place of others; a run of tests alone has none.
+    """Replace a folder of scenarios by that of a checkout; a run of tests alone has none.
 
     What lies behind a link is not copied: it may be the checkout's own ``.git``, and the system reads the copy.
 

@@ -104,9 +104,9 @@ async def open_services(
         no_base = base.reason if isinstance(base, NoBase) else NO_BASE
         arms = ArmsOfRun(head, opening.open, calls, tenants=tenants, log=log, setups=opening.setups, no_base=no_base)
         if found is None:
-            await arms.take(code)
+            await arms.add_started(code)
         else:
-            arms.wait(found, code, watched=paid)
+            arms.start_later(found, code, watched=paid)
         yield replace(
             services,
             arms=arms,

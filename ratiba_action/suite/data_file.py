@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.util.json_numbers import finite_number, refuse_constant
+from ratiba_action.util.strict_json import finite_number, refuse_constant, unique_keys
 from ratiba_action.util.strict_yaml import MAX_DEPTH, Document, Path
 from ratiba_action.util.validation import shorten
 
@@ -202,7 +202,7 @@ def _json_rows(text: str) -> Iterator[Row | _Refused]:
             continue
         try:
             value = json.loads(
-                line, object_pairs_hook=_object, parse_float=finite_number, parse_constant=refuse_constant
+                line, object_pairs_hook=unique_keys, parse_float=finite_number, parse_constant=refuse_constant
             )
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
@@ -217,15 +217,6 @@ def _json_rows(text: str) -> Iterator[Row | _Refused]:
             yield _Refused(number, f"nested more than {MAX_DEPTH} levels deep")
         else:
             yield Row(number, value)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f"duplicate key {shorten(name)}")
-        found[name] = value
-    return found
 
 
 def _too_deep(value: Any) -> bool:

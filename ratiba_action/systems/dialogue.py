@@ -9,7 +9,7 @@ from ratiba_action.errors import SystemRaisedError, WorkerError
 from ratiba_action.model.conversation import Document, Event, Reply, ReportedUsage, ToolCall, Usage
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.model.values import JsonObject
-from ratiba_action.util.json_numbers import finite_number, refuse_constant
+from ratiba_action.util.strict_json import finite_number, refuse_constant
 from ratiba_action.util.text import TRACEBACK, clip, printable, printable_lines
 
 MAX_DEPTH = 64

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
 from ratiba_action.model.values import JsonObject
-from ratiba_action.util.json_numbers import refuse_constant
+from ratiba_action.util.strict_json import refuse_constant
 from ratiba_action.util.text import printable
 
 

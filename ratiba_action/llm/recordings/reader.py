@@ -10,8 +10,8 @@ from typing import Any
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.model.model_request import PROVIDER_NAME
-from ratiba_action.util.json_numbers import refuse_constant
 from ratiba_action.util.locked_folder import read_plain_file
+from ratiba_action.util.strict_json import refuse_constant
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PROVIDER = re.compile(PROVIDER_NAME)
