@@ -74,10 +74,10 @@ recordings: $(VENV)/.demo
 	$(BIN)/python examples/record_authored.py
 
 catalogue: $(VENV)/.dev
-	$(BIN)/python -m ratiba_action.metrics.catalogue docs/metrics.md
+	$(BIN)/python -m tests.support.metric_catalogue docs/metrics.md
 
 schemas: $(VENV)/.dev
-	$(BIN)/python -m ratiba_action.authoring.write_schemas
+	$(BIN)/python -m tests.support.published_schemas
 
 messages: $(VENV)/.dev
 	$(BIN)/python -m tests.test_messages --write

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ratiba_action.diagnosis.bayesian_search import attribute_by_chance
+from ratiba_action.diagnosis.delta_debugging import Outcome, Subset
 from ratiba_action.model.attribution import Attribution, Finding
-from ratiba_action.verdict.attribution import Outcome, Subset
-from ratiba_action.verdict.bayesian_attribution import attribute_by_chance
 
 CAUSE, REST = 0.9, 0.05
 KINDS: Mapping[str, Sequence[frozenset[int]]] = {

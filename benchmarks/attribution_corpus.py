@@ -25,11 +25,11 @@ from pathlib import Path
 import numpy as np
 
 from ratiba_action.commands.explain import change_request
+from ratiba_action.diagnosis.partial_runs import explain
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.attribution import ChangedPart, Explanation, Finding
 from ratiba_action.model.values import mean
 from ratiba_action.money.budget import Ledger
-from ratiba_action.run.attribution import explain
 from ratiba_action.run.composition import open_session
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.settings.settings import read_settings

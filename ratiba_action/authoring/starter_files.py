@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
+from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA, schema_file
 from ratiba_action.authoring.starter_answers import ACTION, StarterAnswers
-from ratiba_action.authoring.write_schemas import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA, schema_file
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.config.metrics_block import attach_language_metrics

@@ -69,10 +69,10 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         UsageError: an option is invalid, or there is no last run.
         RatibaError: configuration or scenarios are invalid, or the base cannot be read.
     """
+    from ratiba_action.diagnosis.partial_runs import explain
     from ratiba_action.model.attribution import Finding
     from ratiba_action.money.budget import Ledger
     from ratiba_action.privacy.masking import Redactor
-    from ratiba_action.run.attribution import explain
     from ratiba_action.run.composition import open_session
     from ratiba_action.run.evaluation_inputs import read_inputs
     from ratiba_action.run.provider_keys import keys_line, require_key

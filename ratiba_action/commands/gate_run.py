@@ -14,6 +14,7 @@ from typing import NoReturn
 from ratiba_action.commands.gate_options import GateOptions
 from ratiba_action.commands.gate_request import problems_of_baseline, problems_of_given, run_request
 from ratiba_action.config.configuration import load_configuration
+from ratiba_action.diagnosis.partial_runs import with_explanation
 from ratiba_action.errors import (
     ConfigurationError,
     FileProblem,
@@ -46,7 +47,6 @@ from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import mode_line, selection_line
 from ratiba_action.run.arms import head_inputs
-from ratiba_action.run.attribution import with_explanation
 from ratiba_action.run.authority import authorized
 from ratiba_action.run.cache_place import cache_folder
 from ratiba_action.run.composition import open_session

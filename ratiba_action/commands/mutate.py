@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.commands.explain import change_options, change_request
 from ratiba_action.commands.options import parse_option
+from ratiba_action.diagnosis.mutants import Fate, LineProtection, MutantResult, Protection, lines_of, score_of
 from ratiba_action.errors import UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import clip, printable
-from ratiba_action.verdict.mutation import Fate, LineProtection, MutantResult, Protection, lines_of, score_of
 
 if TYPE_CHECKING:
+    from ratiba_action.diagnosis.mutation_runs import Mutation
     from ratiba_action.run.inputs import RunInputs
-    from ratiba_action.run.mutation import Mutation
 
 DESCRIPTION = """Find the lines of the system that no scenario protects. One fault at a time is put into a copy of the
 system: a part of a prompt or a tool's description is dropped or says the opposite; a call is not made, a condition is
@@ -71,12 +71,12 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         UsageError: an option is invalid, or there is nothing to run.
         RatibaError: configuration, scenarios or files are invalid.
     """
+    from ratiba_action.diagnosis.mutation_runs import measure, read_files
     from ratiba_action.money.budget import Ledger
     from ratiba_action.privacy.masking import Redactor
     from ratiba_action.run.composition import open_session
     from ratiba_action.run.evaluation_inputs import read_inputs
     from ratiba_action.run.inputs import RunLog, SilentProgress
-    from ratiba_action.run.mutation import measure, read_files
     from ratiba_action.run.provider_keys import keys_line, require_key
     from ratiba_action.util.persisted_credentials import persisted_credentials
 

@@ -16,7 +16,7 @@ from ratiba_action.authoring.advice import (
     scenario_advice,
     scored_metrics,
 )
-from ratiba_action.authoring.write_schemas import schema_file
+from ratiba_action.authoring.schema_files import schema_file
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
 from ratiba_action.errors import FileProblem, SuiteError

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ratiba_action.metrics.english_fluency import Audience
-from ratiba_action.metrics.judged_identity import version_with
+from ratiba_action.metrics.judging.judged_identity import version_with
 from ratiba_action.metrics.rubric import DATA_STEP, RubricMetric
 from ratiba_action.ports import Judge
 from ratiba_action.util.validation import StrictModel

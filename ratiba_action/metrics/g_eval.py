@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from ratiba_action.metrics.judged_identity import judged_identity
 from ratiba_action.metrics.judging.answer import judge_score
 from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec
+from ratiba_action.metrics.judging.judged_identity import judged_identity
 from ratiba_action.metrics.judging.own_question import DATA_STEP
 from ratiba_action.metrics.rubric import DATA_STEP as CONVERSATION_STEP
 from ratiba_action.metrics.rubric import RubricMetric

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.metrics.judged_identity import judged_identity
+from ratiba_action.metrics.judging.judged_identity import judged_identity
 from ratiba_action.metrics.judging.own_question import call_judge, closed_object, worded
 from ratiba_action.metrics.whole_conversation import Part, ShownTurn, shown_digest, shown_turns
 from ratiba_action.model.measurement import Case, Score

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from ratiba_action.checks.custom_code import MOST_JUDGE_CALLS, declared_judge_calls, is_address, judge_calls_problem
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.metrics.judged_identity import BY_DEEPEVAL
 from ratiba_action.metrics.judging.cache_key import metric_version
+from ratiba_action.metrics.judging.judged_identity import BY_DEEPEVAL
 from ratiba_action.metrics.metric_table import METRICS, MetricEntry
 from ratiba_action.model.measurement import Answer, Question
 from ratiba_action.model.values import JsonObject

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from ratiba_action.metrics.judged_identity import judged_identity
 from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec, Measured, measure
+from ratiba_action.metrics.judging.judged_identity import judged_identity
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.metrics.whole_conversation import Part, ShownTurn, shown_digest, shown_turns
 from ratiba_action.model.measurement import Case, Question, Score

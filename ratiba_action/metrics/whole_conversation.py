@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import ClassVar
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.metrics.judged_identity import judged_identity
 from ratiba_action.metrics.judging.deepeval_metric import Conversation, DeepEvalSpec, Message, SingleTurn, measure
+from ratiba_action.metrics.judging.judged_identity import judged_identity
 from ratiba_action.model.canonical import canonical_json, digest, transcript_digest
 from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Case, Score

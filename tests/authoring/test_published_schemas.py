@@ -6,8 +6,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from ratiba_action.authoring.write_schemas import every_schema, published_schemas, schema_file
+from ratiba_action.authoring.schema_files import schema_file
 from ratiba_action.metrics.registry import metric_names
+from tests.support.published_schemas import every_schema, published_schemas
 
 PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "ratiba_action"

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.metrics.catalogue import END, catalogue_table, with_catalogue
 from ratiba_action.metrics.registry import load_metric, metric_names, metric_problems
 from ratiba_action.model.conversation import Document, Exchange, Reply, ToolCall, Transcript
 from ratiba_action.model.measurement import Case
@@ -18,6 +17,7 @@ from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import CodeMetric
 from ratiba_action.suite.load import load_suite
 from ratiba_action.worker.code_tests import run_test
+from tests.support.metric_catalogue import END, catalogue_table, with_catalogue
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8")

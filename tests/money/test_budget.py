@@ -17,11 +17,11 @@ from hypothesis.stateful import (
     rule,
 )
 
+from ratiba_action.diagnosis.delta_debugging import NoFurtherStepError, Outcome, attribute
 from ratiba_action.errors import BudgetError
 from ratiba_action.model.attribution import Finding
 from ratiba_action.model.conversation import Party, Reservation, Usage
 from ratiba_action.money.budget import Ledger
-from ratiba_action.verdict.attribution import NoFurtherStepError, Outcome, attribute
 
 AMOUNTS = st.decimals(min_value=0, max_value=30, places=12)
 PARTIES = st.sampled_from(list(Party))

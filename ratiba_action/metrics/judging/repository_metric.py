@@ -10,11 +10,11 @@ from typing import Any
 
 from ratiba_action.checks.custom_code import CUSTOM_VERSION, JUDGE_CALLS, custom_score, declared_judge_calls, evidence
 from ratiba_action.errors import ConfigurationError, JudgeError, WorkerError
-from ratiba_action.metrics.judged_identity import version_with
 from ratiba_action.metrics.judging.answer import judge_score, validated
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.judging.deepeval_model import loosened, strict_schema
 from ratiba_action.metrics.judging.json_shape import without_limits
+from ratiba_action.metrics.judging.judged_identity import version_with
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.measurement import Case, Question, Score
 from ratiba_action.model.scenario import Assertion

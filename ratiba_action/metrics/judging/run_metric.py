@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.chain import AnswerChain, keep_nothing
-from ratiba_action.metrics.judged_identity import BY_DEEPEVAL
 from ratiba_action.metrics.judging.cache import CachedScore, JudgeCache
 from ratiba_action.metrics.judging.cache_key import deepeval_cache_key, join_prompt_versions, metric_version
+from ratiba_action.metrics.judging.judged_identity import BY_DEEPEVAL
 from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.measurement import Answer, Case, Question, Score

@@ -153,7 +153,7 @@ def test_live_answers_without_a_key_are_an_error_that_names_it(repository: Path)
 def test_the_plugin_loads_what_collects_scenarios_only_when_it_is_asked(repository: Path) -> None:
     (repository / "test_it.py").write_text(
         "import sys\n\n\ndef test_it():\n"
-        "    heavy = {'deepeval', 'pydantic', 'yaml', 'psycopg', 'jinja2', 'ratiba_action.commands.pytest_scenarios'}\n"
+        "    heavy = {'deepeval', 'pydantic', 'yaml', 'psycopg', 'jinja2', 'ratiba_action.pytest_plugin.collection'}\n"
         "    assert not heavy & set(sys.modules)\n"
     )
     ended = run_pytest(repository, "test_it.py")

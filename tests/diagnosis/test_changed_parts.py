@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.diagnosis.changed_parts import PartialTrees, copy_scenarios
 from ratiba_action.model.measurement import threshold_of
 from ratiba_action.model.own_history import HistoryBound, Statistical
 from ratiba_action.model.scenario import Assertion, Strategy
 from ratiba_action.run.base_commit import BaseInputs
-from ratiba_action.run.changed_parts import PartialTrees, copy_scenarios
 from tests.support.in_process_gate import InProcessGate
 from tests.support.sample_report import sample_scenario
 

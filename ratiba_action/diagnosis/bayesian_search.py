@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ratiba_action.diagnosis.delta_debugging import BASE_FAILS, PASSES_AGAIN, NoFurtherStepError, Outcome, Subset
 from ratiba_action.model.attribution import Attribution, Finding
-from ratiba_action.verdict.attribution import BASE_FAILS, PASSES_AGAIN, NoFurtherStepError, Outcome, Subset
 
 Vector = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ratiba_action.diagnosis.bayesian_search import attribute_by_chance
+from ratiba_action.diagnosis.delta_debugging import NoFurtherStepError, Outcome, Subset
 from ratiba_action.model.attribution import Attribution, Finding
-from ratiba_action.verdict.attribution import NoFurtherStepError, Outcome, Subset
-from ratiba_action.verdict.bayesian_attribution import attribute_by_chance
 
 CERTAIN = (Finding.FOUND, Finding.SEVERAL)
 

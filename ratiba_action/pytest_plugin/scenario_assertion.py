@@ -16,7 +16,6 @@ import pytest
 
 from ratiba_action.checks.custom_code import needs_custom_code
 from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.commands.pytest_scenarios import describe
 from ratiba_action.errors import ConfigurationError, RatibaError, UsageError, WorkerError
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
 from ratiba_action.model.answer_origin import AnswerOrigin
@@ -32,6 +31,7 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import Metric
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.full_publication import every_file
+from ratiba_action.pytest_plugin.collection import describe
 from ratiba_action.reporting.directory import write_report_directory
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.run.inputs import RunLog, SilentProgress

@@ -79,7 +79,7 @@ def run_pytest(folder: Path, *options: str, **variables: str) -> subprocess.Comp
     return subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, *arguments, str(folder)],
         cwd=folder,
-        env=environment | {"PYTHONPATH": str(Path(__file__).parents[1]), **variables},
+        env=environment | {"PYTHONPATH": str(Path(__file__).parents[2]), **variables},
         capture_output=True,
         text=True,
         check=False,

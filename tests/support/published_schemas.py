@@ -1,11 +1,11 @@
-"""``python -m ratiba_action.authoring.write_schemas`` writes all published JSON Schemas."""
+"""``python -m tests.support.published_schemas`` writes all published JSON Schemas."""
 
 import json
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA
 from ratiba_action.checks.failure_rules import RULE_TYPES
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.config.suite_block import strategy_schema
@@ -15,19 +15,6 @@ from ratiba_action.observability.event_lines import events_schema_text
 from ratiba_action.reporting.results_json import schema_text
 from ratiba_action.suite.cases import FIXED
 from ratiba_action.suite.scenario_schema import ScenarioBlock
-
-SCENARIO_SCHEMA = "scenario.schema.json"
-CONFIGURATION_SCHEMA = "configuration.schema.json"
-
-
-def schema_file(name: str) -> bytes:
-    """A published JSON Schema, as it is shipped in the package.
-
-    Args:
-        name: ``SCENARIO_SCHEMA`` or ``CONFIGURATION_SCHEMA``.
-    """
-    return (files("ratiba_action.authoring") / name).read_bytes()
-
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ADDRESS = r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
@@ -132,4 +119,4 @@ def every_schema() -> Mapping[str, str]:
 
 if __name__ == "__main__":
     for path, text in every_schema().items():
-        (Path(__file__).parents[1] / path).write_text(text, encoding="utf-8")
+        (Path(__file__).parents[2] / "ratiba_action" / path).write_text(text, encoding="utf-8")

@@ -8,6 +8,16 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
 
+from ratiba_action.diagnosis.changed_parts import PartialTrees, count_of_code, parts_of
+from ratiba_action.diagnosis.delta_debugging import (
+    BASE_FAILS,
+    PASSES_AGAIN,
+    NoFurtherStepError,
+    Outcome,
+    Subset,
+    attribute,
+)
+from ratiba_action.diagnosis.failure_signature import fails_alike, outcome_of, signature
 from ratiba_action.errors import InfrastructureError, RatibaError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.attribution import Attribution, Explanation, Finding
@@ -20,23 +30,13 @@ from ratiba_action.model.verdict import Conclusion, Report, Spending
 from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arms import first_plan, head_inputs, scratch_folder
 from ratiba_action.run.base_commit import NoBase, fetch_base
-from ratiba_action.run.changed_parts import PartialTrees, count_of_code, parts_of
 from ratiba_action.run.earlier_runs import NONE
-from ratiba_action.run.failure_signature import fails_alike, outcome_of, signature
 from ratiba_action.run.inputs import RunInputs, RunLog, SilentProgress, needs_judge
 from ratiba_action.run.paid_run import journal_path
 from ratiba_action.run.services import Measured
 from ratiba_action.run.session import OpenSession, Session
 from ratiba_action.util.interruption import current
 from ratiba_action.util.text import clip
-from ratiba_action.verdict.attribution import (
-    BASE_FAILS,
-    PASSES_AGAIN,
-    NoFurtherStepError,
-    Outcome,
-    Subset,
-    attribute,
-)
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import Standing, outcomes_of, standing
 
@@ -331,7 +331,7 @@ class _PartialRuns:
             if found.why != PASSES_AGAIN:
                 return found
         # Loads NumPy, which a failure that does not vary can do without.
-        from ratiba_action.verdict.bayesian_attribution import attribute_by_chance
+        from ratiba_action.diagnosis.bayesian_search import attribute_by_chance
 
         return attribute_by_chance(count, again, seed=int(digest(name)[:8], 16))
 

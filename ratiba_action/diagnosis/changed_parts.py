@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from ratiba_action.diagnosis.delta_debugging import Part, Subset, apply_parts, split
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
@@ -19,7 +20,6 @@ from ratiba_action.run.earlier_runs import NONE
 from ratiba_action.run.inputs import RunInputs
 from ratiba_action.run.own_history import with_statistical
 from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
-from ratiba_action.verdict.attribution import Part, Subset, apply_parts, split
 
 _MOST_BYTES = 256 << 20  # of a file; what is larger is not looked into
 _MOST_LINES = 40

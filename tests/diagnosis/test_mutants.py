@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.verdict.mutation import (
+from ratiba_action.diagnosis.mutants import (
     Fate,
     Mutant,
     MutantResult,

@@ -2,7 +2,7 @@
 
 Every pytest of an environment where the gate is installed loads this module, so it imports next to nothing; the
 database is started, and swept of what crashed sessions left, by the first test that asks for the fixture. Scenario
-files are collected as tests where the ini file or ``--ratiba`` asks for it.
+files are collected as tests where the ini file or ``--ratiba`` asks for it. Start with ``collection.py``.
 """
 
 import asyncio
@@ -183,12 +183,12 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getini("ratiba_scenarios") or ("scenarios" if config.getoption("--ratiba") else "")
     report = None
     if config.getoption("--ratiba-report"):
-        from ratiba_action.commands.scenario_assertion import ScenarioReport  # only who asks pays
+        from ratiba_action.pytest_plugin.scenario_assertion import ScenarioReport  # only who asks pays
 
         report = ScenarioReport(config, Path(config.getoption("--ratiba-report")), _environment(config))
         config.pluginmanager.register(report, "ratiba-report")
     if folder:
-        from ratiba_action.commands.pytest_scenarios import ScenarioTests
+        from ratiba_action.pytest_plugin.collection import ScenarioTests
 
         tests = ScenarioTests(config, folder.strip("/"), _environment(config), report)
         config.pluginmanager.register(tests, "ratiba-scenarios")
@@ -227,7 +227,7 @@ def assert_scenario(scenario: "str | Path | Mapping[str, Any]", system: Any) -> 
         ConfigurationError: it needs a judge, a database or code of the repository, which only a gate runs.
     """
     __tracebackhide__ = True
-    from ratiba_action.commands import scenario_assertion  # only tests that call it pay
+    from ratiba_action.pytest_plugin import scenario_assertion  # only tests that call it pay
 
     scenario_assertion.assert_scenario(scenario, system)
 

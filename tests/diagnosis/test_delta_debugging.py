@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratiba_action.diagnosis.delta_debugging import NoFurtherStepError, Outcome, Subset, apply_parts, attribute, split
 from ratiba_action.model.attribution import Finding
-from ratiba_action.verdict.attribution import NoFurtherStepError, Outcome, Subset, apply_parts, attribute, split
 
 
 def needs(*causes: set[int]) -> "Asked":

@@ -10,6 +10,18 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TextIO
 
+from ratiba_action.diagnosis.changed_parts import parts_of
+from ratiba_action.diagnosis.mutants import (
+    Fate,
+    Mutant,
+    MutantResult,
+    Notice,
+    by_risk,
+    judge_mutant,
+    migration_lines,
+    mutants_of,
+    mutated,
+)
 from ratiba_action.errors import (
     ConfigurationError,
     FileProblem,
@@ -26,7 +38,6 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arms import alone, head_inputs, scratch_folder
 from ratiba_action.run.base_commit import NoBase, fetch_base
 from ratiba_action.run.cache_place import mutants_folder
-from ratiba_action.run.changed_parts import parts_of
 from ratiba_action.run.composition import checkout_of
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.paid_run import journal_place
@@ -38,17 +49,6 @@ from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.util.gitignore import PatternList
 from ratiba_action.util.interruption import current
 from ratiba_action.util.locked_folder import read_plain_file
-from ratiba_action.verdict.mutation import (
-    Fate,
-    Mutant,
-    MutantResult,
-    Notice,
-    by_risk,
-    judge_mutant,
-    migration_lines,
-    mutants_of,
-    mutated,
-)
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of
 
 _MOST_BYTES = 1 << 20

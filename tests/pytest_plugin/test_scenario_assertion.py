@@ -10,7 +10,7 @@ import pytest
 
 from ratiba_action.errors import ConfigurationError, RatibaError, SuiteError
 from ratiba_action.pytest_plugin import assert_scenario
-from tests.commands.test_pytest_scenarios import PROJECT, WRONG, repository, run_pytest
+from tests.pytest_plugin.test_collection import PROJECT, WRONG, repository, run_pytest
 from tests.support.git_repository import GitRepository
 
 __all__ = ["repository"]

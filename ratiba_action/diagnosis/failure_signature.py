@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ratiba_action.checks.system_exceptions import exception_of
+from ratiba_action.diagnosis.delta_debugging import Outcome
 from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
-from ratiba_action.verdict.attribution import Outcome
 from ratiba_action.verdict.trials import Standing, standing
 
 
