@@ -238,3 +238,7 @@ class JudgeError(RatibaError):
 
 class PublishError(RatibaError):
     """A comment, summary or output could not be published; never changes a verdict."""
+
+
+class ReportedError(PublishError):
+    """The step after the gate's has reported the run already, so the gate says nothing more on GitHub."""
