@@ -23,6 +23,7 @@ RatibaError                       anything that a user can fix; never shown with
 ├── BudgetError                   a call was refused because it might pass the cap   exit 3
 ├── JudgeError                    a judge answered outside its contract              that scenario only
 └── PublishError                  the comment, summary or outputs could not be written   a warning
+    └── ReportedError             the step after the gate's has reported the run already
 """
 
 from collections.abc import Sequence
