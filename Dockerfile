@@ -11,14 +11,15 @@ COPY requirements/bootstrap.txt requirements/${PACKAGES}.txt requirements/
 # The secret is optional: a bundle of certificates, for a network with an authority of its own.
 RUN --mount=type=secret,id=ca \
     if [ -s /run/secrets/ca ]; then export PIP_CERT=/run/secrets/ca SSL_CERT_FILE=/run/secrets/ca; fi; \
-    python3 -m venv /opt/bootstrap; \
-    /opt/bootstrap/bin/pip install --quiet --no-cache-dir --only-binary :all: --require-hashes \
+    # The environment gets no pip of its own, and the files of a package are not written twice.
+    python3 -m pip install --quiet --no-cache-dir --target /opt/bootstrap --only-binary :all: --require-hashes \
         -r requirements/bootstrap.txt; \
     python3 -m venv --without-pip /opt/ratiba; \
-    /opt/bootstrap/bin/uv pip install --quiet --no-cache --link-mode copy --python /opt/ratiba/bin/python \
-        --no-deps --require-hashes --only-binary :all: --compile-bytecode -r "requirements/${PACKAGES}.txt"; \
-    # Tests that NumPy and SciPy ship.
-    find /opt/ratiba/lib -name tests -type d \( -path '*/numpy/*' -o -path '*/scipy/*' \) -prune -exec rm -r {} +
+    /opt/bootstrap/bin/uv pip install --quiet --no-cache --link-mode hardlink --python /opt/ratiba/bin/python \
+        --no-deps --require-hashes --only-binary :all: -r "requirements/${PACKAGES}.txt"; \
+    # Tests that NumPy and SciPy ship: not even compiled.
+    find /opt/ratiba/lib -name tests -type d \( -path '*/numpy/*' -o -path '*/scipy/*' \) -prune -exec rm -r {} +; \
+    /opt/ratiba/bin/python -m compileall -q -j 0 /opt/ratiba/lib
 COPY entrypoint.py /opt/ratiba/app/
 COPY ratiba_action /opt/ratiba/app/ratiba_action
 RUN /opt/ratiba/bin/python -m compileall -q /opt/ratiba/app

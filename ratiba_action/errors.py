@@ -23,6 +23,7 @@ RatibaError                       anything that a user can fix; never shown with
 ├── BudgetError                   a call was refused because it might pass the cap   exit 3
 ├── JudgeError                    a judge answered outside its contract              that scenario only
 └── PublishError                  the comment, summary or outputs could not be written   a warning
+    └── ReportedError             the step after the gate's has reported the run already
 """
 
 from collections.abc import Sequence
@@ -238,3 +239,7 @@ class JudgeError(RatibaError):
 
 class PublishError(RatibaError):
     """A comment, summary or output could not be published; never changes a verdict."""
+
+
+class ReportedError(PublishError):
+    """The step after the gate's has reported the run already, so the gate says nothing more on GitHub."""

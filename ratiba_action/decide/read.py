@@ -1,5 +1,6 @@
 """From an event and a repository to the list of changed files."""
 
+import contextlib
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -165,6 +166,10 @@ def read_change(
     """
     reader = _ChangeReader(event or {}, environment, pull_request, connect)
     unread = False
+    if event_name in {"pull_request", "pull_request_review"}:
+        # Also where git is missing: the comment that says so needs it.
+        with contextlib.suppress(InfrastructureError):
+            reader.pull_request = read_pull_request(reader.event.get("pull_request"))
     try:
         reader.git = Git(repository, environment)
         files = reader.read(event_name, missing=event is None)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from ratiba_action.errors import ExchangeError, PublishError
-from ratiba_action.github.attempts import Attempt, read_attempts
+from ratiba_action.errors import ExchangeError, PublishError, ReportedError
+from ratiba_action.github.attempts import Attempt, attempt_of, read_attempts
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.github.marker import Marker, is_stale, marker_of, read_marker
 from ratiba_action.github.urllib_repository import UrllibRepository
-from ratiba_action.model.verdict import Report
+from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.ports import CommentedChanges, GithubRepository
 from ratiba_action.util.http_exchange import USUAL, Outage, RetryPolicy
 
@@ -95,6 +95,7 @@ class PullRequestComment:
         retry: how often a request is made.
         outage: see ``GithubApi``.
         only_missing: leave the comment as it is where this very run has written it.
+        keeps_incomplete: leave it as it is where it calls this very attempt incomplete, and this report does not.
         connect: which client writes it.
         forge: whose comment it is.
         open: what repeats requests, and what makes them, instead of ``api_url`` and ``connect``; another service.
@@ -110,6 +111,7 @@ class PullRequestComment:
     retry: RetryPolicy = USUAL
     outage: Outage = field(default_factory=Outage, repr=False, compare=False)
     only_missing: bool = False
+    keeps_incomplete: bool = False
     connect: Callable[[GithubApi], GithubRepository] = UrllibRepository
     forge: Forge = GITHUB
     open: Callable[[], tuple[Repeating, CommentedChanges]] | None = None
@@ -123,6 +125,7 @@ class PullRequestComment:
         Raises:
             PublishError: no token or pull request, the service refused or did not answer in time, or a newer run has
                 written the comment already.
+            ReportedError: see ``keeps_incomplete``.
         """
         subject = report.subject
         if not self.token:
@@ -162,6 +165,11 @@ class PullRequestComment:
             return _address(github.create_comment(number, self.render(report, ())))
         if self.only_missing and found.marker == ours:
             return found.url
+        if self.keeps_incomplete and _was_incomplete(found.body, report):
+            raise ReportedError(
+                "The comment was left as it is: the step after the gate's has called this attempt incomplete.",
+                self.forge.elsewhere,
+            )
         if is_stale(ours, found.marker, _head(github.pull_request(number))):
             raise PublishError(
                 f"The comment was left as it is: run {found.marker.run_id} for {found.marker.head[:12]} wrote it, "
@@ -214,6 +222,15 @@ def _read(row: Any, author: str) -> _Found | None:
     if marker is None or type(number) is not int:
         return None
     return _Found(number, _address(comment), body, marker)
+
+
+def _was_incomplete(body: str, report: Report) -> bool:
+    """Whether a comment calls the attempt of a report incomplete, which the report does not."""
+    present = attempt_of(report)
+    if present is None or present.conclusion is Conclusion.INCOMPLETE:
+        return False
+    ended = {(attempt.run_id, attempt.number): attempt.conclusion for attempt in read_attempts(body)}
+    return ended.get((present.run_id, present.number)) is Conclusion.INCOMPLETE
 
 
 def _address(comment: Any) -> str:

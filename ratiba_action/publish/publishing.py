@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TextIO, TypeVar
+from typing import TextIO, TypeVar
 
-from ratiba_action.errors import PublishError
+from ratiba_action.errors import PublishError, ReportedError
 from ratiba_action.github.comment import COMMENT_SECONDS, PullRequestComment
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.github.gitlab_note import as_note
@@ -33,7 +33,7 @@ from ratiba_action.reporting.decision_json import reasons_output
 from ratiba_action.reporting.directory import FileParts, entries_of, plain_files, write_report_directory
 from ratiba_action.reporting.markdown import inline
 from ratiba_action.reporting.money_facts import forecast_lines
-from ratiba_action.reporting.plain_printer import PlainPrinter
+from ratiba_action.reporting.plain_printer import PlainPrinter, Printer
 from ratiba_action.reporting.results_json import results_parts
 from ratiba_action.reporting.summary import ReportSummary, summarise
 from ratiba_action.reporting.wording import plural, selection_line
@@ -69,22 +69,6 @@ OUTPUTS = (
     "comment-url",
 )
 """Names of the action's outputs."""
-
-
-class Printer(Protocol):
-    """Prints a report for people."""
-
-    def comment(self, body: str) -> None:
-        """The comment that stands on the pull request."""
-        ...
-
-    def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
-        """How each scenario ended."""
-        ...
-
-    def files(self, paths: Mapping[str, Path]) -> None:
-        """Where the files of the report lie."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +180,7 @@ class Publication:
         url = None
         # Without its seal the run does not count, and the step after it has said so: its daemon may be gone.
         if sealed := self._try(lambda: self._seal(summary, None)):
-            url = self._comment(summary)
-            self._status(summary)
+            url = self._try(lambda: self._post(summary))
         else:
             self.warn("The run could not be sealed, so it writes no comment and no commit status.")
         self._write_step_files(summary, url, sealed=bool(sealed))
@@ -218,7 +201,7 @@ class Publication:
         summary = summarise(self.redactor.report(report))
         self._write_summary(summary, early=True)
         self._try(lambda: self._print(summary, {}))
-        url = self._comment(summary, only_missing=only_missing)
+        url = self._try(lambda: self._comment(summary, only_missing=only_missing))
         self._write_summary(summary)
         outputs = self._step_files.get("GITHUB_OUTPUT")
         if outputs:
@@ -327,6 +310,12 @@ class Publication:
             text = "\n\n".join([render_comment(summary, limit=_SUMMARY_CHARACTERS), *notes])
             self._try(lambda: write_summary(file, text), quiet=early)
 
+    def _post(self, summary: ReportSummary) -> str | None:
+        """Write the comment, and then the commit status, unless the step after has reported the run already."""
+        url = self._try(lambda: self._comment(summary), passing=ReportedError)
+        self._status(summary)
+        return url
+
     def _comment(self, summary: ReportSummary, *, only_missing: bool = False) -> str | None:
         report = summary.report
         if not self.settings.comment or self.settings.shard is not None or report.subject.pull_request is None:
@@ -339,12 +328,13 @@ class Publication:
             deadline_seconds=_CANCELLED_SECONDS if current().name else COMMENT_SECONDS,
             environment=self.environment,
             only_missing=only_missing,
+            keeps_incomplete=SEAL in self._step_files,
             connect=self.connect,
             outage=self.outage,
         )
         if (job := gitlab_job(self.environment)) is not None:
             publisher = as_note(publisher, job, self.settings.gitlab_token)
-        return self._try(lambda: publisher.publish(report))
+        return publisher.publish(report)
 
     def _status(self, summary: ReportSummary) -> None:
         if self.settings.shard is not None:
@@ -375,9 +365,13 @@ class Publication:
         known["reasons"] = reasons_output(summary.report.decision)
         return {name: _text_of(known[name]) for name in OUTPUTS}
 
-    def _try(self, work: Callable[[], Result], *, quiet: bool = False) -> Result | None:
+    def _try(
+        self, work: Callable[[], Result], *, quiet: bool = False, passing: type[Exception] | tuple[()] = ()
+    ) -> Result | None:
         try:
             return work()
+        except passing:
+            raise
         except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
             if quiet:
                 return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.ports import Progress
@@ -36,6 +36,22 @@ class RedactedProgress:
     def finished(self) -> None:
         """Hand it on."""
         self._progress.finished()
+
+
+class Printer(Protocol):
+    """Prints a report for people."""
+
+    def comment(self, body: str) -> None:
+        """The comment that stands on the pull request."""
+        ...
+
+    def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
+        """How each scenario ended."""
+        ...
+
+    def files(self, paths: Mapping[str, Path]) -> None:
+        """Where the files of the report lie."""
+        ...
 
 
 class PlainPrinter:

@@ -46,14 +46,16 @@ class BaseCommit:
         """
         if self.known:
             return
-        if self.change.subject.event in _NAMING_A_BASE and self.change.subject.pull_request is None:
-            why = (self.change.files.doubt or "it is not known").rstrip(".")
+        subject, doubt = self.change.subject, self.change.files.doubt
+        if subject.pull_request is None and subject.event not in _NAMING_A_BASE:
+            return
+        if doubt or subject.pull_request is None:
+            why = (doubt or "it is not known").rstrip(".")
             raise InfrastructureError(f"This change cannot be compared with its base: {why}.", "Run the gate again.")
-        if self.change.subject.pull_request is not None:
-            raise InfrastructureError(
-                "This pull request cannot be compared with its base: the base commit is not in this clone.",
-                "Check out the merge commit with its parents: fetch-depth: 2.",
-            )
+        raise InfrastructureError(
+            "This pull request cannot be compared with its base: the base commit is not in this clone.",
+            "Check out the merge commit with its parents: fetch-depth: 2.",
+        )
 
     @property
     def known(self) -> bool:

@@ -392,3 +392,12 @@ def test_a_git_that_cannot_be_run_is_no_base_that_is_not_there(
     change = read_change("pull_request", pull_request_event(base, head), repository.folder, environment)
     assert (change.unread, change.files.base) == (True, None)
     assert "git could not be run" in str(change.files.doubt)
+
+
+def test_a_runner_without_git_knows_which_pull_request_its_comment_belongs_to(
+    repository: GitRepository, environment: Environment, base: str, head: str, tmp_path: Path
+) -> None:
+    event = pull_request_event(base, head)
+    change = read_change("pull_request", event, repository.folder, environment | {"PATH": str(tmp_path)})
+    assert "git could not be run" in str(change.files.doubt)
+    assert (change.subject.pull_request, change.subject.head) == (event["pull_request"]["number"], head)

@@ -121,6 +121,25 @@ def test_a_run_that_cannot_leave_its_seal_says_nothing_on_github_where_the_step_
     assert "so it writes no comment and no commit status" in printed
 
 
+def test_a_gate_that_outlived_its_step_leaves_the_comment_and_the_status_of_the_step_after_it(tmp_path: Path) -> None:
+    passed, missing = Verdict(Conclusion.PASSED, "26 of 26."), Verdict(Conclusion.INCOMPLETE, "The daemon stopped.")
+    report = by_hand(sample_report(verdict=passed))
+    state = current(report)
+    (tmp_path / "step").mkdir()
+    sealed = {"RATIBA_SEAL": str(tmp_path / "step/seal"), "RATIBA_SEAL_KEY": "5ea1" * 16}
+    with github_server(state) as address:
+        publish(replace(report, verdict=missing), tmp_path, GITHUB_API_URL=address)
+        # Its folder is a volume, which the step after it could not take away without a daemon.
+        printed = publish(report, tmp_path, GITHUB_API_URL=address, **sealed)
+        assert "The daemon stopped." in state.comments[0]["body"]
+        publish(
+            replace(report, subject=replace(report.subject, run_attempt=2)), tmp_path, GITHUB_API_URL=address, **sealed
+        )
+        assert "## Passed" in state.comments[0]["body"]
+    assert [status["state"] for status in state.statuses] == ["error", "success"]
+    assert "the step after the gate's has called this attempt incomplete" in printed
+
+
 def test_a_status_that_is_refused_is_a_warning_that_names_the_permission(tmp_path: Path) -> None:
     report = by_hand(sample_report())
     state = current(report)

@@ -47,14 +47,19 @@ COPY --from=packages /opt/example /opt/example
 """
 
 
-def build(project: Path, tag: str) -> None:
+def build(project: Path, tag: str, packages: str = "gate") -> None:
     """Build the image by the project's Dockerfile; certificates of this machine go in as a secret.
+
+    Args:
+        project: a checkout of it.
+        tag: of the image.
+        packages: the Dockerfile's argument of that name.
 
     Raises:
         RuntimeError: it was not built; ends with the builder's own words.
     """
     # The label makes an image of its own of what the cache holds, so that its containers can be told from others.
-    _build(project, "--tag", tag, "--label", f"ratiba.tag={tag}")
+    _build(project, "--tag", tag, "--label", f"ratiba.tag={tag}", "--build-arg", f"PACKAGES={packages}")
 
 
 def build_with_packages(gate: str, requirements: Path, tag: str) -> None:
