@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ratiba_action.decide.contents import Contents
 from ratiba_action.decide.event import infer_name, load_event, subject_of
 from ratiba_action.decide.judging_code import Modules, read_addresses
+from ratiba_action.decide.observed_files import ObservedFiles, observed_at_base
 from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 from ratiba_action.decide.protection import Protection
 from ratiba_action.decide.read import Change, Connect, read_change
@@ -175,14 +176,12 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
         pull_request=request.pull_request,
         connect=request.connect,
     )
+    scenario_folders = dict.fromkeys([request.scenarios, *_from_root(request.scenarios, request, change)])
+    named = (request.config, *request.protected, *_rules_file(request))
     protection = Protection(
         request.config,
         request.scenarios,
-        [
-            real
-            for path in (request.config, request.scenarios, *request.protected, *_rules_file(request))
-            for real in _from_root(path, request, change)
-        ],
+        [*scenario_folders, *(real for path in named for real in _from_root(path, request, change))],
     )
     rules = _rules(request, doubts)
     with Contents(change.git, change.files.base, change.files.head) as contents:
@@ -197,6 +196,7 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
             protection=protection,
             floor=request.floor,
             floor_why=request.floor_why,
+            observed=_observed(contents, scenario_folders, change, doubts),
         )
         scenarios = _scenarios(request, change, doubts)
         configurations = _configurations(request.config, contents, doubts)
@@ -232,6 +232,12 @@ def _links(contents: Contents, doubts: list[str]) -> Links | None:
     except InfrastructureError as error:
         doubts.append(f"the symbolic links of this change cannot be read: {error}")
         return None
+
+
+def _observed(contents: Contents, folders: Iterable[str], change: Change, doubts: list[str]) -> ObservedFiles:
+    """What the base's scenarios were seen to read; nothing where nothing changed."""
+    normal = dict.fromkeys(posixpath.normpath(folder) for folder in folders)
+    return observed_at_base(contents, normal, doubts) if change.files.paths else ObservedFiles()
 
 
 _SCENARIO_FILES = (".yaml", ".yml")
