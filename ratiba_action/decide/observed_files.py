@@ -1,15 +1,11 @@
 """What the base's recordings say that scenarios read and send to models: a change to it is never milder than that."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
-from ratiba_action.decide.contents import Contents
-from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.change import Mode, Reason
-from ratiba_action.model.observation import Observation, above_of, parse_observation
+from ratiba_action.model.observation import Observation, above_of
 
-_LONGEST = 1_000_000
-"""Bytes of a first line. A system of 10,000 files has about half of that."""
-_SHOWN = 40
+_SHOWN, _MOST_LISTED, _MOST_NAMED = 40, 200, 8
 RULE = "observed"
 
 
@@ -23,11 +19,12 @@ class ObservedFiles:
 
     def __init__(self, observations: Iterable[Observation] = (), problems: Iterable[str] = ()) -> None:
         self.problems = tuple(problems)
+        self._observations = {observation.scenario: observation for observation in observations}
         self._sent: dict[str, list[tuple[str, str]]] = {}
         self._read: dict[str, str] = {}
         self._whole: dict[str, str] = {}
         self._above: dict[str, str] = {}
-        for observation in sorted(observations, key=lambda each: each.scenario):
+        for observation in sorted(self._observations.values(), key=lambda each: each.scenario):
             name = observation.scenario
             for path, turn in observation.sent.items():
                 self._sent.setdefault(path, []).append((name, turn))
@@ -45,6 +42,24 @@ class ObservedFiles:
 
     def __bool__(self) -> bool:
         return bool(self._read or self._whole)
+
+    def of(self, scenario: str) -> Observation | None:
+        """What was seen of one scenario; None where nothing was."""
+        return self._observations.get(scenario)
+
+    def described(self) -> Iterator[str]:
+        """A line for each file that is read, with the scenarios that read it; none without observations."""
+        readers: dict[str, list[str]] = {}
+        for name, observation in sorted(self._observations.items()):
+            for path in dict.fromkeys((*observation.files, *observation.sent)):
+                readers.setdefault(path, []).append(name)
+        yield from ["What scenarios read, and of which a model is sent a text (*):"] if readers else []
+        for path in sorted(readers)[:_MOST_LISTED]:
+            mark, names = ("*" if path in self._sent else ""), readers[path]
+            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            yield f"- {path}{mark}: {', '.join(names[:_MOST_NAMED])}{more}"
+        if len(readers) > _MOST_LISTED:
+            yield f"and {len(readers) - _MOST_LISTED} more files"
 
     def why(
         self, path: str, name: str, *, is_new: Callable[[str], bool], may_change_text: Callable[[str], bool]
@@ -91,29 +106,3 @@ def _where(sent: list[tuple[str, str]]) -> str:
     others = len(sent) - 1
     more = f" and {others} more scenario{'s' if others > 1 else ''}" if others else ""
     return f"`{scenario}`, {when}{more}"
-
-
-def observed_at_base(contents: Contents, folders: Iterable[str], doubts: list[str]) -> ObservedFiles:
-    """What the recordings of the base commit say; nothing of the head has a part in it.
-
-    Args:
-        contents: of the change's files.
-        folders: of the scenarios, from the repository's root.
-        doubts: gets why the recordings cannot be read.
-    """
-    observations: list[Observation] = []
-    problems: list[str] = []
-    try:
-        for folder in folders:
-            below = "recordings/" if folder in ("", ".") else f"{folder}/recordings/"
-            for path, line in contents.first_lines("base", below, ".jsonl", _LONGEST):
-                scenario = path[len(below) :].removesuffix(".jsonl")
-                try:
-                    found = parse_observation(scenario, line)
-                except ValueError as error:
-                    problems.append(f"what {scenario!r} reads is not known: line 1 of {path!r} is broken ({error})")
-                    continue
-                observations += [found] if found is not None else []
-    except InfrastructureError as error:
-        doubts.append(f"what the scenarios read is not known: {error}")
-    return ObservedFiles(observations, problems)

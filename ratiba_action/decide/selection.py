@@ -11,7 +11,15 @@ from ratiba_action.decide.protection import Guard, Protection, Reader
 from ratiba_action.decide.rules import RuleBook
 from ratiba_action.decide.sent_texts import may_change_sent_text
 from ratiba_action.errors import GitError, InfrastructureError
-from ratiba_action.model.change import ChangedFiles, DependencyChange, Mode, ModeDecision, Reason, Rule
+from ratiba_action.model.change import (
+    NAMED_BY_SYSTEM,
+    ChangedFiles,
+    DependencyChange,
+    Mode,
+    ModeDecision,
+    Reason,
+    Rule,
+)
 from ratiba_action.util.gitignore import PatternList
 from ratiba_action.util.links import Links
 
@@ -129,7 +137,7 @@ class _Floors:
 
     def of(self, path: str, name: str) -> list[Reason]:
         return [
-            Reason(path, "named", rule.mode, f"{rule.why or 'the system or a scenario names it'} ({rule.pattern})")
+            Reason(path, "named", rule.mode, f"{rule.why or NAMED_BY_SYSTEM} ({rule.pattern})")
             for rule, patterns in self._floors
             if patterns is None or patterns.match(name)
         ]

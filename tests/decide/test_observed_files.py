@@ -31,8 +31,10 @@ def shop(repository: GitRepository) -> GitRepository:
     return repository
 
 
-def decided(repository: GitRepository, environment: dict[str, str], **request: str) -> ModeDecision:
-    return decide(DecideRequest(repository.folder, **request), environment).decision
+def decided(
+    repository: GitRepository, environment: dict[str, str], *, rules: str = "", scenarios: str = "scenarios"
+) -> ModeDecision:
+    return decide(DecideRequest(repository.folder, rules=rules, scenarios=scenarios), environment).decision
 
 
 def why(decision: ModeDecision, path: str) -> str:
@@ -150,12 +152,12 @@ def test_a_broken_line_is_named_and_counts_as_none(
     decision = decided(shop, environment)
 
     assert decision.mode is Mode.SKIP
-    assert [reason.why for reason in decision.reasons if reason.rule == "observed"][0].startswith(
+    assert next(reason.why for reason in decision.reasons if reason.rule == "observed").startswith(
         f"what 'returns' reads is not known: line 1 of '{RECORDING}' is broken ("
     )
 
 
-@pytest.mark.parametrize("content", ["", ANSWER])
+@pytest.mark.parametrize("content", [ANSWER, ANSWER + line()])
 def test_a_recording_without_observation_is_none_and_no_mistake(
     shop: GitRepository, environment: dict[str, str], content: str
 ) -> None:

@@ -16,7 +16,10 @@ async def prepared(live: LiveRepository, *, critical: bool) -> None:
     live.small.commit()
     await live.record()
     live.small.commit()
-    live.small.write("adapter.py", ADAPTER.replace("Be friendly.", "Be rude."))
+    live.small.write(
+        "adapter.py",
+        ADAPTER.replace('"content": message', '"content": message.upper() if "friendly" in self.prompt else message'),
+    )
 
 
 def headline(ended: Ended) -> str:
