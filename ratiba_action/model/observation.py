@@ -50,6 +50,8 @@ def parse_observation(scenario: str, line: bytes) -> Observation | None:
     Raises:
         ValueError: the line is broken.
     """
+    if not line:
+        return None
     if line.startswith(b'{"') and not line.startswith(b'{"files"') and b'"reads"' not in line:
         return None  # an answer, which may be long: nothing of it is needed
     try:

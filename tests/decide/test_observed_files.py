@@ -157,7 +157,7 @@ def test_a_broken_line_is_named_and_counts_as_none(
     )
 
 
-@pytest.mark.parametrize("content", [ANSWER, ANSWER + line()])
+@pytest.mark.parametrize("content", ["", ANSWER, ANSWER + line()])
 def test_a_recording_without_observation_is_none_and_no_mistake(
     shop: GitRepository, environment: dict[str, str], content: str
 ) -> None:
