@@ -452,7 +452,12 @@ def _evaluated(
 def _announce(inputs: RunInputs, expected: Forecast | None, publication: Publication) -> None:
     """Say what would run, and which scenarios read which files."""
     publication.announce(inputs.selection.decision, inputs.selection, inputs.notes, expected)
-    for line in inputs.decided.observed.described():
+    _list_reads(inputs, publication)
+
+
+def _list_reads(request: RunRequest, publication: Publication) -> None:
+    """Print which scenarios of the base read which files."""
+    for line in request.decided.observed.described():
         publication.print_line(line)
 
 
@@ -495,6 +500,7 @@ def _skip(options: GateOptions, request: RunRequest, log: RunLog, publication: P
         load_configuration(request.repository, request.settings.config)
     if options.dry_run:
         publication.announce(decision, Selection(decision, ()), ())
+        _list_reads(request, publication)
         return None
     return skipped(request.settings, request.decided, log.warnings)
 
