@@ -12,13 +12,17 @@ ID = ID.replace("\n\nclass Adapter", "\nSOME = '\\\\nRequest ' + os.urandom(8).h
 
 
 async def recorded(live: LiveRepository, adapter: str) -> None:
-    """Two recorded scenarios, one of them about the prompt that stands in the code, and one that is not recorded."""
+    """Two recorded scenarios, one of them about the prompt that stands in the code, and one that is not recorded.
+
+    Nothing was observed of what they read, so that the paths call every change advisory.
+    """
     live.small.write("adapter.py", adapter)
     live.small.write("prompts/other.md", "Be brief.")
     for name in ("constant", "other"):
         live.small.scenario(name, "Hello")
     live.small.commit()
     await live.record()
+    live.forget_reads()
     live.small.scenario("unrecorded", "Hello")
     live.small.commit()
 

@@ -15,6 +15,7 @@ async def prepared(live: LiveRepository, *, critical: bool) -> None:
         path.write_text(path.read_text() + mark)
     live.small.commit()
     await live.record()
+    live.forget_reads()
     live.small.commit()
     live.small.write(
         "adapter.py",
