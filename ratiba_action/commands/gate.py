@@ -21,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options: every input that is not secret, and options for local use."""
     add_run_options(parser)
     parser.add_argument("--failed", action="store_true", help="run the scenarios that did not pass in the last run")
+    parser.add_argument(
+        "--affected", action="store_true", help="run the scenarios that read a changed file, or whose touches name one"
+    )
     parser.add_argument("--variants", action="store_true", help="also run every variant of the system, for comparison")
     parser.add_argument("--resume", action="store_true", help="continue a killed run without paying for anything twice")
     parser.add_argument("--deepeval-cache-clear", action="store_true", help="delete cached judge scores first")

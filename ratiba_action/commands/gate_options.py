@@ -26,6 +26,7 @@ class GateOptions:
         scenarios: ids of the scenarios to run; with ``tags``, empty for all.
         tags: run the scenarios with one of these.
         failed: run the scenarios that did not pass in the last run.
+        affected: run only those of them whose outcome the change may alter.
         variant: of the system, instead of the system itself.
         variants: run all of them too, for comparison.
         concurrency: scenarios at a time; None for the configuration's.
@@ -48,6 +49,7 @@ class GateOptions:
     scenarios: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     failed: bool = False
+    affected: bool = False
     variant: str = ""
     variants: bool = False
     concurrency: int | None = None
@@ -107,6 +109,7 @@ def read_options(arguments: argparse.Namespace, environment: Mapping[str, str]) 
         scenarios=tuple(given.get("scenario") or ()),
         tags=tuple(given.get("tag") or ()),
         failed=given.get("failed", False),
+        affected=given.get("affected", False),
         variant=given.get("variant") or "",
         variants=given.get("variants", False),
         concurrency=None if concurrency is None else parse_option("--concurrency", concurrency, parse_count),

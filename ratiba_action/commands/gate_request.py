@@ -100,15 +100,15 @@ def problems_of_baseline(request: RunRequest) -> tuple[str, ...]:
 
 def _floor(options: GateOptions, settings: Settings) -> Mode | None:
     """The minimum mode; blocking if scenarios were selected by option, so that they run whatever has changed."""
-    if options.scenarios or options.tags or options.failed:
+    if options.scenarios or options.tags or options.failed or options.affected:
         return Mode.BLOCKING
     return settings.mode if settings.mode is not Mode.SKIP else None
 
 
 def _floor_why(options: GateOptions) -> str:
     """Which options require a blocking run; empty if none do."""
-    chosen = (("--scenario", options.scenarios), ("--tag", options.tags), ("--failed", options.failed))
-    named = [option for option, value in chosen if value]
+    names = ("scenarios", "tags", "failed", "affected")
+    named = [f"--{name.removesuffix('s')}" for name in names if getattr(options, name)]
     return f"{' and '.join(named)} selects the scenarios to run" if named else ""
 
 
@@ -121,7 +121,7 @@ def _chosen_scenarios(options: GateOptions, settings: Settings) -> Choice:
     scenarios = options.scenarios
     if options.failed:
         scenarios += tuple(_not_passed(Path(settings.report_dir) / "results.json"))
-    return Choice(scenarios, options.tags)
+    return Choice(scenarios, options.tags, options.affected)
 
 
 def _not_passed(results: Path) -> list[str]:

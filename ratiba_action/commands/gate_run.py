@@ -49,6 +49,7 @@ from ratiba_action.reporting.wording import mode_line, selection_line
 from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.authority import authorized
 from ratiba_action.run.cache_place import cache_folder
+from ratiba_action.run.changed_requests import raised_by_requests, raised_by_shards
 from ratiba_action.run.composition import open_session
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
@@ -160,7 +161,12 @@ def _refuse_with_shards(options: GateOptions, settings: Settings) -> None:
         raise UsageError(
             f"RATIBA_SHARD is {str(settings.shard)!r}, and a merge is of all shards.", "Unset RATIBA_SHARD."
         )
-    given = {"--failed": options.failed, "--variants": options.variants, "--watch": options.watch}
+    given = {
+        "--failed": options.failed,
+        "--affected": options.affected,
+        "--variants": options.variants,
+        "--watch": options.watch,
+    }
     if settings.shard is not None:
         given["--baseline-out"] = options.baseline_out is not None
     else:
@@ -409,6 +415,8 @@ def _evaluated(
     if shard_folders is not None:
         shards = shard_folders.read()
         shard_folders.begin_events(publication.redactor, inputs.customers)
+    inputs = inputs if options.dry_run else _raised(inputs, shards, publication)
+    request = replace(request, decided=inputs.decided)
     log.alerts = inputs.configuration.notifications.kinds
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     go_on()
@@ -421,7 +429,7 @@ def _evaluated(
     variants = variants_of(inputs) if options.variants else ()
     expected = forecast(inputs) if shards is None else None
     if options.dry_run:
-        publication.announce(inputs.selection.decision, inputs.selection, inputs.notes, expected)
+        _announce(inputs, expected, publication)
         return None
     if shards is None:
         _print_costs(inputs, expected, variants, publication, log)
@@ -439,6 +447,30 @@ def _evaluated(
         _add_events(shard_folders, report, log, publication)
     # Only now is it known whether the log is complete.
     return replace(report, notes=in_order((*report.notes, *log.warnings[noted:])))
+
+
+def _announce(inputs: RunInputs, expected: Forecast | None, publication: Publication) -> None:
+    """Say what would run, and which scenarios read which files."""
+    publication.announce(inputs.selection.decision, inputs.selection, inputs.notes, expected)
+    _list_reads(inputs, publication)
+
+
+def _list_reads(request: RunRequest, publication: Publication) -> None:
+    """Print which scenarios of the base read which files."""
+    for line in request.decided.observed.described():
+        publication.print_line(line)
+
+
+def _raised(inputs: RunInputs, shards: Sequence[FoundShard] | None, publication: Publication) -> RunInputs:
+    """The inputs, as a blocking run's where the change alters what an advisory run's scenarios send to models."""
+    if shards is None:
+        raised = raised_by_requests(inputs, open_session)
+    else:
+        raised = raised_by_shards(inputs, [shard.report.decision for shard in shards if shard.report is not None])
+    decision = raised.decided.decision
+    if decision is not inputs.decided.decision and not publication.in_workflow:
+        publication.print_line(mode_line(decision, enforce=raised.settings.enforce))
+    return raised
 
 
 def _add_events(shard_folders: ShardFolders, report: Report, log: RunLog, publication: Publication) -> None:
@@ -468,6 +500,7 @@ def _skip(options: GateOptions, request: RunRequest, log: RunLog, publication: P
         load_configuration(request.repository, request.settings.config)
     if options.dry_run:
         publication.announce(decision, Selection(decision, ()), ())
+        _list_reads(request, publication)
         return None
     return skipped(request.settings, request.decided, log.warnings)
 

@@ -12,21 +12,25 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from ratiba_action.commands.gate_options import GateOptions
 from ratiba_action.commands.gate_run import inputs_of
 from ratiba_action.commands.gate_run import run as run_gate
 from ratiba_action.config.configuration import load_configuration
+from ratiba_action.decide.base_recordings import observed_at_base
+from ratiba_action.decide.contents import Contents
+from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.errors import RatibaError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
+from ratiba_action.model.observation import Observation
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.publish.annotations import problems_of
 from ratiba_action.reporting.results_json import load_report
@@ -36,7 +40,7 @@ from ratiba_action.run.arms import scratch_folder
 from ratiba_action.run.composition import open_kept
 from ratiba_action.run.evaluation_inputs import read_suite, tests_of
 from ratiba_action.settings.settings import Settings
-from ratiba_action.suite.scenario_selection import touches_any
+from ratiba_action.suite.affected import depends_on
 from ratiba_action.suite.team_tests import with_tests
 from ratiba_action.util.git import Git
 from ratiba_action.util.interruption import CancelledBySignal, Interruption, current
@@ -216,15 +220,28 @@ class _Watch:
         except RatibaError:
             return None
         self._known = {each.id: self._known[each.id] for each in scenarios if each.id in self._known}
-        concerned = [each for each in scenarios if any(depends_on(each, path, folder) for path in edited)]
-        names = dict.fromkeys(each.data_set or each.id for each in concerned)
+        seen = self._observed()
+        concerned: dict[str, None] = {}
+        for path in edited:
+            reading = [each for each in scenarios if depends_on(each, path, folder, seen(each.id))]
+            # What no system reads may be the gate's to read, such as a metric.
+            for each in reading or (one for one in scenarios if depends_on(one, path, folder)):
+                concerned[each.data_set or each.id] = None
         tags = set(self._options.tags)
         asked = {
             each.data_set or each.id
             for each in scenarios
             if not (self._asked or tags) or {each.id, each.data_set} & {*self._asked} or each.tags & tags
         }
-        return [name for name in names if name in asked]
+        return [name for name in concerned if name in asked]
+
+    def _observed(self) -> Callable[[str], Observation | None]:
+        """What the scenarios of the last commit were seen to read; what is edited meanwhile is not known of it."""
+        try:
+            with Contents(self._git, self._git.commit("HEAD"), None) as contents:
+                return observed_at_base(contents, [self._settings.scenarios], []).of
+        except RatibaError:
+            return ObservedFiles().of
 
     def _scenarios(self) -> Sequence[Scenario]:
         """Those of the files, and the repository's own tests that the configuration names."""
@@ -316,27 +333,6 @@ _MISCONFIGURED = 2
 _FAILED = 3
 _LEAST = Decimal("0.01")
 """US dollars; with less left of the budget that all runs share, models are called no more."""
-
-
-def depends_on(scenario: Scenario, path: str, folder: str) -> bool:
-    """Whether a scenario depends on a file.
-
-    It does on its own file, its recording and whatever its ``touches`` names. Without ``touches`` it depends on every
-    file that is not in the folder of scenarios. Case files are not told apart.
-
-    Args:
-        scenario: one of the suite.
-        path: from the repository's root.
-        folder: of the scenarios.
-    """
-    place = PurePosixPath(path)
-    if touches_any(scenario, [path]):
-        return True
-    if not place.is_relative_to(folder):
-        return not scenario.touches
-    if place.is_relative_to(f"{folder}/recordings"):
-        return place.stem in {scenario.id, scenario.data_set}
-    return path == scenario.path or (bool(scenario.data_set) and place.suffix in {".csv", ".json", ".jsonl"})
 
 
 def changes(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> Iterator[str]:

@@ -7,11 +7,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.util.git import EXECUTABLE, LINK, SUBMODULE, Git, TreeEntry
+from ratiba_action.util.git import EXECUTABLE, LINK, PLAIN, SUBMODULE, Git, TreeEntry
 from ratiba_action.util.links import Links, TreeListing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _NO_DOCUMENT = (EXECUTABLE, SUBMODULE)
 _LARGEST_KEPT = 100_000  # bytes; what is larger is read again when it is asked for again
@@ -84,6 +84,26 @@ class Contents:
         found = self._git.tree(commit, under)
         self._listed[side] |= found
         return tuple(found)
+
+    def first_lines(self, side: str, under: str, ending: str, most: int) -> "Iterator[tuple[str, bytes]]":
+        """Path and first line of each plain file of a commit below a folder; none without a commit.
+
+        Args:
+            side: ``base`` or ``head``.
+            under: the folder, with a slash at its end.
+            ending: of the files' names.
+            most: bytes of a line that are read.
+
+        Raises:
+            InfrastructureError: a file is not in this clone.
+        """
+        commit = self._commits[side]
+        if self._git is None or commit is None or self._blobs is None:
+            return
+        tree = self._trees.get(side) or self._git.tree(commit, under)
+        wanted = [path for path in tree if path.startswith(under) and path.endswith(ending)]
+        files = [path for path in wanted if tree[path].mode in (PLAIN, EXECUTABLE)]
+        yield from zip(files, self._blobs.first_lines([tree[path].id for path in files], most), strict=True)
 
     def both(self, path: str) -> list[bytes]:
         """Content of a file at base and head, as far as it is there and can be read."""

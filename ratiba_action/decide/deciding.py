@@ -7,13 +7,15 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ratiba_action.decide.base_recordings import observed_at_base
 from ratiba_action.decide.contents import Contents
 from ratiba_action.decide.event import infer_name, load_event, subject_of
 from ratiba_action.decide.judging_code import Modules, read_addresses
+from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 from ratiba_action.decide.protection import Protection
 from ratiba_action.decide.read import Change, Connect, read_change
@@ -156,11 +158,13 @@ class Decided:
 
     Args:
         links: of both sides; None where they could not be read, or nobody looked.
+        observed: what the base's scenarios were seen to read.
     """
 
     decision: ModeDecision
     change: Change
     links: Links | None = None
+    observed: ObservedFiles = field(default_factory=ObservedFiles)
 
 
 def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
@@ -175,19 +179,18 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
         pull_request=request.pull_request,
         connect=request.connect,
     )
+    scenario_folders = dict.fromkeys([request.scenarios, *_from_root(request.scenarios, request, change)])
+    named = (request.config, *request.protected, *_rules_file(request))
     protection = Protection(
         request.config,
         request.scenarios,
-        [
-            real
-            for path in (request.config, request.scenarios, *request.protected, *_rules_file(request))
-            for real in _from_root(path, request, change)
-        ],
+        [*scenario_folders, *(real for path in named for real in _from_root(path, request, change))],
     )
     rules = _rules(request, doubts)
     with Contents(change.git, change.files.base, change.files.head) as contents:
         read_links = _links(contents, doubts)
         links = read_links or Links()
+        observed = _observed(contents, scenario_folders, change, doubts)
         decide_with = functools.partial(
             decide_mode,
             change.files,
@@ -197,6 +200,7 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
             protection=protection,
             floor=request.floor,
             floor_why=request.floor_why,
+            observed=observed,
         )
         scenarios = _scenarios(request, change, doubts)
         configurations = _configurations(request.config, contents, doubts)
@@ -210,7 +214,7 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
                 *included_floors(links.paths, contents.both),
             )
             decision = decide_with(floors=(*floors, *touched), doubts=doubts)
-    return Decided(decision, change, read_links)
+    return Decided(decision, change, read_links, observed)
 
 
 def decide_or_doubt(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
@@ -232,6 +236,12 @@ def _links(contents: Contents, doubts: list[str]) -> Links | None:
     except InfrastructureError as error:
         doubts.append(f"the symbolic links of this change cannot be read: {error}")
         return None
+
+
+def _observed(contents: Contents, folders: Iterable[str], change: Change, doubts: list[str]) -> ObservedFiles:
+    """What the base's scenarios were seen to read; nothing where nothing changed."""
+    normal = dict.fromkeys(posixpath.normpath(folder) for folder in folders)
+    return observed_at_base(contents, normal, doubts) if change.files.paths else ObservedFiles()
 
 
 _SCENARIO_FILES = (".yaml", ".yml")

@@ -6,12 +6,15 @@ read by it is what the forge means by it. Standard library only.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ratiba_action.decide.event import mapping, sha
 from ratiba_action.decide.trusted_configuration import runs_on_github
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.ports import GithubRepository
 from ratiba_action.settings.gitlab import gitlab_job
+
+if TYPE_CHECKING:
+    from ratiba_action.ports import GithubRepository  # half of what the start would load
 
 _DEFAULT_BRANCHES = (
     "refs/remotes/origin/HEAD",
@@ -39,7 +42,9 @@ class DefaultBranch:
     fork: str
 
 
-def default_branch(head: str, environment: Mapping[str, str], connect: Callable[[], GithubRepository]) -> DefaultBranch:
+def default_branch(
+    head: str, environment: Mapping[str, str], connect: Callable[[], "GithubRepository"]
+) -> DefaultBranch:
     """What GitHub or GitLab says about the default branch.
 
     Args:
@@ -72,7 +77,7 @@ def default_branch(head: str, environment: Mapping[str, str], connect: Callable[
     return DefaultBranch(name, fork_point(github, name, head))
 
 
-def fork_point(github: GithubRepository, branch: str, commit: str) -> str:
+def fork_point(github: "GithubRepository", branch: str, commit: str) -> str:
     """The newest commit of a branch that another commit descends from, in GitHub's words.
 
     Args:

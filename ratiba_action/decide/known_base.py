@@ -6,16 +6,19 @@ only.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ratiba_action.decide.default_branch import default_branch, fork_point
 from ratiba_action.decide.event import PullRequest
 from ratiba_action.decide.trusted_configuration import EVENTS, Base, Known, runs_in_ci, runs_on_github
 from ratiba_action.errors import GitError, InfrastructureError
 from ratiba_action.model.change import ChangedFiles
-from ratiba_action.ports import GithubRepository
 from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.util.git import Git
 from ratiba_action.util.work_tree import changed_since
+
+if TYPE_CHECKING:
+    from ratiba_action.ports import GithubRepository  # half of what the start would load
 
 _OF_MERGE_REF = ("pull_request", "pull_request_review")
 """Events for which the runner names the merge that the forge has made of base and head; no step can change that."""
@@ -45,7 +48,7 @@ def judge_base(
     git: Git | None,
     request: PullRequest | None,
     environment: Mapping[str, str],
-    github: Callable[[], GithubRepository],
+    github: Callable[[], "GithubRepository"],
 ) -> JudgedBase:
     """Find out what is known of a base; whatever goes wrong makes less known, and is no exception.
 
@@ -100,7 +103,7 @@ class _Checkout:
     git: Git
     tip: str
     environment: Mapping[str, str]
-    github: Callable[[], GithubRepository]
+    github: Callable[[], "GithubRepository"]
 
     def require_named(self, files: ChangedFiles, request: PullRequest | None) -> None:
         """Check that the forge itself names the base: whoever can push can make a merge of the change with anything.

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.decide.default_branch import default_of_clone
 from ratiba_action.decide.event import PullRequest, mapping, read_pull_request, sha, subject_of
@@ -16,12 +16,14 @@ from ratiba_action.errors import GitError, InfrastructureError
 from ratiba_action.github.github_api import GithubApi
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import ChangedFiles, Subject
-from ratiba_action.ports import GithubRepository
 from ratiba_action.util.git import Git
 from ratiba_action.util.http_exchange import RetryPolicy
 from ratiba_action.util.work_tree import changed_since
 
-Connect = Callable[[GithubApi], GithubRepository]
+if TYPE_CHECKING:
+    from ratiba_action.ports import GithubRepository  # half of what the start would load
+
+Connect = Callable[[GithubApi], "GithubRepository"]
 """Makes the client that asks for pull requests."""
 
 _SECONDS = 60.0
@@ -71,7 +73,7 @@ class PullRequestApi:
             )
         return tuple(paths)
 
-    def github(self) -> GithubRepository:
+    def github(self) -> "GithubRepository":
         """The client that asks.
 
         Raises:

@@ -5,11 +5,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ratiba_action.decide.dependencies.files import FileChange, Kind, KindTable, blocks, compare_file
+from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 from ratiba_action.decide.protection import Guard, Protection, Reader
 from ratiba_action.decide.rules import RuleBook
+from ratiba_action.decide.sent_texts import may_change_sent_text
 from ratiba_action.errors import GitError, InfrastructureError
-from ratiba_action.model.change import ChangedFiles, DependencyChange, Mode, ModeDecision, Reason, Rule
+from ratiba_action.model.change import (
+    NAMED_BY_SYSTEM,
+    ChangedFiles,
+    DependencyChange,
+    Mode,
+    ModeDecision,
+    Reason,
+    Rule,
+)
 from ratiba_action.util.gitignore import PatternList
 from ratiba_action.util.links import Links
 
@@ -67,6 +77,8 @@ def counts(package: str, narrowing: frozenset[str] | None) -> bool:
 
 
 _NO_RULE = "no rule"
+_MOST_COMPARED = 100
+"""Files with texts for models that are looked into; a change to more of them is one of prompts."""
 
 
 def decide_mode(
@@ -80,6 +92,7 @@ def decide_mode(
     floor: Mode | None = None,
     floor_why: str = "",
     doubts: Sequence[str] = (),
+    observed: ObservedFiles | None = None,
 ) -> ModeDecision:
     """The strictest mode that any changed file asks for, with a reason for each file.
 
@@ -93,14 +106,18 @@ def decide_mode(
         floor: the mode never falls below it.
         floor_why: what asked for it; empty for the mode input.
         doubts: why something about the decision is uncertain; each makes it blocking.
+        observed: what the base's scenarios were seen to read; None for nothing.
     """
-    collected = _PathReasons(rules, reader, protection, links or Links(), floors)
+    observed = ObservedFiles() if observed is None else observed
+    collected = _PathReasons(rules, reader, protection, links or Links(), floors=floors, observed=observed)
     reasons = [Reason("", "doubt", Mode.BLOCKING, why) for why in (*doubts, *filter(None, [changed.doubt]))]
     reasons += collected.of_broken_links(changed.paths)
     reasons += [reason for path in dict.fromkeys(changed.paths) for reason in collected.of(path)]
     if not changed.paths and not reasons:
         reasons.append(Reason("", "nothing changed", Mode.SKIP, "no file differs from the base"))
     reasons += [Reason("", "dependencies", Mode.ADVISORY, note) for note in collected.notes]
+    # Without an observation a file is what the rules say, as in a repository that has none.
+    reasons += [Reason("", "observed", Mode.SKIP, problem) for problem in observed.problems]
     if floor is not None:
         reasons.append(Reason("", "mode", floor, floor_why or f"the mode input asks for at least {floor}"))
     ordered = [reason for mode in reversed(Mode) for reason in reasons if reason.mode is mode]
@@ -120,7 +137,7 @@ class _Floors:
 
     def of(self, path: str, name: str) -> list[Reason]:
         return [
-            Reason(path, "named", rule.mode, f"{rule.why or 'the system or a scenario names it'} ({rule.pattern})")
+            Reason(path, "named", rule.mode, f"{rule.why or NAMED_BY_SYSTEM} ({rule.pattern})")
             for rule, patterns in self._floors
             if patterns is None or patterns.match(name)
         ]
@@ -130,13 +147,22 @@ class _PathReasons:
     """Says why one file after another asks for its mode; collects the dependency changes on its way."""
 
     def __init__(
-        self, rules: Sequence[Rule], reader: Reader, protection: Protection, links: Links, floors: Sequence[Rule]
+        self,
+        rules: Sequence[Rule],
+        reader: Reader,
+        protection: Protection,
+        links: Links,
+        *,
+        floors: Sequence[Rule],
+        observed: ObservedFiles,
     ) -> None:
         self._rules = RuleBook(rules)
         self._reader = reader
         self._guard = Guard(protection, reader)
         self._links = links
         self._floors = _Floors(floors)
+        self._observed = observed
+        self._compared = 0
         self._kinds = KindTable()
         self._config = protection.config
         self._narrowing: list[frozenset[str] | None] = []
@@ -145,7 +171,7 @@ class _PathReasons:
 
     def of(self, path: str) -> list[Reason]:
         """Why this file asks for what; the strictest of them is the file's mode."""
-        reasons = [*self._under(path, path), *self._floors.of(path, path)]
+        reasons = [*self._under(path, path), *self._floors.of(path, path), *self._seen(path, path)]
         try:
             others = self._links.names(path)
         except ValueError as error:
@@ -154,7 +180,7 @@ class _PathReasons:
             return reasons
         strictest = max(reason.mode.rank for reason in reasons)
         for name in others:
-            found = [*self._under(name, path), *self._floors.of(path, name)]
+            found = [*self._under(name, path), *self._floors.of(path, name), *self._seen(path, name)]
             what = f"as {name.removesuffix('/.')}, through a symbolic link"
             # A file that no rule knows under another name is known by its own.
             reasons += [
@@ -163,6 +189,28 @@ class _PathReasons:
                 if reason.mode.rank > strictest and reason.rule != _NO_RULE
             ]
         return reasons
+
+    def _seen(self, path: str, name: str) -> Iterable[Reason]:
+        """What the system was seen to do with a file under one of its names."""
+        if not self._observed:
+            return ()
+        reason = self._observed.why(path, name, is_new=self._is_new, may_change_text=self._may_change_text)
+        return [reason] if reason is not None else []
+
+    def _is_new(self, path: str) -> bool:
+        try:
+            return self._reader("base", path) is None
+        except InfrastructureError:
+            return True
+
+    def _may_change_text(self, path: str) -> bool:
+        self._compared += 1
+        if self._compared > _MOST_COMPARED:
+            return True
+        try:
+            return may_change_sent_text(path, self._reader("base", path), self._reader("head", path))
+        except InfrastructureError:
+            return True
 
     def of_broken_links(self, changed: Iterable[str]) -> Iterable[Reason]:
         """A changed link that leads nowhere in the repository, and a prompt that does, cannot be followed."""

@@ -60,6 +60,7 @@ class AnswerChain(Generic[Question, Answer]):
         stays_live: a trial that has left its recordings does not come back to them. A conversation that went on
             differently after a live answer could meet a recording by chance. A scenario that left its recordings on
             the first arm is live on the others too, so that answers of the same kind are compared.
+        asked: called with each question before it is answered.
         scripted: who answers instead of every arm's own source; None for a question that no script answers.
     """
 
@@ -69,9 +70,11 @@ class AnswerChain(Generic[Question, Answer]):
         *,
         keep: Callable[[Question, Answer], None] = keep_nothing,
         stays_live: bool = False,
+        asked: Callable[[Question], None] | None = None,
         scripted: Callable[[Question], Source[Question, Answer] | None] = not_scripted,
     ) -> None:
         self._log, self._keep, self._stays_live, self._scripted = log, keep, stays_live, scripted
+        self._asked = asked
         self._arms: dict[str, _Arm[Question, Answer]] = {}
 
     def add(
@@ -106,6 +109,8 @@ class AnswerChain(Generic[Question, Answer]):
             BudgetError: the call was refused.
             ProviderError: the provider refused or could not be reached.
         """
+        if self._asked is not None:
+            self._asked(question)
         script = self._scripted(question)
         answer = await script(question) if script is not None else await self._own(question)
         self._log(question, answer)

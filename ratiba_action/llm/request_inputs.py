@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.llm.canonical_request import joined_text, plain_number
@@ -72,6 +73,38 @@ def changed_inputs(line: ModelRecording, request: ModelRequest, edited_prompts: 
     if was is not None:
         found += [*_other_parameters(was, now), *(() if found else _other_messages(was, now, request))]
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class SentParts:
+    """What a system sends to a model besides the conversation.
+
+    Args:
+        system: lines of the system prompt.
+        tools: digest of the tools; empty where there are none.
+        model: its name, after its provider's.
+        parameters: as they are kept in recordings.
+    """
+
+    system: Sequence[str]
+    tools: str
+    model: str
+    parameters: Mapping[str, Any]
+
+
+def sent_parts(request: ModelRequest) -> SentParts:
+    """What a request holds besides the conversation."""
+    inputs = request_inputs(request)
+    model = f"{request.provider}/{request.model}"
+    return SentParts(tuple(_prompt_lines(request)), inputs.get("tools", ""), model, inputs.get("parameters", {}))
+
+
+def differs_in_parts(line: ModelRecording, request: ModelRequest) -> bool:
+    """Whether a request has another system prompt, model, parameter or tool than a recorded one, as far as is kept."""
+    if (line.provider, line.model, line.system) != (request.provider, request.model, request.system):
+        return True
+    now = request_inputs(request)
+    return line.inputs is not None and any(line.inputs.get(name) != now.get(name) for name in ("tools", "parameters"))
 
 
 def _canonical(request: ModelRequest) -> JsonObject:

@@ -73,6 +73,10 @@ class Reason:
     why: str
 
 
+NAMED_BY_SYSTEM = "the system or a scenario names it"
+"""Begins the reason of a file that the ``system`` block or a scenario's ``touches`` names."""
+
+
 @dataclass(frozen=True, slots=True)
 class DependencyChange:
     """One package whose version or source differs between base and head.

@@ -39,6 +39,7 @@ from ratiba_action.run.replaced_system import replaced_system
 from ratiba_action.run.self_reported import critical_problems
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.settings import Settings
+from ratiba_action.suite.affected import affected
 from ratiba_action.suite.load import files_digest, is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.suite.ratchet import ratchet_suite
 from ratiba_action.suite.scenario_selection import select, with_defaults, with_least_trials
@@ -64,6 +65,8 @@ def read_inputs(request: RunRequest) -> RunInputs:
     """
     inputs = _of_variant(_with_ratchet(authorized(request)))
     _require_root(inputs.repository, inputs.configuration.system.root)
+    if inputs.choice.affected:
+        inputs = replace(inputs, choice=_affected(inputs))
     if inputs.choice:
         chosen = tuple(scenario for scenario in inputs.suite.scenarios if inputs.choice.admits(scenario))
         _refuse_unknown(inputs.choice, inputs.suite)
@@ -71,9 +74,34 @@ def read_inputs(request: RunRequest) -> RunInputs:
         left_out = tuple(scenario.id for scenario in inputs.suite.scenarios if scenario.id not in ids)
         selection = Selection(inputs.decided.decision, chosen, left_out)
     else:
-        selection = select(inputs.decided.decision, inputs.suite, inputs.decided.change.files, _is_free(inputs))
+        decided = inputs.decided
+        selection = select(decided.decision, inputs.suite, decided.change.files, _is_free(inputs), decided.observed.of)
     scenarios = tuple(with_least_trials(scenario, inputs.trials) for scenario in selection.scenarios)
     return replace(inputs, selection=replace(selection, scenarios=scenarios))
+
+
+def _affected(inputs: RunInputs) -> Choice:
+    """Those of the scenarios that were asked for whose outcome the change may alter.
+
+    Raises:
+        UsageError: there is none.
+    """
+    decided, change = inputs.decided, inputs.decided.change
+    git, base = change.git, change.files.base
+    known = git.tree(base) if git is not None and base is not None else {}
+    found = affected(
+        decided.decision,
+        inputs.suite,
+        change.files,
+        inputs.settings.scenarios,
+        seen=decided.observed.of,
+        new=[path for path in change.files.paths if path not in known],
+    )
+    chosen = replace(inputs.choice, affected=False)
+    names = tuple(scenario.id for scenario in found if chosen.admits(scenario))
+    if not names:
+        raise UsageError("No scenario depends on what changed.", "Run the gate without --affected.")
+    return Choice(names)
 
 
 def _with_ratchet(request: RunRequest) -> RunInputs:

@@ -13,6 +13,7 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
 from ratiba_action.model.scenario import Scenario, Suite
@@ -41,10 +42,15 @@ def needs_judge(scenario: Scenario) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which of the selected scenarios a person asked for; empty means all."""
+    """Which of the selected scenarios a person asked for; empty means all.
+
+    Args:
+        affected: only those of them whose outcome the change may alter.
+    """
 
     scenarios: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    affected: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.scenarios or self.tags)
@@ -130,6 +136,7 @@ class RunInputs(RunRequest):
         sealed: where the sealed copy of the write-ahead journal is kept; None for none.
         digests: of the scenarios' content.
         judging: whose rules and metrics judge.
+        uncompared: why what the change sends to models could not be compared with the base; empty where it was.
     """
 
     configuration: Configuration
@@ -147,6 +154,7 @@ class RunInputs(RunRequest):
     sealed: SealedPlace | None = None
     digests: ContentDigests = field(default_factory=ContentDigests)
     judging: JudgingCode = field(default_factory=JudgingCode)
+    uncompared: str = ""
 
     @property
     def llm(self) -> Llm:
@@ -238,6 +246,7 @@ class RunLog:
         warnings: what a reader should know and what does not change the verdict; notes of the report.
         alerts: which of them are sent; all until the configuration has been read.
         execution: id of the run in the ledger's database; empty where it is not written there.
+        asked: called with each request to a model, of the system and of the simulated customer, before it is answered.
         end_journal: removes what nobody goes on with, once the report is written: until then, a killed run needs it.
             Called with whether the run was cancelled meanwhile.
     """
@@ -248,6 +257,7 @@ class RunLog:
     alerts: tuple[AlertKind, ...] = tuple(AlertKind)
     execution: str = ""
     end_journal: Callable[[bool], None] | None = None
+    asked: Callable[[ModelRequest], None] | None = None
 
     def note(self, warning: str) -> None:
         """Add a warning."""

@@ -91,6 +91,7 @@ class ModelCalls:
             model_logger(prices, log.events),
             keep=self._keep if inputs.llm == Llm.RECORD else keep_nothing,
             stays_live=True,
+            asked=log.asked,
             scripted=ScenarioScripts(self._scripts).source,
         )
         self._free: frozenset[str] = frozenset()

@@ -208,8 +208,8 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str | No
     answered = [
         result for result in measured.own if isinstance(result, Scored) and result.trial.scenario.script is None
     ]
-    if inputs.llm == Llm.REPLAY or inputs.configuration.system.costs_are_declared or not answered:
-        return None
+    if inputs.uncompared or inputs.llm == Llm.REPLAY or inputs.configuration.system.costs_are_declared or not answered:
+        return inputs.uncompared or None
     if _saw_no_call(inputs, measured, ledger):
         if ledger.refusals.count:
             return f"No model answered the system: {refused_phrase(ledger.refusals)}"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision
+from ratiba_action.model.observation import Observation
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Scenario, Strategy, Suite
 from ratiba_action.util.gitignore import PatternList
@@ -48,25 +49,38 @@ def _none(_: Scenario) -> bool:
     return False
 
 
+def _unseen(_: str) -> Observation | None:
+    return None
+
+
 def select(
-    decision: ModeDecision, suite: Suite, changed: ChangedFiles, is_free: Callable[[Scenario], bool] = _none
+    decision: ModeDecision,
+    suite: Suite,
+    changed: ChangedFiles,
+    is_free: Callable[[Scenario], bool] = _none,
+    seen: Callable[[str], Observation | None] = _unseen,
 ) -> Selection:
     """The scenarios that a mode runs.
 
-    Blocking runs every scenario, skip none. Advisory runs those tagged ``smoke``, those whose ``touches`` match a
-    changed file, and all others that cost nothing; where that is none, the critical ones.
+    Blocking runs every scenario, skip none. Advisory runs those tagged ``smoke``, those that read a changed file or
+    whose ``touches`` match one, and all others that cost nothing; where that is none, the critical ones.
 
     Args:
         decision: the mode.
         suite: every scenario.
         changed: the files that the change touches.
         is_free: whether all answers of a scenario are recorded or mocked.
+        seen: what the base's scenarios were seen to read, by their id.
     """
     if decision.mode is not Mode.ADVISORY:
         chosen = suite.scenarios if decision.mode is Mode.BLOCKING else ()
         return Selection(decision, chosen, () if chosen else tuple(scenario.id for scenario in suite.scenarios))
     covering = {
-        scenario.id for scenario in suite.scenarios if "smoke" in scenario.tags or touches_any(scenario, changed.paths)
+        scenario.id
+        for scenario in suite.scenarios
+        if "smoke" in scenario.tags
+        or touches_any(scenario, changed.paths)
+        or ((reads := seen(scenario.id)) is not None and reads.reads_any(changed.paths))
     }
     free = tuple(scenario.id for scenario in suite.scenarios if scenario.id not in covering and is_free(scenario))
     chosen = tuple(scenario for scenario in suite.scenarios if scenario.id in covering or scenario.id in free)

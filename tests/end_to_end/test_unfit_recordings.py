@@ -15,8 +15,12 @@ async def prepared(live: LiveRepository, *, critical: bool) -> None:
         path.write_text(path.read_text() + mark)
     live.small.commit()
     await live.record()
+    live.forget_reads()
     live.small.commit()
-    live.small.write("adapter.py", ADAPTER.replace("Be friendly.", "Be rude."))
+    live.small.write(
+        "adapter.py",
+        ADAPTER.replace('"content": message', '"content": message.upper() if "friendly" in self.prompt else message'),
+    )
 
 
 def headline(ended: Ended) -> str:

@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.decide.deciding import Decided
+from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.decide.read import Change, read_change
-from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError
+from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError, UsageError
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Subject
+from ratiba_action.model.observation import Observation
 from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.base_commit import NO_COMMON_SCENARIO, NoBase
 from ratiba_action.run.evaluation_inputs import read_inputs
-from ratiba_action.run.inputs import RunInputs, RunRequest
+from ratiba_action.run.inputs import Choice, RunInputs, RunRequest
 from ratiba_action.run.notes import how_to_confirm, notes_of_edited_scenarios, unconfirmed
 from ratiba_action.settings.settings import read_settings
 from tests.support.git_repository import GitRepository
@@ -347,3 +349,26 @@ def test_a_score_of_another_rubric_or_judge_does_not_make_a_scenario_one_that_co
     selection = read_inputs(replace(asked, decided=decided)).selection
     assert selection.free == (("talks",) if runs else ())
     assert selection.left_out == (() if runs else ("talks",))
+
+
+SEEN = ObservedFiles([Observation("talks", ("system.py",), {}), Observation("walks", ("knowledge/",), {})])
+
+
+def affected(folder: Path, head: Mapping[str, str | None]) -> list[str]:
+    """The scenarios that a change to a repository of two affects."""
+    repository = GitRepository(folder, os.environ["PATH"])
+    second = SCENARIO.replace("id: talks", "id: walks")
+    repository.commit({**BASE, "scenarios/walks.yaml": second, "knowledge/returns.md": "a", "unread.txt": "a"})
+    repository.write(head)
+    asked = request(folder, changed(folder))
+    asked = replace(asked, decided=replace(asked.decided, observed=SEEN), choice=Choice(affected=True))
+    return [scenario.id for scenario in read_inputs(asked).selection.scenarios]
+
+
+def test_affected_runs_the_scenarios_that_read_what_changed(tmp_path: Path) -> None:
+    assert affected(tmp_path, {"knowledge/returns.md": "b"}) == ["walks"]
+
+
+def test_affected_without_any_such_scenario_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No scenario depends on what changed"):
+        affected(tmp_path, {"unread.txt": "b"})

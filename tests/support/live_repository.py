@@ -177,6 +177,12 @@ class LiveRepository:
         )
         return await asyncio.to_thread(lambda: small.ended("record", "--accept", *options))
 
+    def forget_reads(self) -> None:
+        """Let the recordings be those of an earlier version, which did not say what a scenario reads."""
+        for path in self.small.folder.glob("scenarios/recordings/*.jsonl"):
+            lines = path.read_text("utf-8").splitlines(keepends=True)
+            path.write_text("".join(line for line in lines if '"kind":"reads"' not in line), "utf-8")
+
     @property
     def journals(self) -> list[Path]:
         """Journals that runs have left."""

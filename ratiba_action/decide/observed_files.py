@@ -1,0 +1,108 @@
+"""What the base's recordings say that scenarios read and send to models: a change to it is never milder than that."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from ratiba_action.model.change import Mode, Reason
+from ratiba_action.model.observation import Observation, above_of
+
+_SHOWN, _MOST_LISTED, _MOST_NAMED = 40, 200, 8
+RULE = "observed"
+
+
+class ObservedFiles:
+    """Says what the system was seen to do with a file. Without observations it says nothing.
+
+    Args:
+        observations: of the base's scenarios, in any order.
+        problems: recordings whose first line is broken; they count as without one.
+    """
+
+    def __init__(self, observations: Iterable[Observation] = (), problems: Iterable[str] = ()) -> None:
+        self.problems = tuple(problems)
+        self._observations = {observation.scenario: observation for observation in observations}
+        self._sent: dict[str, list[tuple[str, str]]] = {}
+        self._read: dict[str, str] = {}
+        self._whole: dict[str, str] = {}
+        self._above: dict[str, str] = {}
+        for observation in sorted(self._observations.values(), key=lambda each: each.scenario):
+            name = observation.scenario
+            for path, turn in observation.sent.items():
+                self._sent.setdefault(path, []).append((name, turn))
+            for path in (*observation.files, *observation.sent):
+                if path.endswith("/"):
+                    self._whole.setdefault(path.removeprefix("./").rstrip("/"), name)
+                elif path not in self._read:
+                    self._read[path] = name
+        for path in (*self._read, *self._whole):
+            for folder in above_of(path):
+                if folder in self._above:
+                    break
+                self._above[folder] = path
+        self._folders_sent = {folder: path for path in self._sent for folder in above_of(path)}
+
+    def __bool__(self) -> bool:
+        return bool(self._read or self._whole)
+
+    def of(self, scenario: str) -> Observation | None:
+        """What was seen of one scenario; None where nothing was."""
+        return self._observations.get(scenario)
+
+    def described(self) -> Iterator[str]:
+        """A line for each file that is read, with the scenarios that read it; none without observations."""
+        readers: dict[str, list[str]] = {}
+        for name, observation in sorted(self._observations.items()):
+            for path in dict.fromkeys((*observation.files, *observation.sent)):
+                readers.setdefault(path, []).append(name)
+        yield from ["What scenarios read, and of which a model is sent a text (*):"] if readers else []
+        for path in sorted(readers)[:_MOST_LISTED]:
+            mark, names = ("*" if path in self._sent else ""), readers[path]
+            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            yield f"- {path}{mark}: {', '.join(names[:_MOST_NAMED])}{more}"
+        if len(readers) > _MOST_LISTED:
+            yield f"and {len(readers) - _MOST_LISTED} more files"
+
+    def why(
+        self, path: str, name: str, *, is_new: Callable[[str], bool], may_change_text: Callable[[str], bool]
+    ) -> Reason | None:
+        """Why a changed file is a prompt or is read; None for one that no scenario was seen to read.
+
+        Args:
+            path: of the changed file.
+            name: the same, or another name of it that a symbolic link gives it.
+            is_new: whether the base has no such file.
+            may_change_text: whether the change to a file may change a text of it that is sent.
+        """
+        if name in self._sent and may_change_text(path):
+            return Reason(path, RULE, Mode.BLOCKING, f"its text reached the model in {_where(self._sent[name])}")
+        # What was a folder of files that are read, or a repository of its own that holds them.
+        inside = self._folders_sent.get(name)
+        if inside is not None:
+            why = f"a text below it reached the model in {_where(self._sent[inside])}"
+            return Reason(path, RULE, Mode.BLOCKING, why)
+        folder = next((folder for folder in above_of(name) if folder in self._whole), None)
+        if folder is not None and name not in self._sent:
+            return self._in_whole(path, folder, is_new)
+        if scenario := self._read.get(name) or self._scenario_above(name):
+            return Reason(path, RULE, Mode.ADVISORY, f"the system reads it in `{scenario}`")
+        return None
+
+    def _in_whole(self, path: str, folder: str, is_new: Callable[[str], bool]) -> Reason:
+        sent = self._folders_sent.get(folder)
+        if sent is not None and is_new(path):
+            why = f"it is new in {folder or '.'}/, of which a text reached the model in {_where(self._sent[sent])}"
+            return Reason(path, RULE, Mode.BLOCKING, why)
+        why = f"the system reads all of {folder or '.'}/ in `{self._whole[folder]}`"
+        return Reason(path, RULE, Mode.ADVISORY, why)
+
+    def _scenario_above(self, name: str) -> str | None:
+        """The scenario that reads something below what was a folder."""
+        path = self._above.get(name)
+        return self._whole.get(name) if path is None else self._read.get(path) or self._whole[path]
+
+
+def _where(sent: list[tuple[str, str]]) -> str:
+    scenario, turn = sent[0]
+    when = "before the first turn" if turn == "start" else turn[:_SHOWN]
+    others = len(sent) - 1
+    more = f" and {others} more scenario{'s' if others > 1 else ''}" if others else ""
+    return f"`{scenario}`, {when}{more}"

@@ -1,0 +1,81 @@
+"""A change that alters what the system sends to models is one of a prompt, wherever the text of it stands."""
+
+import pytest
+
+from ratiba_action.model.change import Mode
+from tests.support.live_repository import ADAPTER, LiveRepository, report_of
+from tests.support.small_repository import Ended
+
+CONSTANT = ADAPTER.replace('"Be friendly."', '"Be friendly.\\nNever promise a refund."')
+ID = CONSTANT.replace('{"role": "system", "content": self.prompt}', '{"role": "system", "content": self.prompt + SOME}')
+ID = ID.replace("\n\nclass Adapter", "\nSOME = '\\\\nRequest ' + os.urandom(8).hex()\n\n\nclass Adapter")
+
+
+async def recorded(live: LiveRepository, adapter: str) -> None:
+    """Two recorded scenarios, one of them about the prompt that stands in the code, and one that is not recorded.
+
+    Nothing was observed of what they read, so that the paths call every change advisory.
+    """
+    live.small.write("adapter.py", adapter)
+    live.small.write("prompts/other.md", "Be brief.")
+    for name in ("constant", "other"):
+        live.small.scenario(name, "Hello")
+    live.small.commit()
+    await live.record()
+    live.forget_reads()
+    live.small.scenario("unrecorded", "Hello")
+    live.small.commit()
+
+
+def why(ended: Ended) -> list[str]:
+    return [reason.why for reason in report_of(ended).decision.reasons if reason.rule == "changed request"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (
+            "\\nNever promise a refund.",
+            "",
+            "the system prompt of `constant` changed: line 2 was removed, in adapter.py",
+        ),
+        (
+            '"max_completion_tokens": 400',
+            '"max_completion_tokens": 300',
+            "the parameter max_completion_tokens of `constant` changed (400 → 300)",
+        ),
+    ],
+)
+async def test_the_run_is_blocking_and_says_what_of_the_request_changed(
+    live: LiveRepository, old: str, new: str, reason: str
+) -> None:
+    await recorded(live, CONSTANT)
+    live.small.write("adapter.py", CONSTANT.replace(old, new))
+    before = len(live.models.received)
+
+    ended = await live.gate("--llm", "auto")
+
+    assert (ended.outputs["mode"], why(ended)[0]) == ("blocking", reason), ended.printed
+    assert reason.partition("` ")[2] in ended.comment
+    assert {result.trial.scenario.id for result in report_of(ended).results} == {"constant", "other", "unrecorded"}
+    # What is compared costs nothing: the models were called by the blocking run alone.
+    assert len(live.models.received) - before == ended.results["report"]["spending"]["live_calls"]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "old", "new"),
+    [
+        (CONSTANT, '"content": message', '"content": message.upper()'),
+        (ID, "import json", "import logging, json"),
+    ],
+    ids=["only the message differs", "an id is new in each run"],
+)
+async def test_what_is_no_change_of_a_prompt_leaves_the_run_advisory(
+    live: LiveRepository, adapter: str, old: str, new: str
+) -> None:
+    await recorded(live, adapter)
+    live.small.write("adapter.py", adapter.replace(old, new))
+
+    ended = await live.gate("--llm", "replay")
+
+    assert (report_of(ended).decision.mode, why(ended)) == (Mode.ADVISORY, []), ended.printed
