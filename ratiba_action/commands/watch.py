@@ -31,7 +31,6 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.publish.annotations import problems_of
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.reporting.summary import ScenarioRow, summarise
-from ratiba_action.reporting.wording import plural
 from ratiba_action.run.arms import scratch_folder
 from ratiba_action.run.composition import open_kept
 from ratiba_action.run.evaluation_inputs import read_suite, tests_of
@@ -40,7 +39,7 @@ from ratiba_action.suite.scenario_selection import touches_any
 from ratiba_action.suite.team_tests import with_tests
 from ratiba_action.util.git import Git
 from ratiba_action.util.interruption import CancelledBySignal, Interruption, current
-from ratiba_action.util.text import clip, printable_lines
+from ratiba_action.util.text import clip, plural, printable_lines
 
 if TYPE_CHECKING:
     from ratiba_action.run.inputs import Kept

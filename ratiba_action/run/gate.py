@@ -64,6 +64,7 @@ from ratiba_action.run.session import OpenSession, Session
 from ratiba_action.run.shard_folders import FoundShard
 from ratiba_action.run.shard_reports import measured_anew, merge_shards, notes_of_merges, paid_by_merges, with_shards
 from ratiba_action.run.shards import identity_of, share_inputs
+from ratiba_action.util.text import plural
 from ratiba_action.verdict.case_file_scores import score_case_files
 from ratiba_action.verdict.decision import next_step
 from ratiba_action.verdict.pairing import results_of, results_of_change
@@ -484,8 +485,7 @@ class _Gate:
     def shard_report(self, run: ShardRun, measured: Measured) -> Report:
         """What a shard measured, with everything that its merge needs to decide."""
         count, ledger = len(self._inputs.selection.scenarios), self._ledger
-        ran = "1 scenario" if count == 1 else f"{count} scenarios"
-        reason = f"Shard {run.shard} ran {ran}. It decides nothing: the merge of all shards does."
+        reason = f"Shard {run.shard} ran {plural(count, 'scenario')}. It decides nothing: the merge of all shards does."
         verdict = Verdict(Conclusion.INCOMPLETE, reason, "Merge the reports of all shards: ratiba merge shard-*/")
         report = self.report(measured, self.evidence(measured), verdict)
         details = ShardReport(

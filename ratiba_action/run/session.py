@@ -145,4 +145,4 @@ class Session:
 
     async def finish(self, measured: Measured) -> Measured:
         """What came of the run, once every trial has ended; one that was cancelled waits for no second judge."""
-        return await self.services.finish(measured, cancelled=self.cancelled)
+        return await self.services.calls.finish(measured, cancelled=self.cancelled)
