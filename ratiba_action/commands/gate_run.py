@@ -43,10 +43,11 @@ from ratiba_action.run.composition import open_session
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
-from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_side, plan_shard, variants_of
+from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_side, variants_of
 from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
 from ratiba_action.run.lifecycle import Lifecycle, in_pipeline, leave_early
 from ratiba_action.run.paid_run import go_on_with_earlier
+from ratiba_action.run.planned_run import plan_run, plan_shard
 from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.run.shard_folders import FoundShard, ShardFolders, report_folders
 from ratiba_action.settings.settings import Settings, read_settings_leniently, unknown_variables
@@ -278,7 +279,8 @@ def _explained(
 ) -> Report:
     """The report of the run and, of one that failed, which lines of the change did it."""
     began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
-    outcome = evaluate(inputs, run.log, open_session, ledger, expected=expected, shards=shards)
+    planned = plan_run(inputs, shards)
+    outcome = evaluate(planned, run.log, open_session, ledger, expected=expected, shards=shards)
     report = outcome.report
     if outcome.interrupted:
         return report  # Nothing more is paid for, least of all with what a lost shard may have spent.

@@ -18,6 +18,7 @@ from ratiba_action.ports import Metric
 from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.gate import RunOutcome, evaluate
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
+from ratiba_action.run.planned_run import plan_run
 from ratiba_action.run.services import Arms, ArmServices, RunServices, TrialCalls
 from ratiba_action.run.session import Session
 from ratiba_action.settings.settings import read_settings
@@ -70,7 +71,7 @@ class InProcessGate:
     def run(self) -> RunOutcome:
         """Run the gate from its inputs to its outcome."""
         log = RunLog(RecordedProgress())
-        return evaluate(self.inputs(), log, partial(Session, self._services))
+        return evaluate(plan_run(self.inputs()), log, partial(Session, self._services))
 
     def inputs(self) -> RunInputs:
         """What the run evaluates, as if it had been read from a checkout."""
