@@ -72,8 +72,6 @@ def run(
     """Run the gate.
 
     Args:
-        options: of the command.
-        environment: of the process.
         tracer: makes the function that sends the run's traces.
         kept: what is started already.
 
@@ -123,10 +121,6 @@ def _as_authorized(publication: Publication, allowed: Settings) -> Publication:
 
 def inputs_of(options: GateOptions, environment: MutableMapping[str, str]) -> RunInputs:
     """What a run would evaluate.
-
-    Args:
-        options: of the command.
-        environment: of the process.
 
     Raises:
         RatibaError: an option, the configuration or a scenario is invalid.

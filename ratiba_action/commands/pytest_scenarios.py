@@ -45,8 +45,6 @@ class StandingRun:
 
     Args:
         repository: the checkout.
-        settings: of the run.
-        environment: of the process.
         cache: whether cached judge scores may be used.
     """
 

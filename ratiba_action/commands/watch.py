@@ -69,7 +69,6 @@ def run(options: GateOptions, environment: MutableMapping[str, str], settings: S
 
     Args:
         options: of ``ratiba gate``; each run gets them, with the scenarios that an edit concerns.
-        environment: of the process.
         settings: of the runs.
 
     Raises:

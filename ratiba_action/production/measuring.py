@@ -159,8 +159,6 @@ def measure(
     Args:
         conversations: each with its metrics.
         inputs: with ``sampling_configuration``.
-        ledger: of the run.
-        log: of the run.
         scratch: a folder outside the workspace, removed when the run ends.
         redactors: with the names of each conversation, by its id.
 

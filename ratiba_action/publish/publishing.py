@@ -173,7 +173,6 @@ class Publication:
         """Write everything that can be written; the rest becomes warnings.
 
         Args:
-            report: of the run.
             trace: sends the run's conversations to where traces are kept, and says in the report what came of it.
                 Everything of the run has been written down by then.
             complaint: what stopped the run, one problem a line. A person sees that instead of the comment.

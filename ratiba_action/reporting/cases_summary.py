@@ -81,7 +81,6 @@ def summarise_cases(scores: CaseFileScores, results: Iterable[ScenarioResult]) -
 
     Args:
         scores: of the case file.
-        results: of the run.
     """
     return CasesSummary(
         scores=scores,

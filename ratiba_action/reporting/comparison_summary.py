@@ -118,7 +118,6 @@ def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> Compa
     """The comparison of a report; None if the run has none.
 
     Args:
-        report: of the run.
         thresholds: each metric's thresholds as text, by metric.
     """
     found = report.verdict.comparison

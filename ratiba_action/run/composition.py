@@ -67,10 +67,7 @@ async def open_services(
     its code runs.
 
     Args:
-        inputs: of the run.
         head: of its first arm.
-        ledger: of the run.
-        log: of the run.
         scratch: a folder outside the workspace, removed when the run ends.
         deadline: seconds of ``time.monotonic``; see ``RunServices``.
         with_base: trials of the base may run, if there is one.
@@ -172,7 +169,6 @@ class CodeOfRun:
 
     Args:
         stack: closes the base's, and what judges.
-        inputs: of the run.
         scratch: a folder outside the workspace.
     """
 
@@ -243,7 +239,6 @@ def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":
     """What of the repository a system is run with.
 
     Args:
-        inputs: of the run.
         commit: of its arm; None for the working tree as it is.
     """
     from ratiba_action.systems.scratch import Checkout

@@ -102,7 +102,6 @@ def evaluate(
 
     Args:
         run: with what came before it.
-        log: of the run.
         open_session: makes what scenarios run in.
         ledger: of several runs of this process that share one budget; None for its own.
         expected: its forecast, where that was made already.
@@ -137,7 +136,6 @@ def evaluate_shard(run: ShardRun, log: RunLog, open_session: OpenSession, expect
 
     Args:
         run: which shard, and its share.
-        log: of the shard.
         open_session: makes what scenarios run in.
         expected: forecast of the share.
 
@@ -165,7 +163,6 @@ class _Gate:
     """Turns what is known of a run into results, evidence and a report.
 
     Args:
-        ledger: of the run.
         earlier: runs that the verdict may look at, too.
         open_session: makes what scenarios run in.
     """

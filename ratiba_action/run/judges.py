@@ -116,7 +116,6 @@ class JudgesOfRun:
 
     Args:
         stack: closes the base's.
-        inputs: of the run.
         scratch: a folder outside the workspace.
         open_judges: of one side.
     """

@@ -44,7 +44,6 @@ class Lifecycle:
 
     Args:
         request: what is asked of it.
-        log: of the run.
         publication: where its report goes.
         tracer: makes the function that sends its traces.
     """

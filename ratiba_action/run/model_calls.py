@@ -53,7 +53,6 @@ class ModelCalls(TrialCalls):
     """The model calls of a run: each arm is answered from its own recordings, and judged from them.
 
     Args:
-        inputs: of the run.
         head: of its first arm.
         paid: the way to live models; None when every answer is replayed.
         turns: books what bypasses the gateway.
@@ -320,10 +319,7 @@ async def open_model_calls(
     """Start what answers the system under test and what judges it.
 
     Args:
-        inputs: of the run.
         head: of its first arm.
-        ledger: of the run.
-        log: of the run.
         journal: where calls are written down; None for a run that cannot be resumed.
         deadline: seconds of ``time.monotonic``; see ``RunServices``.
 

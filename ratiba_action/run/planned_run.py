@@ -38,7 +38,6 @@ def plan_run(inputs: RunInputs, shards: Sequence[FoundShard] | None = None) -> P
     """Look for what a run is compared with.
 
     Args:
-        inputs: of the run.
         shards: what has measured the first plan already; None to run it.
 
     Raises:
@@ -85,7 +84,6 @@ def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
     """Plan the whole run, and take one shard's share of it.
 
     Args:
-        inputs: of the whole run.
         shard: which one.
 
     Raises:

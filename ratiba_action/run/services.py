@@ -36,7 +36,6 @@ class Measured:
     """What came of a run's trials.
 
     Args:
-        results: of every arm.
         base_failed: see ``Evidence``.
         no_further: see ``Evidence``.
         way_out: see ``Evidence``.

@@ -61,10 +61,7 @@ class Session:
 
     Args:
         open_services: starts what trials need.
-        inputs: of the run.
         head: of its first arm.
-        ledger: of the run.
-        log: of the run.
         scratch: a folder outside the workspace, removed when the run ends.
         with_base: trials of the base may run, if there is one.
         interruptions: filled with why the run was cancelled; None for a list of its own.

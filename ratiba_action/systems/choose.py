@@ -26,7 +26,6 @@ def choose_system(
     """The system that a configuration describes, not started.
 
     Args:
-        block: of the system.
         around: what is the same for every system of the run.
         setups: the shared results of set-up commands, of all arms of a run.
         beside: runs the same code of another arm; None to start what runs it.
@@ -42,7 +41,6 @@ def choose_judges(
     """What runs the repository's own rules and metrics, not started: processes and files apart from the system's.
 
     Args:
-        block: of the system.
         around: what is the same for every system of the run.
         setups: see ``choose_system``.
         with_judge: some metric calls a judge, so that DeepEval is preloaded where the interpreter has it.
