@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Customer, Scenario, Turn
-from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.systems.worker_system import WorkerAdapter, WorkerSystem
+from ratiba_action.systems.workplace import Surroundings
 
 SESSIONS = 16
 ADAPTER = """
@@ -28,7 +30,8 @@ class Adapter:
 
 async def measure(root: Path, preload: Sequence[str]) -> None:
     """Start, open all the sessions at once, take one turn in each, and close."""
-    system = WorkerSystem(root, "assistant:Adapter", inherited=os.environ, preload=preload)
+    block = SystemBlock(adapter="assistant:Adapter", preload=list(preload))
+    system = WorkerSystem(WorkerAdapter("assistant:Adapter"), block, Surroundings(root, os.environ))
     began, cpu = time.perf_counter(), _cpu_seconds()
     await system.start()
     started = time.perf_counter()

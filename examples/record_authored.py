@@ -38,7 +38,6 @@ from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.ports import Metric
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.terminal import make_progress
-from ratiba_action.run.composition import open_system
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import Arms, ArmServices, RunServices
@@ -46,7 +45,8 @@ from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.run.tenants import open_tenants
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.suite.load import load_suite, read_scenario_files
-from ratiba_action.systems.setup_command import SharedSetups
+from ratiba_action.systems.choose import choose_system
+from ratiba_action.systems.workplace import Surroundings
 
 AUTHORED = EXAMPLES / "authored"
 NOTHING_UNDERSTOOD = dict.fromkeys(("intent", "service", "start", "rail", "phone", "reason"))
@@ -137,7 +137,7 @@ async def drive(
     log = RunLog(make_progress(sys.stderr, os.environ, Redactor(())))
     gateway = Gateway(answers)
     await gateway.start()
-    system = open_system(inputs, arm, scratch, SharedSetups())
+    system = choose_system(configuration.system, Surroundings(repository, os.environ, scratch))
     try:
         await system.start()
         async with open_tenants(inputs, log) as tenants:

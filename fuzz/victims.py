@@ -20,10 +20,12 @@ from typing import Any
 
 from fuzz.background_loop import BackgroundLoop
 from fuzz.case import Case
+from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Customer, Scenario, Turn
-from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.systems.worker_system import WorkerAdapter, WorkerSystem
+from ratiba_action.systems.workplace import Surroundings
 
 HERE = Path(__file__).parent
 LIGHT = ("modes", "owners_and_times", "limits", "own_limits", "priorities", "signals", "signals_by_files", "traces",
@@ -198,9 +200,11 @@ def open_scene(top: Path, loop: BackgroundLoop) -> Iterator[Scene]:
     scratch = folder / "scratch"
     scratch.mkdir(mode=0o711)
     private = (str(folder / "private"), str(scratch))
-    given: dict[str, Any] = {"inherited": os.environ, "scratch": scratch, "private": private, "turn_timeout": 5.0}
-    base = WorkerSystem(folder / "honest", "assistant:Adapter", **given)
-    head = WorkerSystem(folder / "repository", "assistant:Adapter", **given)
+    block = SystemBlock(adapter="assistant:Adapter", turn_timeout_seconds=5.0)
+    base, head = (
+        WorkerSystem(WorkerAdapter("assistant:Adapter"), block, Surroundings(root, os.environ, scratch, None, private))
+        for root in (folder / "honest", folder / "repository")
+    )
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         before, copies = _guardians(), list[Path]()

@@ -27,8 +27,13 @@ the action's last step says what happened: that one has less to load.
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line of this process; returns its exit code."""
+def main(arguments: Sequence[str] | None = None, kept: object = None) -> int:
+    """Run the command line of this process; returns its exit code.
+
+    Args:
+        arguments: of the command line, without the program's name; None for the process's own.
+        kept: what a run of the gate finds started; see ``gate_run.run``.
+    """
     interruption = Interruption()
     interruption.install()
     from ratiba_action.errors import RatibaError
@@ -43,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RatibaError as error:
         sys.stderr.write(f"ratiba: {error}\n")
         return error.exit_code
-    code = run(sys.argv[1:] if arguments is None else arguments, environment)
+    code = run(sys.argv[1:] if arguments is None else arguments, environment, kept=kept)
     if interruption.name is not None:
         leave(code)  # what is left of the run is not waited for
     return code
@@ -53,6 +58,7 @@ def run(
     arguments: Sequence[str],
     environment: MutableMapping[str, str],
     commands: Mapping[str, tuple[str, str]] | None = None,
+    kept: object = None,
 ) -> int:
     """Run one command with a given environment; returns its exit code.
 
@@ -60,6 +66,7 @@ def run(
         arguments: of the command line, without the program's name.
         environment: variables that the command may read.
         commands: the table of commands; None for the program's own.
+        kept: see ``main``.
     """
     from ratiba_action.cli import COMMANDS, build_parser  # the handlers come first
     from ratiba_action.errors import RatibaError
@@ -71,6 +78,7 @@ def run(
     try:
         with contextlib.nullcontext() if reports else interruption.raising():
             parsed = build_parser(arguments, commands or COMMANDS).parse_args(arguments)
+            parsed.kept = kept
             code: int = parsed.run(parsed, environment)
     except CancelledBySignal:
         sys.stderr.write(f"ratiba: The run was cancelled by {interruption.name}. Run it again.\n")

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import UsageError
-from ratiba_action.reporting.wording import plural
 from ratiba_action.settings.settings import Settings, read_settings
-from ratiba_action.util.text import printable
+from ratiba_action.util.text import plural, printable
 
 if TYPE_CHECKING:
     from ratiba_action.authoring.captured_session import CapturedSession

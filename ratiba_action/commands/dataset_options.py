@@ -173,7 +173,6 @@ def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], pur
 
     Args:
         arguments: with those of ``add_suite_options``, or of the gate.
-        environment: of the process.
         purpose: what cannot be done without keys, for the message.
 
     Raises:

@@ -119,7 +119,6 @@ def change_request(
 
     Args:
         arguments: with the options of ``change_options``, and ``scenario``.
-        settings: of the run.
         environment: the process's own.
         failed: choose the scenarios that failed in the last run.
 

@@ -76,4 +76,4 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         return watch(options, environment, read_settings(environment, options.inputs))
     from ratiba_action.commands.gate_run import run as run_gate  # 0.8 s, which --help does not need
 
-    return run_gate(options, environment)
+    return run_gate(options, environment, kept=arguments.kept)

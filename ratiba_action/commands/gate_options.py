@@ -75,9 +75,6 @@ class GateOptions:
     def repository(self, environment: Mapping[str, str]) -> Path:
         """The checkout.
 
-        Args:
-            environment: of the process.
-
         Raises:
             UsageError: there is no such folder.
         """

@@ -23,8 +23,6 @@ def run_request(options: GateOptions, environment: MutableMapping[str, str], set
     """The run that is asked for, with the decision about the change.
 
     Args:
-        options: of the command.
-        environment: of the process.
         settings: its inputs.
 
     Raises:
@@ -66,8 +64,6 @@ def problems_of_given(options: GateOptions, environment: Mapping[str, str], sett
     """What is wrong with the rules, the event and the files that somebody has named, before anything is run.
 
     Args:
-        options: of the command.
-        environment: of the process.
         settings: its inputs.
 
     Raises:

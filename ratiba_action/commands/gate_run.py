@@ -4,29 +4,21 @@ import gc
 import json
 import sys
 import time
-import traceback
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from ratiba_action.commands.gate_options import GateOptions
 from ratiba_action.commands.gate_request import problems_of_baseline, problems_of_given, run_request
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.diagnosis.partial_runs import with_explanation
 from ratiba_action.errors import (
-    ConfigurationError,
     FileProblem,
-    InfrastructureError,
-    LedgerError,
     PublishError,
-    RatibaError,
     SuiteError,
     UsageError,
 )
-from ratiba_action.history.executions import Begun, begin_execution, end_execution
-from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.metrics.judging.cache import JudgeCache
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
@@ -36,11 +28,9 @@ from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.forecast import Forecast
 from ratiba_action.observability.event_file import FILE as EVENTS
-from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.publish.full_publication import full_publication
-from ratiba_action.publish.notifications import CANCELLED_SECONDS, NOTIFY_SECONDS, alerts_of, message_of, notify
 from ratiba_action.publish.publishing import Publication
-from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped, stopped
+from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped
 from ratiba_action.reporting.money_facts import log_forecast
 from ratiba_action.reporting.results_json import write_baseline
 from ratiba_action.reporting.summary import ReportSummary
@@ -54,20 +44,17 @@ from ratiba_action.run.composition import open_session
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
-from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_side, plan_shard, variants_of
+from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_side, variants_of
 from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
+from ratiba_action.run.lifecycle import Lifecycle, in_pipeline, leave_early
 from ratiba_action.run.paid_run import go_on_with_earlier
+from ratiba_action.run.planned_run import plan_run, plan_shard
 from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.run.shard_folders import FoundShard, ShardFolders, report_folders
-from ratiba_action.run.shards import with_readable_answers
-from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.settings.settings import Settings, read_settings_leniently, unknown_variables
-from ratiba_action.settings.step_output import leave
-from ratiba_action.util.interruption import Interruption, current
-from ratiba_action.util.persisted_credentials import in_job, persisted_credentials
+from ratiba_action.util.interruption import current
+from ratiba_action.util.persisted_credentials import persisted_credentials
 from ratiba_action.util.text import unreadable_as_command
-from ratiba_action.verdict.decision import cut_short
-from ratiba_action.verdict.tally import status_of
 
 _YOUNG = 10_000
 """New objects after which the garbage collector looks at them. Nearly all objects of a large suite live until the end,
@@ -86,8 +73,6 @@ def run(
     """Run the gate.
 
     Args:
-        options: of the command.
-        environment: of the process.
         tracer: makes the function that sends the run's traces.
         kept: what is started already.
 
@@ -96,7 +81,7 @@ def run(
     """
     gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
     interruption = current()
-    interruption.watch(_PATIENCE, lambda: _leave_early(interruption))
+    interruption.watch(_PATIENCE, lambda: leave_early(interruption))
     settings, problems = read_settings_leniently(environment, options.inputs)
     problems = (*problems, *problems_of_given(options, environment, settings))
     stream = sys.stderr if options.json else sys.stdout
@@ -107,7 +92,7 @@ def run(
         raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
     asked = authorized(run_request(options, environment, settings))
     problems = (*problems, *problems_of_baseline(asked))
-    if problems and not _in_pipeline(environment):
+    if problems and not in_pipeline(environment):
         raise SuiteError([FileProblem("inputs", 0, problem) for problem in problems])
     request = replace(asked, kept=kept, outage=publication.outage)
     publication = _as_authorized(publication, request.settings)
@@ -120,7 +105,9 @@ def run(
     if options.clear_judge_cache:
         JudgeCache(cache_folder(environment, request.repository), log.note).clear()
     with interruption.noting():
-        return _conclude(options, request, log, publication, problems=problems, tracer=tracer)
+        run = Lifecycle(request, log, publication, tracer)
+        evaluate, show = partial(_report, options, run, problems), partial(_show, options, publication)
+        return run.conclude(evaluate, partial(_with_calibration, request), show)
 
 
 def _as_authorized(publication: Publication, allowed: Settings) -> Publication:
@@ -135,10 +122,6 @@ def _as_authorized(publication: Publication, allowed: Settings) -> Publication:
 
 def inputs_of(options: GateOptions, environment: MutableMapping[str, str]) -> RunInputs:
     """What a run would evaluate.
-
-    Args:
-        options: of the command.
-        environment: of the process.
 
     Raises:
         RatibaError: an option, the configuration or a scenario is invalid.
@@ -178,122 +161,19 @@ def _refuse_with_shards(options: GateOptions, settings: Settings) -> None:
         )
 
 
-def _in_pipeline(environment: Mapping[str, str]) -> bool:
-    """Whether somebody reads the report instead of the terminal."""
-    return in_job(environment) or gitlab_job(environment) is not None
-
-
-def _is_for_the_terminal(error: Exception, request: RunRequest, log: RunLog) -> bool:
-    """Whether a mistake of whoever started the run leaves the last report as it is, which --failed reads."""
-    if isinstance(error, UsageError):
-        return True
-    return isinstance(error, ConfigurationError) and not (_in_pipeline(request.environment) or log.execution)
-
-
-def _leave_early(interruption: Interruption) -> NoReturn:
-    """Exit before there is anything to report; the action's last step publishes the report."""
-    sys.stderr.write(f"ratiba: {_cancelled(interruption)}\n")
-    leave(_cancelled(interruption).exit_code)
-
-
-def _conclude(
-    options: GateOptions,
-    request: RunRequest,
-    log: RunLog,
-    publication: Publication,
-    *,
-    problems: Sequence[str],
-    tracer: Tracer,
-) -> int:
-    """Run, publish the report, and return the exit code."""
-    failure: RatibaError | None = None
-    interruption = current()
-    interruption.replace_stand_in(lambda: _conclude_instead(request, log, publication, interruption))
-    try:
-        report = _report(options, request, log, publication, problems)
-    except Exception as error:  # every failure leaves a report, also a bug of the gate
-        if _is_for_the_terminal(error, request, log):
-            raise
-        failure = error if isinstance(error, RatibaError) else _defect(error)
-        log.events = NoEvents()
-        report = stopped(request.settings, request.decided, failure, log.warnings)
-    if report is None:
-        return 0
-    interruption.conclude()
-    trace = tracer(request.settings, request.environment, log.events)
-    complaint = "" if failure is None else str(failure)
-    report = with_readable_answers(_cut_short(report, interruption), publication.redactor.result)
-    if report.shard is None:
-        report = _with_calibration(_with_trends(report, publication), request)
-    published = publication.publish(report, trace, complaint=complaint)
-    # A signal may arrive while GitHub is slow: a cancelled run is never shown as passed.
-    if (short := _cut_short(published.report, interruption)) != published.report:
-        published = publication.publish(short)
-    if log.end_journal is not None and failure is None:
-        log.end_journal(interruption.name is not None)
+def _show(options: GateOptions, publication: Publication, published: ReportSummary) -> None:
+    """Write and print what the options ask for besides."""
     if options.baseline_out is not None:
-        _leave_baseline(published, options.baseline_out, publication)
+        try:
+            write_baseline(published, options.baseline_out)
+        except PublishError as error:
+            publication.warn(str(error))
     if options.json:
         sys.stdout.write(unreadable_as_command(json.dumps(published.outputs, indent=2)) + "\n")
         sys.stdout.flush()
-    if published.report.shard is not None:
-        return published.exit_code
-    # Last, because a cancelled run may be killed while a server is slow.
-    _keep(published.report, publication)
-    _end(published, log, publication)
-    _notify(published.report, request, log, publication, interruption)
-    return published.exit_code
 
 
-def _cut_short(report: Report, interruption: Interruption) -> Report:
-    """The report, marked as cancelled if the run was cancelled after the verdict."""
-    reason, name = interruption.reason, interruption.name
-    if reason is None or name is None or any(name in text for text in (report.verdict.reason, *report.notes)):
-        return report
-    note = f"The run was cancelled by {name} after everything had been measured."
-    return replace(report, verdict=cut_short(report.verdict, reason), notes=in_order((*report.notes, note)))
-
-
-def _conclude_instead(
-    request: RunRequest, log: RunLog, publication: Publication, interruption: Interruption
-) -> NoReturn:
-    """Publish a report without measurements for a cancelled run whose main thread does not return in time."""
-    report = stopped(request.settings, request.decided, _cancelled(interruption), log.warnings)
-    leave(publication.publish(report).exit_code)
-
-
-def _cancelled(interruption: Interruption) -> InfrastructureError:
-    return InfrastructureError(f"The run was cancelled by {interruption.name}.", "Run the gate again.")
-
-
-def _go_on(interruption: Interruption) -> None:
-    """Check for cancellation between two steps.
-
-    Raises:
-        InfrastructureError: the run was cancelled.
-    """
-    if interruption.name is not None:
-        raise _cancelled(interruption)
-
-
-def _leave_baseline(summary: ReportSummary, path: Path, publication: Publication) -> None:
-    try:
-        write_baseline(summary, path)
-    except PublishError as error:
-        publication.warn(str(error))
-
-
-def _with_trends(report: Report, publication: Publication) -> Report:
-    """The report with the trends of its base branch, if there is a readable history."""
-    url = publication.settings.ledger_url
-    try:
-        return with_trends(report, url) if url else report
-    except LedgerError as error:
-        publication.warn(str(error))
-        return report
-
-
-def _with_calibration(report: Report, request: RunRequest) -> Report:
+def _with_calibration(request: RunRequest, report: Report) -> Report:
     """The report, with what is to be said of how far its judges agree with people."""
     if report.verdict.conclusion is Conclusion.SKIPPED or not report.judge_model:
         return report
@@ -305,127 +185,43 @@ def _with_calibration(report: Report, request: RunRequest) -> Report:
     return replace(report, notes=in_order((*report.notes, *notes)))
 
 
-def _keep(report: Report, publication: Publication) -> None:
-    """Add the run to the history; a failure never changes the verdict."""
-    url = publication.settings.ledger_url
-    if not url or report.verdict.conclusion is Conclusion.SKIPPED:
-        return
-    try:
-        keep_run(report, url)
-    except LedgerError as error:
-        publication.warn(str(error))
-
-
-def _begin(request: RunRequest, log: RunLog, publication: Publication) -> None:
-    """Write down in the ledger's database that the run begins; a failure never changes the verdict."""
-    subject, url = request.decided.change.subject, request.settings.ledger_url
-    if not url:
-        return
-    begun = Begun(
-        repository=subject.repository,
-        gate=request.settings.name,
-        commit=subject.head,
-        run_id=subject.run_id,
-        run_attempt=subject.run_attempt,
-        mode=request.decided.decision.mode.value,
-        seconds=request.seconds,
-    )
-    try:
-        log.execution = begin_execution(url, begun)
-        publication.print_line(f"Execution: {log.execution}")
-    except LedgerError as error:
-        publication.warn(f"The run is not in the ledger's database: {error}")
-
-
-def _end(published: ReportSummary, log: RunLog, publication: Publication) -> None:
-    """Write down how the run ended, for those who wait for it."""
-    if not log.execution:
-        return
-    results = published.report.results
-    outcome = {
-        "exit_code": published.exit_code,
-        **{name.replace("-", "_"): value for name, value in published.outputs.items()},
-        "results": [
-            {"scenario": each.trial.scenario.id, "trial": each.trial.number, "status": status_of(each)}
-            for each in results
-        ],
-    }
-    try:
-        end_execution(publication.settings.ledger_url, log.execution, outcome)
-    except LedgerError as error:
-        publication.warn(f"How the run ended is not in the ledger's database: {error}")
-
-
-def _notify(
-    report: Report, request: RunRequest, log: RunLog, publication: Publication, interruption: Interruption
-) -> None:
-    """Send the run's alerts; a failure never changes the verdict."""
-    alerts = tuple(alerts_of(report, default_branch=request.decided.change.on_default_branch))
-    notify(
-        request.settings,
-        request.environment,
-        message_of(report, alerts),
-        log.alerts,
-        publication.warn,
-        redactor=publication.redactor,
-        seconds=NOTIFY_SECONDS if interruption.name is None else CANCELLED_SECONDS,
-    )
-
-
-def _defect(error: Exception) -> RatibaError:
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    problem = f"The gate itself failed at {Path(frame.filename).name}:{frame.lineno}: {type(error).__name__}: {error}"
-    return InfrastructureError(problem, "Please report it, with this line.")
-
-
-def _report(
-    options: GateOptions,
-    request: RunRequest,
-    log: RunLog,
-    publication: Publication,
-    problems: Sequence[str],
-) -> Report | None:
+def _report(options: GateOptions, run: Lifecycle, problems: Sequence[str]) -> Report | None:
     """The report of the run; None for a dry run, which only prints. The log has the run's events."""
-    _go_on(current())
+    run.go_on()
+    request, publication = run.request, run.publication
     refuse_wrong_start(request.decided, problems)
     decision = request.decided.decision
     if decision.mode is Mode.SKIP:
-        return _skip(options, request, log, publication)
+        return _skip(options, run)
     if not (options.dry_run or publication.in_workflow):
         # A dry run and the decide step print it in detail.
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
     folders = options.reports(request.settings)
     if folders is None:
-        return _evaluated(options, request, log, publication, None)
+        return _evaluated(options, run, None)
     with ShardFolders(report_folders(folders)) as shard_folders:
-        return _evaluated(options, request, log, publication, shard_folders)
+        return _evaluated(options, run, shard_folders)
 
 
-def _evaluated(
-    options: GateOptions,
-    request: RunRequest,
-    log: RunLog,
-    publication: Publication,
-    shard_folders: ShardFolders | None,
-) -> Report | None:
+def _evaluated(options: GateOptions, run: Lifecycle, shard_folders: ShardFolders | None) -> Report | None:
     """The same of a run that evaluates something, or merges what its shards have evaluated."""
-    go_on = partial(_go_on, current())
-    inputs = read_inputs(request)
+    log, publication = run.log, run.publication
+    inputs = read_inputs(run.request)
     shards = None
     if shard_folders is not None:
         shards = shard_folders.read()
         shard_folders.begin_events(publication.redactor, inputs.customers)
     inputs = inputs if options.dry_run else _raised(inputs, shards, publication)
-    request = replace(request, decided=inputs.decided)
+    run.request = replace(run.request, decided=inputs.decided)  # a run that fails from here on is a blocking one too
     log.alerts = inputs.configuration.notifications.kinds
     require_key(inputs.settings, inputs.configuration, inputs.environment)
-    go_on()
-    shard = None if request.settings.shard is None else plan_shard(inputs, request.settings.shard)
+    run.go_on()
+    shard = None if inputs.settings.shard is None else plan_shard(inputs, inputs.settings.shard)
     inputs = _with_earlier(inputs if shard is None else shard.inputs, options, log, publication)
     if (partly := selection_line(inputs.selection)) and not options.dry_run:
         publication.print_line(partly)
     if not options.dry_run and shard is None:
-        _begin(request, log, publication)
+        run.begin()
     variants = variants_of(inputs) if options.variants else ()
     expected = forecast(inputs) if shards is None else None
     if options.dry_run:
@@ -433,14 +229,14 @@ def _evaluated(
         return None
     if shards is None:
         _print_costs(inputs, expected, variants, publication, log)
-    go_on()
+    run.go_on()
     with open_event_log(inputs, publication.redactor, log.note) as log.events:
         if shard is not None:
             report = evaluate_shard(replace(shard, inputs=inputs), log, open_session, expected)
         elif variants:
             report = evaluate_side_by_side(inputs, log, open_session, variants)
         else:
-            report = _explained(inputs, log, publication, expected, shards)
+            report = _explained(inputs, run, expected, shards)
         noted = len(log.warnings)
         log.events.emit(run_ended(report))
     if shard_folders is not None:
@@ -493,37 +289,33 @@ def _with_earlier(inputs: RunInputs, options: GateOptions, log: RunLog, publicat
     return found
 
 
-def _skip(options: GateOptions, request: RunRequest, log: RunLog, publication: Publication) -> Report | None:
-    decision = request.decided.decision
+def _skip(options: GateOptions, run: Lifecycle) -> Report | None:
+    request, decision = run.request, run.request.decided.decision
     if not request.decided.change.subject.event:
         # In a local run a missing configuration is an error, since somebody asked for a run.
         load_configuration(request.repository, request.settings.config)
     if options.dry_run:
-        publication.announce(decision, Selection(decision, ()), ())
-        _list_reads(request, publication)
+        run.publication.announce(decision, Selection(decision, ()), ())
+        _list_reads(request, run.publication)
         return None
-    return skipped(request.settings, request.decided, log.warnings)
+    return skipped(request.settings, request.decided, run.log.warnings)
 
 
 def _explained(
-    inputs: RunInputs,
-    log: RunLog,
-    publication: Publication,
-    expected: Forecast | None,
-    shards: Sequence[FoundShard] | None,
+    inputs: RunInputs, run: Lifecycle, expected: Forecast | None, shards: Sequence[FoundShard] | None
 ) -> Report:
     """The report of the run and, of one that failed, which lines of the change did it."""
     began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
-    outcome = evaluate(inputs, log, open_session, ledger, expected=expected, shards=shards)
+    planned = plan_run(inputs, shards)
+    outcome = evaluate(planned, run.log, open_session, ledger, expected=expected, shards=shards)
     report = outcome.report
     if outcome.interrupted:
         return report  # Nothing more is paid for, least of all with what a lost shard may have spent.
-    # Whatever happens from here on, what was measured is published.
-    current().replace_stand_in(lambda: leave(publication.publish(_cut_short(report, current())).exit_code))
+    run.publish_if_cut_short(report)
     allowed, took = inputs.seconds_allowed, time.monotonic() - began
     left = None if allowed is None else allowed - took
     explained = with_explanation(
-        report, inputs, log, ledger, left, open_session=open_session, base=outcome.base_results
+        report, inputs, run.log, ledger, left, open_session=open_session, base=outcome.base_results
     )
     return replace(explained, seconds=time.monotonic() - began) if explained.explanation is not None else explained
 

@@ -32,9 +32,8 @@ from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.model.scenario import SystemType
-from ratiba_action.reporting.wording import plural
 from ratiba_action.settings.settings import read_settings
-from ratiba_action.util.text import printable, printable_lines
+from ratiba_action.util.text import plural, printable, printable_lines
 
 SOURCES: Mapping[str, str] = {
     "promptfoo": "a configuration or a file of tests: YAML, JSON, JSON Lines or CSV",

@@ -37,4 +37,4 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     if missing and not runs_in_ci(environment):
         named = ", ".join(map(repr, missing))
         raise UsageError(f"There is no folder {named}.", "Name the report folders of the shards.")
-    return run_gate(read_options(arguments, environment), environment)
+    return run_gate(read_options(arguments, environment), environment, kept=arguments.kept)

@@ -28,7 +28,6 @@ from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start
 from ratiba_action.reporting.money_facts import log_forecast, money_phrase
 from ratiba_action.reporting.terminal import make_progress
-from ratiba_action.reporting.wording import plural
 from ratiba_action.run.authority import authorized
 from ratiba_action.run.composition import open_session
 from ratiba_action.run.estimating import forecast
@@ -41,7 +40,7 @@ from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.report_folder import make_report_folder
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings, unknown_variables
-from ratiba_action.util.text import printable
+from ratiba_action.util.text import plural, printable
 
 DESCRIPTION = """Run scenarios with live models and save the answers of models and judges as recordings.
 Shows what changes; existing recordings are only replaced with --accept. Exit code 1 if a change waits for --accept or

@@ -25,9 +25,7 @@ def show_trends(
     """Print each metric over the last runs of a branch.
 
     Args:
-        arguments: of the command.
         settings: with the ledger's URL.
-        environment: of the process.
         results: of the last run, for repository and branch if they are not given.
 
     Raises:
@@ -60,7 +58,6 @@ def write_to_history(settings: Settings, results: Path, *, named: bool) -> int:
 
     Args:
         settings: with the ledger's URL.
-        results: of the run.
         named: whether they were given explicitly, so that they must exist.
 
     Raises:

@@ -23,7 +23,6 @@ from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.lines import Finding, find_forbidden
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
-from ratiba_action.reporting.wording import plural
 from ratiba_action.run.configuration_checks import (
     located,
     unknown_code,
@@ -38,7 +37,7 @@ from ratiba_action.suite.thresholds import thresholds_below
 from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.git import find_checkout
 from ratiba_action.util.locked_folder import read_plain_file
-from ratiba_action.util.text import printable
+from ratiba_action.util.text import plural, printable
 
 DESCRIPTION = """Check the configuration, the scenarios and their recordings, and report each mistake with its line.
 Warns about settings that are valid but probably unintended. Nothing is run. Exit code 2 if there is a mistake."""

@@ -35,7 +35,6 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.publish.annotations import problems_of
 from ratiba_action.reporting.results_json import load_report
 from ratiba_action.reporting.summary import ScenarioRow, summarise
-from ratiba_action.reporting.wording import plural
 from ratiba_action.run.arms import scratch_folder
 from ratiba_action.run.composition import open_kept
 from ratiba_action.run.evaluation_inputs import read_suite, tests_of
@@ -44,7 +43,7 @@ from ratiba_action.suite.affected import depends_on
 from ratiba_action.suite.team_tests import with_tests
 from ratiba_action.util.git import Git
 from ratiba_action.util.interruption import CancelledBySignal, Interruption, current
-from ratiba_action.util.text import clip, printable_lines
+from ratiba_action.util.text import clip, plural, printable_lines
 
 if TYPE_CHECKING:
     from ratiba_action.run.inputs import Kept
@@ -74,7 +73,6 @@ def run(options: GateOptions, environment: MutableMapping[str, str], settings: S
 
     Args:
         options: of ``ratiba gate``; each run gets them, with the scenarios that an edit concerns.
-        environment: of the process.
         settings: of the runs.
 
     Raises:

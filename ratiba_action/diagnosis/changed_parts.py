@@ -32,7 +32,6 @@ def parts_of(inputs: RunInputs, base: Path) -> tuple[Part, ...]:
     A run of changed lines is one part; of a prompt each line is, unless that makes too many.
 
     Args:
-        inputs: of the run.
         base: folder with the base's files.
     """
     system, changed = inputs.configuration.system, inputs.decided.change.files.paths
@@ -75,7 +74,6 @@ def count_of_code(inputs: RunInputs, parts: Sequence[Part]) -> int:
     """How many parts are of files that are no prompts.
 
     Args:
-        inputs: of the run.
         parts: of its change.
     """
     system = inputs.configuration.system
@@ -88,7 +86,6 @@ class PartialTrees:
     """Writes the base's files with parts of the change, and the scenarios of the run.
 
     Args:
-        inputs: of the run.
         folder: with the base's files.
         scratch: where the combinations are written.
         scenarios: those that are explained, by id, as their failures were judged.

@@ -60,7 +60,6 @@ class CommitStatus:
         """Set the status.
 
         Args:
-            report: of the run.
             code: the process's exit code, which the state follows.
             description: in words and numbers of ours alone.
 

@@ -77,7 +77,6 @@ class MeasuredRun:
         commit: that was measured; None for a working tree.
         judge_model: of the judged scores.
         answers: where its model answers came from.
-        results: of one arm.
         scenario_digests: digest of each scenario's content by its id, of results that were masked since; what is
             missing is taken from the results.
         this_run: measured by the run that asks, so that its further trials ran beside those of the other arm.

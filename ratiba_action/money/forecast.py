@@ -9,6 +9,7 @@ from ratiba_action.model.conversation import ModelCall, Party, Usage
 from ratiba_action.model.values import Usd
 from ratiba_action.money.budget import Limit, ModelCosts
 from ratiba_action.money.pricing import show_usd, to_cents
+from ratiba_action.util.text import plural
 
 _BYTES_PER_TOKEN = 4
 _OVERHEAD_TOKENS = 2_300
@@ -210,9 +211,8 @@ def way_out(rest: Forecast) -> str | None:
     left = ", ".join(
         f"{limit.name} has {show_usd(limit.left.quantize(_CENT, rounding=ROUND_FLOOR))} left" for limit in named
     )
-    noun = "1 scenario" if count == 1 else f"{count} scenarios"
     needed = f"need{'s' if count == 1 else ''} about {show_usd(to_cents(rest.most))}"
-    return f"Raise {' and '.join(raises)}, or select fewer scenarios: {left}, and {noun} {needed}."
+    return f"Raise {' and '.join(raises)}, or select fewer scenarios: {left}, and {plural(count, 'scenario')} {needed}."
 
 
 def _enough(setting: str, short: Sequence[Limit], needed: Usd) -> Usd:

@@ -73,7 +73,6 @@ def mask_for(redactor: Redactor, customers: Mapping[str, str]) -> EventMask:
     """The mask of a run whose customers are known.
 
     Args:
-        redactor: of the run.
         customers: full name of the customer by scenario.
     """
     return EventMask(

@@ -16,7 +16,7 @@ from ratiba_action.model.canonical import digest
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
-from ratiba_action.util.text import clip
+from ratiba_action.util.text import clip, plural
 from ratiba_action.util.validation import StrictModel, validate
 from ratiba_action.verdict.human_agreement import Weights
 
@@ -305,11 +305,7 @@ class Schedule:
         if self.due is None:
             sentence = f"The next session of the calibration set is on {self.following} (owner: {self.owner})."
         else:
-            late = (
-                f"overdue by {self.overdue_days} day{'' if self.overdue_days == 1 else 's'}"
-                if self.overdue_days
-                else "due today"
-            )
+            late = f"overdue by {plural(self.overdue_days, 'day')}" if self.overdue_days else "due today"
             missed = f", {self.missed} sessions were missed" if self.missed > 1 else ""
             sentence = f"The calibration set's session of {self.due} is {late}{missed} (owner: {self.owner})."
         if self.gone is not None:

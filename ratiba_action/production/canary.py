@@ -25,7 +25,7 @@ from ratiba_action.production.sample_reading import (
     of_production,
     opinions,
 )
-from ratiba_action.reporting.wording import plural
+from ratiba_action.util.text import plural
 from ratiba_action.verdict.two_samples import concurrent_differences, log_e_value
 
 FAILURES, OPINIONS = "failures", "feedback"

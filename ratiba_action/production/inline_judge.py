@@ -2,13 +2,12 @@
 
 import asyncio
 import os
-import threading
 import time
-from collections.abc import Callable, Collection, Coroutine, MutableMapping, Sequence
+from collections.abc import Callable, Collection, MutableMapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from ratiba_action.config.configuration import Configuration, load_configuration
 from ratiba_action.errors import ConfigurationError, RatibaError
@@ -31,6 +30,7 @@ from ratiba_action.run.judging import Judging
 from ratiba_action.run.paid_run import open_paid_run, price_list
 from ratiba_action.run.provider_keys import keys_line, keys_of, require_key
 from ratiba_action.settings.settings import Settings
+from ratiba_action.util.loop_thread import LoopThread
 
 _GRACE = 0.25
 """Seconds beyond the limit for a thread that was not scheduled in time."""
@@ -46,7 +46,6 @@ class InlineJudge:
     Args:
         settings: keys, budget and the shared ledger, from ``read_settings``.
         repository: folder of the configuration.
-        environment: of the process.
         generators: models that write the answers; none of them may be the judge.
         note: called with each warning.
         configuration: of the gate; None reads it from the repository.
@@ -109,9 +108,7 @@ class InlineJudge:
             configure_deepeval(self._environment, self._folders.enter_context(scratch_folder()) / "deepeval")
             load_deepeval()
             self._folders = self._folders.pop_all()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="ratiba-judge", daemon=True)
-        self._thread.start()
+        self._loop = LoopThread("ratiba-judge")
         log = RunLog(SilentProgress())
         opened = open_paid_run(
             self._settings,
@@ -125,7 +122,7 @@ class InlineJudge:
             events=NoEvents(),
         )
         try:
-            paid = self._wait(self._parts.enter_async_context(opened))
+            paid = self._loop.wait(self._parts.enter_async_context(opened))
         except BaseException:
             self.__exit__()  # the thread and its loop end on every way out
             raise
@@ -137,11 +134,9 @@ class InlineJudge:
     def __exit__(self, *_: object) -> None:
         """Close the connections; a call that was given up is not waited for longer than a few seconds."""
         try:
-            self._wait(self._close())
+            self._loop.wait(self._close())
         finally:
             self._folders.close()
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
             self._loop.close()
 
     def scores(
@@ -157,7 +152,7 @@ class InlineJudge:
         """
         late = f"the judge did not answer within {seconds:g} s"
         work = self._scores(masked_case(case, redactor), judged, time.monotonic() + seconds, late)
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = self._loop.begin(work)
         try:
             return future.result(seconds + _GRACE)
         except TimeoutError:
@@ -190,6 +185,3 @@ class InlineJudge:
         if left:
             await asyncio.wait(left, timeout=_SPARE)
         await self._parts.aclose()
-
-    def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()

@@ -1,12 +1,11 @@
 """Measures production conversations with the configured metrics and judges; no system is run."""
 
-import asyncio
-import contextlib
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.config.metrics_block import attach_metrics
@@ -27,9 +26,8 @@ from ratiba_action.production.conversation import CapturedConversation
 from ratiba_action.run.composition import load_judging
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.model_calls import open_model_calls
-from ratiba_action.run.plan_loop import cancelled_by_signals
-from ratiba_action.run.runner import run_plan
-from ratiba_action.run.services import Arms, ArmServices, Measured
+from ratiba_action.run.services import Arms, ArmServices, Measured, RunServices
+from ratiba_action.run.session import Session
 from ratiba_action.systems.replay_system import ReplaySession
 
 
@@ -141,9 +139,10 @@ def _with(conversation: CapturedConversation, assertions: tuple[Assertion, ...])
 
 
 def sampling_configuration(configuration: Configuration) -> Configuration:
-    """The configuration without its system and database rows: replies were captured already."""
+    """The configuration without its system and database rows, since replies were captured, and a run's time limit."""
     system = SystemBlock(root=configuration.system.root, replay=ReplayBlock())
-    return configuration.model_copy(update={"system": system, "rows": {}})
+    suite = configuration.suite.model_copy(update={"timeout_seconds": None})
+    return configuration.model_copy(update={"system": system, "rows": {}, "suite": suite})
 
 
 def measure(
@@ -160,8 +159,6 @@ def measure(
     Args:
         conversations: each with its metrics.
         inputs: with ``sampling_configuration``.
-        ledger: of the run.
-        log: of the run.
         scratch: a folder outside the workspace, removed when the run ends.
         redactors: with the names of each conversation, by its id.
 
@@ -176,25 +173,28 @@ def measure(
         return (), ()
     scenarios = tuple(conversation.scenario for conversation in conversations)
     head = ArmInputs(Arm(HEAD, str(inputs.repository)), inputs.configuration, scenarios)
-    deadline = None if inputs.seconds is None else time.monotonic() + inputs.seconds
-    interruptions: list[str] = []
+    judge = inputs.configuration.judge
+    judges = {judge.model, *([judge.cross_check.model] if judge.cross_check is not None else [])}
+    arms = Arms({HEAD: ArmServices(head.arm, CapturedSystem(conversations, judges), captured=True)})
     results: tuple[ScenarioResult, ...] = ()
 
-    async def work() -> None:
-        nonlocal results
-        opened = open_model_calls(inputs, head, ledger=ledger, log=log, journal=None, deadline=deadline)
-        with cancelled_by_signals(interruptions.append), contextlib.suppress(asyncio.CancelledError):
-            async with opened as (_, services):
-                await load_judging(inputs, head, scratch)
-                judge = inputs.configuration.judge
-                judges = {judge.model, *([judge.cross_check.model] if judge.cross_check is not None else [])}
-                system = ArmServices(head.arm, CapturedSystem(conversations, judges), captured=True)
-                metric = partial(_masked_metric, services.metric, partial(_masked, redactors))
-                results = await run_plan(head.plan, replace(services, arms=Arms({HEAD: system}), metric=metric))
-                await services.finish(Measured(results), cancelled=bool(interruptions))
+    @asynccontextmanager
+    async def open_services(inputs: RunInputs, head: ArmInputs, **given: Any) -> AsyncIterator[RunServices]:
+        given = {name: given[name] for name in ("ledger", "log", "deadline")}
+        async with open_model_calls(inputs, head, journal=None, **given) as (_, services):
+            await load_judging(inputs, head, scratch)
+            yield replace(
+                services, arms=arms, metric=partial(_masked_metric, services.metric, partial(_masked, redactors))
+            )
 
-    asyncio.run(work())
-    return results, tuple(interruptions)
+    async def work(session: Session) -> None:
+        nonlocal results
+        results = tuple(await session.run(head.plan))
+        await session.finish(Measured(results))
+
+    session = Session(open_services, inputs, head, ledger=ledger, log=log, scratch=scratch)
+    session.conduct(work)
+    return results, tuple(session.interruptions)
 
 
 def _masked_metric(

@@ -36,14 +36,14 @@ from ratiba_action.reporting.money_facts import forecast_lines
 from ratiba_action.reporting.plain_printer import PlainPrinter, Printer
 from ratiba_action.reporting.results_json import results_parts
 from ratiba_action.reporting.summary import ReportSummary, summarise
-from ratiba_action.reporting.wording import plural, selection_line
+from ratiba_action.reporting.wording import selection_line
 from ratiba_action.settings.environment import FROM_STDIN
 from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.http_exchange import Outage
 from ratiba_action.util.interruption import current
 from ratiba_action.util.persisted_credentials import Persisted
-from ratiba_action.util.text import printable
+from ratiba_action.util.text import plural, printable
 
 Result = TypeVar("Result")
 
@@ -157,7 +157,6 @@ class Publication:
         """Write everything that can be written; the rest becomes warnings.
 
         Args:
-            report: of the run.
             trace: sends the run's conversations to where traces are kept, and says in the report what came of it.
                 Everything of the run has been written down by then.
             complaint: what stopped the run, one problem a line. A person sees that instead of the comment.

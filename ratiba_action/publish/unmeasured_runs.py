@@ -10,6 +10,7 @@ from ratiba_action.model.plan import Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.settings.settings import Settings
+from ratiba_action.util.text import plural
 from ratiba_action.verdict.decision import next_step
 
 _SHORT_COMMIT = 7
@@ -86,7 +87,6 @@ def stopped(settings: Settings, decided: Decided, error: RatibaError, notes: Seq
     if not problems:
         verdict = Verdict(Conclusion.INCOMPLETE, error.problem, error.remedy, misconfigured=wrong)
         return report_without_run(settings, decided, verdict, notes)
-    count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
-    reason = f"{count} must be fixed before anything can be measured."
+    reason = f"{plural(len(problems), 'mistake')} must be fixed before anything can be measured."
     verdict = Verdict(Conclusion.INCOMPLETE, reason, error.remedy, tuple(problems), misconfigured=True)
     return report_without_run(settings, decided, verdict, notes)

@@ -8,7 +8,6 @@ files are collected as tests where the ini file or ``--ratiba`` asks for it. Sta
 import asyncio
 import inspect
 import os
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,16 +71,12 @@ class TenantsOfASession:
     """
 
     def __init__(self, provisioner: "PostgresTenantProvisioner") -> None:
+        from ratiba_action.util.loop_thread import LoopThread  # pytest must not pay for it at its start
+
         self._provisioner = provisioner
         self._arms: dict[Migrate, Arm] = {}
-        self._loop = asyncio.new_event_loop()
-        # An embedded server dies with the thread that started it, so the thread stays until ``close``.
-        self._thread = threading.Thread(target=self._loop.run_forever, name="ratiba-tenants", daemon=True)
-        self._thread.start()
-
-    def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """The result of a coroutine, run on the session's event loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        self._loop = LoopThread("ratiba-tenants")
+        self.wait = self._loop.wait
 
     def start(self) -> None:
         """Start the server and sweep it.
@@ -118,8 +113,6 @@ class TenantsOfASession:
     def close(self) -> tuple[str, ...]:
         """Drop what is left and end the server; returns warnings."""
         self.wait(self._provisioner.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
         self._loop.close()
         return self._provisioner.warnings
 

@@ -1,8 +1,6 @@
 """Collects scenario files as pytest items; imported only if pytest is told to collect them."""
 
-import asyncio
-import threading
-from collections.abc import Coroutine, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -33,6 +31,7 @@ from ratiba_action.run.services import Measured
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.util.locked_folder import read_plain_file
+from ratiba_action.util.loop_thread import LoopThread
 from ratiba_action.util.text import printable
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import Standing, is_measured, outcomes_of, standing
@@ -46,8 +45,6 @@ class StandingRun:
 
     Args:
         repository: the checkout.
-        settings: of the run.
-        environment: of the process.
         cache: whether cached judge scores may be used.
     """
 
@@ -70,10 +67,7 @@ class StandingRun:
         self._session: Session | None = None
         self._ledger = Ledger(settings.budget_usd)
         self._folders, self._parts = ExitStack(), AsyncExitStack()
-        self._loop = asyncio.new_event_loop()
-        # An embedded server dies with the thread that started it, so the thread stays until ``close``.
-        self._thread = threading.Thread(target=self._loop.run_forever, name="ratiba-scenarios", daemon=True)
-        self._thread.start()
+        self._loop = LoopThread("ratiba-scenarios")
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -101,7 +95,7 @@ class StandingRun:
         self._head = head_inputs(inputs)
         scratch = self._folders.enter_context(scratch_folder())
         session = open_session(inputs, self._head, ledger=self._ledger, log=self._log, scratch=scratch)
-        self._session = self._wait(self._parts.enter_async_context(session))
+        self._session = self._loop.wait(self._parts.enter_async_context(session))
 
     def results(self, scenario_id: str) -> tuple[ScenarioResult, ...]:
         """Run all trials of one scenario; secrets and identifiers are masked.
@@ -112,7 +106,7 @@ class StandingRun:
         trials = tuple(trial for trial in self._head.plan.trials if trial.scenario.id == scenario_id)
         if not trials or self._session is None:
             raise LookupError(scenario_id)
-        results: tuple[ScenarioResult, ...] = self._wait(self._session.run(Plan(trials)))
+        results = tuple(self._loop.wait(self._session.run(Plan(trials))))
         self._results += results
         return tuple(self._redactor.result(result) for result in results)
 
@@ -120,16 +114,11 @@ class StandingRun:
         """Close everything that was started."""
         try:
             if self._session is not None:
-                self._wait(self._session.finish(Measured(tuple(self._results))))
-            self._wait(self._parts.aclose())
+                self._loop.wait(self._session.finish(Measured(tuple(self._results))))
+            self._loop.wait(self._parts.aclose())
         finally:
             self._folders.close()
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
             self._loop.close()
-
-    def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
 
 class CollectedResults(Protocol):

@@ -13,7 +13,8 @@ from ratiba_action.model.case_file import (
     ClassScores,
 )
 from ratiba_action.model.measurement import ScenarioResult, Scored
-from ratiba_action.reporting.wording import label, number, plural
+from ratiba_action.reporting.wording import label, number
+from ratiba_action.util.text import plural
 from ratiba_action.verdict.tally import MetricSummary
 
 _VERSION_DIGITS = 12
@@ -80,7 +81,6 @@ def summarise_cases(scores: CaseFileScores, results: Iterable[ScenarioResult]) -
 
     Args:
         scores: of the case file.
-        results: of the run.
     """
     return CasesSummary(
         scores=scores,

@@ -7,7 +7,7 @@ from ratiba_action.reporting.comment_failures import code_html
 from ratiba_action.reporting.comparison_summary import ComparedScenario, ComparisonSummary, Row
 from ratiba_action.reporting.markdown import clip, code, fenced, folded, inline, table
 from ratiba_action.reporting.summary import ReportSummary
-from ratiba_action.reporting.wording import plural
+from ratiba_action.util.text import plural
 
 _MOVED = 10
 _ROWS = 100

@@ -13,8 +13,8 @@ from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting.conversation_changes import first_difference
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow
-from ratiba_action.reporting.wording import RaisedError, explanation, frames, listed, number, plural, raised_errors
-from ratiba_action.util.text import part_of
+from ratiba_action.reporting.wording import RaisedError, explanation, frames, listed, number, raised_errors
+from ratiba_action.util.text import part_of, plural
 
 _NAMED = 100
 _ROWS = 50

@@ -12,7 +12,8 @@ from ratiba_action.reporting.cost_summary import CostRow, shown_scenarios
 from ratiba_action.reporting.markdown import code, folded, inline, table
 from ratiba_action.reporting.money_facts import Fact, Part
 from ratiba_action.reporting.summary import VERDICT_IS_OF, MetricRow, ReportSummary, ScenarioRow, TrialRow, VariantRow
-from ratiba_action.reporting.wording import SELF_REPORTED, dollars, number, plural
+from ratiba_action.reporting.wording import SELF_REPORTED, dollars, number
+from ratiba_action.util.text import plural
 
 _NAMED = 100
 _ROWS = 50

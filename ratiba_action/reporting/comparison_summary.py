@@ -18,7 +18,8 @@ from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.cases_summary import describe_threshold
 from ratiba_action.reporting.conversation_changes import ConversationChange, describe_changes
-from ratiba_action.reporting.wording import number, plural
+from ratiba_action.reporting.wording import number
+from ratiba_action.util.text import plural
 from ratiba_action.verdict.runs import metric_tier
 from ratiba_action.verdict.tally import MetricSummary
 from ratiba_action.verdict.weighing import sensitivity
@@ -117,7 +118,6 @@ def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> Compa
     """The comparison of a report; None if the run has none.
 
     Args:
-        report: of the run.
         thresholds: each metric's thresholds as text, by metric.
     """
     found = report.verdict.comparison

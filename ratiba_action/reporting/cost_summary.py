@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ratiba_action.model.comparison import ConversationCost, Figure, FigureChange, ScenarioCost
-from ratiba_action.reporting.wording import plural
+from ratiba_action.util.text import plural
 from ratiba_action.verdict.conversation_cost import WORDS, increase
 
 _FEW = 10

@@ -20,6 +20,7 @@ from ratiba_action.reporting.comparison_summary import Row, signed_points
 from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.summary import VERDICT_IS_OF, ReportSummary, ScenarioRow
 from ratiba_action.reporting.trends import describe_required, describe_windows, trend_chart
+from ratiba_action.util.text import plural
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -204,7 +205,7 @@ def page_template(name: str) -> "Template":
         number=wording.number,
         required=describe_required,
         windows=describe_windows,
-        plural=wording.plural,
+        plural=plural,
         transcript=lambda result: transcript_text(result) if isinstance(result, Scored) else "",
         share=lambda value: "none" if value is None else f"{value:.0%}",
     )

@@ -9,8 +9,8 @@ from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import CrossChecking, Refusals, Report, Spending
 from ratiba_action.money.budget import Limit
 from ratiba_action.money.forecast import Forecast
-from ratiba_action.reporting.wording import bar, dollars, label, number, plural
-from ratiba_action.util.text import clip
+from ratiba_action.reporting.wording import bar, dollars, label, number
+from ratiba_action.util.text import clip, plural
 from ratiba_action.verdict.agreement import interpret_kappa
 
 _NAMED = 10

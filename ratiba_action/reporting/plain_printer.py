@@ -18,7 +18,6 @@ class RedactedProgress:
 
     Args:
         progress: receives the redacted results.
-        redactor: of the run.
     """
 
     def __init__(self, progress: Progress, redactor: Redactor) -> None:

@@ -34,11 +34,10 @@ from ratiba_action.reporting.wording import (
     frames,
     label,
     outcome,
-    plural,
     scenario_label,
     short_explanation,
 )
-from ratiba_action.util.text import part_of
+from ratiba_action.util.text import part_of, plural
 from ratiba_action.verdict.case_file_scores import wrong_labels
 from ratiba_action.verdict.decision import exit_code
 from ratiba_action.verdict.quarantine import day_of, expired_quarantine, quarantine_in_force

@@ -10,9 +10,9 @@ from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE, clean, defuse_commands, visible
 from ratiba_action.reporting.plain_printer import RedactedProgress
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow, trial_row
-from ratiba_action.reporting.wording import explanation, frames, label, outcome, plural, raised_errors
+from ratiba_action.reporting.wording import explanation, frames, label, outcome, raised_errors
 from ratiba_action.settings.step_output import StepOutput
-from ratiba_action.util.text import clip
+from ratiba_action.util.text import clip, plural
 
 if TYPE_CHECKING:
     from rich.console import Console

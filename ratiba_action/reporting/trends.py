@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from ratiba_action.model.history import AgreementPoint, Trend, TrendPoint
 from ratiba_action.reporting.markdown import inline, table
-from ratiba_action.reporting.wording import number, plural
+from ratiba_action.reporting.wording import number
+from ratiba_action.util.text import plural
 
 WIDTH, HEIGHT = 240, 44
 _PADDING = 5

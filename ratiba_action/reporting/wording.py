@@ -11,7 +11,7 @@ from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.values import Usd
-from ratiba_action.util.text import clip, cut_before, origin_of, summary_of, traceback_of
+from ratiba_action.util.text import clip, cut_before, origin_of, plural, summary_of, traceback_of
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 
 SELF_REPORTED = "Their results come from processes that run the system's code as well, which could change them."
@@ -37,11 +37,6 @@ def number(value: float) -> str:
     """A score or threshold with two decimals, or four if it needs them."""
     value = round(value, 4)
     return f"{value:.2f}" if round(value, 2) == value else f"{value:.4f}"
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def label(result: ScenarioResult) -> str:

@@ -74,8 +74,6 @@ class ArmsOfRun(Arms):
         head: what is evaluated of the change.
         open_code: of any other arm.
         calls: answer and judge the arms.
-        tenants: of the run.
-        log: of the run.
         setups: what set-up made for all arms.
         no_base: why there is no base to run scenarios on.
     """

@@ -52,7 +52,6 @@ def head_inputs(inputs: RunInputs, github: GithubHistory | None = None) -> ArmIn
     """What is evaluated of the change, or of a variant.
 
     Args:
-        inputs: of the run.
         github: says which commits touched the prompts where the clone cannot; None to do without.
 
     Raises:
@@ -99,7 +98,6 @@ def alone(inputs: RunInputs, scenarios: Sequence[Scenario]) -> RunInputs:
     """The run of some scenarios without a base, with the answers that are recorded.
 
     Args:
-        inputs: of the run.
         scenarios: of its suite.
     """
     return replace(
@@ -185,7 +183,6 @@ def first_plan(inputs: RunInputs, head: ArmInputs, *, measured: bool) -> Plan:
     """What is run in any case: in a replay every recorded trial, on both sides of the change.
 
     Args:
-        inputs: of the run.
         head: of the change.
         measured: the base was measured by earlier runs, so that it need not be run now.
     """

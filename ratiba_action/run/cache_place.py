@@ -20,7 +20,6 @@ def cache_folder(environment: Mapping[str, str], repository: Path) -> Path:
     project's root, unless git tracks something of that name: a branch could bring scores along.
 
     Args:
-        environment: of the process.
         repository: a folder of the checkout.
 
     Raises:

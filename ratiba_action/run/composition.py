@@ -25,7 +25,7 @@ from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.cache_place import cache_folder, mutants_folder, user_cache_folder
 from ratiba_action.run.earlier_runs import github_history
 from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs, RunLog
-from ratiba_action.run.judges import Judges, JudgesOfRun
+from ratiba_action.run.judges import Judges, JudgesOfRun, calls_judge
 from ratiba_action.run.model_calls import ModelCalls, open_model_calls
 from ratiba_action.run.paid_run import (
     EARLIER_JOURNALS,
@@ -43,11 +43,10 @@ from ratiba_action.util.persisted_credentials import in_job, persisted_credentia
 from ratiba_action.verdict.trials import FailureLimit
 
 if TYPE_CHECKING:
-    from ratiba_action.systems.choose import Surroundings
     from ratiba_action.systems.replay_system import ReplaySystem
     from ratiba_action.systems.scratch import Checkout
-    from ratiba_action.systems.setup_command import SharedSetups
     from ratiba_action.systems.worker_system import WorkerSystem
+    from ratiba_action.systems.workplace import Surroundings
 
 
 @asynccontextmanager
@@ -68,10 +67,7 @@ async def open_services(
     its code runs.
 
     Args:
-        inputs: of the run.
         head: of its first arm.
-        ledger: of the run.
-        log: of the run.
         scratch: a folder outside the workspace, removed when the run ends.
         deadline: seconds of ``time.monotonic``; see ``RunServices``.
         with_base: trials of the base may run, if there is one.
@@ -161,12 +157,18 @@ def _borrow(worker: "WorkerSystem | ReplaySystem", kept: Kept | None) -> None:
         kept.missed[0] |= not borrowed
 
 
+async def _copy(stack: AsyncExitStack, worker: "WorkerSystem", kept: Kept | None) -> None:
+    """Copy the files of what runs code of the repository; the stack closes it."""
+    stack.push_async_callback(worker.close)
+    _borrow(worker, kept)
+    await worker.copy()
+
+
 class CodeOfRun:
     """Opens the code of each arm of a run; what set-up made and what judges serves all of them.
 
     Args:
         stack: closes the base's, and what judges.
-        inputs: of the run.
         scratch: a folder outside the workspace.
     """
 
@@ -175,10 +177,18 @@ class CodeOfRun:
 
         self._stack, self._inputs, self._scratch = stack, inputs, scratch
         self.setups = SharedSetups()
-        self.judges = JudgesOfRun(stack, inputs, scratch, self._around, _borrow)
+        self.judges = JudgesOfRun(stack, inputs, scratch, self._open_judges)
 
-    def _around(self, arm: Arm) -> "Surroundings":
-        return _surroundings(self._inputs, arm, scratch=self._scratch, setups=self.setups)
+    async def _open_judges(
+        self, stack: AsyncExitStack, arm: ArmInputs, kept: Kept | None, *, repository: Path | None = None
+    ) -> "WorkerSystem":
+        """See ``OpenJudges``."""
+        from ratiba_action.systems.choose import choose_judges
+
+        around = replace(_surroundings(self._inputs, arm.arm, self._scratch), repository=repository)
+        worker = choose_judges(arm.configuration.system, around, self.setups, with_judge=calls_judge(arm.scenarios))
+        await _copy(stack, worker, kept)
+        return worker
 
     async def open(
         self, stack: AsyncExitStack, arm: ArmInputs, *, beside: ArmServices | None = None, kept: Kept | None = None
@@ -194,18 +204,16 @@ class CodeOfRun:
         from ratiba_action.systems.choose import choose_system, choose_tests
         from ratiba_action.systems.worker_system import WorkerSystem
 
-        around, block = self._around(arm.arm), arm.configuration.system
-        first, of_tests = (None, None) if beside is None else (beside.system, beside.tests)
-        system = choose_system(block, replace(around, beside=first if isinstance(first, WorkerSystem) else None))
+        around, block = _surroundings(self._inputs, arm.arm, self._scratch), arm.configuration.system
+        lent = () if beside is None else (beside.system, beside.tests)
+        first, of_tests = (each if isinstance(each, WorkerSystem) else None for each in lent or (None, None))
+        system = choose_system(block, around, self.setups, first)
         stack.push_async_callback(system.close)
         _borrow(system, kept)
         tests = None
         if any(scenario.test is not None for scenario in arm.scenarios):
-            lent = of_tests if isinstance(of_tests, WorkerSystem) else None
-            tests = choose_tests(block, replace(around, beside=lent))
-            stack.push_async_callback(tests.close)
-            _borrow(tests, kept)
-            await tests.copy()
+            tests = choose_tests(block, around, self.setups, of_tests)
+            await _copy(stack, tests, kept)
         return system, await self.judges.open(stack, arm, kept), tests
 
     async def open_base(self, base: BaseInputs, calls: ModelCalls) -> tuple[ArmInputs, Code]:
@@ -227,20 +235,10 @@ def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
     return LanguageDetection(languages).language_of
 
 
-def open_system(
-    inputs: RunInputs, arm: ArmInputs, scratch: Path, setups: "SharedSetups"
-) -> "WorkerSystem | ReplaySystem":
-    """The arm's system under test, not started; ``setups`` are those of ``Surroundings``."""
-    from ratiba_action.systems.choose import choose_system
-
-    return choose_system(arm.configuration.system, _surroundings(inputs, arm.arm, scratch=scratch, setups=setups))
-
-
 def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":
     """What of the repository a system is run with.
 
     Args:
-        inputs: of the run.
         commit: of its arm; None for the working tree as it is.
     """
     from ratiba_action.systems.scratch import Checkout
@@ -250,10 +248,9 @@ def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":
     return Checkout(inputs.decided.change.git, committed=commit is not None, untracked=untracked)
 
 
-def _surroundings(inputs: RunInputs, arm: Arm, *, scratch: Path, setups: "SharedSetups") -> "Surroundings":
-    from ratiba_action.systems.choose import Surroundings
+def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path) -> "Surroundings":
     from ratiba_action.systems.separation import room
-    from ratiba_action.systems.workplace import places_of_job, private_places
+    from ratiba_action.systems.workplace import Surroundings, places_of_job, private_places
 
     environment, git = inputs.environment, inputs.decided.change.git
     job = in_job(environment)
@@ -272,7 +269,6 @@ def _surroundings(inputs: RunInputs, arm: Arm, *, scratch: Path, setups: "Shared
             *persisted.files,
         ),
         secrets=bool(inputs.settings.secrets) or has_proxy_password(environment) or bool(persisted.places),
-        setups=setups,
     )
 
 

@@ -37,6 +37,7 @@ from ratiba_action.run.reply_size import MOST_BYTES, MOST_BYTES_OF_A_PART, Reply
 from ratiba_action.run.services import RunServices
 from ratiba_action.util.instants import clock_of
 from ratiba_action.util.patterns import SearchTime
+from ratiba_action.util.text import plural
 
 
 class Conversation:
@@ -126,9 +127,10 @@ class Conversation:
         scenario, arm = self._trial.scenario, self._arm
         if scenario.test is None:
             return await arm.system.open(scenario, tenant, access.environment)
-        if arm.tests is None or self._services.judge is None:
+        if arm.tests is None:
             raise ConfigurationError(f"Nothing can run the test {scenario.test.node!r}.", "Run: ratiba gate")
-        return await arm.tests.open_test(scenario, tenant, access.environment, self._services.judge(self._trial))
+        judge = self._services.calls.judge_of(self._trial)
+        return await arm.tests.open_test(scenario, tenant, access.environment, judge)
 
     def _open_access(self) -> ModelAccess:
         """The trial's way to its models; each of its requests is searched on the way."""
@@ -344,7 +346,7 @@ class Conversation:
 def _goal_checks(user: SimulatedUser, ending: str | CustomerEnding, messages: int, line: int) -> list[Check]:
     if not user.must_reach_goal:
         return []
-    after = f"after {messages} message{'' if messages == 1 else 's'} of the customer"
+    after = f"after {plural(messages, 'message')} of the customer"
     reached = ending is CustomerEnding.GOAL_REACHED
     why = "reached" if reached else "not reached"
     gave_up = ": the customer gave it up" if ending is CustomerEnding.GAVE_UP else ""

@@ -371,7 +371,6 @@ def _with_tests(suite: Suite, configuration: Configuration, named: Collection[st
         suite: the scenarios.
         configuration: after the ratchet.
         named: paths that the change itself names. What only the base names may be gone; a note names its tests then.
-        request: of the run.
 
     Raises:
         SuiteError: a file of tests cannot be used.

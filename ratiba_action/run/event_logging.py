@@ -30,7 +30,6 @@ from ratiba_action.observability.traces.metadata import missing_note
 from ratiba_action.observability.traces.model import TracedRun
 from ratiba_action.ports import EventLog
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.reporting.wording import plural
 from ratiba_action.run.earlier_runs import measured_commit
 from ratiba_action.run.inputs import RunInputs
 from ratiba_action.settings.report_folder import make_report_folder, refuse_links, remove_entry
@@ -38,7 +37,7 @@ from ratiba_action.settings.run_deadline import LANGFUSE_SECONDS, OTLP_SECONDS, 
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.git import Git
 from ratiba_action.util.proxy import Proxy, proxy_for
-from ratiba_action.util.text import printable
+from ratiba_action.util.text import plural, printable
 
 _INCOMPLETE_SECONDS = 3.0
 """A run that was cut off waits no longer: a runner kills it 10 seconds after it was told to end."""

@@ -9,26 +9,23 @@ from pathlib import Path
 from ratiba_action.checks.checks import limits_not_measured
 from ratiba_action.checks.system_exceptions import without_those_of_base
 from ratiba_action.config.configuration import Exceeded
-from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError
+from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.model.comparison import Anchor
 from ratiba_action.model.conversation import MergeAttempt
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.note import in_order
-from ratiba_action.model.plan import BASE, Plan, Shard
+from ratiba_action.model.plan import BASE, Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, VariantResult, Verdict
 from ratiba_action.money.budget import Ledger, admit
 from ratiba_action.money.forecast import Forecast, way_out
 from ratiba_action.run.arms import base_of, first_plan, head_inputs, no_further_trials, scratch_folder
-from ratiba_action.run.base_commit import BaseInputs, NoBase, read_anchor_inputs
+from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.earlier_runs import (
     NONE,
     NOT_COMPARED,
     EarlierRuns,
-    find_earlier_runs,
     github_history,
-    measured_commit,
 )
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
@@ -54,16 +51,18 @@ from ratiba_action.run.notes import (
     unconfirmed,
     unseen_calls,
 )
-from ratiba_action.run.own_history import notes_of_own_history, with_own_history
+from ratiba_action.run.own_history import notes_of_own_history
 from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_budget
 from ratiba_action.run.plan_loop import PlanLoop
+from ratiba_action.run.planned_run import PlannedRun, ShardRun, plan_run
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.self_reported import self_reported
 from ratiba_action.run.services import Measured
 from ratiba_action.run.session import OpenSession, Session
 from ratiba_action.run.shard_folders import FoundShard
-from ratiba_action.run.shard_reports import measured_anew, merge_shards, notes_of_merges, paid_by_merges, with_shards
-from ratiba_action.run.shards import identity_of, share_inputs
+from ratiba_action.run.shard_reports import merge_shards, notes_of_merges, paid_by_merges, with_shards
+from ratiba_action.run.shards import identity_of
+from ratiba_action.util.text import plural
 from ratiba_action.verdict.case_file_scores import score_case_files
 from ratiba_action.verdict.decision import next_step
 from ratiba_action.verdict.pairing import results_of, results_of_change
@@ -91,7 +90,7 @@ class RunOutcome:
 
 
 def evaluate(
-    inputs: RunInputs,
+    run: PlannedRun,
     log: RunLog,
     open_session: OpenSession,
     ledger: Ledger | None = None,
@@ -102,29 +101,15 @@ def evaluate(
     """Run what is selected and decide; whatever is measured is reported, however the run ends.
 
     Args:
-        inputs: of the run.
-        log: of the run.
+        run: with what came before it.
         open_session: makes what scenarios run in.
         ledger: of several runs of this process that share one budget; None for its own.
         expected: its forecast, where that was made already.
-        shards: what has measured the first plan already; None to run it.
-
-    Raises:
-        InfrastructureError: live answers are asked for, and there is no key; or shards are merged, and the base's
-            results, by which they were divided, or the scenarios' own history could not be read.
+        shards: see ``plan_run``.
     """
-    require_key(inputs.settings, inputs.configuration, inputs.environment)
-    clock = time.monotonic()
+    inputs, commit = run.inputs, run.commit
     ledger = Ledger(inputs.settings.budget_usd) if ledger is None else ledger
-    commit = measured_commit(inputs.decided.change.git)
-    rules = inputs.configuration.comparison.rules
-    earlier = find_earlier_runs(inputs, inputs.started_at, rules, commit, in_shards=shards is not None)
-    if shards is not None:
-        if earlier.unanswered:
-            raise _unanswered("The shards could not be merged", "Merge")
-        earlier = replace(earlier, earlier=tuple(measured_anew(run, shards) for run in earlier.earlier))
-    inputs = with_own_history(_with_anchor(inputs, earlier.anchor), commit, in_shards=shards is not None)
-    gate = _Gate(inputs, log, ledger, earlier, open_session)
+    gate = _Gate(inputs, log, ledger, run.earlier, open_session)
     measured, journal = Measured(), None
     if inputs.selection.scenarios:
         head = head_inputs(inputs, github_history(inputs))
@@ -141,55 +126,9 @@ def evaluate(
         concluded = verdict.conclusion is not Conclusion.INCOMPLETE
         cut_short = gate.interrupted or (gate.late and not concluded)
         log.end_journal = partial(end_journal, journal, concluded=concluded, interrupted=cut_short)
-    seconds = time.monotonic() - clock + gate.seconds_of_shards
+    seconds = time.monotonic() - run.began + gate.seconds_of_shards
     report = replace(gate.report(measured, evidence, verdict), seconds=seconds, commit=commit)
     return RunOutcome(report, measured.recorded, gate.interrupted, gate.base_results(measured))
-
-
-@dataclass(frozen=True, slots=True)
-class ShardRun:
-    """One shard of a run, before anything is started.
-
-    Args:
-        inputs: its share of what the whole run evaluates.
-        identity: see ``ShardReport``.
-        earlier: runs that the whole run may look at.
-        commit: ``measured_commit`` of the run.
-    """
-
-    shard: Shard
-    inputs: RunInputs
-    identity: Mapping[str, str]
-    earlier: EarlierRuns
-    commit: str
-
-
-def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
-    """Plan the whole run, and take one shard's share of it.
-
-    Args:
-        inputs: of the whole run.
-        shard: which one.
-
-    Raises:
-        InfrastructureError: the base's results, by which the other shards may divide the suite, or the scenarios' own
-            history could not be read.
-    """
-    commit, rules = measured_commit(inputs.decided.change.git), inputs.configuration.comparison.rules
-    earlier = find_earlier_runs(inputs, inputs.started_at, rules, commit, in_shards=True)
-    if earlier.unanswered:
-        raise _unanswered("The suite could not be divided among the shards", "Run this shard")
-    anchored = with_own_history(_with_anchor(inputs, earlier.anchor), commit, in_shards=True)
-    history = earlier.baseline if earlier.anchor is None else (*earlier.baseline, *earlier.anchor.runs)
-    return ShardRun(shard, share_inputs(anchored, shard, history), identity_of(inputs, commit), earlier, commit)
-
-
-def _unanswered(what: str, again: str) -> InfrastructureError:
-    return InfrastructureError(
-        f"{what}, since the base's results could not be looked for.",
-        f"{again} again (on GitHub: Re-run failed jobs). If that does not help, give all shards and the merge "
-        "--baseline none (input baseline).",
-    )
 
 
 def evaluate_shard(run: ShardRun, log: RunLog, open_session: OpenSession, expected: Forecast | None) -> Report:
@@ -197,7 +136,6 @@ def evaluate_shard(run: ShardRun, log: RunLog, open_session: OpenSession, expect
 
     Args:
         run: which shard, and its share.
-        log: of the shard.
         open_session: makes what scenarios run in.
         expected: forecast of the share.
 
@@ -221,22 +159,10 @@ def evaluate_shard(run: ShardRun, log: RunLog, open_session: OpenSession, expect
     return replace(report, seconds=time.monotonic() - clock, commit=run.commit)
 
 
-def _with_anchor(inputs: RunInputs, anchor: Anchor | None) -> RunInputs:
-    """The inputs with the anchor as the base, which a confirmation runs beside today's version."""
-    if anchor is None:
-        return inputs
-    measured = {result.trial.scenario.id for run in anchor.runs for result in run.results}
-    scenarios = [scenario for scenario in inputs.selection.scenarios if scenario.id in measured]
-    decided, configuration = inputs.decided, inputs.configuration
-    base = read_anchor_inputs(inputs.settings, decided.change, configuration, scenarios, anchor.commit)
-    return replace(inputs, base=base, anchored=True)
-
-
 class _Gate:
     """Turns what is known of a run into results, evidence and a report.
 
     Args:
-        ledger: of the run.
         earlier: runs that the verdict may look at, too.
         open_session: makes what scenarios run in.
     """
@@ -484,8 +410,7 @@ class _Gate:
     def shard_report(self, run: ShardRun, measured: Measured) -> Report:
         """What a shard measured, with everything that its merge needs to decide."""
         count, ledger = len(self._inputs.selection.scenarios), self._ledger
-        ran = "1 scenario" if count == 1 else f"{count} scenarios"
-        reason = f"Shard {run.shard} ran {ran}. It decides nothing: the merge of all shards does."
+        reason = f"Shard {run.shard} ran {plural(count, 'scenario')}. It decides nothing: the merge of all shards does."
         verdict = Verdict(Conclusion.INCOMPLETE, reason, "Merge the reports of all shards: ratiba merge shard-*/")
         report = self.report(measured, self.evidence(measured), verdict)
         details = ShardReport(
@@ -571,7 +496,7 @@ def evaluate_side_by_side(
         variants: each with its own system.
     """
     began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
-    report = evaluate(inputs, log, open_session, ledger).report
+    report = evaluate(plan_run(inputs), log, open_session, ledger).report
     rows = [variant_result("", (), report, ledger.snapshot().list_price)]
     ended = report.verdict.conclusion is Conclusion.INCOMPLETE
     for variant in variants:
@@ -591,7 +516,7 @@ def _row(
 ) -> VariantResult:
     before = ledger.snapshot().list_price
     try:
-        report = evaluate(inputs, log, open_session, ledger).report
+        report = evaluate(plan_run(inputs), log, open_session, ledger).report
     except RatibaError as error:
         # A variant that cannot run takes nothing away from the system's own verdict.
         return VariantResult(inputs.variant, differences, problem=str(error))

@@ -1,22 +1,22 @@
 """What runs the repository's rules and metrics: the base's for all arms, and an arm's own where it edits them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ratiba_action.checks.custom_code import declared_judge_calls, is_address, needs_custom_code
 from ratiba_action.errors import InfrastructureError, WorkerError
 from ratiba_action.model.plan import BASE, Arm
+from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import CustomCode
 from ratiba_action.run.base_commit import export_commit
 from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs
 
 if TYPE_CHECKING:
-    from ratiba_action.systems.choose import Surroundings
     from ratiba_action.systems.worker_system import WorkerSystem
 
 _FOLDER = "judging-base"
@@ -94,15 +94,30 @@ class Judges:
         return code
 
 
+class OpenJudges(Protocol):
+    """Opens what runs rules and metrics: its files are copied, and nothing of it is started."""
+
+    async def __call__(
+        self, stack: AsyncExitStack, arm: ArmInputs, kept: Kept | None, *, repository: Path | None = None
+    ) -> "WorkerSystem":
+        """What runs them, which ends with the stack.
+
+        Args:
+            stack: closes it.
+            arm: whose rules and metrics they are.
+            kept: what is started already.
+            repository: see ``Surroundings``.
+        """
+        ...
+
+
 class JudgesOfRun:
     """Makes the judges of each arm; those of the base serve all of them and end with the run.
 
     Args:
         stack: closes the base's.
-        inputs: of the run.
         scratch: a folder outside the workspace.
-        surroundings: of an arm.
-        borrow: lets what needs a fork server use one that is kept.
+        open_judges: of one side.
     """
 
     def __init__(
@@ -110,11 +125,9 @@ class JudgesOfRun:
         stack: AsyncExitStack,
         inputs: RunInputs,
         scratch: Path,
-        surroundings: Callable[[Arm], "Surroundings"],
-        borrow: "Callable[[WorkerSystem, Kept | None], None]",
+        open_judges: OpenJudges,
     ) -> None:
-        self._stack, self._inputs, self._scratch = stack, inputs, scratch
-        self._surroundings, self._borrow = surroundings, borrow
+        self._stack, self._inputs, self._scratch, self._open = stack, inputs, scratch, open_judges
         self._theirs: WorkerSystem | None = None
         self._starting = asyncio.Lock()
         self._started = False
@@ -145,32 +158,17 @@ class JudgesOfRun:
         if judging is not None:
             theirs = await self._of_base(arm, kept)
             edited = judging.own & named if arm.arm.name != BASE else frozenset[str]()
-            own = await self._own(stack, arm, kept) if edited else None
+            own = await self._open(stack, arm, kept) if edited else None
             return Judges(theirs, own, edited, self._start)
-        return Judges(None, await self._own(stack, arm, kept))
-
-    async def _own(self, stack: AsyncExitStack, arm: ArmInputs, kept: Kept | None) -> "WorkerSystem":
-        from ratiba_action.systems.choose import choose_judges
-
-        around = self._surroundings(arm.arm)
-        worker = choose_judges(arm.configuration.system, around, with_judge=_with_judge(arm))
-        stack.push_async_callback(worker.close)
-        self._borrow(worker, kept)
-        await worker.copy()
-        return worker
+        return Judges(None, await self._open(stack, arm, kept))
 
     async def _of_base(self, arm: ArmInputs, kept: Kept | None) -> "WorkerSystem":
-        from ratiba_action.systems.choose import choose_judges
-
         judging = self._inputs.judging.base
         if self._theirs is None and judging is not None:
             root = await asyncio.to_thread(self._export, kept)
-            around = self._surroundings(Arm(BASE, str(root), judging.commit))
-            around = replace(around, repository=self._inputs.repository)
-            self._theirs = choose_judges(judging.system, around, with_judge=_with_judge(arm))
-            self._stack.push_async_callback(self._theirs.close)
-            self._borrow(self._theirs, kept)
-            await self._theirs.copy()
+            configuration = arm.configuration.model_copy(update={"system": judging.system})
+            base = replace(arm, arm=Arm(BASE, str(root), judging.commit), configuration=configuration)
+            self._theirs = await self._open(self._stack, base, kept, repository=self._inputs.repository)
         if self._theirs is None:
             raise WorkerError("there is no base to judge by.")
         return self._theirs
@@ -204,10 +202,11 @@ class JudgesOfRun:
             self._started = True
 
 
-def _with_judge(arm: ArmInputs) -> bool:
+def calls_judge(scenarios: Iterable[Scenario]) -> bool:
+    """Whether a metric of the repository's own calls a judge."""
     return any(
         declared_judge_calls(entry.metric, entry.parameters) > 0
-        for scenario in arm.scenarios
+        for scenario in scenarios
         for entry in scenario.assertions
         if is_address(entry.metric)
     )

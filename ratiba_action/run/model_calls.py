@@ -2,11 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.store import MetricsHistory
@@ -19,7 +20,7 @@ from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.note import note_of
 from ratiba_action.model.plan import BASE, HEAD, Trial
-from ratiba_action.model.values import Usd
+from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.model.verdict import CrossChecking
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.forecast import Forecast, way_out, with_refused, without_paid
@@ -37,7 +38,7 @@ from ratiba_action.run.paid_run import (
     require_reachable_servers,
 )
 from ratiba_action.run.provider_keys import recording_remedy
-from ratiba_action.run.services import Arms, Measured, RunServices, admit_all
+from ratiba_action.run.services import Arms, Measured, RunServices, TrialCalls
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.run.turn_payments import open_turn_books
 from ratiba_action.tenancy.provisioner import NoDatabase
@@ -48,11 +49,10 @@ _LEDGER_SECONDS = 3.0
 """A cancelled run waits no longer for the shared ledger: a runner kills it 10 seconds after it was told to end."""
 
 
-class ModelCalls:
+class ModelCalls(TrialCalls):
     """The model calls of a run: each arm is answered from its own recordings, and judged from them.
 
     Args:
-        inputs: of the run.
         head: of its first arm.
         paid: the way to live models; None when every answer is replayed.
         turns: books what bypasses the gateway.
@@ -121,14 +121,11 @@ class ModelCalls:
             log=self._log,
             concurrency=self._inputs.at_once,
             deadline=self._deadline,
-            admit=self._paid.admissions.admit if self._paid is not None else admit_all,
+            calls=self,
             turns=self._turns,
-            judge=self._judging.of_test,
             simulator=SimulatedCustomer(self._answers, simulator, configuration.wire_of(simulator.provider)),
             # What is recorded is one attempt, from its first answer to its last.
             retries=self._inputs.llm != Llm.RECORD,
-            afford=self._afford,
-            finish=self._finish,
         )
 
     def add_arm(self, arm: ArmInputs) -> None:
@@ -201,7 +198,15 @@ class ModelCalls:
             name, frozenset()
         )
 
-    async def _afford(self, trials: Sequence[Trial]) -> str | None:
+    def admit(self, trial: Trial) -> AbstractAsyncContextManager[str]:
+        """See ``TrialCalls``."""
+        return self._paid.admissions.admit(trial) if self._paid is not None else super().admit(trial)
+
+    def judge_of(self, trial: Trial) -> Callable[[Any], Awaitable[JsonObject]]:
+        """See ``TrialCalls``."""
+        return self._judging.of_test(trial)
+
+    async def afford(self, trials: Sequence[Trial]) -> str | None:
         """Why the caps do not cover further trials, all of them; those that they cover are expected from now on."""
         if self._paid is None:
             return None
@@ -216,7 +221,7 @@ class ModelCalls:
         admissions.expect(trials)
         return None
 
-    async def _finish(self, measured: Measured, *, cancelled: bool) -> Measured:
+    async def finish(self, measured: Measured, *, cancelled: bool) -> Measured:
         """Wait for the cross-checks and gather the rest; nothing besides its results of a run that pays nobody."""
         measured = replace(measured, reported_calls=self._turns.reported_calls)
         if self._paid is None:
@@ -315,10 +320,7 @@ async def open_model_calls(
     """Start what answers the system under test and what judges it.
 
     Args:
-        inputs: of the run.
         head: of its first arm.
-        ledger: of the run.
-        log: of the run.
         journal: where calls are written down; None for a run that cannot be resumed.
         deadline: seconds of ``time.monotonic``; see ``RunServices``.
 

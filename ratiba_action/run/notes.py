@@ -73,7 +73,6 @@ def how_to_confirm(inputs: RunInputs, *, silenced: bool) -> str | None:
     """How a person confirms a run whose system, floor or scenarios are not the base's; None where nobody has to.
 
     Args:
-        inputs: of the run.
         silenced: see ``silences_base``.
     """
     if not (inputs.replaced or inputs.unratcheted or silenced) or not inputs.decided.change.needs_confirmation:

@@ -25,7 +25,6 @@ def with_own_history(inputs: RunInputs, commit: str, *, in_shards: bool) -> RunI
     Where it cannot be had, thresholds apply, and a note says why. Critical scenarios are exact: nothing is read.
 
     Args:
-        inputs: of the run.
         commit: ``measured_commit`` of the run.
         in_shards: it is one of several shards, or merges them: all look at the history of the same moment.
 

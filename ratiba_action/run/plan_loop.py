@@ -86,7 +86,7 @@ async def run_further(plan: Plan, services: RunServices) -> Ran:
     """
     refusal = await services.arms.require({trial.arm.name for trial in plan.trials})
     placed = plan if refusal else _placed(plan, services)
-    refusal = refusal or await services.afford(placed.trials)
+    refusal = refusal or await services.calls.afford(placed.trials)
     if refusal:
         return Ran((), refusal)
     own, base = split(placed)

@@ -196,7 +196,7 @@ async def _within_deadline(trial: Trial, services: RunServices, attempt: int) ->
 
 
 async def _admitted(trial: Trial, services: RunServices, attempt: int) -> ScenarioResult:
-    async with services.admit(trial) as refusal:
+    async with services.calls.admit(trial) as refusal:
         return NotRun(trial, refusal) if refusal else await _run_trial(trial, services, attempt)
 
 

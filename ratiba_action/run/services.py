@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ratiba_action.checks.turn_checks import DetectLanguage
-from ratiba_action.errors import RatibaError
+from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.comparison import ScorePair
 from ratiba_action.model.measurement import ScenarioResult
@@ -36,7 +36,6 @@ class Measured:
     """What came of a run's trials.
 
     Args:
-        results: of every arm.
         base_failed: see ``Evidence``.
         no_further: see ``Evidence``.
         way_out: see ``Evidence``.
@@ -63,13 +62,28 @@ class Measured:
         return results_of_change(self.results)
 
 
-def admit_all(_: Trial) -> AbstractAsyncContextManager[str]:
-    """Lets every trial run: nothing that it does costs money."""
-    return nullcontext("")
+class TrialCalls:
+    """The model calls of a run's trials, as those who run trials know them. Here none costs anything, or is judged."""
 
+    def admit(self, trial: Trial) -> AbstractAsyncContextManager[str]:  # noqa: ARG002 - of those that pay
+        """Wait until a trial may start, and say why it must not; empty when it runs."""
+        return nullcontext("")
 
-async def afford_all(_: Sequence[Trial]) -> None:
-    """Lets every further trial run."""
+    async def afford(self, trials: Sequence[Trial]) -> str | None:  # noqa: ARG002 - as above
+        """Why the caps do not cover some further trials; None where they do, which are then waited for."""
+        return None
+
+    def judge_of(self, trial: Trial) -> Callable[[Any], Awaitable[JsonObject]]:
+        """What answers the questions of a trial's test.
+
+        Raises:
+            ConfigurationError: nothing does.
+        """
+        raise ConfigurationError(f"Nothing judges for the test of {trial.scenario.id!r}.", "Run: ratiba gate")
+
+    async def finish(self, measured: Measured, *, cancelled: bool) -> Measured:  # noqa: ARG002 - as above
+        """What came of the run, once every trial has ended; one that was cancelled waits for no second judge."""
+        return measured
 
 
 class StopRule(Protocol):
@@ -91,19 +105,6 @@ class NeverStop:
 
     def add(self, result: ScenarioResult) -> None:
         """Change nothing."""
-
-
-class Finish(Protocol):
-    """Called once, when every trial has ended."""
-
-    async def __call__(self, measured: Measured, *, cancelled: bool) -> Measured:
-        """What came of the run; one that was cancelled waits for no second judge."""
-        ...
-
-
-async def finish_nothing(measured: Measured, *, cancelled: bool) -> Measured:  # noqa: ARG001 - the protocol's name
-    """Nothing is left to be done where no model was called."""
-    return measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,15 +256,12 @@ class RunServices:
         metric: a fresh metric for an assertion; called once for each case.
         concurrency: trials at once.
         deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
-        admit: waits until a trial may start, and says why it must not; empty when it runs.
+        calls: that trials make, or that are made for them.
         turns: counts what a turn costs that bypasses the gateway, before it is sent and when it was answered.
         detect_language: tells the language of a reply; needed where a turn expects one.
-        judge: answers the questions of a trial's test; needed where a scenario is one.
         simulator: plays the customer; needed where a scenario has a simulated user.
         stop_rule: makes the rule of a plan that says why none of its further trials starts.
         retries: whether trials that errored are run again, as their strategies say.
-        afford: says why the caps do not cover some further trials; None where they do, which are then waited for.
-        finish: adds to what was measured what is known at the end.
     """
 
     arms: Arms
@@ -273,12 +271,9 @@ class RunServices:
     log: RunLog
     concurrency: int = 4
     deadline: float | None = None
-    admit: Callable[[Trial], AbstractAsyncContextManager[str]] = admit_all
+    calls: TrialCalls = field(default_factory=TrialCalls)
     turns: TurnBooks = field(default_factory=FreeTurns)
     detect_language: DetectLanguage | None = None
-    judge: Callable[[Trial], Callable[[Any], Awaitable[JsonObject]]] | None = None
     simulator: CustomerSimulator | None = None
     stop_rule: Callable[[], StopRule] = NeverStop
     retries: bool = True
-    afford: Callable[[Sequence[Trial]], Awaitable[str | None]] = afford_all
-    finish: Finish = finish_nothing

@@ -61,10 +61,7 @@ class Session:
 
     Args:
         open_services: starts what trials need.
-        inputs: of the run.
         head: of its first arm.
-        ledger: of the run.
-        log: of the run.
         scratch: a folder outside the workspace, removed when the run ends.
         with_base: trials of the base may run, if there is one.
         interruptions: filled with why the run was cancelled; None for a list of its own.
@@ -145,4 +142,4 @@ class Session:
 
     async def finish(self, measured: Measured) -> Measured:
         """What came of the run, once every trial has ended; one that was cancelled waits for no second judge."""
-        return await self.services.finish(measured, cancelled=self.cancelled)
+        return await self.services.calls.finish(measured, cancelled=self.cancelled)

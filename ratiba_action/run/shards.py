@@ -66,7 +66,6 @@ def share_inputs(inputs: RunInputs, shard: Shard, history: Sequence[MeasuredRun]
     """What one shard runs: its scenarios, its part of the concurrency and, unless a ledger is shared, of the budget.
 
     Args:
-        inputs: of the whole run.
         shard: which one.
         history: as in ``shares``.
     """
@@ -118,7 +117,6 @@ def identity_of(inputs: RunInputs, commit: str) -> dict[str, str]:
     """What all shards of a run share with their merge, by its name; digests stand for what is long.
 
     Args:
-        inputs: of the whole run.
         commit: ``measured_commit`` of the run.
     """
     git, settings = inputs.decided.change.git, inputs.settings

@@ -26,12 +26,9 @@ async def open_turn_books(
     A declared price is reserved in a replayed run too: the gate needs no key there, and the system has its own.
 
     Args:
-        inputs: of the run.
         paid: the way to live models; None when every answer is replayed.
-        ledger: of the run.
         prices: of every model that may be reported.
         judges: their models, which a system must not call.
-        log: of the run.
 
     Raises:
         LedgerError: the shared ledger cannot be used.

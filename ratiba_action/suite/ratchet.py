@@ -20,6 +20,7 @@ from ratiba_action.model.scenario import (
     TurnLimits,
 )
 from ratiba_action.model.values import JsonObject
+from ratiba_action.util.text import plural
 from ratiba_action.verdict.quarantine import is_proposal
 from ratiba_action.verdict.trials import most_failures
 
@@ -95,7 +96,7 @@ def _shorter(seconds: float | None, before: float | None) -> float | None:
 
 def _passes(strategy: Strategy) -> str:
     passes = strategy.trials if strategy.passes is None else strategy.passes
-    return f"{passes} of {strategy.trials} {'trial' if strategy.trials == 1 else 'trials'}"
+    return f"{passes} of {plural(strategy.trials, 'trial')}"
 
 
 _NAMED = 3

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -21,6 +21,7 @@ from ratiba_action.systems.link import describe_end
 from ratiba_action.systems.scratch import MOST_DECLARED_BYTES, share
 from ratiba_action.systems.workplace import (
     OWNED,
+    Surroundings,
     Use,
     Workplace,
     create_workplace,
@@ -43,19 +44,17 @@ class Setup:
         argv: the command.
         reads: every file that it reads, below the system's folder; None for any.
         timeout: seconds that it may take.
-        inherited: the gate's environment.
+        around: where it runs.
         configured: variables given by value.
         python: the interpreter of the configuration, which it may make.
-        private: absolute paths that it must not open.
     """
 
     argv: tuple[str, ...]
     reads: tuple[str, ...] | None
     timeout: float
-    inherited: Mapping[str, str]
+    around: Surroundings
     configured: Mapping[str, str]
     python: str | None = None
-    private: Sequence[str] = ()
 
     async def run(self, workplace: Workplace) -> None:
         """Run it; no process of it is left.
@@ -65,11 +64,11 @@ class Setup:
         """
         command = await launch(
             self.argv,
-            environment={**download_environment(self.inherited), **workplace.environment},
+            environment={**download_environment(self.around.inherited), **workplace.environment},
             cwd=workplace.copy,
             folder=workplace.folder,
             identity=workplace.identity,
-            private=(*self.private, *workplace.closed),
+            private=(*self.around.private, *workplace.closed),
             read_only=(*workplace.outside, *programs_of_the_gate()),
             hide_names=workplace.hide_names,
         )
@@ -88,7 +87,7 @@ class Setup:
             raise WorkerError(f"{message} It printed: {printable_lines(output)}", self._remedy())
 
     def _remedy(self) -> str:
-        names = ", ".join(withheld(self.inherited))
+        names = ", ".join(withheld(self.around.inherited))
         note = f" It was not given the user and password of {names}: they are the runner's secret." if names else ""
         if self.reads is None:
             return f"Correct `system.setup`.{note}"
@@ -118,7 +117,7 @@ class Setup:
                     "Name regular files below `system.root` that git tracks, not links or folders.",
                 ) from problem
         digests = [(name, hashlib.sha256(files[name][0]).hexdigest(), files[name][1]) for name in sorted(files)]
-        variables = {**download_environment(self.inherited), **self.configured}
+        variables = {**download_environment(self.around.inherited), **self.configured}
         described = json.dumps([self.argv, self.python, variables, digests], sort_keys=True)
         return Inputs(hashlib.sha256(described.encode()).hexdigest(), files)
 
@@ -214,17 +213,12 @@ class SharedSetups:
         self._made: dict[str, SharedSetup | WorkerError] = {}
         self._making = asyncio.Lock()
 
-    async def get(
-        self, setup: Setup, copy: Path, scratch: Path | None, *, uid: int | None, secrets: bool
-    ) -> SharedSetup:
+    async def get(self, setup: Setup, copy: Path) -> SharedSetup:
         """What a set-up command makes of the files that it declares.
 
         Args:
             setup: with declared files.
             copy: of a system's files, in which no code runs yet.
-            scratch: folder to work in; None for the system's temporary folder.
-            uid: user to run as when the gate is root; None for one that nobody uses.
-            secrets: the gate holds some.
 
         Raises:
             WorkerError: it failed, now or before, or its files cannot be read.
@@ -235,15 +229,7 @@ class SharedSetups:
             made = self._made.get(inputs.digest)
             if made is None:
                 making = create_workplace(
-                    inputs.write,
-                    scratch,
-                    setup.inherited,
-                    setup.configured,
-                    python=setup.python,
-                    uid=uid,
-                    secrets=secrets,
-                    private=setup.private,
-                    use=Use.SETUP,
+                    inputs.write, setup.around, setup.configured, python=setup.python, use=Use.SETUP
                 )
                 made = self._made[inputs.digest] = await _make(setup, inputs, await making)
         if isinstance(made, WorkerError):

@@ -7,8 +7,9 @@ import json
 import re
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.plan import Tenant
@@ -18,13 +19,16 @@ from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
 from ratiba_action.systems.judging_files import JudgingFiles
 from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch, programs_of_the_gate
 from ratiba_action.systems.link import JudgeCall, Link, open_link
-from ratiba_action.systems.scratch import Checkout, copy_files
+from ratiba_action.systems.scratch import copy_files
 from ratiba_action.systems.setup_command import Setup, SharedSetups
 from ratiba_action.systems.worker_session import TeamTestSession, WorkerSession, opening
-from ratiba_action.systems.workplace import Use, Workplace, create_workplace
+from ratiba_action.systems.workplace import Surroundings, Use, Workplace, create_workplace
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.folder_tree import remove_tree
 from ratiba_action.util.text import printable, printable_lines
+
+if TYPE_CHECKING:
+    from ratiba_action.config.system_block import SystemBlock  # needs pydantic
 
 SECRET_NAME = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 ADAPTER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -33,88 +37,57 @@ _FIRST_TIME = 978_307_200
 """2001-01-01 UTC: no file of a checkout that was just copied is from then."""
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerAdapter:
+    """What the worker loads.
+
+    Args:
+        address: ``module:attribute``; ``ratiba_worker`` is the worker's own package.
+        options: plain data that one of the worker's own adapters is made with; None for an adapter of the repository.
+        dialogue: how a conversation of a scenario speaks with it.
+        preload: frameworks that the fork server imports, and functions that it calls, as ``module:function``.
+        use: rules, metrics and tests run by an interpreter that starts without a line of the repository or of a
+            package, and finds modules of the repository last; rules and metrics in a copy that they cannot write to,
+            and that the processes of no system can reach.
+        start_timeout: seconds for preloading, for ``open`` and for ``migrate``.
+    """
+
+    address: str
+    options: JsonObject | None = None
+    dialogue: Callable[[Scenario], Dialogue] = plain_dialogue
+    preload: tuple[str, ...] = ()
+    use: Use = Use.SYSTEM
+    start_timeout: float = 120.0
+
+
 class WorkerSystem:
     """Implements ``SystemUnderTest`` or ``CustomCode``. No code of the repository runs in the gate's own process.
 
     Args:
-        root: folder of the system; copied, never written to.
-        adapter: ``module:attribute``.
-        options: plain data that one of the worker's own adapters is made with; None for an adapter of the repository.
-        dialogue: how a conversation of a scenario speaks with the adapter.
-        inherited: the gate's environment; only an allow-list of it is handed on.
-        python: interpreter; a relative path with a slash is looked up in the copy; None for the gate's own.
-        setup: command that is run once in the copy, or None.
-        setup_reads: every file that it reads, below ``root``: it is run once for all copies in which these are equal,
-            and its result is read-only; None for any file, and a run in each copy.
-        preload: frameworks that the fork server imports, and functions that it calls, as ``module:function``.
-        environment: variables given by value.
-        turn_timeout: seconds that one turn may take.
-        start_timeout: seconds for preloading, for ``open`` and for ``migrate``.
-        setup_timeout: seconds for the set-up command.
-        setups: what was made of declared files already; None for nothing.
-        scratch: folder to work in; None for the system's temporary folder.
-        checkout: the repository that ``root`` is a part of, and what of it is copied; None for every file.
-        uid: user to run as when the gate is root; None for one that nobody uses.
-        private: absolute paths that the system must not open (``launch``).
-        secrets: the gate holds some, so that a system which could reach its processes is refused.
-        judging: it runs rules and metrics and no system: in a copy that it cannot write to, and that the processes of
-            no system can reach.
-        isolated: it runs rules, metrics or tests: by an interpreter that starts without a line of the repository or of
-            a package, and finds modules of the repository last. The value is the checkout's folder, an editable install
-            of which means the copy. None for a system.
-        beside: another one that is started and differs in ``root`` alone: its fork server serves both, unless a set-up
-            command makes files of their own. It is closed last.
+        adapter: what is loaded.
+        block: how the configuration starts it.
+        around: where it runs.
+        setups: what set-up commands made of declared files already; None for nothing.
+        beside: another one that is started and differs in its folder alone: its fork server serves both, unless a
+            set-up command makes files of their own. It is closed last.
     """
 
     def __init__(
         self,
-        root: Path,
-        adapter: str,
+        adapter: WorkerAdapter,
+        block: "SystemBlock",
+        around: Surroundings,
         *,
-        inherited: Mapping[str, str],
-        options: JsonObject | None = None,
-        dialogue: Callable[[Scenario], Dialogue] = plain_dialogue,
-        python: str | None = None,
-        setup: Sequence[str] | None = None,
-        setup_reads: Sequence[str] | None = None,
         setups: SharedSetups | None = None,
-        preload: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
-        turn_timeout: float = 60.0,
-        start_timeout: float = 120.0,
-        setup_timeout: float = 600.0,
-        scratch: Path | None = None,
-        uid: int | None = None,
-        checkout: Checkout | None = None,
-        private: Sequence[str] = (),
-        secrets: bool = False,
-        judging: bool = False,
-        isolated: Path | None = None,
         beside: "WorkerSystem | None" = None,
     ) -> None:
-        self._root = root
-        self._adapter = adapter
-        self._options = options
-        self._dialogue = dialogue
-        self._inherited = inherited
-        self._python = python
-        self._setup = setup
-        self._setup_reads = tuple(setup_reads) if setup_reads is not None else None
+        self._adapter, self._block, self._around = adapter, block, around
+        self._root = around.root / block.root
+        self._preload = [*adapter.preload, *block.preload]
+        self._isolated = None if adapter.use is Use.SYSTEM else (around.repository or around.root) / block.root
         self._setups = setups or SharedSetups()
         self._shared: tuple[str, ...] = ()
-        self._preload = list(preload)
-        self._environment = dict(environment or {})
-        self._turn_timeout = turn_timeout
-        self._start_timeout = start_timeout
-        self._setup_timeout = setup_timeout
-        self._scratch = scratch
-        self._uid = uid
-        self._checkout = checkout
-        self._private = tuple(private)
-        self._secrets = secrets
-        self._judging = judging
-        self._isolated = isolated
-        self._beside = beside if setup is None else None
+        self._beside = beside if block.setup is None else None
         self._workplace: Workplace | None = None
         self._server: tuple[GuardedCommand, socket.socket] | None = None
         self._links: set[Link] = set()
@@ -146,7 +119,7 @@ class WorkerSystem:
             return False
         place, server, warnings = lent
         try:
-            self._workplace = place.renewed(functools.partial(copy_files, self._root, checkout=self._checkout))
+            self._workplace = place.renewed(functools.partial(copy_files, self._root, checkout=self._around.checkout))
         except (OSError, WorkerError):
             return False
         self._server = self._borrowed = server
@@ -160,7 +133,7 @@ class WorkerSystem:
             started_with: what the other one would start its fork server with.
         """
         place, server, stamps = self._workplace, self._server, self._stamps
-        if place is None or server is None or stamps is None or self._setup is not None:
+        if place is None or server is None or stamps is None or self._block.setup is not None:
             return None
         unchanged = started_with == self.started_with and stamps == _stamps(stamps)
         if not unchanged or _hung_up(server[1]):
@@ -173,9 +146,10 @@ class WorkerSystem:
     @property
     def started_with(self) -> object:
         """What the fork server and its sandbox are made of."""
-        inherited = {name: value for name, value in self._inherited.items() if INHERITED.fullmatch(name)}
-        kind = (self._root, self._python, self._setup, self._uid, self._private, self._secrets, self._judging)
-        return kind, self._isolated, self._preload, self._environment, inherited, self._made_of()
+        around, block = self._around, self._block
+        inherited = {name: value for name, value in around.inherited.items() if INHERITED.fullmatch(name)}
+        kind = (self._root, block.python, block.setup, around.uid, tuple(around.private), around.secrets)
+        return kind, self._adapter.use, self._isolated, self._preload, block.environment, inherited, self._made_of()
 
     def replace_file(self, name: str, text: str, number: int) -> None:
         """Let every conversation from now on find another text in a file of its copy.
@@ -232,22 +206,19 @@ class WorkerSystem:
         """
         if self._workplace is not None:
             return
-        if ADAPTER.fullmatch(self._adapter) is None:
-            raise WorkerError(f"the adapter {self._adapter!r} is not `module:attribute`.", "Correct `system.adapter`.")
-        copying = functools.partial(copy_files, self._root, checkout=self._checkout)
+        address = self._adapter.address
+        if ADAPTER.fullmatch(address) is None:
+            raise WorkerError(f"the adapter {address!r} is not `module:attribute`.", "Correct `system.adapter`.")
+        copying = functools.partial(copy_files, self._root, checkout=self._around.checkout)
         if self._beside is not None:
             self._workplace = await self._beside.further_copy(copying)
             return
         self._workplace = await create_workplace(
             copying,
-            self._scratch,
-            self._inherited,
-            self._environment,
-            python=self._python,
-            uid=self._uid,
-            secrets=self._secrets,
-            private=self._private,
-            use=Use.JUDGING if self._judging else Use.SYSTEM,
+            self._around,
+            self._block.environment,
+            python=self._block.python,
+            use=self._adapter.use,
         )
 
     async def further_copy(self, copying: Callable[[Path], tuple[str, ...]]) -> Workplace:
@@ -271,9 +242,9 @@ class WorkerSystem:
         try:
             await self.copy()
             workplace = self._require_workplace()
-            if self._setup is not None:
-                await self._set_up(workplace, self._setup)
-            if self._judging:
+            if self._block.setup is not None:
+                await self._set_up(workplace, self._block.setup)
+            if self._adapter.use is Use.JUDGING:
                 await asyncio.to_thread(workplace.seal)
             await self.control()
         except BaseException:
@@ -281,20 +252,20 @@ class WorkerSystem:
             raise
 
     async def _set_up(self, workplace: Workplace, argv: Sequence[str]) -> None:
+        block, around = self._block, self._around
         setup = Setup(
             tuple(argv),
-            self._setup_reads,
-            self._setup_timeout,
-            self._inherited,
-            self._environment,
-            python=self._python,
-            private=(*self._private, *workplace.closed),
+            None if block.setup_reads is None else tuple(block.setup_reads),
+            block.setup_timeout_seconds,
+            replace(around, private=(*around.private, *workplace.closed)),
+            block.environment,
+            python=block.python,
         )
         judging = await asyncio.to_thread(JudgingFiles.of, workplace.copy) if self._isolated is not None else None
         if setup.reads is None:
             await setup.run(workplace)
         else:
-            shared = await self._setups.get(setup, workplace.copy, self._scratch, uid=self._uid, secrets=self._secrets)
+            shared = await self._setups.get(setup, workplace.copy)
             await asyncio.to_thread(shared.link_into, workplace.copy)
             self._shared = (str(shared.workplace.folder),)
         if judging is not None:
@@ -324,7 +295,7 @@ class WorkerSystem:
                     folder=workplace.folder,
                     identity=workplace.identity,
                     descriptors=[far.fileno()],
-                    private=(*self._private, *workplace.closed),
+                    private=(*self._around.private, *workplace.closed),
                     read_only=(*workplace.read_only, *programs_of_the_gate(), str(self._root.resolve())),
                     shared=self._shared,
                     hide_names=workplace.hide_names,
@@ -346,7 +317,7 @@ class WorkerSystem:
     async def _await_ready(self, command: GuardedCommand, control: socket.socket) -> None:
         line = b""
         try:
-            async with asyncio.timeout(self._start_timeout):
+            async with asyncio.timeout(self._adapter.start_timeout):
                 while not line.endswith(b"\n") and len(line) < MAX_READY:
                     chunk = await asyncio.get_running_loop().sock_recv(control, 4096)
                     if not chunk:
@@ -358,7 +329,7 @@ class WorkerSystem:
             self._server = None
             control.close()
             printed = printable_lines(await command.end())
-            python = self._workplace.python if self._workplace else self._python
+            python = self._workplace.python if self._workplace else self._block.python
             raise WorkerError(
                 f"the worker could not be started with {python!r}. It printed: {printed}",
                 "Check `system.python` and `system.preload`.",
@@ -382,7 +353,7 @@ class WorkerSystem:
         link = await self._link("migration", [dsn, *passwords_in(dsn)])
         try:
             fields = {"database_url": dsn, "environment": {"DATABASE_URL": dsn}}
-            await link.request("migrate", {**self._made_of(), **fields}, self._start_timeout)
+            await link.request("migrate", {**self._made_of(), **fields}, self._adapter.start_timeout)
         finally:
             await self._release(link)
 
@@ -399,11 +370,13 @@ class WorkerSystem:
             traced = functools.partial(self._note_lines, scenario.id) if self._traced is not None else None
             if self._files or traced is not None:
                 fields |= {"files": self._files, "trace": traced is not None}
-            await link.request("open", fields, self._start_timeout)
+            await link.request("open", fields, self._adapter.start_timeout)
         except BaseException:
             await self._release(link)
             raise
-        return WorkerSession(link, scenario.id, self._turn_timeout, self._dialogue(scenario), traced)
+        return WorkerSession(
+            link, scenario.id, self._block.turn_timeout_seconds, self._adapter.dialogue(scenario), traced
+        )
 
     async def open_test(
         self, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str], judge: JudgeCall
@@ -425,12 +398,12 @@ class WorkerSystem:
             "judge": True,
             **self._where(),
         }
-        return TeamTestSession(link, fields, self._turn_timeout, judge, secrets)
+        return TeamTestSession(link, fields, self._block.turn_timeout_seconds, judge, secrets)
 
     def _made_of(self) -> JsonObject:
         return {
-            "adapter": self._adapter,
-            **({} if self._options is None else {"options": self._options}),
+            "adapter": self._adapter.address,
+            **({} if self._adapter.options is None else {"options": self._adapter.options}),
             **self._where(),
         }
 
@@ -439,7 +412,9 @@ class WorkerSystem:
         if self._beside is None:
             return {}
         workplace = self._require_workplace()
-        own = {name: value for name, value in workplace.private_variables.items() if name not in self._environment}
+        own = {
+            name: value for name, value in workplace.private_variables.items() if name not in self._block.environment
+        }
         return {"folder": str(workplace.copy), "folders": own}
 
     async def run(self, address: str, evidence: JsonObject, judge: JudgeCall | None = None) -> Any:
@@ -471,7 +446,7 @@ class WorkerSystem:
                 **self._where(),
                 **more,
             }
-            return await link.request(operation, fields, self._turn_timeout, judge)
+            return await link.request(operation, fields, self._block.turn_timeout_seconds, judge)
         finally:
             await self._release(link)
 

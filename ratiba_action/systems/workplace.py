@@ -23,7 +23,7 @@ from ratiba_action.systems.launch import (
     unused_identity,
     worker_folder,
 )
-from ratiba_action.systems.scratch import give_to, make_read_only
+from ratiba_action.systems.scratch import Checkout, give_to, make_read_only
 from ratiba_action.systems.separation import (
     ROOMS,
     has_landlock,
@@ -136,11 +136,37 @@ BESIDE = "beside"
 """The folder of further copies. It is the gate's, and there from the start: Landlock opens no folder made later."""
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where untrusted code runs.
+
+    Args:
+        root: the checkout of its arm; copied, never written to.
+        inherited: the gate's environment; only an allow-list of it is handed on.
+        scratch: folder to work in; None for the system's temporary folder.
+        checkout: the repository that ``root`` is of, and what of it is copied; None for every file.
+        private: absolute paths that it must not open (``launch``).
+        secrets: the gate holds some, so that a system which could reach its processes is refused.
+        repository: the checkout of the run, an editable install of which means the copy; None where that is ``root``.
+        uid: user to run as when the gate is root; None for one that nobody uses.
+    """
+
+    root: Path
+    inherited: Mapping[str, str]
+    scratch: Path | None = None
+    checkout: Checkout | None = None
+    private: Sequence[str] = ()
+    secrets: bool = False
+    repository: Path | None = None
+    uid: int | None = None
+
+
 class Use(Enum):
     """What a workplace is for; the value begins the name of its folder."""
 
     SYSTEM = "ratiba-worker-"
     JUDGING = "ratiba-judges-"
+    TESTS = "ratiba-tests-"
     SETUP = "ratiba-setup-"
 
 
@@ -157,7 +183,7 @@ class Workplace:
         left_out: warnings of files that were not copied.
         outside: folders in memory that nothing of it may write to, apart from its own folder.
         hide_names: private folders are not listed, as in the container, where nothing is imported from above them.
-        use: rules and metrics work there, the system, or a set-up command whose result is shared.
+        use: rules and metrics work there, the system, tests, or a set-up command whose result is shared.
     """
 
     folder: Path
@@ -242,27 +268,19 @@ class Workplace:
 
 async def create_workplace(
     copying: Callable[[Path], tuple[str, ...]],
-    scratch: Path | None,
-    inherited: Mapping[str, str],
+    around: Surroundings,
     configured: Mapping[str, str],
     *,
     python: str | None,
-    uid: int | None,
-    secrets: bool = False,
-    private: Sequence[str] = (),
-    use: Use = Use.SYSTEM,
+    use: Use,
 ) -> Workplace:
     """Make the folders, copy the files, choose the user.
 
     Args:
         copying: writes the files to an empty folder, and says what a reader should know about them.
-        scratch: folder to make them in; None for the system's temporary folder.
-        inherited: the gate's environment.
+        around: where its code runs.
         configured: variables given by value.
         python: interpreter, as the configuration names it.
-        uid: user to run as when the gate is root; None for one that nobody uses.
-        secrets: the gate holds some.
-        private: absolute paths that the interpreter must not open when it is tried.
         use: what it is for; where rules and metrics work is closed to every system under test.
 
     Raises:
@@ -270,13 +288,11 @@ async def create_workplace(
         ConfigurationError: the gate holds secrets, and the kernel cannot keep them from this code.
     """
     try:
-        folder = await asyncio.to_thread(_make_folder, scratch, use.value)
+        folder = await asyncio.to_thread(_make_folder, around.scratch, use.value)
     except OSError as problem:
-        raise WorkerError(f"cannot make a folder for the worker in {str(scratch)!r}: {problem}.") from problem
+        raise WorkerError(f"cannot make a folder for the worker in {str(around.scratch)!r}: {problem}.") from problem
     try:
-        return await _furnish(
-            *(folder, copying, inherited, configured), python=python, uid=uid, secrets=secrets, private=private, use=use
-        )
+        return await _furnish(folder, copying, around, configured, python=python, use=use)
     except BaseException:
         await asyncio.to_thread(remove_tree, folder)
         raise
@@ -285,15 +301,13 @@ async def create_workplace(
 async def _furnish(
     folder: Path,
     copying: Callable[[Path], tuple[str, ...]],
-    inherited: Mapping[str, str],
+    around: Surroundings,
     configured: Mapping[str, str],
     *,
     python: str | None,
-    uid: int | None,
-    secrets: bool,
-    private: Sequence[str],
     use: Use,
 ) -> Workplace:
+    inherited = around.inherited
     copy, home, temporary = (folder / name for name in OWNED)
     environment = allowed_environment(inherited, home, temporary, configured)
     await asyncio.to_thread(_make_folders, folder)
@@ -303,12 +317,12 @@ async def _furnish(
     identity = None
     if os.geteuid() == 0:
         identity = (
-            Identity(uid, uid)
-            if uid is not None
+            Identity(around.uid, around.uid)
+            if around.uid is not None
             else unused_identity(JUDGING_USERS if use is Use.JUDGING else UNUSED_USERS)
         )
         plain = allowed_environment(inherited, home, temporary, {})
-        if not await _can_run(_probe_of(interpreter, copy), folder, plain, identity, private):
+        if not await _can_run(_probe_of(interpreter, copy), folder, plain, identity, around.private):
             if interpreter != sys.executable:
                 raise WorkerError(
                     f"another user than the gate's cannot run the interpreter {interpreter!r}.",
@@ -323,7 +337,7 @@ async def _furnish(
             )
             identity = None
             await asyncio.to_thread(_give, folder, Identity(os.geteuid(), os.getegid()))
-    warnings += separation_warnings(same_user=identity is None, landlock=has_landlock(), secrets=secrets)
+    warnings += separation_warnings(same_user=identity is None, landlock=has_landlock(), secrets=around.secrets)
     warnings += missing_layers(inherited, folder, seccomp.missing(same_user=identity is None))
     return Workplace(
         *(folder, copy, interpreter, identity, environment, tuple(warnings), use, left_out),

@@ -223,3 +223,8 @@ def stream_safe(text: str) -> str:
             marks = 1
         parts.append(character)
     return "".join(parts)
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

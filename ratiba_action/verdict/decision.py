@@ -9,14 +9,13 @@ from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
 from ratiba_action.model.plan import Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
-from ratiba_action.util.text import part_of
+from ratiba_action.util.text import part_of, plural
 from ratiba_action.verdict.case_file_scores import failed_gates, wrong_labels
 from ratiba_action.verdict.conversation_cost import apply_limits
 from ratiba_action.verdict.rules.completeness import judge_completeness, require_critical
 from ratiba_action.verdict.rules.critical import blocking_in_every_mode
 from ratiba_action.verdict.rules.findings import (
     Findings,
-    count,
     find,
     first_of,
     ids_of,
@@ -124,7 +123,7 @@ def judge_exactness(findings: Findings) -> Verdict | None:
         what += " or the judged score of a critical scenario" if mixed and not judged else ""
         parts.append(f"{message} {what}: {names(failed)}")
     if gates:
-        parts.append(f"{count(len(gates), 'threshold')} of cases failed: {first_of(gates, '; ')}")
+        parts.append(f"{plural(len(gates), 'threshold')} of cases failed: {first_of(gates, '; ')}")
     if findings.open:
         parts.append(f"{scenarios_counted(findings.open)} could not be measured")
     if findings.evidence.interruption:

@@ -19,7 +19,6 @@ def confirm_suspected(
     """The results, in which a suspected failure is a failure where the base is known to pass the same assertion.
 
     Args:
-        results: of every arm.
         baseline: earlier runs of the base.
     """
     if not any(isinstance(result, Errored) and result.suspected for result in results):

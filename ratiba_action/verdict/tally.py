@@ -145,7 +145,6 @@ def variant_result(name: str, differences: Sequence[str], report: Report, list_p
     Args:
         name: of the variant; empty for the system as it is.
         differences: what differs from the system as it is.
-        report: of its run.
         list_price: of its model calls.
     """
     counts = tally(report)

@@ -16,7 +16,8 @@ from ratiba_action.errors import WorkerError
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.ports import Session, SystemUnderTest
-from ratiba_action.systems.choose import Surroundings, choose_system
+from ratiba_action.systems.choose import choose_system
+from ratiba_action.systems.workplace import Surroundings
 from tests.support.kinds_of_system import FAULTS, KINDS_OF_SYSTEM, DescribedSystem, describe_system
 
 

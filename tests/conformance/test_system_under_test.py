@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.conversation import Event, Reply, ToolCall
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.ports import SystemUnderTest
-from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.systems.choose import choose_system
+from ratiba_action.systems.workplace import Surroundings
 from tests.support.systems import ScriptedSystem
 
 TENANT = Tenant("id", "test_tenant_spa", "postgresql://localhost/db")
@@ -61,7 +63,7 @@ async def system(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         }
         (tmp_path / "script.json").write_text(json.dumps(script), encoding="utf-8")
         (tmp_path / "assistant.py").write_text(ADAPTER, encoding="utf-8")
-        subject = WorkerSystem(tmp_path, "assistant:Adapter", inherited=os.environ)
+        subject = choose_system(SystemBlock(adapter="assistant:Adapter"), Surroundings(tmp_path, os.environ))
     yield subject
     await subject.close()
 

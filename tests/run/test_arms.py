@@ -12,7 +12,7 @@ from ratiba_action.model.verdict import Conclusion, Verdict
 from ratiba_action.ports import Metric
 from ratiba_action.run.inputs import RunLog
 from ratiba_action.run.plan_loop import PlanLoop, Ran, run_first, run_further
-from ratiba_action.run.services import Arms, ArmServices, Measured, RunServices
+from ratiba_action.run.services import Arms, ArmServices, Measured, RunServices, TrialCalls
 from tests.support.gateways import InMemoryGateway
 from tests.support.progress import RecordedProgress
 from tests.support.sample_report import sample_scenario
@@ -61,10 +61,11 @@ async def opened(base: Base | None, afford: Callable[[Sequence[Trial]], str] = l
     waiting = {BASE: partial(base.start, tenants)} if base is not None else {}
     arms = Arms({HEAD: ArmServices(OURS, system)}, waiting, no_base="there is no base")
 
-    async def ask(trials: Sequence[Trial]) -> str:
-        return afford(trials)
+    class Asked(TrialCalls):
+        async def afford(self, trials: Sequence[Trial]) -> str:
+            return afford(trials)
 
-    return RunServices(arms, tenants, InMemoryGateway(), no_metric, RunLog(RecordedProgress()), afford=ask)
+    return RunServices(arms, tenants, InMemoryGateway(), no_metric, RunLog(RecordedProgress()), calls=Asked())
 
 
 def said(ran: Ran) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """Whole verdicts, from a run's inputs to its report, on a system that says what the test wants."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from ratiba_action.model.scenario import Assertion, FailureRule, Scenario, Turn
 from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.run.gate import RunOutcome
+from ratiba_action.run.services import TrialCalls
 from tests.support.in_process_gate import InProcessGate, Script
 from tests.support.sample_report import sample_scenario
 
@@ -122,11 +122,11 @@ def test_a_critical_scenario_that_newly_fails_stops_an_advisory_run_too(tmp_path
 
 
 def test_a_trial_that_the_budget_does_not_cover_leaves_the_run_incomplete(tmp_path: Path) -> None:
-    @asynccontextmanager
-    async def admit(trial: Trial) -> AsyncIterator[str]:
-        yield "the budget is used up" if trial.scenario.id == "refund" else ""
+    class Budget(TrialCalls):
+        def admit(self, trial: Trial) -> AbstractAsyncContextManager[str]:
+            return nullcontext("the budget is used up" if trial.scenario.id == "refund" else "")
 
-    gate = InProcessGate(folder=tmp_path, scenarios=SCENARIOS, head=POLITELY, admit=admit)
+    gate = InProcessGate(folder=tmp_path, scenarios=SCENARIOS, head=POLITELY, calls=Budget())
     report = gate.run().report
     assert report.verdict.conclusion is Conclusion.INCOMPLETE
     assert [result.reason for result in report.results if isinstance(result, NotRun)] == ["the budget is used up"]
@@ -152,7 +152,7 @@ def test_a_budget_that_covers_no_scenario_starts_nothing(tmp_path: Path) -> None
 
 
 def test_what_cannot_be_measured_is_never_green(tmp_path: Path) -> None:
-    failing: Mapping[str, Script] = {
+    failing: dict[str, Script] = {
         "every system errs": {name: [WorkerError("it raised")] for name in NAMES},
         "a wrong configuration": {**POLITELY, "refund": [ConfigurationError("there is no such table")]},
     }

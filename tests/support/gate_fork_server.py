@@ -18,9 +18,11 @@ import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from ratiba_action.run.inputs import Kept
 
 _LATER = (
     "aiohttp.web",
@@ -110,40 +112,39 @@ def listen(path: str) -> dict[str, Any]:
         return next_request(listening)
 
 
-def keep(request: Mapping[str, Any]) -> dict[str, Any]:
+def keep(request: Mapping[str, Any]) -> tuple[dict[str, Any], "Kept"]:
     """Start what runs of a gate can have in common, and serve another socket; returns in its forked gates only."""
     from ratiba_action.cli import COMMANDS, build_parser  # it is loaded by now
-    from ratiba_action.commands import gate_run
     from ratiba_action.commands.gate_options import read_options
+    from ratiba_action.commands.gate_run import inputs_of
     from ratiba_action.run.composition import open_kept
     from ratiba_action.util.locked_folder import make_locked_folder
 
     asked = build_parser(request["arguments"], COMMANDS).parse_args(request["arguments"])
     # Named as the gate's own: a later run removes it, since this process is killed in the end.
     runner, scratch = asyncio.Runner(), make_locked_folder(Path(tempfile.gettempdir()), "ratiba-run-")
-    opened = open_kept(gate_run.inputs_of(read_options(asked, os.environ), os.environ), scratch.path)
+    opened = open_kept(inputs_of(read_options(asked, os.environ), os.environ), scratch.path)
     with ThreadPoolExecutor() as threads:  # which end here: the process is forked afterwards
         runner.get_loop().set_default_executor(threads)
         kept = runner.run(opened.__aenter__())
     further = listen(request["keep"])
     if kept.missed[0]:
         raise RuntimeError("a gate before this one could not use what is kept")
-    gate_run.run = partial(gate_run.run, kept=kept)
-    return further
+    return further, kept
 
 
 def serve(path: str) -> NoReturn:
     """Serve a socket; ends each forked gate without Python's own way out, which copies 100 MB of shared memory."""
     load_everything()
-    request = listen(path)
+    request, kept = listen(path), None
     if "keep" in request:
-        request = keep(request)
+        request, kept = keep(request)
     from ratiba_action.main import main  # it is loaded by now
     from ratiba_action.settings.step_output import leave
 
     sys.argv = ["ratiba", *request["arguments"]]
     try:
-        code = main(request["arguments"])
+        code = main(request["arguments"], kept)
     except SystemExit as ending:  # of argparse, which has printed why
         code = int(ending.code or 0)
     leave(code)

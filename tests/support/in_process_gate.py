@@ -1,7 +1,7 @@
 """The whole line from inputs to a verdict on fakes: no process, no database, no socket, and no model."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -11,14 +11,15 @@ from ratiba_action.decide.deciding import Decided
 from ratiba_action.decide.read import Change
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Subject
-from ratiba_action.model.plan import BASE, HEAD, Arm, Selection, Trial
+from ratiba_action.model.plan import BASE, HEAD, Arm, Selection
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import Metric
 from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.gate import RunOutcome, evaluate
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
-from ratiba_action.run.services import Arms, ArmServices, RunServices, admit_all
+from ratiba_action.run.planned_run import plan_run
+from ratiba_action.run.services import Arms, ArmServices, RunServices, TrialCalls
 from ratiba_action.run.session import Session
 from ratiba_action.settings.settings import read_settings
 from tests.support.gateways import InMemoryGateway
@@ -51,7 +52,7 @@ class InProcessGate:
         llm: where model answers would come from.
         configuration: YAML.
         metric: makes the metric of an assertion.
-        admit: says why a trial must not start.
+        calls: say why a trial must not start.
         opened: the arms whose systems were started, in that order; filled by runs.
     """
 
@@ -64,13 +65,13 @@ class InProcessGate:
     llm: Llm = Llm.REPLAY
     configuration: str = "system: {adapter: 'assistant:Adapter'}\n"
     metric: Callable[[Assertion], Metric] = no_metric
-    admit: Callable[[Trial], AbstractAsyncContextManager[str]] = admit_all
+    calls: TrialCalls = field(default_factory=TrialCalls)
     opened: list[str] = field(default_factory=list)
 
     def run(self) -> RunOutcome:
         """Run the gate from its inputs to its outcome."""
         log = RunLog(RecordedProgress())
-        return evaluate(self.inputs(), log, partial(Session, self._services))
+        return evaluate(plan_run(self.inputs()), log, partial(Session, self._services))
 
     def inputs(self) -> RunInputs:
         """What the run evaluates, as if it had been read from a checkout."""
@@ -117,5 +118,5 @@ class InProcessGate:
         if with_base and self.base is not None:
             waiting[BASE] = partial(start, Arm(BASE, "base", _BASE_COMMIT), self.base)
         arms = Arms(waiting=waiting)
-        yield RunServices(arms, tenants, InMemoryGateway(), self.metric, log, inputs.at_once, deadline, self.admit)
+        yield RunServices(arms, tenants, InMemoryGateway(), self.metric, log, inputs.at_once, deadline, self.calls)
         await tenants.close()

@@ -1,6 +1,5 @@
 """A worker whose adapter is written by the test that uses it."""
 
-import os
 import tempfile
 import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -14,6 +13,7 @@ from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Customer, Scenario
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
+from tests.systems.workers import worker_system
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
 OpenSession = Callable[..., Awaitable[WorkerSession]]
@@ -41,7 +41,7 @@ async def start_worker(tmp_path: Path) -> AsyncIterator[StartWorker]:
         root = tmp_path / "system"
         root.mkdir(exist_ok=True)
         (root / "assistant.py").write_text(textwrap.dedent(source), encoding="utf-8")
-        system = WorkerSystem(root, "assistant:Adapter", **{"inherited": os.environ, **options})
+        system = worker_system(root, **options)
         systems.append(system)
         await system.start()
         return system

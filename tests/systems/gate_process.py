@@ -6,18 +6,28 @@ import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.settings.environment import protect_process
-from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.systems.worker_system import WorkerAdapter, WorkerSystem
+from ratiba_action.systems.workplace import Surroundings
 from ratiba_action.worker import kernel
 
 
 async def look(root: Path, python: str, secrets: Path) -> dict[str, object]:
-    system = WorkerSystem(
-        root, "burglar:Adapter", inherited=os.environ, python=python, environment={"LOOK": str(secrets)}
+    # The gate's block needs pydantic, which the interpreter that another user can run may lack.
+    block: Any = SimpleNamespace(
+        root=".",
+        python=python,
+        setup=None,
+        preload=[],
+        turn_timeout_seconds=60.0,
+        environment={"LOOK": str(secrets)},
     )
+    system = WorkerSystem(WorkerAdapter("burglar:Adapter"), block, Surroundings(root, os.environ))
     try:
         await system.start()
         scenario = Scenario("spa", "sw", (), datetime.now(UTC), Customer("Wanjiku", "+254712345432"))

@@ -100,7 +100,7 @@ async def test_what_is_no_score_is_an_error_that_names_the_metric(
 
 async def test_code_that_hangs_is_ended(tmp_path: Path, start_worker: StartWorker) -> None:
     write(tmp_path, "def Tone(evidence):\n    while True: pass\n")
-    system = await start_worker(ADAPTER, turn_timeout=0.5)
+    system = await start_worker(ADAPTER, turn_timeout_seconds=0.5)
     with pytest.raises(ConfigurationError, match=r"no answer within 0\.5 s"):
         await CustomMetric(Assertion("own.tone:Tone", 1.0), system).measure(SAID, 1.0)
 

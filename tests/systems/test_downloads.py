@@ -14,6 +14,7 @@ from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.systems.workplace import download_environment, without_user
+from tests.systems.workers import worker_system
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
 OpenSession = Callable[..., Awaitable[WorkerSession]]
@@ -78,7 +79,7 @@ async def test_a_configured_value_wins(start_worker: StartWorker, open_session: 
 
 
 async def test_a_set_up_that_fails_behind_such_a_proxy_is_told_what_it_was_not_given(tmp_path: Path) -> None:
-    system = WorkerSystem(tmp_path, "adapter:Adapter", inherited=OFFERED, setup=["sh", "-c", "exit 7"])
+    system = worker_system(tmp_path, "adapter:Adapter", inherited=OFFERED, setup=["sh", "-c", "exit 7"])
     with pytest.raises(WorkerError, match="user and password of HTTPS_PROXY, https_proxy") as caught:
         await system.start()
     assert SECRET not in str(caught.value)

@@ -126,7 +126,7 @@ async def test_a_misdeed_is_named_and_the_other_conversation_goes_on(
     start_worker: StartWorker, open_session: OpenSession, misdeed: str
 ) -> None:
     hangs = "no answer" in MESSAGES[misdeed]
-    system = await start_worker(ADAPTER, turn_timeout=1.5 if hangs else 60)
+    system = await start_worker(ADAPTER, turn_timeout_seconds=1.5 if hangs else 60)
     good, bad = await asyncio.gather(open_session(system, "good"), open_session(system, "bad"))
     with pytest.raises(WorkerError, match=MESSAGES[misdeed]) as caught:
         await bad.send(Turn(user=misdeed))
@@ -290,7 +290,7 @@ async def test_an_adapter_that_kills_the_fork_server_ends_only_what_was_open(
 
 
 async def test_a_close_that_hangs_is_ended(start_worker: StartWorker, open_session: OpenSession) -> None:
-    system = await start_worker(ADAPTER.replace("if not hasattr", "if hasattr"), turn_timeout=0.3)
+    system = await start_worker(ADAPTER.replace("if not hasattr", "if hasattr"), turn_timeout_seconds=0.3)
     session = await open_session(system)
     await session.close()
     with pytest.raises(WorkerError, match="the worker process has ended"):

@@ -9,6 +9,7 @@ import pytest
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.judging_files import JudgingFiles
 from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.systems.workplace import Use
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
 RULE = "def polite(evidence): return {'passed': False}\n"
@@ -81,4 +82,4 @@ async def test_a_set_up_that_changes_what_judges_is_refused(start_worker: StartW
     (tmp_path / "system" / "rules.py").write_text(RULE)
     setup = ["sh", "-c", "echo forged = True >rules.py"]
     with pytest.raises(WorkerError, match=r"changed or removed 'rules\.py'"):
-        await start_worker("", judging=True, isolated=tmp_path / "system", setup=setup)
+        await start_worker("", use=Use.JUDGING, setup=setup)

@@ -1,7 +1,6 @@
 """A fork server that is kept for the runs of a watch: each of them finds what it would find with one of its own."""
 
 import asyncio
-import os
 import sys
 import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,6 +13,8 @@ from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.systems.workplace import Use
+from tests.systems.workers import worker_system
 
 OpenSession = Callable[..., Awaitable[WorkerSession]]
 
@@ -48,8 +49,7 @@ class Stage:
         (self.root / name).write_text(textwrap.dedent(text))
 
     def worker(self, **options: Any) -> WorkerSystem:
-        given = {"inherited": os.environ, "scratch": self._scratch, **options}
-        self.systems.append(WorkerSystem(self.root, "assistant:Adapter", **given))
+        self.systems.append(worker_system(self.root, **{"scratch": self._scratch, **options}))
         return self.systems[-1]
 
     async def kept(self, **options: Any) -> WorkerSystem:
@@ -109,7 +109,7 @@ async def test_a_run_that_ends_leaves_the_fork_server_and_ends_its_own_conversat
         {"environment": {"TONE": "brief"}},
         {"private": ["/nowhere/private-*"]},
         {"secrets": True},
-        {"judging": True},
+        {"use": Use.JUDGING},
         {"setup": ["true"]},
         {"python": sys.executable},
         {"inherited": {"PATH": "/usr/bin"}},

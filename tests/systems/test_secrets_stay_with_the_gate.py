@@ -19,6 +19,7 @@ from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.worker import kernel
+from tests.systems.workers import worker_system
 
 HERE = Path(__file__).parent
 OTHER_USER = 1001
@@ -173,7 +174,7 @@ async def test_a_configured_interpreter_never_ends_the_separation_of_users(place
     hidden = place / "hidden"
     hidden.mkdir(mode=0o700)
     (hidden / "python").symlink_to(interpreter_for(None) or sys.executable)
-    system = WorkerSystem(place / "repository", "burglar:Adapter", inherited=os.environ, python=str(hidden / "python"))
+    system = worker_system(place / "repository", "burglar:Adapter", python=str(hidden / "python"))
     try:
         if os.geteuid() == 0:
             with pytest.raises(WorkerError, match="another user than the gate's cannot run the interpreter"):
@@ -232,6 +233,7 @@ from ratiba_action.model.scenario import Turn
 from ratiba_action.settings.environment import protect_process
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
+from tests.systems.workers import worker_system
 before = os.stat(f"/proc/{os.getpid()}/environ").st_uid
 protected = protect_process()
 import resource

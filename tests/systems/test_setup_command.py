@@ -16,7 +16,9 @@ from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.setup_command import SharedSetups
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.systems.workplace import Use
 from ratiba_action.worker import landlock
+from tests.systems.workers import worker_system
 
 OpenSession = Callable[..., Awaitable[WorkerSession]]
 StartArm = Callable[..., Awaitable[WorkerSystem]]
@@ -56,13 +58,11 @@ async def start_arm(tmp_path: Path, scratch: Path) -> AsyncIterator[StartArm]:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(content)
         given: dict[str, Any] = {
-            "inherited": os.environ,
+            "setup": ["sh", "-ec", script],
             "setup_reads": ["requirements.txt"],
-            "setups": setups,
             "scratch": scratch,
         }
-        given |= {"setup": ["sh", "-ec", script], **options}
-        system = WorkerSystem(root, "assistant:Adapter", **given)
+        system = worker_system(root, setups=setups, **given | options)
         systems.append(system)
         await system.start()
         return system
@@ -88,7 +88,7 @@ async def marks(open_session: OpenSession, *systems: WorkerSystem) -> list[str]:
 async def test_equal_files_are_set_up_once(start_arm: StartArm, open_session: OpenSession) -> None:
     head = await start_arm("head", LOCK | {"other.py": "head"})
     base = await start_arm("base", LOCK | {"other.py": "base"})
-    judges = await start_arm("head", LOCK, judging=True)
+    judges = await start_arm("head", LOCK, use=Use.JUDGING)
     one, other, third = await marks(open_session, head, base, judges)
     assert one == other == third
 
@@ -315,10 +315,8 @@ async def test_a_change_that_no_rule_kept_off_is_seen(
     (tmp_path / "assistant.py").write_text(ADAPTER)
     (tmp_path / "requirements.txt").touch()
     setups = SharedSetups()
-    system = WorkerSystem(
+    system = worker_system(
         tmp_path,
-        "assistant:Adapter",
-        inherited=os.environ,
         setup=["sh", "-ec", UNIQUE],
         setup_reads=["requirements.txt"],
         setups=setups,
@@ -371,5 +369,7 @@ async def test_an_interpreter_is_tried_where_private_files_are_closed(start_arm:
     program.write_text(f"#!/bin/sh\ncat {meeting_place}/secret >>{meeting_place}/read; exit 0\n")
     program.chmod(0o755)
     with pytest.raises(WorkerError):
-        await start_arm("head", LOCK, python=str(program), private=[str(meeting_place / "secret")], setup=None)
+        await start_arm(
+            "head", LOCK, python=str(program), private=[str(meeting_place / "secret")], setup=None, setup_reads=None
+        )
     assert (meeting_place / "read").read_text() == ""

@@ -16,7 +16,8 @@ from ratiba_action.model.conversation import Document, Reply, ToolCall
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.ports import Session
-from ratiba_action.systems.choose import Surroundings, choose_system
+from ratiba_action.systems.choose import choose_system
+from ratiba_action.systems.workplace import Surroundings
 from tests.support.eventually import eventually
 from tests.support.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
 

@@ -16,6 +16,7 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.suite.team_tests import files_of_checkout, find_tests
 from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.systems.workplace import Use
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
 ADAPTER = "class Adapter: pass\n"
@@ -133,7 +134,7 @@ async def test_only_what_ran_and_passed_has_passed(tmp_path: Path, start_worker:
     (tmp_path / "system" / "pytest.ini").write_text(INI)
     for name in ("pytest", "_pytest", "pluggy", "syrupy", "_markupbase", "tests/traceback"):
         (tmp_path / "system" / f"{name}.py").write_text(FORGED)
-    system = await start_worker(ADAPTER, preload=PRELOAD, turn_timeout=120.0, isolated=tmp_path / "system")
+    system = await start_worker(ADAPTER, preload=PRELOAD, turn_timeout_seconds=120.0, use=Use.TESTS)
     assert any("pytest.py" in warning for warning in system.warnings)
     tests, got = found_in(tmp_path / "system"), dict[str, str]()
     own = {name for name in tests if ".py" not in name}
@@ -155,6 +156,6 @@ async def test_only_what_ran_and_passed_has_passed(tmp_path: Path, start_worker:
         ("pytest test_parameters[dropped]", False),
         ("pytest test_parameters[wrong]", False),
     ]
-    system._turn_timeout = 3.0
+    system = await start_worker(ADAPTER, preload=PRELOAD, turn_timeout_seconds=3.0, use=Use.TESTS)
     with pytest.raises(WorkerTimeoutError, match=r"tests/test_own\.py::test_hangs"):
         await checks(system, tests["test_hangs"])

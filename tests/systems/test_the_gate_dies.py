@@ -19,10 +19,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Customer, Scenario, Turn
-from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.config.system_block import SystemBlock
+from ratiba_action.systems.choose import choose_system
+from ratiba_action.systems.workplace import Surroundings
 
 async def main():
-    system = WorkerSystem(Path(sys.argv[1]), "assistant:Adapter", inherited=os.environ, scratch=Path(sys.argv[2]))
+    system = choose_system(
+        SystemBlock(adapter="assistant:Adapter"), Surroundings(Path(sys.argv[1]), os.environ, Path(sys.argv[2]))
+    )
     await system.start()
     scenario = Scenario("spa", "sw", (), datetime.now(UTC), Customer("Wanjiku", "+254712345432"))
     session = await system.open(scenario, Tenant("id", "schema", "postgresql://localhost/db"), {})

@@ -17,6 +17,7 @@ from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
+from tests.systems.workers import worker_system
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
 OpenSession = Callable[..., Awaitable[WorkerSession]]
@@ -255,8 +256,8 @@ async def test_a_set_up_that_is_killed_names_memory(start_worker: StartWorker, c
 
 
 async def test_a_set_up_that_hangs_is_ended(start_worker: StartWorker) -> None:
-    with pytest.raises(WorkerError, match=r"did not end within 0\.2 s"):
-        await start_worker(ECHO, setup=["/bin/sh", "-c", "sleep 1000"], setup_timeout=0.2)
+    with pytest.raises(WorkerError, match=r"did not end within 1 s"):
+        await start_worker(ECHO, setup=["/bin/sh", "-c", "sleep 1000"], setup_timeout_seconds=1)
 
 
 async def test_a_framework_that_cannot_be_preloaded_is_a_warning(
@@ -292,7 +293,7 @@ async def test_an_interpreter_that_cannot_be_run_is_named(start_worker: StartWor
 @pytest.mark.parametrize("adapter", ["", "assistant", "assistant:", "assistant:Adapter; import os", "../x:Adapter"])
 async def test_an_adapter_that_is_no_import_string_is_refused(tmp_path: Path, adapter: str) -> None:
     with pytest.raises(WorkerError, match="not `module:attribute`"):
-        await WorkerSystem(tmp_path, adapter, inherited=os.environ).start()
+        await worker_system(tmp_path, adapter).start()
 
 
 async def test_nothing_of_the_worker_is_left_after_close(
@@ -316,7 +317,7 @@ async def test_a_system_beside_another_runs_its_own_files_and_the_first_one_stay
     (other / "assistant.py").write_text(textwrap.dedent(noted).replace("open('", "'other: ' + open('"))
     for folder, text in ((other, "one "), (tmp_path / "system", "two ")):
         (folder / "note.txt").write_text(text)
-    beside = WorkerSystem(other, "assistant:Adapter", inherited=os.environ, beside=first)
+    beside = worker_system(other, beside=first)
     await beside.start()
     answer = (await (await open_session(beside)).send(Turn(user="?"))).text
     assert answer.startswith("other: one ")
@@ -338,7 +339,7 @@ async def test_a_system_beside_another_has_a_home_and_temporary_files_of_its_own
     other = tmp_path / "other"
     other.mkdir()
     (other / "assistant.py").write_text(source)
-    beside = WorkerSystem(other, "assistant:Adapter", inherited=os.environ, beside=first)
+    beside = worker_system(other, beside=first)
     await beside.start()
     try:
         answers = [(await (await open_session(each)).send(Turn(user="?"))).text.split() for each in (first, beside)]
@@ -360,7 +361,7 @@ async def test_a_system_beside_another_with_a_set_up_command_has_a_fork_server_o
         (tmp_path / name / "word.txt").write_text(name)
     (tmp_path / "other" / "assistant.py").write_text(textwrap.dedent(source))
     first = await start_worker(source, setup=setup)
-    beside = WorkerSystem(tmp_path / "other", "assistant:Adapter", inherited=os.environ, setup=setup, beside=first)
+    beside = worker_system(tmp_path / "other", setup=setup, beside=first)
     await beside.start()
     try:
         for system, said in ((first, "system"), (beside, "other")):

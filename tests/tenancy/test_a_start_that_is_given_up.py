@@ -9,7 +9,9 @@ GATE = """
 import asyncio, os, sys, threading
 from pathlib import Path
 from ratiba_action.errors import WorkerError
-from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.config.system_block import SystemBlock
+from ratiba_action.systems.choose import choose_system
+from ratiba_action.systems.workplace import Surroundings
 from tests.support.servers import open_server
 
 BASE = sys.argv[2]
@@ -20,8 +22,9 @@ async def serve():
         await asyncio.Event().wait()
 
 async def run():
-    system = WorkerSystem(
-        Path(sys.argv[1]), "assistant:Adapter", inherited=os.environ, setup=["sh", "-c", SETUP, BASE]
+    system = choose_system(
+        SystemBlock(adapter="assistant:Adapter", setup=["sh", "-c", SETUP, BASE]),
+        Surroundings(Path(sys.argv[1]), os.environ),
     )
     await asyncio.gather(serve(), system.start())
 

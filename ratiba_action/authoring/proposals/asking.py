@@ -207,7 +207,6 @@ async def request_proposals(
         questions: to send.
         settings: with keys and the shared ledger.
         configuration: names the model and its prices.
-        environment: of the process.
         ledger: of the budget.
         warn: called with what could not be recorded after a call.
         take: called with each question's name and answer as soon as it arrives.

@@ -99,7 +99,6 @@ class AddRequest:
     Args:
         trace: its id.
         tenants: facts about tenants that traces lack.
-        redactor: of the run.
         case: make it a case instead of a scenario.
         expected: human label of a case; None if there is none yet.
     """

@@ -6,9 +6,9 @@ from dataclasses import replace
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
-from ratiba_action.util.text import summary_of
+from ratiba_action.util.text import plural, summary_of
 from ratiba_action.verdict.case_file_scores import open_gates
-from ratiba_action.verdict.rules.findings import Findings, count, first_of, names, scenarios_counted, sentence
+from ratiba_action.verdict.rules.findings import Findings, first_of, names, scenarios_counted, sentence
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 from ratiba_action.verdict.weighing import passed_by_base
 
@@ -45,7 +45,7 @@ def _unfit(scenarios: Sequence[Scenario]) -> str:
     kind = "critical scenario" if all(scenario.critical for scenario in scenarios) else "scenario"
     listed = first_of([scenario.id for scenario in scenarios])
     whose = "its" if len(scenarios) == 1 else "their"
-    return f"{count(len(scenarios), kind)} could not be measured ({listed}): {whose} recordings no longer fit."
+    return f"{plural(len(scenarios), kind)} could not be measured ({listed}): {whose} recordings no longer fit."
 
 
 def _record(scenarios: Sequence[Scenario]) -> str:
@@ -82,7 +82,7 @@ def _nothing_measured(findings: Findings) -> Verdict:
     checks = _checks_of(findings.deciding)
     opening = "Nothing was measured, so"
     if checks:
-        opening = f"{count(checks, 'assertion')} of {scenarios_counted(findings.deciding)} passed, but"
+        opening = f"{plural(checks, 'assertion')} of {scenarios_counted(findings.deciding)} passed, but"
     reason = f"{opening} the run cannot pass: {sentence(why)}"
     reason += _on_the_base(evidence, findings.deciding)
     return Verdict(Conclusion.INCOMPLETE, reason, _action(evidence, findings.deciding, len(findings.deciding)))

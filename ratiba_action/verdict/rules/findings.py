@@ -8,6 +8,7 @@ from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.case_file import CaseFileScores
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.verdict import Evidence
+from ratiba_action.util.text import plural
 from ratiba_action.verdict.pairing import results_of_change
 from ratiba_action.verdict.quarantine import quarantine_in_force
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, decides, outcomes_of
@@ -115,14 +116,9 @@ def first_of(texts: Sequence[str], between: str = ", ") -> str:
     return shown if len(texts) <= _NAMED else f"{shown} and {len(texts) - _NAMED} more"
 
 
-def count(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def scenarios_counted(outcomes: Sequence[ScenarioOutcome]) -> str:
     """How many scenarios."""
-    return count(len(outcomes), "scenario")
+    return plural(len(outcomes), "scenario")
 
 
 def sentence(text: str) -> str:
