@@ -5,7 +5,7 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -49,7 +49,7 @@ from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.attribution import with_explanation
 from ratiba_action.run.authority import authorized
 from ratiba_action.run.cache_place import cache_folder
-from ratiba_action.run.composition import open_session
+from ratiba_action.run.composition import open_session as open_real_session
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
@@ -57,6 +57,7 @@ from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_si
 from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
 from ratiba_action.run.paid_run import go_on_with_earlier
 from ratiba_action.run.provider_keys import keys_line, require_key
+from ratiba_action.run.session import OpenSession
 from ratiba_action.run.shard_folders import FoundShard, ShardFolders, report_folders
 from ratiba_action.run.shards import with_readable_answers
 from ratiba_action.settings.gitlab import gitlab_job
@@ -81,6 +82,7 @@ def run(
     environment: MutableMapping[str, str],
     tracer: Tracer = tracer_of,
     kept: Kept | None = None,
+    open_session: OpenSession = open_real_session,
 ) -> int:
     """Run the gate.
 
@@ -89,6 +91,7 @@ def run(
         environment: of the process.
         tracer: makes the function that sends the run's traces.
         kept: what is started already.
+        open_session: makes what scenarios run in.
 
     Raises:
         UsageError: an option is invalid; nothing is published then.
@@ -119,7 +122,8 @@ def run(
     if options.clear_judge_cache:
         JudgeCache(cache_folder(environment, request.repository), log.note).clear()
     with interruption.noting():
-        return _conclude(options, request, log, publication, problems=problems, tracer=tracer)
+        evaluated = partial(_report, options, request, log, publication, problems, open_session=open_session)
+        return _conclude(evaluated, options, request, log, publication, tracer=tracer)
 
 
 def _as_authorized(publication: Publication, allowed: Settings) -> Publication:
@@ -191,12 +195,12 @@ def _leave_early(interruption: Interruption) -> NoReturn:
 
 
 def _conclude(
+    evaluated: Callable[[], Report | None],
     options: GateOptions,
     request: RunRequest,
     log: RunLog,
     publication: Publication,
     *,
-    problems: Sequence[str],
     tracer: Tracer,
 ) -> int:
     """Run, publish the report, and return the exit code."""
@@ -204,7 +208,7 @@ def _conclude(
     interruption = current()
     interruption.replace_stand_in(lambda: _conclude_instead(request, log, publication, interruption))
     try:
-        report = _report(options, request, log, publication, problems)
+        report = evaluated()
     except Exception as error:  # every failure leaves a report, also a bug of the gate
         if _is_for_the_terminal(error, request, log):
             raise
@@ -378,6 +382,8 @@ def _report(
     log: RunLog,
     publication: Publication,
     problems: Sequence[str],
+    *,
+    open_session: OpenSession,
 ) -> Report | None:
     """The report of the run; None for a dry run, which only prints. The log has the run's events."""
     _go_on(current())
@@ -390,9 +396,9 @@ def _report(
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
     folders = options.reports(request.settings)
     if folders is None:
-        return _evaluated(options, request, log, publication, None)
+        return _evaluated(options, request, log, publication, None, open_session=open_session)
     with ShardFolders(report_folders(folders)) as shard_folders:
-        return _evaluated(options, request, log, publication, shard_folders)
+        return _evaluated(options, request, log, publication, shard_folders, open_session=open_session)
 
 
 def _evaluated(
@@ -401,6 +407,8 @@ def _evaluated(
     log: RunLog,
     publication: Publication,
     shard_folders: ShardFolders | None,
+    *,
+    open_session: OpenSession,
 ) -> Report | None:
     """The same of a run that evaluates something, or merges what its shards have evaluated."""
     go_on = partial(_go_on, current())
@@ -432,7 +440,7 @@ def _evaluated(
         elif variants:
             report = evaluate_side_by_side(inputs, log, open_session, variants)
         else:
-            report = _explained(inputs, log, publication, expected, shards)
+            report = _explained(inputs, log, publication, expected, shards, open_session=open_session)
         noted = len(log.warnings)
         log.events.emit(run_ended(report))
     if shard_folders is not None:
@@ -478,6 +486,8 @@ def _explained(
     publication: Publication,
     expected: Forecast | None,
     shards: Sequence[FoundShard] | None,
+    *,
+    open_session: OpenSession,
 ) -> Report:
     """The report of the run and, of one that failed, which lines of the change did it."""
     began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
