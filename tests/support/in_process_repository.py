@@ -6,15 +6,17 @@ signals needs the process of ``small_repository``.
 """
 
 import argparse
+import builtins
 import contextlib
 import io
 import subprocess
 import traceback
 from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ratiba_action import main
@@ -22,17 +24,17 @@ from ratiba_action.cli import COMMANDS
 from ratiba_action.commands import gate, gate_run
 from ratiba_action.commands.gate_options import read_options
 from ratiba_action.config.configuration import Configuration
-from ratiba_action.errors import SystemRaisedError
+from ratiba_action.errors import SystemRaisedError, WorkerError
 from ratiba_action.metrics.registry import load_metric
 from ratiba_action.model.conversation import Reply, ReportedUsage
-from ratiba_action.model.plan import BASE, HEAD, Arm, Tenant
+from ratiba_action.model.plan import BASE, Arm, Tenant
 from ratiba_action.model.scenario import Assertion, Scenario, Turn
 from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import Metric
 from ratiba_action.run.arms import base_of
-from ratiba_action.run.base_commit import BaseInputs
+from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
-from ratiba_action.run.services import Arms, ArmServices, RunServices
+from ratiba_action.run.services import Arms, ArmServices, RunServices, StartArm
 from ratiba_action.run.session import Session
 from ratiba_action.systems.dialogue import parse_reply
 from tests.support.gateways import InMemoryGateway
@@ -86,9 +88,20 @@ class ImportedSystem:
 
     def __init__(self, adapter: str, read: Callable[[str], str]) -> None:
         self._module, _, name = adapter.partition(":")
-        found: dict[str, Any] = {"__name__": self._module}
-        exec(compile(read(f"{self._module}.py"), f"{self._module}.py", "exec"), found)  # noqa: S102 - the test's own text
-        self._made = found[name]
+        self._read, self._modules = read, dict[str, ModuleType]()
+        self._made = getattr(self._import(self._module), name)
+
+    def _import(self, name: str, *others: Any) -> ModuleType:
+        """The checkout's module, or else an installed one."""
+        if name not in self._modules:
+            try:
+                text = self._read(f"{name}.py")
+            except (OSError, subprocess.CalledProcessError):
+                return builtins.__import__(name, *others)
+            self._modules[name] = module = ModuleType(name)
+            module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
+            exec(compile(text, f"{name}.py", "exec"), module.__dict__)  # noqa: S102 - the test's own text
+        return self._modules[name]
 
     async def start(self) -> None:
         """It is imported already."""
@@ -111,15 +124,14 @@ def _metric(assertion: Assertion) -> Metric:
     return load_metric(assertion.metric, None, assertion.parameters)
 
 
-def _system(repository: Path, configuration: Configuration, commit: str | None) -> ImportedSystem | ScriptedSystem:
-    """The system of the work tree, or of a commit."""
+def _system(root: Path, configuration: Configuration, commit: str | None) -> ImportedSystem | ScriptedSystem:
+    """The system of a checkout, or of a commit of it."""
     block = configuration.system
-    root = Path(block.root)
 
     def read(name: str) -> str:
         if commit is None:
-            return (repository / root / name).read_text("utf-8")
-        command = ["git", "-C", str(repository), "show", f"{commit}:{(root / name).as_posix()}"]
+            return (root / block.root / name).read_text("utf-8")
+        command = ["git", "-C", str(root), "show", f"{commit}:{(Path(block.root) / name).as_posix()}"]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     if block.adapter is None:
@@ -127,8 +139,45 @@ def _system(repository: Path, configuration: Configuration, commit: str | None) 
     return ImportedSystem(block.adapter, read)
 
 
+class ImportedArms(Arms):
+    """Arms on imported systems; others with files of their own can be opened."""
+
+    def __init__(
+        self, tenants: InMemoryTenants, started: Mapping[str, ArmServices], waiting: Mapping[str, StartArm]
+    ) -> None:
+        super().__init__(started, waiting)
+        self._tenants = tenants
+
+    @asynccontextmanager
+    async def open(self, arm: ArmInputs, template: Arm | None = None) -> AsyncIterator[None]:
+        """Start an arm on the files of its root."""
+        started = await start_arm(arm.arm, arm.configuration, self._tenants)
+        self._started[arm.arm.name] = replace(started, template=template)
+        try:
+            yield
+        finally:
+            self.remove(arm.arm.name)
+
+
+async def start_arm(
+    arm: Arm, configuration: Configuration, tenants: InMemoryTenants, commit: str | None = None
+) -> ArmServices:
+    """Import the system of an arm.
+
+    Raises:
+        WorkerError: it cannot be imported.
+    """
+    try:
+        system = _system(Path(arm.root), configuration, commit)
+    except Exception as error:
+        raise WorkerError(f"the system cannot be imported: {type(error).__name__}: {error}") from error
+    await system.start()
+    await tenants.prepare(arm, system.migrate)
+    return ArmServices(arm, system)
+
+
 @asynccontextmanager
-async def _services(
+async def open_services(
     inputs: RunInputs,
     head: ArmInputs,
     *,
@@ -141,19 +190,21 @@ async def _services(
     tenants = InMemoryTenants()
     await tenants.start()
 
-    async def start(arm: Arm, configuration: Configuration, commit: str | None) -> ArmServices:
-        system = _system(inputs.repository, configuration, commit)
-        await system.start()
-        await tenants.prepare(arm, system.migrate)
-        return ArmServices(arm, system)
-
-    waiting = {HEAD: partial(start, head.arm, inputs.configuration, None)}
-    base = base_of(inputs)
-    if with_base and isinstance(base, BaseInputs):
-        waiting[BASE] = partial(start, Arm(BASE, "base", base.commit), base.configuration, base.commit)
-    yield RunServices(Arms(waiting=waiting), tenants, InMemoryGateway(), _metric, log, inputs.at_once, deadline)
+    started, waiting = dict[str, ArmServices](), dict[str, StartArm]()
+    start = partial(start_arm, head.arm, inputs.configuration, tenants)
+    base = base_of(inputs) if with_base else NoBase("no base was asked for")
+    if isinstance(base, BaseInputs):
+        arm = Arm(BASE, str(inputs.repository), base.commit)
+        waiting = {BASE: partial(start_arm, arm, base.configuration, tenants, base.commit), head.arm.name: start}
+    else:
+        started = {head.arm.name: await start()}
+    arms = ImportedArms(tenants, started, waiting)
+    yield RunServices(arms, tenants, InMemoryGateway(), _metric, log, inputs.at_once, deadline)
     await tenants.close()
 
+
+open_session = partial(Session, open_services)
+"""Makes the session of a run on imported systems."""
 
 DESCRIPTION, EXAMPLE, add_arguments = gate.DESCRIPTION, gate.EXAMPLE, gate.add_arguments
 """What ``cli`` reads of a command."""
@@ -161,10 +212,14 @@ DESCRIPTION, EXAMPLE, add_arguments = gate.DESCRIPTION, gate.EXAMPLE, gate.add_a
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
     """``ratiba gate`` on the fakes."""
-    return gate_run.run(read_options(arguments, environment), environment, open_session=partial(Session, _services))
+    return gate_run.run(read_options(arguments, environment), environment, open_session=open_session)
 
 
-_COMMANDS = {**COMMANDS, "gate": (__name__, COMMANDS["gate"][1])}
+_COMMANDS = {
+    **COMMANDS,
+    "gate": (__name__, COMMANDS["gate"][1]),
+    "explain": ("tests.support.in_process_explain", COMMANDS["explain"][1]),
+}
 
 
 def run_here(
