@@ -19,6 +19,8 @@ from ratiba_action.ports import Session, SystemUnderTest
 from ratiba_action.systems.choose import Surroundings, choose_system
 from tests.support.kinds_of_system import FAULTS, KINDS_OF_SYSTEM, DescribedSystem, describe_system
 
+pytestmark = pytest.mark.processes
+
 
 @dataclass(frozen=True)
 class Subject:
