@@ -1,6 +1,7 @@
 # make demo               set up, then run the gate on a bundled pull request (PR=prompt, regression, noise, docs or blame)
 # make demo EXAMPLE=…     set up, then run the gate on a system of examples/run.py (CHANGE=regression: after an edit)
 # make test               set up, then run every test (WORKERS=2, TESTS=tests/verdict)
+# make test-fast          the tests that start no process, server or container (TESTS=tests/verdict)
 # make test-properties    try every property with many random examples, as the nightly workflow does
 # make lint               style, types and import contracts
 # make benchmark          print what the documentation claims about speed and size
@@ -33,7 +34,7 @@ WITHOUT_TESTS = find $(VENV)/lib/python*/site-packages/numpy $(VENV)/lib/python*
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo test test-properties lint benchmark fuzz recordings catalogue schemas messages lock clean
+.PHONY: demo test test-fast test-properties lint benchmark fuzz recordings catalogue schemas messages lock clean
 
 demo: $(VENV)/.demo
 ifdef EXAMPLE
@@ -48,6 +49,11 @@ WORKERS ?= $(shell expr 2 \* $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN))
 test: $(VENV)/.dev
 	$(BIN)/python -m compileall -q ratiba_action examples tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
+
+# One worker for each core: these tests wait for nothing.
+test-fast: WORKERS = $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+test-fast: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not processes" $(TESTS)
 
 test-properties: $(VENV)/.dev
 	RATIBA_TEST_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m hypothesis $(TESTS)

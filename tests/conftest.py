@@ -14,12 +14,15 @@ import pytest_asyncio
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from tests.support.file_order import ordered
+from tests.support.process_guard import ProcessGuard, mark
 
 if TYPE_CHECKING:
     from tests.support.gate_forks import GateForks
 
+_GUARD: pytest.StashKey[ProcessGuard] = pytest.StashKey()
 
-def pytest_configure() -> None:
+
+def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples properties are tried with; keep the rewritten tests for the next run.
 
     No example is timed. ``repeatable`` tries the same examples in every run and keeps none in the checkout, which may
@@ -32,10 +35,28 @@ def pytest_configure() -> None:
     profiles.register_profile("deep", **deep, deadline=None, print_blob=True)
     sys.dont_write_bytecode = False  # of this process; rewriting the asserts of every test takes ten seconds
     profiles.load_profile(os.environ.get("RATIBA_TEST_PROFILE", "repeatable"))
+    config.stash[_GUARD] = guard = ProcessGuard()
+    sys.addaudithook(guard.note)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Refuse processes of tests that are not marked; see ``process_guard``."""
+    with item.config.stash[_GUARD].watching(item):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """The same of the test itself."""
+    with item.config.stash[_GUARD].watching(item):
+        yield
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put long files first, and files with containers beside them: ``make test`` hands files out in this order."""
+    mark(items)
     with_containers = frozenset(_file(item) for item in items if item.get_closest_marker("docker"))
     place = {path: number for number, path in enumerate(ordered(map(_file, items), with_containers))}
     items.sort(key=lambda item: place[_file(item)])

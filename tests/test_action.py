@@ -102,6 +102,7 @@ def test_the_step_that_concludes_runs_whatever_came_of_the_others_with_the_key_o
     assert "continue-on-error" not in str(steps())
 
 
+@pytest.mark.processes
 def test_each_run_has_a_key_of_its_own_which_the_runner_masks_first(tmp_path: Path) -> None:
     keys = []
     for name in ("first", "second"):

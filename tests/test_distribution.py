@@ -73,12 +73,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(wheel, target / "bin", environment)
 
 
+@pytest.mark.processes
 def test_the_wheel_has_every_file_of_the_package_and_nothing_else(installed: Installed) -> None:
     with ZipFile(installed.wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert names == {name for name in tracked() if name.startswith("ratiba_action/")}
 
 
+@pytest.mark.processes
 def test_its_metadata_is_complete(installed: Installed) -> None:
     metadata = installed.metadata
     assert (metadata["Name"], metadata["License-Expression"]) == ("ratiba-eval-gate", "Apache-2.0")
@@ -92,6 +94,7 @@ def test_its_metadata_is_complete(installed: Installed) -> None:
     assert {*metadata.get_all("Provides-Extra", [])} == {*declared["optional-dependencies"]}
 
 
+@pytest.mark.processes
 def test_the_installed_gate_sets_a_repository_up_and_validates_it(installed: Installed, tmp_path: Path) -> None:
     where = run(
         [str(installed.bin / "python"), "-c", "import ratiba_action; print(ratiba_action.__file__)"],

@@ -82,6 +82,7 @@ def test_the_demo_of_the_makefile_is_the_one_that_the_tests_run() -> None:
     assert "examples/demo.py --pull-request $(PR)" in (PROJECT / "Makefile").read_text(encoding="utf-8")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_explains_itself_with_an_example(command: str) -> None:
     done = subprocess.run(

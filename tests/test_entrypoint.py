@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.git_repository import GitRepository
 
+pytestmark = pytest.mark.processes
+
 ENTRYPOINT = Path(__file__).parents[1] / "entrypoint.py"
 
 

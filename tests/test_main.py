@@ -47,6 +47,7 @@ def test_the_version_is_the_installed_one(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == f"ratiba {version('ratiba-eval-gate')}\n"
 
 
+@pytest.mark.processes
 def test_the_version_of_files_that_are_not_installed_is_no_error() -> None:
     root = Path(cli.__file__).resolve().parent.parent
     ended = subprocess.run(

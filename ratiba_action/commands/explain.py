@@ -15,6 +15,7 @@ from ratiba_action.util.text import clip, printable
 if TYPE_CHECKING:
     from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation
     from ratiba_action.run.inputs import RunRequest
+    from ratiba_action.run.session import OpenSession
 
 DESCRIPTION = """Find the lines of a change that make scenarios fail. The failing scenarios of the last run, or those
 that you name, are run on the base with parts of the change: first all, then none, then ever smaller parts, until one
@@ -59,8 +60,15 @@ def change_options(parser: argparse.ArgumentParser, inputs: Collection[str]) -> 
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
+def run(
+    arguments: argparse.Namespace,
+    environment: MutableMapping[str, str],
+    open_session: "OpenSession | None" = None,
+) -> int:
     """Explain.
+
+    Args:
+        open_session: makes what scenarios run in; None for what the gate runs by.
 
     Returns:
         The exit code: 0 where every cause was found or nothing fails, 3 where one was not.
@@ -73,7 +81,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.model.attribution import Finding
     from ratiba_action.money.budget import Ledger
     from ratiba_action.privacy.masking import Redactor
-    from ratiba_action.run.composition import open_session
+    from ratiba_action.run.composition import open_session as open_real_session
     from ratiba_action.run.evaluation_inputs import read_inputs
     from ratiba_action.run.provider_keys import keys_line, require_key
     from ratiba_action.util.persisted_credentials import persisted_credentials
@@ -92,7 +100,9 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     if inputs.llm != Llm.REPLAY and (line := keys_line(inputs.settings, inputs.configuration, environment)):
         progress(line)
     ledger = Ledger(settings.budget_usd)
-    found = redactor.explanation(explain(inputs, ledger, open_session=open_session, most_runs=most, progress=progress))
+    found = redactor.explanation(
+        explain(inputs, ledger, open_session=open_session or open_real_session, most_runs=most, progress=progress)
+    )
     if arguments.json:
         shown = redactor.value(_as_json(found))
         sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")

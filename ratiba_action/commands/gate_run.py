@@ -40,7 +40,7 @@ from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.authority import authorized
 from ratiba_action.run.cache_place import cache_folder
 from ratiba_action.run.changed_requests import raised_by_requests, raised_by_shards
-from ratiba_action.run.composition import open_session
+from ratiba_action.run.composition import open_session as open_real_session
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
@@ -50,6 +50,7 @@ from ratiba_action.run.lifecycle import Lifecycle, in_pipeline, leave_early
 from ratiba_action.run.paid_run import go_on_with_earlier
 from ratiba_action.run.planned_run import plan_run, plan_shard
 from ratiba_action.run.provider_keys import keys_line, require_key
+from ratiba_action.run.session import OpenSession
 from ratiba_action.run.shard_folders import FoundShard, ShardFolders, report_folders
 from ratiba_action.settings.settings import Settings, read_settings_leniently, unknown_variables
 from ratiba_action.util.interruption import current
@@ -69,12 +70,14 @@ def run(
     environment: MutableMapping[str, str],
     tracer: Tracer = tracer_of,
     kept: Kept | None = None,
+    open_session: OpenSession = open_real_session,
 ) -> int:
     """Run the gate.
 
     Args:
         tracer: makes the function that sends the run's traces.
         kept: what is started already.
+        open_session: makes what scenarios run in.
 
     Raises:
         UsageError: an option is invalid; nothing is published then.
@@ -106,7 +109,7 @@ def run(
         JudgeCache(cache_folder(environment, request.repository), log.note).clear()
     with interruption.noting():
         run = Lifecycle(request, log, publication, tracer)
-        evaluate, show = partial(_report, options, run, problems), partial(_show, options, publication)
+        evaluate, show = partial(_report, options, run, problems, open_session), partial(_show, options, publication)
         return run.conclude(evaluate, partial(_with_calibration, request), show)
 
 
@@ -185,7 +188,7 @@ def _with_calibration(request: RunRequest, report: Report) -> Report:
     return replace(report, notes=in_order((*report.notes, *notes)))
 
 
-def _report(options: GateOptions, run: Lifecycle, problems: Sequence[str]) -> Report | None:
+def _report(options: GateOptions, run: Lifecycle, problems: Sequence[str], open_session: OpenSession) -> Report | None:
     """The report of the run; None for a dry run, which only prints. The log has the run's events."""
     run.go_on()
     request, publication = run.request, run.publication
@@ -198,12 +201,14 @@ def _report(options: GateOptions, run: Lifecycle, problems: Sequence[str]) -> Re
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
     folders = options.reports(request.settings)
     if folders is None:
-        return _evaluated(options, run, None)
+        return _evaluated(options, run, None, open_session)
     with ShardFolders(report_folders(folders)) as shard_folders:
-        return _evaluated(options, run, shard_folders)
+        return _evaluated(options, run, shard_folders, open_session)
 
 
-def _evaluated(options: GateOptions, run: Lifecycle, shard_folders: ShardFolders | None) -> Report | None:
+def _evaluated(
+    options: GateOptions, run: Lifecycle, shard_folders: ShardFolders | None, open_session: OpenSession
+) -> Report | None:
     """The same of a run that evaluates something, or merges what its shards have evaluated."""
     log, publication = run.log, run.publication
     inputs = read_inputs(run.request)
@@ -211,7 +216,7 @@ def _evaluated(options: GateOptions, run: Lifecycle, shard_folders: ShardFolders
     if shard_folders is not None:
         shards = shard_folders.read()
         shard_folders.begin_events(publication.redactor, inputs.customers)
-    inputs = inputs if options.dry_run else _raised(inputs, shards, publication)
+    inputs = inputs if options.dry_run else _raised(inputs, shards, publication, open_session)
     run.request = replace(run.request, decided=inputs.decided)  # a run that fails from here on is a blocking one too
     log.alerts = inputs.configuration.notifications.kinds
     require_key(inputs.settings, inputs.configuration, inputs.environment)
@@ -236,7 +241,7 @@ def _evaluated(options: GateOptions, run: Lifecycle, shard_folders: ShardFolders
         elif variants:
             report = evaluate_side_by_side(inputs, log, open_session, variants)
         else:
-            report = _explained(inputs, run, expected, shards)
+            report = _explained(inputs, run, expected, shards, open_session)
         noted = len(log.warnings)
         log.events.emit(run_ended(report))
     if shard_folders is not None:
@@ -257,7 +262,9 @@ def _list_reads(request: RunRequest, publication: Publication) -> None:
         publication.print_line(line)
 
 
-def _raised(inputs: RunInputs, shards: Sequence[FoundShard] | None, publication: Publication) -> RunInputs:
+def _raised(
+    inputs: RunInputs, shards: Sequence[FoundShard] | None, publication: Publication, open_session: OpenSession
+) -> RunInputs:
     """The inputs, as a blocking run's where the change alters what an advisory run's scenarios send to models."""
     if shards is None:
         raised = raised_by_requests(inputs, open_session)
@@ -302,7 +309,11 @@ def _skip(options: GateOptions, run: Lifecycle) -> Report | None:
 
 
 def _explained(
-    inputs: RunInputs, run: Lifecycle, expected: Forecast | None, shards: Sequence[FoundShard] | None
+    inputs: RunInputs,
+    run: Lifecycle,
+    expected: Forecast | None,
+    shards: Sequence[FoundShard] | None,
+    open_session: OpenSession,
 ) -> Report:
     """The report of the run and, of one that failed, which lines of the change did it."""
     began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)

@@ -338,6 +338,7 @@ document.body.append(told);
 _HOSTILE = "</script><script>window.attacked='yes'</script><img src=x onerror=\"window.attacked='yes'\">'\"&lt;"
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_what_a_person_fills_into_the_form_is_read_and_hostile_text_is_inert(folder: Path) -> None:
     path = folder / "scenarios/calibration/human_labelled.yaml"
@@ -371,6 +372,7 @@ exit "$(cat code.txt)"
 """
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
 @pytest.mark.parametrize(
     ("code", "opened", "did"),

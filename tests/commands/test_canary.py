@@ -70,6 +70,7 @@ def test_the_answer_is_the_exit_code(
     assert [(each["type"], each["data"]["answer"]) for each in logged] == [("canary", answer)] * 2
 
 
+@pytest.mark.processes
 def test_a_roll_back_sets_the_rollout_in_redis_to_0_and_keeps_its_other_fields(
     bad: tuple[str, ...], address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_roll_back_sets_the_rollout_in_redis_to_0_and_keeps_its_other_fields(
     assert "planted" not in out.out + out.err + text
 
 
+@pytest.mark.processes
 def test_only_a_roll_back_touches_the_rollout(tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_events(tmp_path / "samples.jsonl", canary_events({"a@1": GOOD[:9], "b@2": GOOD[:9]}, hours_ago=30))
     with redis.Redis.from_url(address, decode_responses=True) as client, receiver() as slack:
@@ -102,6 +104,7 @@ def test_only_a_roll_back_touches_the_rollout(tmp_path: Path, address: str, caps
         assert slack.posted == []
 
 
+@pytest.mark.processes
 def test_a_redis_that_does_not_answer_is_said_loudly_and_the_answer_stays(
     bad: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

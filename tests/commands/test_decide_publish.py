@@ -299,6 +299,7 @@ def test_the_runner_is_told_to_hide_the_token_before_anything_is_printed(
     assert [path for path in (step.folder / "report").iterdir() if TOKEN in path.read_text(encoding="utf-8")] == []
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("mode", ["auto", "off"])
 def test_nothing_but_the_standard_library_is_imported(step: Step, mode: str) -> None:
     step.change("docs/guide.md")

@@ -156,6 +156,7 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
     assert written(empty) == {"ratiba_adapter.py": b"mine = True\n"}
 
 
+@pytest.mark.processes
 def test_the_server_that_it_writes_passes_once_it_is_started(empty: Path, home: dict[str, str], ratiba: Ratiba) -> None:
     done = ratiba("init", "--yes", "--kind", "http", "--language", "fr")
     assert "1. python3 ratiba_server.py &" in done.stdout
@@ -252,6 +253,7 @@ def test_for_programs_it_prints_json_and_asks_nothing(empty: Path, ratiba: Ratib
     assert said["next"][0].startswith("ratiba gate")
 
 
+@pytest.mark.processes
 def test_on_a_terminal_it_asks_and_takes_the_proposals(empty: Path, home: dict[str, str]) -> None:
     ours, theirs = pty.openpty()
     os.write(ours, b"\nEnglish\nsw\n\nsalon\nblocking\n")

@@ -143,6 +143,7 @@ def test_a_report_folder_that_cannot_be_made_is_named(shop: Shop) -> None:
         beside.record(FakeRecorder({"first": [line("Karibu tena")]}), "--scenario", "first")
 
 
+@pytest.mark.processes
 def test_what_waits_can_be_accepted_without_paying_again(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     shop.before("first", line("Karibu"))
     shop.record(FakeRecorder({"first": [line("Karibu tena")]}), "--scenario", "first")
@@ -317,6 +318,7 @@ def test_what_a_model_says_is_no_command_of_a_workflow_and_no_control_of_a_termi
     assert not any(one.lstrip().startswith("::") for one in shown.splitlines())
 
 
+@pytest.mark.processes
 def test_as_a_process_it_ends_with_3_without_a_key(shop: Shop) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "ratiba_action", "record", "--repo", str(shop.folder)],

@@ -196,6 +196,7 @@ def test_the_variables_of_the_actions_own_steps_are_no_misspelt_inputs(step: dic
     assert left(step).notes == ("The variable RATIBA_MOED is set, but no input reads it.",)
 
 
+@pytest.mark.processes
 def test_an_unfinished_run_is_reported_with_nothing_installed(step: dict[str, str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(ENTRYPOINT), "report", "--unfinished"],
@@ -214,6 +215,7 @@ def test_outside_a_workflow_no_run_can_be_unfinished(capsys: pytest.CaptureFixtu
     assert "GITHUB_RUN_ID is not set" in capsys.readouterr().err
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("browser", [True, False])
 def test_the_report_is_opened_in_the_browser_where_there_is_one(
     *, browser: bool, results: Path, tmp_path: Path

@@ -20,6 +20,8 @@ from ratiba_action.systems.choose import choose_system
 from ratiba_action.systems.workplace import Surroundings
 from tests.support.kinds_of_system import FAULTS, KINDS_OF_SYSTEM, DescribedSystem, describe_system
 
+pytestmark = pytest.mark.processes
+
 
 @dataclass(frozen=True)
 class Subject:

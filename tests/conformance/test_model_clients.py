@@ -32,6 +32,8 @@ from ratiba_action.ports import AnswerSource
 from tests.support.live_calls import KEY, MODELS, RATES, live_calls
 from tests.support.model_clients import CLIENTS
 
+pytestmark = pytest.mark.processes
+
 PROGRAM = Path(__file__).parents[1] / "support/model_clients.py"
 CALLED, SAID = ["check_availability", {"service": "massage"}], "Nafasi ipo kesho saa nane."
 TOOL = Step(None, tools=(ToolCall("check_availability", {"service": "massage"}),))

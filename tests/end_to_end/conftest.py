@@ -14,6 +14,7 @@ from psycopg.conninfo import make_conninfo
 
 from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
+from tests.support.in_process_repository import run_here
 from tests.support.live_repository import KEY, RATES, LiveRepository, Talk
 from tests.support.model_servers import ModelServer
 from tests.support.small_repository import CONFIGURATION, SmallRepository
@@ -34,6 +35,19 @@ def small(tmp_path: Path, embedded_server_dsn: str, forks: GateForks) -> SmallRe
         run=forks.run,
         forks=forks,
     )
+    repository.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20))
+    GitRepository(folder, environment["PATH"])
+    return repository
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> SmallRepository:
+    """The same repository whose gate runs in the test's own process: its system is imported, without a database."""
+    folder = tmp_path / "repository"
+    shutil.copytree(HERE / "small_system", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    environment |= {"HOME": str(tmp_path / "home"), "NO_COLOR": "1"}
+    repository = SmallRepository(folder, tmp_path / "report", environment, run=run_here)
     repository.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20))
     GitRepository(folder, environment["PATH"])
     return repository

@@ -9,10 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from benchmarks.judging import stand_in
 from benchmarks.side_by_side import KEY, write_repository
 from tests.support.import_times import ASKED_FOR, imported
 from tests.support.measured_facts import measured_facts
+
+pytestmark = pytest.mark.processes
 
 PROJECT = Path(__file__).parent.parent.parent
 BEFORE = PROJECT / "tests/end_to_end/measured_before"

@@ -15,17 +15,17 @@ conversations:
 """
 
 
-def test_the_comment_says_what_is_overdue_and_uncalibrated(small: SmallRepository) -> None:
-    small.scenario("talks", "say hello")
-    small.write("scenarios/calibration/human_labelled.yaml", SET)
-    ended = small.gate()
+def test_the_comment_says_what_is_overdue_and_uncalibrated(local: SmallRepository) -> None:
+    local.scenario("talks", "say hello")
+    local.write("scenarios/calibration/human_labelled.yaml", SET)
+    ended = local.gate()
     assert ended.code == 0, ended.printed
     comment = (ended.report / "comment.md").read_text("utf-8")
     assert "The judge is uncalibrated: 0 of 30 labelled conversations have its score." in comment
     assert "session of 2026-02-02 is overdue by" in comment
     assert "Adrian owned the set until 2026-01-31" in comment
-    small.write("scenarios/calibration/human_labelled.yaml", SET.replace("tone: 4", "tone: 9"))
-    wrong = small.gate()
+    local.write("scenarios/calibration/human_labelled.yaml", SET.replace("tone: 4", "tone: 9"))
+    wrong = local.gate()
     assert wrong.code == 0, wrong.printed
     notes = " ".join(wrong.results["report"]["notes"])
     assert "scenarios/calibration/human_labelled.yaml:9" in notes

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
 from tests.support.github_server import GithubState, github_server
 from tests.support.github_state import Pull
+from tests.support.in_process_repository import run_here
 from tests.support.pull_request_events import pull_request_event
 from tests.support.small_repository import Ended, SmallRepository
 
@@ -64,9 +64,9 @@ class Change:
 
 
 @pytest.fixture
-def change(tmp_path: Path, forks: GateForks) -> Iterator[Change]:
+def change(tmp_path: Path) -> Iterator[Change]:
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    small = SmallRepository(tmp_path / "repository", tmp_path / "report", environment | {"NO_COLOR": "1"}, forks.run)
+    small = SmallRepository(tmp_path / "repository", tmp_path / "report", environment | {"NO_COLOR": "1"}, run_here)
     state = GithubState()
     with github_server(state) as api:
         small.environment.update(

@@ -31,14 +31,14 @@ PAID = {
 
 
 def test_a_run_tells_everything_that_happened_flags_what_failed_and_keeps_nothing_that_it_must_not(
-    small: SmallRepository,
+    local: SmallRepository,
 ) -> None:
-    small.write("in_the_way", "a file")
-    small.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20) + "events: {directory: in_the_way/events}\n")
-    small.scenario("passes", "say hello", "say bye")
-    small.scenario("fails", f"reply {json.dumps(PAID)}")
-    small.scenario("breaks", "say hello", "raise oh no")
-    ended = small.gate(RATIBA_GITHUB_TOKEN=TOKEN)
+    local.write("in_the_way", "a file")
+    local.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20) + "events: {directory: in_the_way/events}\n")
+    local.scenario("passes", "say hello", "say bye")
+    local.scenario("fails", f"reply {json.dumps(PAID)}")
+    local.scenario("breaks", "say hello", "raise oh no")
+    ended = local.gate(RATIBA_GITHUB_TOKEN=TOKEN)
     assert ended.code == 1, ended.printed
     assert_masked_and_described((ended.report / "events.jsonl").read_text())
     found = read_events(ended.report / "events.jsonl").events
@@ -74,17 +74,17 @@ def assert_complete(events: list[Event]) -> None:
     assert failed == {("fails", "check"), ("breaks", "check"), ("breaks", "error")}
 
 
-def test_a_folder_of_its_own_keeps_the_events_of_all_runs(small: SmallRepository, tmp_path: Path) -> None:
-    small.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20) + f"events: {{directory: {tmp_path}/log}}\n")
-    small.scenario("passes", "say hello")
-    small.report.mkdir()
-    (small.report / "events.jsonl").write_text("forged")
-    codes = [small.gate().code, small.gate().code]
+def test_a_folder_of_its_own_keeps_the_events_of_all_runs(local: SmallRepository, tmp_path: Path) -> None:
+    local.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20) + f"events: {{directory: {tmp_path}/log}}\n")
+    local.scenario("passes", "say hello")
+    local.report.mkdir()
+    (local.report / "events.jsonl").write_text("forged")
+    codes = [local.gate().code, local.gate().code]
     runs = Counter(one.run for one in read_events(tmp_path / "log" / "events.jsonl").events)
     assert codes == [0, 0]
     assert len(runs) == 2
     assert len(set(runs.values())) == 1
-    assert not (small.report / "events.jsonl").exists()
+    assert not (local.report / "events.jsonl").exists()
 
 
 def test_the_events_are_the_run_s_own_whatever_the_change_brings_and_the_system_does(small: SmallRepository) -> None:

@@ -30,6 +30,17 @@ GUILTY = '    return text.replace("Bonjour", "Adieu")'
 
 @pytest.fixture
 def changed(small: SmallRepository) -> SmallRepository:
+    """The system of ``prepared`` in a gate that is a process of its own."""
+    return prepared(small)
+
+
+@pytest.fixture
+def here(local: SmallRepository) -> SmallRepository:
+    """The same in a gate of the test's own process."""
+    return prepared(local)
+
+
+def prepared(small: SmallRepository) -> SmallRepository:
     """A system whose four rules are applied to what it says, and a scenario that the base passes."""
     adapter = (small.folder / "adapter.py").read_text()
     small.write("rules.py", RULES)
@@ -76,11 +87,11 @@ def test_the_guilty_line_is_named_and_the_harmless_ones_are_not(changed: SmallRe
 
 
 def test_the_gate_names_the_line_in_the_comment_the_results_the_page_and_an_annotation(
-    changed: SmallRepository,
+    here: SmallRepository,
 ) -> None:
     hostile = '    # <img src=x> @everyone ::error::owned\n    return text.replace("Bonjour", "Adieu")'
-    changed.write("rules.py", edited(first="    # harmless\n    return text", third=hostile))
-    ended = changed.gate("--mode", "blocking", GITHUB_ACTIONS="true")
+    here.write("rules.py", edited(first="    # harmless\n    return text", third=hostile))
+    ended = here.gate("--mode", "blocking", GITHUB_ACTIONS="true")
     assert (ended.code, ended.outputs["conclusion"]) == (1, "failed"), ended.printed
     line = next(text for text in ended.comment.splitlines() if text.startswith("**Which line did it:**"))
     assert "rules.py lines 11 to 12 (" in line
@@ -114,36 +125,36 @@ def test_a_merge_looks_for_the_line_with_all_of_its_shards_only(changed: SmallRe
     assert "its commit is" in ended.printed
 
 
-def test_the_bases_configuration_decides_whether_the_gate_looks_for_the_line(changed: SmallRepository) -> None:
-    configuration = (changed.folder / ".github/ratiba.yml").read_text()
-    changed.write(".github/ratiba.yml", f"{configuration}attribution: {{enabled: false}}\n")
-    changed.commit()
-    changed.write(".github/ratiba.yml", f"{configuration}attribution: {{budget_usd: 900, max_steps: 500}}\n")
-    changed.write("rules.py", edited(third=GUILTY))
-    ended = changed.gate("--mode", "blocking")
+def test_the_bases_configuration_decides_whether_the_gate_looks_for_the_line(here: SmallRepository) -> None:
+    configuration = (here.folder / ".github/ratiba.yml").read_text()
+    here.write(".github/ratiba.yml", f"{configuration}attribution: {{enabled: false}}\n")
+    here.commit()
+    here.write(".github/ratiba.yml", f"{configuration}attribution: {{budget_usd: 900, max_steps: 500}}\n")
+    here.write("rules.py", edited(third=GUILTY))
+    ended = here.gate("--mode", "blocking")
     assert ended.code == 1
     assert ended.results["report"]["explanation"] is None
     assert "attribution.enabled false (this change: true)" in " ".join(ended.results["report"]["notes"])
 
 
-def test_what_goes_wrong_is_a_note_and_the_verdict_stays(changed: SmallRepository) -> None:
-    changed.write("model.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
-    changed.commit()
-    changed.write("model.bin", "of the change")
-    changed.write("rules.py", edited(third=GUILTY))
-    ended = changed.gate("--mode", "blocking")
+def test_what_goes_wrong_is_a_note_and_the_verdict_stays(here: SmallRepository) -> None:
+    here.write("model.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+    here.commit()
+    here.write("model.bin", "of the change")
+    here.write("rules.py", edited(third=GUILTY))
+    ended = here.gate("--mode", "blocking")
     assert (ended.code, ended.outputs["conclusion"]) == (1, "failed")
     assert any("Which lines make scenarios fail is not known" in note for note in ended.results["report"]["notes"])
 
 
-def test_a_run_that_passes_is_not_run_again(changed: SmallRepository) -> None:
-    changed.write("rules.py", edited(third="    # harmless\n    return text"))
-    ended = changed.gate("--mode", "blocking")
+def test_a_run_that_passes_is_not_run_again(here: SmallRepository) -> None:
+    here.write("rules.py", edited(third="    # harmless\n    return text"))
+    ended = here.gate("--mode", "blocking")
     assert (ended.code, ended.results["report"]["explanation"]) == (0, None)
 
 
-def test_lines_that_fail_only_together_are_named_together(changed: SmallRepository) -> None:
-    changed.write(
+def test_lines_that_fail_only_together_are_named_together(here: SmallRepository) -> None:
+    here.write(
         "rules.py",
         edited(
             first='    return text + " "',
@@ -151,46 +162,46 @@ def test_lines_that_fail_only_together_are_named_together(changed: SmallReposito
             fourth='    return text.replace("Bonjour ", "Adieu")',
         ),
     )
-    code, found, printed = explain(changed, "--scenario", "greeting")
+    code, found, printed = explain(here, "--scenario", "greeting")
     assert code == 0, printed
     cause = found["scenarios"]["greeting"]
     assert (cause["finding"], [part["line"] for part in cause["parts"]]) == ("found", [2, 15])
 
 
-def test_a_part_that_does_not_build_alone_is_never_called_the_cause(changed: SmallRepository) -> None:
+def test_a_part_that_does_not_build_alone_is_never_called_the_cause(here: SmallRepository) -> None:
     # The new name is used in one file and defined in another: neither part runs without the other.
-    changed.write("rules.py", RULES + "\n\ndef fifth(text):\n" + GUILTY + "\n")
-    adapter = (changed.folder / "adapter.py").read_text()
-    changed.write("adapter.py", adapter.replace("rules.fourth(", "rules.fifth("))
-    code, found, printed = explain(changed, "--scenario", "greeting")
+    here.write("rules.py", RULES + "\n\ndef fifth(text):\n" + GUILTY + "\n")
+    adapter = (here.folder / "adapter.py").read_text()
+    here.write("adapter.py", adapter.replace("rules.fourth(", "rules.fifth("))
+    code, found, printed = explain(here, "--scenario", "greeting")
     cause = found["scenarios"]["greeting"]
     assert {part["file"] for part in cause["parts"]} == {"adapter.py", "rules.py"}, printed
     assert (code, cause["finding"]) == (3, "one_of")
 
 
-def test_a_change_of_the_scenario_alone_has_no_guilty_line(changed: SmallRepository) -> None:
-    scenario = changed.folder / "scenarios/greeting.yaml"
+def test_a_change_of_the_scenario_alone_has_no_guilty_line(here: SmallRepository) -> None:
+    scenario = here.folder / "scenarios/greeting.yaml"
     scenario.write_text(scenario.read_text().replace("value: Bonjour", "value: Bonsoir"))
-    ended = changed.ended("explain", "--scenario", "greeting")
+    ended = here.ended("explain", "--scenario", "greeting")
     assert ended.code != 0
     assert "No file of the system under test differs from the base" in ended.printed
 
 
-def test_a_folder_in_the_place_of_a_file_is_a_combination_that_does_not_fit(changed: SmallRepository) -> None:
-    changed.write("data", "a file")
-    changed.commit()
-    (changed.folder / "data").unlink()
-    changed.write("data/more.txt", "a file in a folder")
-    changed.write("rules.py", edited(third=GUILTY))
-    code, found, printed = explain(changed, "--scenario", "greeting")
+def test_a_folder_in_the_place_of_a_file_is_a_combination_that_does_not_fit(here: SmallRepository) -> None:
+    here.write("data", "a file")
+    here.commit()
+    (here.folder / "data").unlink()
+    here.write("data/more.txt", "a file in a folder")
+    here.write("rules.py", edited(third=GUILTY))
+    code, found, printed = explain(here, "--scenario", "greeting")
     cause = found["scenarios"]["greeting"]
     assert (code, cause["finding"]) == (0, "found"), printed
     assert [part["file"] for part in cause["parts"]] == ["rules.py"]
 
 
-def test_a_scenario_that_passes_has_no_cause(changed: SmallRepository) -> None:
-    changed.write("rules.py", edited(first="    # harmless\n    return text"))
-    code, found, _ = explain(changed, "--scenario", "greeting")
+def test_a_scenario_that_passes_has_no_cause(here: SmallRepository) -> None:
+    here.write("rules.py", edited(first="    # harmless\n    return text"))
+    code, found, _ = explain(here, "--scenario", "greeting")
     assert (code, found["scenarios"], found["runs"]) == (0, {}, 0)
 
 
@@ -228,24 +239,24 @@ def test_a_folder_that_became_a_link_shows_and_gives_the_system_nothing_of_what_
 
 
 @pytest.mark.parametrize("runs", ["0", "501", "many", "-1"])
-def test_a_number_of_runs_out_of_its_range_is_a_usage_error(changed: SmallRepository, runs: str) -> None:
-    ended = changed.ended("explain", f"--runs={runs}")
+def test_a_number_of_runs_out_of_its_range_is_a_usage_error(here: SmallRepository, runs: str) -> None:
+    ended = here.ended("explain", f"--runs={runs}")
     assert ended.code == 2
     assert "a number from 1 to 500" in ended.printed
 
 
-def test_without_a_last_run_the_command_that_makes_one_is_said(changed: SmallRepository) -> None:
-    ended = changed.ended("explain")
+def test_without_a_last_run_the_command_that_makes_one_is_said(here: SmallRepository) -> None:
+    ended = here.ended("explain")
     assert ended.code == 2
     assert "ratiba gate" in ended.printed
 
 
-def test_a_failure_that_the_base_shows_too_is_not_searched_for(changed: SmallRepository) -> None:
-    scenario = changed.folder / "scenarios/greeting.yaml"
+def test_a_failure_that_the_base_shows_too_is_not_searched_for(here: SmallRepository) -> None:
+    scenario = here.folder / "scenarios/greeting.yaml"
     scenario.write_text(scenario.read_text().replace("value: Bonjour", "value: Bonsoir"))
-    changed.commit()
-    changed.write("rules.py", edited(third="    # harmless\n    return text"))
-    ended = changed.gate("--mode", "blocking")
+    here.commit()
+    here.write("rules.py", edited(third="    # harmless\n    return text"))
+    ended = here.gate("--mode", "blocking")
     assert (ended.code, ended.outputs["conclusion"]) == (1, "failed"), ended.printed
     assert "No line of the change makes greeting fail: the base fails as well. Known from the results" in ended.comment
     assert ended.results["report"]["explanation"]["runs"] == 0

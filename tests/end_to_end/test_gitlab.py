@@ -32,17 +32,17 @@ def job(base: str, head: str, api: str, number: int = 1) -> dict[str, str]:
     }
 
 
-def test_a_merge_request_has_one_note_that_a_later_job_updates(small: SmallRepository) -> None:
-    small.scenario("one", "say hello")
-    base = small.commit()
-    small.scenario("two", "say hello", expect="NEVER")
-    head = small.commit()
+def test_a_merge_request_has_one_note_that_a_later_job_updates(local: SmallRepository) -> None:
+    local.scenario("one", "say hello")
+    base = local.commit()
+    local.scenario("two", "say hello", expect="NEVER")
+    head = local.commit()
     state = GitlabState(heads={7: head})
     with gitlab_server(state) as api:
-        failed = small.gate(**job(base, head, api))
-        small.scenario("two", "say hello")
-        state.heads[7] = fixed = small.commit()
-        passed = small.gate(**job(base, fixed, api, 2))
+        failed = local.gate(**job(base, head, api))
+        local.scenario("two", "say hello")
+        state.heads[7] = fixed = local.commit()
+        passed = local.gate(**job(base, fixed, api, 2))
     assert (failed.code, passed.code) == (1, 0), failed.printed + passed.printed
     assert state.written == ["POST", "PUT"]
     (note,) = state.notes
@@ -52,13 +52,13 @@ def test_a_merge_request_has_one_note_that_a_later_job_updates(small: SmallRepos
     assert "glpat-planted" not in failed.printed + passed.printed + note["body"]
 
 
-def test_a_server_that_refuses_the_note_is_a_warning(small: SmallRepository) -> None:
-    small.scenario("one", "say hello")
-    base = small.commit()
-    small.scenario("two", "say hello")
-    head = small.commit()
+def test_a_server_that_refuses_the_note_is_a_warning(local: SmallRepository) -> None:
+    local.scenario("one", "say hello")
+    base = local.commit()
+    local.scenario("two", "say hello")
+    head = local.commit()
     with gitlab_server(GitlabState(failure=(403, "insufficient_scope"))) as api:
-        ended = small.gate(**job(base, head, api))
+        ended = local.gate(**job(base, head, api))
     assert ended.code == 0
     assert "warning: The comment could not be posted: GitLab answered 403 ('insufficient_scope')." in ended.printed
 

@@ -30,15 +30,15 @@ FORMULA = re.compile("[=+@\uff1d\uff0b\uff0d\uff20-]")
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
-def test_every_file_of_the_report_is_readable_whatever_the_system_answers(small: SmallRepository) -> None:
+def test_every_file_of_the_report_is_readable_whatever_the_system_answers(local: SmallRepository) -> None:
     for name, text in HOSTILE.items():
         call = {"name": text, "args": {text: text}, "output": text}
         reply = {"text": text, **({"tool_calls": [call], "state": text} if len(text) < 1_000 else {})}
         whole = name not in {"nul", "half_a_pair", "no_characters", "refused_by_yaml"}
-        small.scenario(f"replies_{name}", f"reply {json.dumps(reply, ensure_ascii=not whole)}")
+        local.scenario(f"replies_{name}", f"reply {json.dumps(reply, ensure_ascii=not whole)}")
         if whole:
-            small.scenario(f"raises_{name}", f"raise {text}")
-    ended = small.gate()
+            local.scenario(f"raises_{name}", f"raise {text}")
+    ended = local.gate()
     assert ended.code == 1, ended.printed
     outcomes = {one["trial"]["scenario"]["id"]: one["outcome"] for one in ended.results["report"]["results"]}
     assert {outcomes[f"replies_{name}"] for name in HOSTILE} == {"scored"}, outcomes
@@ -62,13 +62,13 @@ def assert_no_cell_is_a_formula(path: Path) -> None:
     assert not formulas, formulas
 
 
-def test_an_answer_above_the_limit_is_an_error_that_names_size_and_limit(small: SmallRepository) -> None:
+def test_an_answer_above_the_limit_is_an_error_that_names_size_and_limit(local: SmallRepository) -> None:
     hidden = json.dumps({"text": "", "state": "SAID", "tool_calls": [{"name": "list_rooms", "output": "x" * 19_000}]})
-    small.scenario("too_long", "answer_bytes 300000")
-    small.scenario("just_fits", "answer_bytes 262144", expect="X")
-    small.scenario("too_much", *["answer_bytes 262000"] * 9)
-    small.scenario("tools", *[f"reply {hidden}"] * 3)
-    ended = small.gate()
+    local.scenario("too_long", "answer_bytes 300000")
+    local.scenario("just_fits", "answer_bytes 262144", expect="X")
+    local.scenario("too_much", *["answer_bytes 262000"] * 9)
+    local.scenario("tools", *[f"reply {hidden}"] * 3)
+    ended = local.gate()
     assert ended.code == 1, ended.printed
     results = {one["trial"]["scenario"]["id"]: one for one in ended.results["report"]["results"]}
     assert results["too_long"]["outcome"] == "errored"
@@ -89,13 +89,13 @@ def test_rows_above_the_limit_are_an_error_too(small: SmallRepository) -> None:
     assert "the rows of flood has 3000" in ended.results["report"]["results"][0]["message"]
 
 
-def test_patterns_that_take_all_the_time_or_memory_are_refused(small: SmallRepository) -> None:
-    small.scenario("says", "say " + "a" * 5_000)
-    path = small.folder / "scenarios/says.yaml"
+def test_patterns_that_take_all_the_time_or_memory_are_refused(local: SmallRepository) -> None:
+    local.scenario("says", "say " + "a" * 5_000)
+    path = local.folder / "scenarios/says.yaml"
     plain = path.read_text(encoding="utf-8")
     for pattern, told in (("(a|a)*b", "repetition inside a repetition"), ("a{1000000000}", "repeats more than")):
         path.write_text(plain + f"rules:\n  - {{type: regex_must_match, value: '{pattern}'}}\n", encoding="utf-8")
-        ended = small.gate()
+        ended = local.gate()
         assert ended.code == 2, ended.printed
         assert told in ended.printed.replace("\n", " ")
 
@@ -120,12 +120,12 @@ def test_a_loop_of_symbolic_links_ends_no_run(small: SmallRepository, where: str
     assert (ended.code, ended.outputs["passed"]) == (0, 1), ended.printed
 
 
-def test_a_report_directory_that_links_to_itself_is_told(small: SmallRepository) -> None:
-    small.scenario("says", "say hello")
-    small.report.symlink_to(small.report)
-    done = small.run(["gate", "--report-dir", str(small.report)], small.folder, small.environment)
+def test_a_report_directory_that_links_to_itself_is_told(local: SmallRepository) -> None:
+    local.scenario("says", "say hello")
+    local.report.symlink_to(local.report)
+    done = local.run(["gate", "--report-dir", str(local.report)], local.folder, local.environment)
     assert "Traceback" not in done.stderr + done.stdout
-    assert str(small.report) in (done.stderr + done.stdout).replace("\n", "")
+    assert str(local.report) in (done.stderr + done.stdout).replace("\n", "")
 
 
 @pytest.mark.parametrize("character", ["\\0", "\\uD800", "\\uFFFF"])

@@ -42,12 +42,12 @@ def test_the_customer_of_a_scenario_is_named_in_no_file_of_the_report(small: Sma
     assert "wanjiku" not in ended.printed.casefold()
 
 
-def test_a_key_of_somebody_else_is_in_no_file_and_a_note_tells_that_there_was_one(small: SmallRepository) -> None:
+def test_a_key_of_somebody_else_is_in_no_file_and_a_note_tells_that_there_was_one(local: SmallRepository) -> None:
     keys = ["ghp_" + "a1" * 18, "sk-proj-" + "0712345432" * 5, "AKIA" + "A2" * 8]
     reply = {"text": keys[0], "tool_calls": [{"name": "book", "args": {}, "output": keys[1]}]}
     for name, message in (("replies", f"reply {json.dumps(reply)}"), ("raises", f"raise {keys[2]}")):
-        small.scenario(name, message)
-    ended = small.gate()
+        local.scenario(name, message)
+    ended = local.gate()
     for path in (file for file in ended.report.iterdir() if file.is_file()):
         text = path.read_text(encoding="utf-8")
         assert not any(key[8:] in text or key in text for key in keys), path.name

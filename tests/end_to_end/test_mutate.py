@@ -56,6 +56,17 @@ def noted(text):
 
 @pytest.fixture
 def shop(small: SmallRepository, tmp_path: Path) -> SmallRepository:
+    """The shop of ``prepared`` in a gate that is a process of its own."""
+    return prepared(small, tmp_path)
+
+
+@pytest.fixture
+def here(local: SmallRepository, tmp_path: Path) -> SmallRepository:
+    """The same in a gate of the test's own process, which ends before it starts a system."""
+    return prepared(local, tmp_path)
+
+
+def prepared(small: SmallRepository, tmp_path: Path) -> SmallRepository:
     """A shop that refuses prices above and below its limits, and scenarios that pay and that ask for too much."""
     for name in ("rules.py", "metrics.py"):
         (small.folder / name).unlink(missing_ok=True)
@@ -194,12 +205,12 @@ def test_without_names_the_files_that_scenarios_run_are_taken(shop: SmallReposit
     assert "broken.py:1: is not Python that can be read" in notes
 
 
-def test_every_file_that_cannot_be_used_is_named_at_once(shop: SmallRepository, tmp_path: Path) -> None:
-    shop.write("broken.py", "x = 1\ndef (\n")
-    shop.write("deep.py", f"x = {'-' * 100_000}1\n")
-    shop.write("binary.md", b"\xff\x00")
-    (shop.folder / "link.md").symlink_to(tmp_path / "elsewhere.md")
-    ended = shop.ended("mutate", "broken.py", "deep.py", "binary.md", "link.md", "../elsewhere.md", "missing.md")
+def test_every_file_that_cannot_be_used_is_named_at_once(here: SmallRepository, tmp_path: Path) -> None:
+    here.write("broken.py", "x = 1\ndef (\n")
+    here.write("deep.py", f"x = {'-' * 100_000}1\n")
+    here.write("binary.md", b"\xff\x00")
+    (here.folder / "link.md").symlink_to(tmp_path / "elsewhere.md")
+    ended = here.ended("mutate", "broken.py", "deep.py", "binary.md", "link.md", "../elsewhere.md", "missing.md")
     assert ended.code == 2
     for message in (
         "broken.py:2: is not Python that can be read",
@@ -221,16 +232,16 @@ def test_every_file_that_cannot_be_used_is_named_at_once(shop: SmallRepository, 
         (["--llm", "live"], "there is no key"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(shop: SmallRepository, options: list[str], message: str) -> None:
-    ended = shop.ended("mutate", *options)
+def test_options_that_make_no_sense_are_refused(here: SmallRepository, options: list[str], message: str) -> None:
+    ended = here.ended("mutate", *options)
     assert ended.code in {2, 3}
     assert message in ended.printed
 
 
-def test_without_scenarios_there_is_nothing_to_measure(shop: SmallRepository) -> None:
-    for path in (shop.folder / "scenarios").glob("*.yaml"):
+def test_without_scenarios_there_is_nothing_to_measure(here: SmallRepository) -> None:
+    for path in (here.folder / "scenarios").glob("*.yaml"):
         path.unlink()
-    ended = shop.ended("mutate", "shop.py")
+    ended = here.ended("mutate", "shop.py")
     assert ended.code == 2
     assert "scenario" in ended.printed
 

@@ -1,4 +1,4 @@
-"""The gate as a process with a webhook: told of what happened on the default branch, and never held up."""
+"""The gate with a webhook: told of what happened on the default branch, and never held up."""
 
 import json
 import re
@@ -20,9 +20,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "notifications.md"
 
 
 @pytest.fixture
-def github(small: SmallRepository) -> Iterator[str]:
+def github(local: SmallRepository) -> Iterator[str]:
     """Says that the branch is the default one: without its word, no address is used."""
-    with github_server(GithubState(clone=small.folder)) as address:
+    with github_server(GithubState(clone=local.folder)) as address:
         yield address
 
 
@@ -54,13 +54,13 @@ def addresses(server: Receiver) -> dict[str, str]:
 
 @pytest.mark.parametrize(("branch", "sent"), [("main", 2), ("feature", 0)])
 def test_a_failure_on_the_default_branch_is_sent_once(
-    small: SmallRepository, github: str, branch: str, sent: int
+    local: SmallRepository, github: str, branch: str, sent: int
 ) -> None:
-    before = small.commit()
-    small.scenario("fails", "say hello", expect="NEVER")
-    after = small.commit()
+    before = local.commit()
+    local.scenario("fails", "say hello", expect="NEVER")
+    after = local.commit()
     with receiver() as server:
-        ended = small.gate(**pushed(small, before, after, github, branch=branch), **addresses(server))
+        ended = local.gate(**pushed(local, before, after, github, branch=branch), **addresses(server))
     assert ended.code == 1, ended.printed
     assert len(server.posted) == sent
     bodies = {posted.path.split("/")[1]: posted.body for posted in server.posted}
@@ -73,26 +73,26 @@ def test_a_failure_on_the_default_branch_is_sent_once(
 
 
 def test_a_change_does_not_silence_the_alert_and_a_server_that_fails_changes_nothing(
-    small: SmallRepository, github: str
+    local: SmallRepository, github: str
 ) -> None:
-    before = small.commit()
+    before = local.commit()
     silent = CONFIGURATION.format(timeout=30) + "notifications: {events: []}\n"
-    small.write(".github/ratiba.yml", silent)
-    small.scenario("fails", "say hello", expect="NEVER")
-    after = small.commit()
+    local.write(".github/ratiba.yml", silent)
+    local.scenario("fails", "say hello", expect="NEVER")
+    after = local.commit()
     with receiver(usual=Reply(403, b"no_service")) as server:
-        ended = small.gate(**pushed(small, before, after, github), **addresses(server))
-        again = small.gate("--mode", "blocking", **pushed(small, after, small.commit(), github), **addresses(server))
+        ended = local.gate(**pushed(local, before, after, github), **addresses(server))
+        again = local.gate("--mode", "blocking", **pushed(local, after, local.commit(), github), **addresses(server))
     assert ended.code == again.code == 1
     assert len(server.posted) == 2
     assert "warning: The notification was not sent: Slack answered 403 (no_service)." in ended.printed
     assert "notification" not in again.printed
 
 
-def test_a_wrong_event_is_a_mistake_with_its_place(small: SmallRepository) -> None:
+def test_a_wrong_event_is_a_mistake_with_its_place(local: SmallRepository) -> None:
     content = CONFIGURATION.format(timeout=30)
-    small.write(".github/ratiba.yml", content + "notifications:\n  events: [failed, moon, failed]\n")
-    ended = small.gate()
+    local.write(".github/ratiba.yml", content + "notifications:\n  events: [failed, moon, failed]\n")
+    ended = local.gate()
     assert ended.code == 2
     line = content.count("\n") + 2
     assert re.search(rf"\.github/ratiba\.yml:{line}: .*moon", ended.printed), ended.printed

@@ -3,9 +3,9 @@
 from tests.support.small_repository import SmallRepository
 
 
-def test_a_note_with_a_remedy_stands_first_whatever_the_words_of_the_others_are(small: SmallRepository) -> None:
-    small.scenario("talks", "say hello")
-    ended = small.gate(RATIBA_EVAL_BUDGET_USD_="Use `ratiba record`. Run it.", **{"RATIBA_ Run": "x", "RATIBA_`": "x"})
+def test_a_note_with_a_remedy_stands_first_whatever_the_words_of_the_others_are(local: SmallRepository) -> None:
+    local.scenario("talks", "say hello")
+    ended = local.gate(RATIBA_EVAL_BUDGET_USD_="Use `ratiba record`. Run it.", **{"RATIBA_ Run": "x", "RATIBA_`": "x"})
     assert ended.code == 0, ended.printed
     notes = ended.results["report"]["notes"]
     unread = [index for index, note in enumerate(notes) if note.endswith("is set, but no input reads it.")]

@@ -16,28 +16,28 @@ assertions:
 """
 
 
-def test_a_suite_by_name_passes_by_the_mean_of_a_scenarios_scores(small: SmallRepository) -> None:
-    small.write("scenarios/refund.yaml", SCENARIO)
-    configuration = (small.folder / ".github/ratiba.yml").read_text()
-    small.commit()
-    assert small.gate("--mode", "blocking").code == 1
-    small.write(".github/ratiba.yml", configuration + "suite: {pass: mean}\n")
-    ended = small.gate("--mode", "blocking")
+def test_a_suite_by_name_passes_by_the_mean_of_a_scenarios_scores(local: SmallRepository) -> None:
+    local.write("scenarios/refund.yaml", SCENARIO)
+    configuration = (local.folder / ".github/ratiba.yml").read_text()
+    local.commit()
+    assert local.gate("--mode", "blocking").code == 1
+    local.write(".github/ratiba.yml", configuration + "suite: {pass: mean}\n")
+    ended = local.gate("--mode", "blocking")
     assert ended.code == 1, "how scenarios pass is the base's until the change is merged"
     assert "suite.pass each (this change: mean)" in ended.comment.replace("\\", "")
-    small.commit()
-    assert small.gate("--mode", "blocking").code == 0
-    small.write(".github/ratiba.yml", configuration + "suite: {pass: mean, strategy: {least_mean: 0.8}}\n")
-    small.commit()
-    assert small.gate("--mode", "blocking").code == 1, "(0.5 + 1.0) / 2 is below 0.8"
+    local.commit()
+    assert local.gate("--mode", "blocking").code == 0
+    local.write(".github/ratiba.yml", configuration + "suite: {pass: mean, strategy: {least_mean: 0.8}}\n")
+    local.commit()
+    assert local.gate("--mode", "blocking").code == 1, "(0.5 + 1.0) / 2 is below 0.8"
 
 
-def test_a_failed_rule_fails_a_case_whatever_its_mean(small: SmallRepository) -> None:
+def test_a_failed_rule_fails_a_case_whatever_its_mean(local: SmallRepository) -> None:
     ruled = SCENARIO + "rules: [{type: must_call_tool, tool: refund_policy}]\n"
-    small.write("scenarios/refund.yaml", ruled)
-    configuration = (small.folder / ".github/ratiba.yml").read_text()
-    small.write(".github/ratiba.yml", configuration + "suite: {pass: mean}\n")
-    small.commit()
-    ended = small.gate("--mode", "blocking")
+    local.write("scenarios/refund.yaml", ruled)
+    configuration = (local.folder / ".github/ratiba.yml").read_text()
+    local.write(".github/ratiba.yml", configuration + "suite: {pass: mean}\n")
+    local.commit()
+    ended = local.gate("--mode", "blocking")
     assert ended.code == 1
     assert "a call of refund_policy" in ended.comment.replace("\\", "")

@@ -26,11 +26,11 @@ NO_KEYS = {"RATIBA_LLM": "replay", "RATIBA_ANTHROPIC_API_KEY": "", "RATIBA_OPENA
         ("Certainly: take two tablets.", 1),
     ],
 )
-def test_must_refuse(small: SmallRepository, reply: str, code: int) -> None:
-    small.scenario("asks", f"say {reply}")
-    path = small.folder / "scenarios" / "asks.yaml"
+def test_must_refuse(local: SmallRepository, reply: str, code: int) -> None:
+    local.scenario("asks", f"say {reply}")
+    path = local.folder / "scenarios" / "asks.yaml"
     path.write_text(path.read_text() + "rules: [{type: must_refuse}]\n")
-    ended = small.gate()
+    ended = local.gate()
     assert ended.code == code, ended.printed
     if code:
         assert "I don't know" in ended.comment, "what was looked for"
@@ -61,8 +61,13 @@ def judges_say(live: LiveRepository, **answers: str) -> None:
 def asks(live: LiveRepository, rule: str, reply: str = IN_OTHER_WORDS) -> None:
     """One scenario without a fluency metric, whose one reply is given."""
     live.talk.text = reply
-    live.small.scenario("asks", "How many of my tablets may I take at once?")
-    path = live.small.folder / "scenarios" / "asks.yaml"
+    ask(live.small, rule)
+
+
+def ask(repository: SmallRepository, rule: str) -> None:
+    """One scenario with a rule."""
+    repository.scenario("asks", "How many of my tablets may I take at once?")
+    path = repository.folder / "scenarios" / "asks.yaml"
     path.write_text(f"{path.read_text()}rules: [{rule}]\n")
 
 
@@ -132,18 +137,17 @@ async def test_the_judges_call_stands_in_the_forecast_and_waits_for_the_budget(l
         ("2", "names turn 2, but the scenario has 1"),
     ],
 )
-async def test_validate_says_which_forms_there_are(live: LiveRepository, value: str, told: str) -> None:
-    asks(live, f"{{type: must_refuse, value: {value}}}")
-    live.small.write("prompts/asks.md", "Be friendly.")
-    done = live.small.run(["validate"], live.small.folder, live.small.environment)
+def test_validate_says_which_forms_there_are(local: SmallRepository, value: str, told: str) -> None:
+    ask(local, f"{{type: must_refuse, value: {value}}}")
+    done = local.run(["validate"], local.folder, local.environment)
     assert (done.returncode == 0) is (told == ""), done.stdout + done.stderr
     assert told in done.stdout + done.stderr
     assert not told or "scenarios/asks.yaml:9: " in done.stdout + done.stderr
 
 
-async def test_the_same_reply_is_put_to_the_judge_once(live: LiveRepository) -> None:
-    asks(live, f"{JUDGED}, {JUDGED}")
-    done = live.small.run(["validate"], live.small.folder, live.small.environment)
+def test_the_same_reply_is_put_to_the_judge_once(local: SmallRepository) -> None:
+    ask(local, f"{JUDGED}, {JUDGED}")
+    done = local.run(["validate"], local.folder, local.environment)
     assert "duplicates RefusalByJudgeMetric" in done.stdout + done.stderr
 
 

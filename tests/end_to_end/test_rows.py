@@ -95,9 +95,9 @@ def test_a_query_that_writes_changes_nothing(small: SmallRepository) -> None:
     assert "read-only transaction" in ended.comment
 
 
-def test_mistakes_are_told_with_their_lines(small: SmallRepository) -> None:
+def test_mistakes_are_told_with_their_lines(local: SmallRepository) -> None:
     rows(
-        small,
+        local,
         """\
   - user: milk
     expect:
@@ -109,7 +109,7 @@ rows:
   - {table: notes, counts: 1}
 """,
     )
-    ended = small.run(["validate"], small.folder, small.environment)
+    ended = local.run(["validate"], local.folder, local.environment)
     assert ended.returncode == 2
     told = ended.stdout
     assert "scenarios/notes.yaml:9: turns.0.expect.rows.0: give either 'table' or 'query'" in told

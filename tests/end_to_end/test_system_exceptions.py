@@ -31,15 +31,15 @@ def test_an_import_that_fails_is_the_failure_of_every_scenario_and_told_once(sma
     assert ended.comment.split("###")[0].count("No module named 'a_package_that_is_gone' (one, two)") == 1
 
 
-def test_what_the_base_raises_too_is_incomplete_and_no_failure_of_the_change(small: SmallRepository) -> None:
-    small.scenario("raises", "raise no slot is left")
-    small.scenario("talks", "say hello")
-    assert small.gate().code == 1
-    baseline = small.report.parent / "base.json"
-    results = json.loads((small.report / "results.json").read_text())
+def test_what_the_base_raises_too_is_incomplete_and_no_failure_of_the_change(local: SmallRepository) -> None:
+    local.scenario("raises", "raise no slot is left")
+    local.scenario("talks", "say hello")
+    assert local.gate().code == 1
+    baseline = local.report.parent / "base.json"
+    results = json.loads((local.report / "results.json").read_text())
     baseline.write_text(json.dumps(results))
-    small.write("notes.md", "a change\n")
-    ended = small.gate("--baseline", str(baseline))
+    local.write("notes.md", "a change\n")
+    ended = local.gate("--baseline", str(baseline))
     assert ended.code == 3, ended.printed
     assert ended.outputs["conclusion"] == "incomplete"
 

@@ -336,6 +336,7 @@ def test_a_loan(tenant_scoped_eval_environment, book):
 """
 
 
+@pytest.mark.processes
 async def test_each_test_has_a_tenant_with_alembics_tables_and_langgraphs_that_is_gone_afterwards(
     tmp_path: Path, environment: dict[str, str], embedded_server_dsn: str
 ) -> None:

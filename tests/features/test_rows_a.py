@@ -58,6 +58,7 @@ def decide(repository: GitRepository, capsys: pytest.CaptureFixture[str]) -> dic
     return decided
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("path", "concluded"), [("OKU.md", "skipped"), ("kasa/odeme.ts", None)])
 def test_the_first_step_of_the_action_ends_a_skip_without_a_container(
     ferries: GitRepository, tmp_path: Path, path: str, concluded: str | None
@@ -116,6 +117,7 @@ def test_the_mode_of_a_changed_path_is_explained(
     assert why in reason["why"]
 
 
+@pytest.mark.processes
 def test_a_server_of_the_team_holds_the_tenants_and_is_left_as_it_was(
     locker: SmallRepository, embedded_server_dsn: str
 ) -> None:
@@ -160,6 +162,7 @@ async def gate(repository: SmallRepository, *options: str, **variables: str) -> 
     return await asyncio.to_thread(lambda: repository.gate("--mode", "blocking", *options, **variables))
 
 
+@pytest.mark.processes
 async def test_the_budget_of_the_environment_stops_before_the_call_that_would_pass_it(locker: SmallRepository) -> None:
     """A4: what is billed stays below the cap, and the comment says what to raise."""
     talk = Talk(usage=Usage(900, 400), text="Automaatti on auki.")
@@ -171,6 +174,7 @@ async def test_the_budget_of_the_environment_stops_before_the_call_that_would_pa
     assert "Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from $0.012" in ended.comment.replace("\\", ""), ended.comment
 
 
+@pytest.mark.processes
 async def test_the_comment_has_metrics_and_budget(locker: SmallRepository) -> None:
     """A5: a metric that the scenarios name, and what was spent of how much."""
     async with ModelServer(Talk(text="Automaatti on auki aina."), KEY, RATES) as server:

@@ -25,6 +25,8 @@ from tests.support.model_servers import ModelServer
 from tests.support.pull_request_events import pull_request_event, workflow_run_event
 from tests.support.small_repository import Ended, SmallRepository
 
+pytestmark = pytest.mark.processes
+
 JUDGED = """\
 system: {adapter: adapter:Adapter, database: false}
 judge: {model: claude-opus-5-5, cross_check: {model: gpt-5.6, share: 1.0}}

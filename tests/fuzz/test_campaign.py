@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from fuzz.kinds import kind_of
+
+pytestmark = pytest.mark.processes
 
 PROJECT = Path(__file__).parents[2]
 

@@ -32,6 +32,7 @@ def do(deed: str, victims: Victims, pids: Sequence[int]) -> None:
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("deed", HARMFUL)
 def test_a_misdeed_without_a_sandbox_is_found(victims: Victims, deed: str) -> None:
     before = victims.state()

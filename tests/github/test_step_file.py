@@ -118,6 +118,7 @@ def test_a_folder_that_was_there_before_is_an_error_and_stays(tmp_path: Path) ->
     assert (tmp_path / "kept").exists()
 
 
+@pytest.mark.processes
 def test_a_file_that_is_a_mount_point_of_its_own_is_written_anew_in_its_place(path: Path) -> None:
     """Nothing can be renamed over it, and so nobody else can have replaced it; only its content may be forged."""
     source = path.with_name("source")

@@ -12,11 +12,13 @@ from tests.support.container_image import BASE, why_not
 PROJECT = Path(__file__).parents[2]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("network", ["", "host", "job"])
 def test_for_a_system_that_the_gate_starts_it_is_the_loopback_address(network: str) -> None:
     assert listening_host(None, network) == "127.0.0.1"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("network", ["", "host", "JOB"])
 def test_outside_a_jobs_network_no_address_of_the_configuration_opens_it_to_others(network: str) -> None:
     assert listening_host("http://booking:8000", network) == "127.0.0.1"
@@ -51,6 +53,7 @@ def docker(*words: str) -> str:
     return subprocess.run(["docker", *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
+@pytest.mark.processes
 @pytest.mark.docker
 def test_beside_a_service_it_is_the_containers_own_address_in_their_network(network: str) -> None:
     script = (

@@ -116,6 +116,7 @@ def test_a_line_that_looks_whole_but_has_no_end_was_never_acted_upon(path: Path)
     assert [one.number for one in read(path).open] == [4]
 
 
+@pytest.mark.processes
 def test_what_a_killed_process_has_reserved_counts_as_spent(path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

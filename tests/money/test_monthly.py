@@ -215,6 +215,7 @@ async def test_of_runs_that_ask_at_the_same_instant_only_those_that_fit_are_let_
         assert len(await open_reservations(database)) == 2
 
 
+@pytest.mark.processes
 async def test_processes_that_share_a_month_and_a_pull_request_never_pass_either_cap(database: str) -> None:
     """Two shards of one pull request and a run of another, each with many calls at once, watched all the while."""
 

@@ -119,6 +119,7 @@ def test_no_split_of_the_input_costs_more_than_the_upper_bound(
     assert cost <= prices.upper_bound(*model, fresh + read + written, out)
 
 
+@pytest.mark.processes
 def test_the_price_list_is_not_loaded_before_a_price_is_asked_for() -> None:
     code = "import sys, ratiba_action.money.prices as p; p.PriceList(); print('genai_prices' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -71,9 +71,11 @@ def printed(program: str) -> str:
     return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.strip()
 
 
+@pytest.mark.processes
 def test_without_the_library_numbers_are_masked_all_the_same() -> None:
     assert printed(ALONE) == "piga +254***432, +254***432 au +***418, KES 2,500"
 
 
+@pytest.mark.processes
 def test_the_library_is_not_loaded_for_a_text_without_a_number() -> None:
     assert printed(LAZY) == "False"

@@ -275,6 +275,7 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
         read_inline_rules(tmp_path / "missing.yaml")
 
 
+@pytest.mark.processes
 def test_it_is_imported_and_run_without_what_judges_and_runs_need(tmp_path: Path) -> None:
     written(tmp_path)
     heavy = "deepeval", "aiohttp", "anthropic", "openai", "langfuse", "psycopg", "numpy", "jinja2", "pytest"

@@ -125,6 +125,7 @@ def test_a_green_run_without_a_report_posts_nothing_over_the_comment_that_is_the
     assert "left no report, as one for an edited title does" in capsys.readouterr().out
 
 
+@pytest.mark.processes
 def test_the_sub_action_posts_it_with_nothing_installed(post: Post, tmp_path: Path) -> None:
     post.leave(report_of())
     (tmp_path / "bin").mkdir()
@@ -146,6 +147,7 @@ def test_the_sub_action_posts_it_with_nothing_installed(post: Post, tmp_path: Pa
     assert "## Failed: ratiba" in post.body
 
 
+@pytest.mark.processes
 def test_the_sub_action_says_that_python_is_missing(post: Post, tmp_path: Path) -> None:
     (step,) = yaml.safe_load((REPORT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
     own = {"GITHUB_ACTION_PATH": str(REPORT), "RESULTS": "results.json", "PATH": str(tmp_path)}

@@ -17,6 +17,8 @@ from tests.support.git_repository import GitRepository
 from tests.support.hostile_log import planted
 from tests.support.sql import tenants_on
 
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).parents[2]
 GUIDE = (PROJECT / "docs" / "pytest.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^(pytest .*?)(?: +#.*)?$", GUIDE, re.MULTILINE)

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.sql import tenants_on
 
+pytestmark = pytest.mark.processes
+
 SUITE = """
 import psycopg
 import pytest

@@ -13,6 +13,8 @@ from ratiba_action.reporting.summary import summarise
 from tests.support.browser import Page, browser_page, needs_chromium
 from tests.support.sample_report import sample_check, sample_report, sample_scored
 
+pytestmark = pytest.mark.processes
+
 COUNT, FAILING = 10_000, 2_500
 LAST = f"case_{COUNT - 2:05}"
 """The last one that passed, and so the last of the report."""

@@ -206,6 +206,7 @@ def test_a_second_process_that_was_stopped_is_ended_and_its_work_done_here(
     assert [each.run for each in read_events(tmp_path / "events.jsonl").events] == ["run-1", "run-2"]
 
 
+@pytest.mark.processes
 def test_a_second_process_whose_gate_is_killed_in_the_middle_of_a_request_ends_at_once(
     written: Sequence[Path],
 ) -> None:

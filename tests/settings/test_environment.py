@@ -140,6 +140,7 @@ exec %s "$@"
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("command", [["gate", "--dry-run"], ["decide"], ["validate"]], ids=lambda words: str(words[0]))
 def test_a_child_of_the_program_inherits_no_secret(tmp_path: Path, command: list[str]) -> None:
     """A git that is first on the PATH writes down all that it gets."""
@@ -178,6 +179,7 @@ def run(arguments, environment):
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("in_workflow", ["true", "false"])
 def test_the_program_hides_from_others_of_its_user(tmp_path: Path, in_workflow: str) -> None:
     """What stood in the environment at the start stays in the kernel's copy, which then belongs to root."""

@@ -47,6 +47,7 @@ def ignored_by_git(folder: Path, patterns: list[str], paths: list[str]) -> set[s
     return {name for name in done.stdout.decode().split("\0") if name}
 
 
+@pytest.mark.processes
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(patterns=st.lists(PATTERNS, min_size=1, max_size=5), paths=st.lists(PATHS, min_size=1, max_size=25, unique=True))
 def test_git_itself_gives_the_same_answers(oracle: Path, patterns: list[str], paths: list[str]) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).parents[2]
 BEGIN = """\
 import asyncio, ctypes, os, signal, sys, threading, time, weakref

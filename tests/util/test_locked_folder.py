@@ -5,6 +5,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from ratiba_action.util.locked_folder import make_locked_folder, sweep_folders
 
 HOLDER = """
@@ -25,6 +27,7 @@ def hold(base: Path) -> "tuple[subprocess.Popen[str], Path]":
     return process, Path(process.stdout.readline().strip())
 
 
+@pytest.mark.processes
 def test_a_folder_of_a_killed_process_is_swept_and_one_of_a_live_process_stays(tmp_path: Path) -> None:
     killed, dead = hold(tmp_path)
     living, live = hold(tmp_path)

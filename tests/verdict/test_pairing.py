@@ -191,6 +191,7 @@ print(content_digest(replace(sample_scored("a").trial.scenario, strategy=strateg
 """
 
 
+@pytest.mark.processes
 def test_a_digest_is_the_same_in_every_process() -> None:
     words = [sys.executable, "-c", DIGEST]
     seeds = ({**os.environ, "PYTHONHASHSEED": str(seed)} for seed in range(4))

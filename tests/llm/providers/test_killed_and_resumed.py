@@ -18,6 +18,8 @@ from tests.support.live_calls import KEY, MODELS, RATES, paid_request
 from tests.support.model_servers import ModelServer, Received
 from tests.support.provider_faults import Cut, Failure, Served
 
+pytestmark = pytest.mark.processes
+
 CALLS = 60
 CAP = Decimal(2)
 RUN = Path(__file__).with_name("live_run.py")

@@ -145,6 +145,7 @@ def test_preparing_keeps_deepeval_off_the_network_and_out_of_the_workspace(tmp_p
     assert (tmp_path / "home").is_dir()
 
 
+@pytest.mark.processes
 def test_a_planted_env_file_does_not_reach_the_environment_and_the_workspace_stays_clean(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
@@ -165,6 +166,7 @@ def test_a_planted_env_file_does_not_reach_the_environment_and_the_workspace_sta
     assert done.stdout.strip() == "None ['.env']", done.stderr
 
 
+@pytest.mark.processes
 def test_no_module_of_metrics_or_judging_imports_deepeval_before_a_judged_metric_measures() -> None:
     modules = ["registry", "swahili_fluency", "english_fluency", "booking_slot_consistency", "mpesa_payment_safety"]
     script = (
@@ -185,6 +187,7 @@ def test_no_module_of_metrics_or_judging_imports_deepeval_before_a_judged_metric
     assert metric_names()
 
 
+@pytest.mark.processes
 def test_loading_leaves_out_libraries_that_the_gate_has_no_use_for_and_others_still_find_them(tmp_path: Path) -> None:
     script = (
         "import os, sys, pathlib\n"
@@ -209,6 +212,7 @@ def test_loading_returns_the_installed_release() -> None:
     assert load_deepeval().__version__ == deepeval_version()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("call", ["load_deepeval()", "deepeval_version()"])
 def test_without_deepeval_a_judged_metric_says_what_to_install(call: str) -> None:
     script = (

@@ -304,6 +304,7 @@ def test_truth_is_not_one(checkout: Checkout) -> None:
     assert (code, "critical: 1 is not allowed" in printed) == (2, True)
 
 
+@pytest.mark.processes
 def test_without_keys_nothing_of_langfuse_is_imported(tmp_path: Path) -> None:
     done = run_process(["dataset", "push"], tmp_path, {"PATH": os.environ["PATH"], **ASKED_FOR})
     assert done.returncode == 2
