@@ -15,6 +15,7 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.money.sealed_journal import SealedPlace
 from ratiba_action.observability.logged_ports import NoEvents
@@ -130,6 +131,7 @@ class RunInputs(RunRequest):
         sealed: where the sealed copy of the write-ahead journal is kept; None for none.
         digests: of the scenarios' content.
         judging: whose rules and metrics judge.
+        recorded_reads: what the recordings of the base say that scenarios read.
     """
 
     configuration: Configuration
@@ -147,6 +149,7 @@ class RunInputs(RunRequest):
     sealed: SealedPlace | None = None
     digests: ContentDigests = field(default_factory=ContentDigests)
     judging: JudgingCode = field(default_factory=JudgingCode)
+    recorded_reads: Mapping[str, Reads] = field(default_factory=dict)
 
     @property
     def llm(self) -> Llm:

@@ -11,6 +11,7 @@ from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.comparison import ScorePair
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import BASE, Arm, Trial
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.model.verdict import CrossChecking, SharedSpending
@@ -26,6 +27,7 @@ from ratiba_action.ports import (
     TurnBooks,
 )
 from ratiba_action.run.inputs import ArmInputs, RunLog
+from ratiba_action.run.reads import ReadsOfRun
 from ratiba_action.verdict.pairing import results_of_change
 
 NO_BASE = "there is no base to compare with"
@@ -44,6 +46,7 @@ class Measured:
         reported_calls: how many model calls the system reported in its replies that the gateway did not see.
         altered: a path of what set-up made for all sides of the run that the system changed; empty where it did not.
         pairs: what the second judge scored.
+        reads: which files each scenario of the change reads; nothing of one of which that was not seen.
     """
 
     results: tuple[ScenarioResult, ...] = ()
@@ -56,6 +59,7 @@ class Measured:
     reported_calls: int = 0
     altered: str = ""
     pairs: tuple[ScorePair, ...] = ()
+    reads: Mapping[str, Reads] = field(default_factory=dict)
 
     @property
     def own(self) -> tuple[ScenarioResult, ...]:
@@ -264,6 +268,7 @@ class RunServices:
         retries: whether trials that errored are run again, as their strategies say.
         afford: says why the caps do not cover some further trials; None where they do, which are then waited for.
         finish: adds to what was measured what is known at the end.
+        reads: keeps what the change sends to models, to find the files that it stands in.
     """
 
     arms: Arms
@@ -282,3 +287,4 @@ class RunServices:
     retries: bool = True
     afford: Callable[[Sequence[Trial]], Awaitable[str | None]] = afford_all
     finish: Finish = finish_nothing
+    reads: ReadsOfRun = field(default_factory=ReadsOfRun)

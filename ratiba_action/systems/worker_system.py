@@ -18,7 +18,8 @@ from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
 from ratiba_action.systems.judging_files import JudgingFiles
 from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch, programs_of_the_gate
 from ratiba_action.systems.link import JudgeCall, Link, open_link
-from ratiba_action.systems.scratch import Checkout, copy_files
+from ratiba_action.systems.read_files import ReadFiles
+from ratiba_action.systems.scratch import Checkout, copied_files, copy_files
 from ratiba_action.systems.setup_command import Setup, SharedSetups
 from ratiba_action.systems.worker_session import TeamTestSession, WorkerSession, opening
 from ratiba_action.systems.workplace import Use, Workplace, create_workplace
@@ -125,6 +126,7 @@ class WorkerSystem:
         self._changed: tuple[str, ...] = ()
         self._files: dict[str, JsonObject] = {}
         self._traced: dict[str, dict[str, frozenset[int]]] | None = None
+        self.reads = ReadFiles()
         self._stamps: Mapping[str, int] | None = None
         self._owned: object = None
         self._borrowed: tuple[GuardedCommand, socket.socket] | None = None
@@ -198,6 +200,15 @@ class WorkerSystem:
     def executed(self) -> Mapping[str, Mapping[str, frozenset[int]]]:
         """Lines that ran since ``trace``, by scenario and by file below the system's root."""
         return self._traced or {}
+
+    async def watch_reads(self) -> None:
+        """Note in ``reads`` which files each conversation from now on reads, and what ``migrate`` has read.
+
+        Raises:
+            InfrastructureError: git cannot list them.
+        """
+        files = await asyncio.to_thread(copied_files, self._root, self._checkout)
+        await self.reads.watch(self._require_workplace().copy, files)
 
     def _note_lines(self, scenario_id: str, answer: Any) -> None:
         found = answer.items() if isinstance(answer, dict) else ()
@@ -383,6 +394,8 @@ class WorkerSystem:
         try:
             fields = {"database_url": dsn, "environment": {"DATABASE_URL": dsn}}
             await link.request("migrate", {**self._made_of(), **fields}, self._start_timeout)
+            with contextlib.suppress(WorkerError):  # it has migrated
+                self.reads.report(None, await link.request("reads", {}, self._start_timeout))
         finally:
             await self._release(link)
 
@@ -396,14 +409,23 @@ class WorkerSystem:
         link = await self._link(f"scenario {scenario.id!r}", [*secrets, tenant.dsn, *passwords_in(tenant.dsn)])
         try:
             fields = {**self._made_of(), **opening(scenario, tenant, environment)}
-            traced = functools.partial(self._note_lines, scenario.id) if self._traced is not None else None
-            if self._files or traced is not None:
-                fields |= {"files": self._files, "trace": traced is not None}
-            await link.request("open", fields, self._start_timeout)
+            traced = self._traced is not None
+            if self._files or traced:
+                fields |= {"files": self._files, "trace": traced}
+            await self.reads.opened(scenario.id)
+            try:
+                await link.request("open", fields, self._start_timeout)
+            except BaseException:
+                await self.reads.closed(scenario.id)
+                raise
         except BaseException:
             await self._release(link)
             raise
-        return WorkerSession(link, scenario.id, self._turn_timeout, self._dialogue(scenario), traced)
+        asked = {"lines": functools.partial(self._note_lines, scenario.id)} if traced else {}
+        if self.reads.files:
+            asked["reads"] = functools.partial(self.reads.report, scenario.id)
+        ended = functools.partial(self.reads.closed, scenario.id)
+        return WorkerSession(link, scenario.id, self._turn_timeout, self._dialogue(scenario), asked=asked, ended=ended)
 
     async def open_test(
         self, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str], judge: JudgeCall

@@ -1,0 +1,126 @@
+"""Which of its files a system reads, by scenario: what its process reports, and what the kernel dates.
+
+Python reports each file that it opens (``worker/reads.py``). Whatever else reads a file, such as a program of another
+language or a library written in C, changes its time of access, where the file system keeps that: all files are given a
+time before any that was made, so that ``relatime`` dates the next access too. That access is a scenario's whose
+conversation was open, and of none that reported the file itself (``docs/decisions/0115``).
+"""
+
+import asyncio
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ratiba_action.model.reads import is_plain_path
+
+_UNREAD_NS = 978_307_200 * 10**9
+"""2001-01-01 UTC."""
+MOST_WATCHED = 4_000
+"""Files whose times are looked at around each conversation: 1.5 µs each."""
+_MOST_TOLD = 50_000
+_INSTALLED = ("/site-packages/", "/dist-packages/")
+
+
+class ReadFiles:
+    """Filled while a system runs.
+
+    Attributes:
+        early: files that were read between their copy and the first conversation, by set-up among others.
+    """
+
+    def __init__(self) -> None:
+        self.early: frozenset[str] = frozenset()
+        self._files: frozenset[str] = frozenset()
+        self._places: dict[str, str] = {}
+        self._by_tail: dict[str, str] = {}
+        self._open: Counter[str] = Counter()
+        self._reported: dict[str, set[str]] = {}
+        self._accessed: dict[str, set[str]] = {}
+        self._of_all: set[str] = set()
+        self._looking = asyncio.Lock()
+
+    @property
+    def files(self) -> frozenset[str]:
+        """Every file that it could have read, below the system's folder."""
+        return self._files
+
+    async def watch(self, copy: Path, files: Sequence[str]) -> None:
+        """Look at times of access from now on, while no conversation is open.
+
+        Args:
+            copy: the folder that the system runs in.
+            files: that it was given, below it.
+        """
+        self._files = frozenset(filter(is_plain_path, files))
+        for name in sorted(self._files):
+            for tail in _tails(name):
+                self._by_tail[tail] = name if self._by_tail.get(tail, name) == name else ""
+        if len(self._files) <= MOST_WATCHED:
+            self._places = {name: str(copy / name) for name in sorted(self._files)}
+        self.early = frozenset(await asyncio.to_thread(self._take, first=True))
+
+    async def opened(self, scenario_id: str) -> None:
+        """A conversation is about to begin."""
+        await self._look()
+        self._open[scenario_id] += 1
+
+    async def closed(self, scenario_id: str) -> None:
+        """A conversation has ended."""
+        await self._look()
+        self._open[scenario_id] -= 1
+
+    async def _look(self) -> None:
+        if not self._places:
+            return
+        async with self._looking:
+            found = await asyncio.to_thread(self._take)
+            for scenario_id in +self._open:
+                self._accessed.setdefault(scenario_id, set()).update(found)
+
+    def _take(self, *, first: bool = False) -> list[str]:
+        """Files that were accessed since they were looked at last, or copied; none where that cannot be known."""
+        found = []
+        for name, place in self._places.items():
+            with contextlib.suppress(OSError):  # the system has removed it, or made it another's
+                status = os.stat(place, follow_symlinks=False)  # noqa: PTH116 - thousands of files
+                if status.st_atime_ns == _UNREAD_NS:
+                    continue
+                os.utime(place, ns=(_UNREAD_NS, status.st_mtime_ns), follow_symlinks=False)
+                if not first or status.st_atime_ns > status.st_mtime_ns:
+                    found.append(name)
+        return found
+
+    def report(self, scenario_id: str | None, told: Any) -> None:
+        """Take what a process reports, which is untrusted.
+
+        Args:
+            scenario_id: whose process it is; None for the one that migrates, whose rows every scenario has.
+            told: paths below the system's folder.
+        """
+        known = self._reported.setdefault(scenario_id, set()) if scenario_id is not None else self._of_all
+        if isinstance(told, list):
+            known.update(name for name in told[:_MOST_TOLD] if is_plain_path(name))
+
+    def of(self, scenario_id: str) -> frozenset[str]:
+        """What a scenario has read, in every trial so far."""
+        by_themselves = self._known(name for names in self._reported.values() for name in names)
+        own = self._known((*self._reported.get(scenario_id, ()), *self._of_all))
+        return own | (self._accessed.get(scenario_id, set()) - by_themselves)
+
+    def _known(self, told: Iterable[str]) -> frozenset[str]:
+        """Files that were copied, of those that are told; a package that set-up installed stands for its source."""
+        found = set()
+        for name in told:
+            tail = next((f"/{name}".rpartition(part)[2] for part in _INSTALLED if part in f"/{name}"), None)
+            source = name if tail is None or name in self._files else self._by_tail.get(tail, "")
+            found.add(source)
+        return frozenset(found & self._files)
+
+
+def _tails(name: str) -> Iterable[str]:
+    """What a path may be called below the folder of installed packages."""
+    parts = name.split("/")
+    return ("/".join(parts[start:]) for start in range(min(len(parts), 3)))
