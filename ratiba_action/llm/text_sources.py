@@ -24,8 +24,8 @@ _MOST_CHARACTERS = 1 << 20
 """Of a file, and of a text that was sent."""
 _GAP = "\0"
 _GAPS = re.compile(
-    r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|\{[^{}\n]*\}|\$\{[^}\n]*\}|\$[A-Za-z_]\w*|%\([^)\n]*\)[a-z]|%[sdrf]\b|\0",
-    re.DOTALL,
+    r"\{\{[^{}]{0,300}\}\}|\{%[^%]{0,300}%\}|\{#[^#]{0,2000}#\}|\{[^{}\s\"']{0,80}\}"
+    r"|\$\{[^{}\n]{0,80}\}|\$[A-Za-z_]\w*|%\(\w{0,80}\)[a-z]|%[sdrf]\b|\0"
 )
 """Where Jinja, ``str.format``, f-strings, ``%``, shells and JavaScript put a value."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt])|(.))", re.DOTALL)
@@ -59,7 +59,7 @@ def sent_texts(body: Mapping[str, Any], said: Sequence[str] = ()) -> Iterator[st
                 continue
             for text in own:
                 value = value.replace(text, _GAP)
-            if len(value) >= _FEWEST_CHARACTERS:
+            if len(value) >= _FEWEST_CHARACTERS and not _is_identifier(value):
                 yield value
 
 
@@ -160,7 +160,7 @@ def _words(text: str) -> str:
 
 
 def _cut(text: str) -> Iterator[str]:
-    words = _WORD.findall(comparable(text))
+    words = [] if _is_identifier(text) else _WORD.findall(comparable(text))
     for start in range(0, len(words), _MOST_WORDS):
         left = len(words) - start
         if start and left < _FEWEST_WORDS:
@@ -168,6 +168,11 @@ def _cut(text: str) -> Iterator[str]:
         piece = " ".join(words[start : start + _MOST_WORDS])
         if _is_telling(piece):
             yield piece
+
+
+def _is_identifier(text: str) -> bool:
+    """Whether a text is the name of a model, an address or another that is no prose."""
+    return text.isascii() and len(text.split()) < 2  # noqa: PLR2004 - one word for a machine
 
 
 def _is_telling(words: str) -> bool:

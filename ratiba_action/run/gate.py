@@ -447,7 +447,7 @@ class _Gate:
             *notes_of_stale(inputs, evidence.left_out),
             *notes_of_baseline(self._earlier, verdict, evidence.answers),
             *unseen_calls(inputs, measured, self._ledger),
-            *notes_of_reads(inputs, measured.reads),
+            *notes_of_reads(inputs, measured),
             *cut_replies(measured.own),
             *notes_of_own_history(measured.own),
             *limits_not_measured(measured.own),

@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from ratiba_action.llm.text_sources import files_of, sent_texts
+from ratiba_action.model.measurement import Scored
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.note import Note
 from ratiba_action.model.plan import BASE, Trial
@@ -14,7 +15,7 @@ from ratiba_action.run.inputs import RunInputs
 from ratiba_action.util.locked_folder import MOST_BYTES, read_plain_file
 
 if TYPE_CHECKING:
-    from ratiba_action.run.services import ArmServices
+    from ratiba_action.run.services import ArmServices, Measured
 
 _MOST_CHARACTERS = 64 << 20
 """Of all texts that models were sent, and of all files that these are looked for in."""
@@ -117,15 +118,16 @@ def _contents(root: Path, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             yield name, content
 
 
-def notes_of_reads(inputs: RunInputs, reads: Mapping[str, Reads]) -> tuple[str, ...]:
+def notes_of_reads(inputs: RunInputs, measured: "Measured") -> tuple[str, ...]:
     """Where what the system reads is not what the recordings of the base say; one note, which no verdict depends on.
 
     Args:
         inputs: of the run.
-        reads: of each scenario that ran.
+        measured: what came of it; scenarios that did not run to their end say nothing.
     """
-    known = {name: recorded for name, recorded in inputs.recorded_reads.items() if name in reads}
-    before, now = _joined(known.values()), _joined(reads[name] for name in known)
+    ended = {result.trial.scenario.id for result in measured.own if isinstance(result, Scored)}
+    reads = {name: found for name, found in measured.reads.items() if name in ended & inputs.recorded_reads.keys()}
+    before, now = _joined(inputs.recorded_reads[name] for name in reads), _joined(reads.values())
     parts = [
         ("reads ", [path for path in now.files if not before.covers(path)]),
         ("no longer reads ", [path for path in before.files if not now.covers(path) and not _has_below(now, path)]),

@@ -2,13 +2,14 @@
 
 Python reports each file that it opens (``worker/reads.py``). Whatever else reads a file, such as a program of another
 language or a library written in C, changes its time of access, where the file system keeps that: all files are given a
-time before any that was made, so that ``relatime`` dates the next access too. That access is a scenario's whose
-conversation was open, and of none that reported the file itself (``docs/decisions/0115``).
+time before any that was made, so that ``relatime`` dates the next access too. That access is every scenario's whose
+conversation was open, unless the process of one of them has reported the file (``docs/decisions/0115``).
 """
 
 import asyncio
 import contextlib
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ _UNREAD_NS = 978_307_200 * 10**9
 """2001-01-01 UTC."""
 MOST_WATCHED = 4_000
 """Files whose times are looked at around each conversation: 1.5 µs each."""
+MOST_FOLDERS = 500
+"""Folders that are held open for that."""
 _MOST_TOLD = 50_000
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 
@@ -34,11 +37,11 @@ class ReadFiles:
     def __init__(self) -> None:
         self.early: frozenset[str] = frozenset()
         self._files: frozenset[str] = frozenset()
-        self._places: dict[str, str] = {}
+        self._folders: dict[int, dict[str, str]] = {}
         self._by_tail: dict[str, str] = {}
         self._open: Counter[str] = Counter()
         self._reported: dict[str, set[str]] = {}
-        self._accessed: dict[str, set[str]] = {}
+        self._accessed: dict[str, dict[str, frozenset[str]]] = {}
         self._of_all: set[str] = set()
         self._looking = asyncio.Lock()
 
@@ -59,38 +62,68 @@ class ReadFiles:
             for tail in _tails(name):
                 self._by_tail[tail] = name if self._by_tail.get(tail, name) == name else ""
         if len(self._files) <= MOST_WATCHED:
-            self._places = {name: str(copy / name) for name in sorted(self._files)}
+            await asyncio.to_thread(self._open_folders, copy)
         self.early = frozenset(await asyncio.to_thread(self._take, first=True))
 
     async def opened(self, scenario_id: str) -> None:
         """A conversation is about to begin."""
         await self._look()
         self._open[scenario_id] += 1
+        self._reported.setdefault(scenario_id, set())
 
     async def closed(self, scenario_id: str) -> None:
         """A conversation has ended."""
         await self._look()
         self._open[scenario_id] -= 1
 
+    def close(self) -> None:
+        """Look at no more times; what was noted stays."""
+        folders, self._folders = self._folders, {}
+        for folder in folders:
+            os.close(folder)
+
+    def _open_folders(self, copy: Path) -> None:
+        """Hold every folder open: what the system puts in the place of one, such as a link, is not touched."""
+        self.close()
+        by_folder: dict[str, dict[str, str]] = {}
+        for name in sorted(self._files):
+            folder, _, file = name.rpartition("/")
+            by_folder.setdefault(folder, {})[file] = name
+        if len(by_folder) > MOST_FOLDERS:
+            return
+        for folder, names in by_folder.items():
+            with contextlib.suppress(OSError):  # gone, or a link meanwhile
+                opened = os.open(copy, os.O_RDONLY | os.O_DIRECTORY)
+                for part in filter(None, folder.split("/")):
+                    above = opened
+                    try:
+                        opened = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+                    finally:
+                        os.close(above)
+                self._folders[opened] = names
+
     async def _look(self) -> None:
-        if not self._places:
+        if not self._folders:
             return
         async with self._looking:
-            found = await asyncio.to_thread(self._take)
-            for scenario_id in +self._open:
-                self._accessed.setdefault(scenario_id, set()).update(found)
+            found, together = await asyncio.to_thread(self._take), frozenset(+self._open)
+            for scenario_id in together:
+                accessed = self._accessed.setdefault(scenario_id, {})
+                for name in found:
+                    accessed[name] = accessed.get(name, frozenset()) | together
 
     def _take(self, *, first: bool = False) -> list[str]:
         """Files that were accessed since they were looked at last, or copied; none where that cannot be known."""
         found = []
-        for name, place in self._places.items():
-            with contextlib.suppress(OSError):  # the system has removed it, or made it another's
-                status = os.stat(place, follow_symlinks=False)  # noqa: PTH116 - thousands of files
-                if status.st_atime_ns == _UNREAD_NS:
-                    continue
-                os.utime(place, ns=(_UNREAD_NS, status.st_mtime_ns), follow_symlinks=False)
-                if not first or status.st_atime_ns > status.st_mtime_ns:
-                    found.append(name)
+        for folder, names in self._folders.items():
+            for file, name in names.items():
+                with contextlib.suppress(OSError):  # the system has removed it, or made it another's
+                    status = os.stat(file, dir_fd=folder, follow_symlinks=False)
+                    if status.st_atime_ns == _UNREAD_NS or not stat.S_ISREG(status.st_mode):
+                        continue
+                    os.utime(file, ns=(_UNREAD_NS, status.st_mtime_ns), dir_fd=folder, follow_symlinks=False)
+                    if not first or status.st_atime_ns > status.st_mtime_ns:
+                        found.append(name)
         return found
 
     def report(self, scenario_id: str | None, told: Any) -> None:
@@ -105,10 +138,13 @@ class ReadFiles:
             known.update(name for name in told[:_MOST_TOLD] if is_plain_path(name))
 
     def of(self, scenario_id: str) -> frozenset[str]:
-        """What a scenario has read, in every trial so far."""
-        by_themselves = self._known(name for names in self._reported.values() for name in names)
-        own = self._known((*self._reported.get(scenario_id, ()), *self._of_all))
-        return own | (self._accessed.get(scenario_id, set()) - by_themselves)
+        """What a scenario has read, in every trial so far; nothing of one that was not run."""
+        if scenario_id not in self._reported:
+            return frozenset()
+        own = self._known((*self._reported[scenario_id], *self._of_all))
+        accessed = self._accessed.get(scenario_id, {})
+        told = {other: self._known(self._reported[other]) for each in accessed.values() for other in each}
+        return own | {name for name, each in accessed.items() if not any(name in told[other] for other in each)}
 
     def _known(self, told: Iterable[str]) -> frozenset[str]:
         """Files that were copied, of those that are told; a package that set-up installed stands for its source."""

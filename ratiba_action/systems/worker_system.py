@@ -508,6 +508,7 @@ class WorkerSystem:
 
     async def close(self) -> None:
         """End every process and remove the copy; may be called twice."""
+        self.reads.close()
         links, self._links = self._links, set()
         await asyncio.gather(*(link.end() for link in links))
         borrowed = self._borrowed is not None

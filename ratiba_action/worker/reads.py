@@ -46,6 +46,8 @@ class Reads:
                 return
         elif event == "sqlite3.connect":
             path = arguments[0]
+            if type(path) is str and path.startswith("file:"):  # as a URI
+                path = path[5:].partition("?")[0]
         elif event == "os.chdir":
             self._leave()
             return
