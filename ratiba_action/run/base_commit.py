@@ -12,7 +12,7 @@ from ratiba_action.decide.read import Change
 from ratiba_action.errors import InfrastructureError, RatibaError, SuiteError
 from ratiba_action.llm.recordings.folder import read_reads
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
-from ratiba_action.llm.recordings.reader import parse_reads, parse_recordings
+from ratiba_action.llm.recordings.reader import parse_reads, parse_recordings, without_reads
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.reads import Reads
@@ -138,7 +138,17 @@ class BaseCommit:
         return scores
 
     def edited_recordings(self) -> tuple[str, ...]:
-        """Paths of the recordings that the change touches."""
+        """Paths of the recordings that the change touches in more than what a scenario was seen to read."""
+        return tuple(path for path in self._touched_recordings() if not self._same_answers(path))
+
+    def _same_answers(self, path: str) -> bool:
+        try:
+            base, head = (without_reads(self.contents.read(side, path)) for side in ("base", "head"))
+        except InfrastructureError:
+            return False
+        return base == head
+
+    def _touched_recordings(self) -> tuple[str, ...]:
         folder = PurePosixPath(self.settings.scenarios) / "recordings"
         return tuple(path for path in self.change.files.paths if PurePosixPath(path).is_relative_to(folder))
 
@@ -164,7 +174,7 @@ class BaseCommit:
             InfrastructureError: they cannot be read from this clone.
         """
         found = read_reads(folder, scenario_ids)
-        for name in self.edited_recordings():
+        for name in self._touched_recordings():
             found.pop(PurePosixPath(name).stem, None)
             reads = parse_reads((self._read(name) or b"").partition(b"\n")[0])
             if reads is not None:

@@ -274,6 +274,20 @@ def test_changed_recordings_are_said(tmp_path: Path) -> None:
     assert found.edited_recordings == 1
 
 
+READS = '{"files":["agent.py"],"kind":"reads","sent":{}}\n'
+
+
+@pytest.mark.parametrize("before", ["", json.dumps(GRADE) + "\n"])
+def test_what_a_scenario_was_seen_to_read_is_no_change_of_a_recording_and_is_the_base_s(
+    tmp_path: Path, before: str
+) -> None:
+    base = {**BASE, RECORDING: READS + before}
+    found = inputs(tmp_path, base, {RECORDING: READS.replace("agent", "other") + before})
+    assert found.edited_recordings == 0
+    assert {name: reads.files for name, reads in found.recorded_reads.items()} == {"talks": ("agent.py",)}
+    assert inputs(tmp_path / "more", base, {RECORDING: before + json.dumps(GRADE | {"ordinal": 1})}).edited_recordings
+
+
 def test_a_grade_of_the_base_holds_where_a_change_rewrites_it(tmp_path: Path) -> None:
     found = inputs(
         tmp_path,

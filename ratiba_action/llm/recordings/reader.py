@@ -88,6 +88,12 @@ def parse_reads(first_line: bytes) -> Reads | None:
     return found if isinstance(found, Reads) else None
 
 
+def without_reads(content: bytes | None) -> bytes | None:
+    """The lines of a file that answer something; None where there is no file, or nothing else in it."""
+    first, _, rest = (content or b"").partition(b"\n")
+    return content if parse_reads(first) is None else rest or None
+
+
 def _parse_line(raw: bytes) -> Recording | Reads | list[str]:
     try:
         line = json.loads(raw.decode("utf-8"), parse_constant=refuse_constant)
