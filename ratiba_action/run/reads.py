@@ -65,6 +65,7 @@ class ReadsOfRun:
         system = getattr(arm.system, "reads", None) if arm is not None else None
         if system is None:  # what the gate does not start
             return {}
+        system.look()
         root = inputs.repository / inputs.configuration.system.root
         prefix = _prefix(inputs, root)
         read = {scenario.id: system.of(scenario.id) for scenario in inputs.selection.scenarios}

@@ -19,8 +19,8 @@ from ratiba_action.model.reads import is_plain_path
 
 _UNREAD_NS = 978_307_200 * 10**9
 """2001-01-01 UTC."""
-MOST_WATCHED = 4_000
-"""Files whose times are looked at around each conversation: 1.5 µs each."""
+MOST_EACH_TIME = 1_000
+"""Files whose times are looked at after each conversation, 5 µs each; of more, they are looked at when the run ends."""
 MOST_FOLDERS = 500
 """Folders that are held open for that."""
 _MOST_TOLD = 50_000
@@ -40,6 +40,7 @@ class ReadFiles:
         self._folders: dict[int, dict[str, str]] = {}
         self._by_tail: dict[str, str] = {}
         self._open: Counter[str] = Counter()
+        self._since: set[str] = set()
         self._reported: dict[str, set[str]] = {}
         self._accessed: dict[str, dict[str, frozenset[str]]] = {}
         self._of_all: set[str] = set()
@@ -61,20 +62,35 @@ class ReadFiles:
         for name in sorted(self._files):
             for tail in _tails(name):
                 self._by_tail[tail] = name if self._by_tail.get(tail, name) == name else ""
-        if len(self._files) <= MOST_WATCHED:
-            await asyncio.to_thread(self._open_folders, copy)
+        await asyncio.to_thread(self._open_folders, copy)
         self.early = frozenset(await asyncio.to_thread(self._take, first=True))
 
-    async def opened(self, scenario_id: str) -> None:
+    def opened(self, scenario_id: str) -> None:
         """A conversation is about to begin."""
-        await self._look()
         self._open[scenario_id] += 1
+        self._since.add(scenario_id)
         self._reported.setdefault(scenario_id, set())
 
     async def closed(self, scenario_id: str) -> None:
         """A conversation has ended."""
-        await self._look()
+        if len(self._files) <= MOST_EACH_TIME:
+            async with self._looking:
+                self._give(await asyncio.to_thread(self._take))
         self._open[scenario_id] -= 1
+        if len(self._files) <= MOST_EACH_TIME:
+            self._since = set(+self._open)
+
+    def look(self) -> None:
+        """Look at times of access a last time."""
+        self._give(self._take())
+
+    def _give(self, found: Iterable[str]) -> None:
+        """Files that were accessed are every scenario's whose conversation was open since it was looked last."""
+        together = frozenset(self._since)
+        for scenario_id in together:
+            accessed = self._accessed.setdefault(scenario_id, {})
+            for name in found:
+                accessed[name] = accessed.get(name, frozenset()) | together
 
     def close(self) -> None:
         """Look at no more times; what was noted stays."""
@@ -101,16 +117,6 @@ class ReadFiles:
                     finally:
                         os.close(above)
                 self._folders[opened] = names
-
-    async def _look(self) -> None:
-        if not self._folders:
-            return
-        async with self._looking:
-            found, together = await asyncio.to_thread(self._take), frozenset(+self._open)
-            for scenario_id in together:
-                accessed = self._accessed.setdefault(scenario_id, {})
-                for name in found:
-                    accessed[name] = accessed.get(name, frozenset()) | together
 
     def _take(self, *, first: bool = False) -> list[str]:
         """Files that were accessed since they were looked at last, or copied; none where that cannot be known."""

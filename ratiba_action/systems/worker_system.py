@@ -412,7 +412,7 @@ class WorkerSystem:
             traced = self._traced is not None
             if self._files or traced:
                 fields |= {"files": self._files, "trace": traced}
-            await self.reads.opened(scenario.id)
+            self.reads.opened(scenario.id)
             try:
                 await link.request("open", fields, self._start_timeout)
             except BaseException:

@@ -202,7 +202,7 @@ async def test_a_system_in_another_language_is_watched_by_times_of_access(
 async def test_what_a_hostile_process_tells_is_taken_for_nothing(told: object, tmp_path: Path) -> None:
     reads = ReadFiles()
     await reads.watch(tmp_path, ["agent.py"])
-    await reads.opened("spa")
+    reads.opened("spa")
     reads.report("spa", told)
     assert reads.of("spa") == set()
     reads.report("spa", ["agent.py"])
@@ -212,7 +212,7 @@ async def test_what_a_hostile_process_tells_is_taken_for_nothing(told: object, t
 async def test_an_installed_package_stands_for_its_source(tmp_path: Path) -> None:
     reads = ReadFiles()
     await reads.watch(tmp_path, ["src/shop/prompt.md", "one/same.md", "two/same.md"])
-    await reads.opened("spa")
+    reads.opened("spa")
     folder = ".venv/lib/python3.12/site-packages"
     reads.report("spa", [f"{folder}/shop/prompt.md", f"{folder}/same.md", f"{folder}/other/x.py"])
     assert reads.of("spa") == {"src/shop/prompt.md"}
@@ -221,7 +221,7 @@ async def test_an_installed_package_stands_for_its_source(tmp_path: Path) -> Non
 async def test_a_file_that_cannot_be_dated_counts_as_unread(tmp_path: Path) -> None:
     reads = ReadFiles()
     await reads.watch(tmp_path, ["gone.md"])
-    await reads.opened("spa")
+    reads.opened("spa")
     await reads.closed("spa")
     assert reads.of("spa") == set()
     assert reads.early == set()
@@ -240,7 +240,7 @@ async def test_nothing_outside_the_copy_is_touched_when_the_system_moves_its_fol
     (copy / "prompts").symlink_to(outside)
     (copy / "moved" / "guest.md").unlink()
     (copy / "moved" / "guest.md").symlink_to(outside / "guest.md")
-    await reads.opened("spa")
+    reads.opened("spa")
     await reads.closed("spa")
     reads.close()
     assert reads.of("spa") == set()
