@@ -18,7 +18,7 @@ from ratiba_action.util.comparable import comparable
 _UNSPACED = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 """Scripts that put no space between words: each of their characters counts as one."""
 _WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+")
-_FEWEST_WORDS, _FEWEST_CHARACTERS, _MOST_WORDS = 3, 15, 12
+_FEWEST_WORDS, _FEWEST_CHARACTERS, _MOST_WORDS = 4, 18, 12
 _KEY_WORDS = 3
 _MOST_CHARACTERS = 1 << 20
 """Of a file, and of a text that was sent."""
@@ -87,7 +87,7 @@ def files_of(contents: Mapping[str, bytes], texts: Sequence[str]) -> dict[str, f
 
 
 def pieces(path: str, content: bytes) -> frozenset[str]:
-    """What a file's text is recognised by: runs of words, each of three words and 15 characters at least."""
+    """What a file's text is recognised by: runs of words, each of four words and 18 characters at least."""
     found: set[str] = set()
     for literal in _literals(path, content):
         for part in _GAPS.split(literal):

@@ -105,7 +105,7 @@ def test_the_words_of_the_user_and_of_the_model_are_nobodys(body: dict[str, Any]
 @pytest.mark.parametrize(
     "content",
     [
-        'ANSWERS = {"Yes.", "No.", "not found", "claude-haiku-4-5-20251001"}',
+        'ANSWERS = {"Yes.", "No.", "not found", "salon in Nairobi", "claude-haiku-4-5-20251001"}',
         "# You help guests of a salon in Nairobi.\nNAME = 'guest'\n",
         "def help_guests_of_a_salon_in_nairobi(): ...\n",
     ],
@@ -138,7 +138,7 @@ def test_white_space_case_and_markup_make_no_difference(words: list[str], random
 @given(st.binary(max_size=400) | st.text(max_size=400).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_any_bytes_have_pieces_that_say_where_they_are_from(content: bytes) -> None:
     for name in ("a.py", "a.md"):
-        assert all(len(piece) >= 15 and piece.count(" ") >= 2 for piece in pieces(name, content))
+        assert all(len(piece) >= 18 and piece.count(" ") >= 3 for piece in pieces(name, content))
 
 
 JSON = st.recursive(
