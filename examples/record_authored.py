@@ -26,7 +26,7 @@ from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.decide.deciding import DecideRequest, decide
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
-from ratiba_action.llm.recordings.writer import render_recordings, write_recordings
+from ratiba_action.llm.recordings.writer import render_recordings, write_all, write_recordings
 from ratiba_action.llm.scripted_answers import ScriptedAnswers, Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
@@ -34,10 +34,12 @@ from ratiba_action.metrics.registry import is_judged, load_metric, metric_proble
 from ratiba_action.model.conversation import ToolCall
 from ratiba_action.model.measurement import Case, Scored
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.ports import Metric
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.terminal import make_progress
+from ratiba_action.run.arm_start import watch_reads
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import Arms, ArmServices, RunServices
@@ -58,6 +60,7 @@ class Recorded:
 
     scenario: Scenario
     lines: Sequence[Recording]
+    reads: Reads | None
 
 
 def main() -> int:
@@ -81,7 +84,8 @@ def record_system(example: str, scratch: Path) -> dict[str, bytes]:
     found = asyncio.run(record(repository, "", scratch, AUTHORED / example))
     for recorded in found:
         target.mkdir(exist_ok=True)
-        write_recordings(target / f"{recorded.scenario.id}.jsonl", recorded.lines)
+        path = target / f"{recorded.scenario.id}.jsonl"
+        write_all({path: recorded.lines}, {path: recorded.reads} if recorded.reads is not None else {})
     return {recorded.scenario.id: render_recordings(recorded.lines) for recorded in found}
 
 
@@ -106,19 +110,24 @@ async def record(repository: Path, pull_request: str, scratch: Path, folder: Pat
     authored = {scenario.id: read_authored(folder / f"{scenario.id}.yaml", pull_request) for scenario in asking}
     models: dict[str, list[Recording]] = {scenario.id: [] for scenario in asking}
     judges: dict[str, list[Recording]] = {scenario.id: [] for scenario in asking}
+    reads: dict[str, Reads] = {}
     for number in range(max(len(trials) for trials in authored.values())):
         scenarios = [scenario for scenario in asking if number < len(authored[scenario.id])]
         described = {scenario.id: authored[scenario.id][number] for scenario in scenarios}
-        for name, (answered, judged) in (await drive(repository, scenarios, described, number, scratch)).items():
+        found, seen = await drive(repository, scenarios, described, number, scratch)
+        reads = {**seen, **reads}
+        for name, (answered, judged) in found.items():
             models[name] += answered
             judges[name] += judged
-    return [Recorded(scenario, [*models[scenario.id], *judges[scenario.id]]) for scenario in asking]
+    return [
+        Recorded(scenario, [*models[scenario.id], *judges[scenario.id]], reads.get(scenario.id)) for scenario in asking
+    ]
 
 
 async def drive(
     repository: Path, asking: Sequence[Scenario], authored: Mapping[str, Any], number: int, scratch: Path
-) -> dict[str, tuple[list[ModelRecording], list[JudgeRecording]]]:
-    """Hold one trial of each scenario; the answers of models and judges by scenario."""
+) -> tuple[dict[str, tuple[list[ModelRecording], list[JudgeRecording]]], Mapping[str, Reads]]:
+    """Hold one trial of each scenario; the answers of models and judges by scenario, and what each has read."""
     answers = ScriptedAnswers({name: steps(described) for name, described in authored.items()})
     written = ScriptedAnswers({name: customer_steps(described) for name, described in authored.items()})
     configuration_file = ".github/ratiba.yml"
@@ -142,11 +151,13 @@ async def drive(
         await system.start()
         async with open_tenants(inputs, log) as tenants:
             await tenants.prepare(arm.arm, system.migrate)
+            await watch_reads(system, log)
             customer = SimulatedCustomer(written, configuration.simulator)
             arms = Arms({"head": ArmServices(arm.arm, system)})
             services = RunServices(arms, tenants, gateway, _metric, log, simulator=customer)
             trials = tuple(Trial(replace(scenario, assertions=()), arm.arm, number) for scenario in asking)
             results = await run_plan(Plan(trials), services)
+            reads = services.reads.observed(inputs, arms["head"])
     finally:
         await system.close()
         await gateway.close()
@@ -164,7 +175,7 @@ async def drive(
         judged = await grades(case, authored[name]["grades"], configuration)
         answered = [*answers.recordings(name), *written.recordings(name)]
         recorded[name] = ([replace(line, trial=number) for line in answered], judged)
-    return recorded
+    return recorded, reads
 
 
 def warn(text: str) -> None:

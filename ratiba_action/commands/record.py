@@ -48,7 +48,8 @@ is refused, 3 if a scenario did not finish."""
 EXAMPLE = """example:
   ratiba record --scenario spa_booking_swahili_happy
   ratiba record --tag smoke --accept
-  ratiba record --scenario spa_booking_swahili_happy --trials 3"""
+  ratiba record --scenario spa_booking_swahili_happy --trials 3
+  ratiba record --reads"""
 
 DEFAULT_CONCURRENCY = "4"
 _INPUTS = frozenset(
@@ -76,6 +77,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_variant(parser)
     parser.add_argument("--trials", default="1", metavar="K", help="trials to record per scenario (default: 1)")
+    parser.add_argument(
+        "--reads",
+        action="store_true",
+        help="call no model: run with the recorded answers, and save only which files each scenario reads",
+    )
     parser.add_argument("--accept", action="store_true", help="replace existing recordings that differ")
     parser.add_argument(
         "--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="scenarios to run in parallel (default: 4)"
@@ -103,7 +109,8 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
         RecordingError: a file cannot be written.
     """
     options: dict[str, str | None] = {entry.name: getattr(arguments, entry.attribute) for entry in _inputs()}
-    settings = replace(read_settings(environment, {**options, "llm": Llm.LIVE}), llm=Llm.RECORD)
+    settings = read_settings(environment, {**options, "llm": Llm.REPLAY if arguments.reads else Llm.LIVE})
+    settings = settings if arguments.reads else replace(settings, llm=Llm.RECORD)
     stream = sys.stderr if arguments.json else sys.stdout
     if environment.get("GITHUB_ACTIONS") == "true":
         for secret in settings.secrets:
@@ -114,10 +121,11 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
     require_key(request.settings, load_configuration(request.repository, settings.config), environment)
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     expected = forecast(inputs)
-    print(keys_line(inputs.settings, inputs.configuration, environment), file=stream, flush=True)
+    if not arguments.reads:
+        print(keys_line(inputs.settings, inputs.configuration, environment), file=stream, flush=True)
     if expected is not None:
         log_forecast(expected, lambda line: print(printable(line), file=stream, flush=True), log.note)
-    recorded = _keep(inputs, log, recorder, overwrite=arguments.accept)
+    recorded = _keep(inputs, log, recorder, overwrite=arguments.accept, reads_only=arguments.reads)
     with _plain(stream, environment):
         _print(recorded, redactor, stream)
     if arguments.json:
@@ -143,7 +151,7 @@ class _Recorded:
     waiting: Mapping[Path, Path]
 
 
-def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, *, overwrite: bool) -> _Recorded:
+def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, *, overwrite: bool, reads_only: bool) -> _Recorded:
     """Record and write. Unreadable recordings are reported before anything is spent."""
     settings, scenarios = inputs.settings, inputs.selection.scenarios
     folder = inputs.recordings
@@ -151,14 +159,24 @@ def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, *, overwrite: bool
     outcome = recorder(inputs, log)
     results = outcome.report.results
     reviewed = review(
-        folder, scenarios, results=results, before=before, recorded=outcome.recorded, secrets=settings.secrets
+        folder,
+        scenarios,
+        results=results,
+        before=before,
+        recorded=before if reads_only else outcome.recorded,
+        secrets=settings.secrets,
+        reads=outcome.reads,
     )
     beside = Path(settings.report_dir).absolute() / "recordings" / inputs.variant
     changed = [item.path for item in reviewed.kept if item.outcome is Outcome.CHANGED and not overwrite]
     waiting = {path: beside / path.name for path in changed}
     if waiting:
         make_report_folder(Path(settings.report_dir).absolute())
-    write_all({waiting.get(item.path, item.path): item.lines for item in reviewed.kept})
+    places = {waiting.get(item.path, item.path): item for item in reviewed.kept}
+    write_all(
+        {place: item.lines for place, item in places.items()},
+        {place: item.reads for place, item in places.items() if item.reads is not None},
+    )
     written = [item.path for item in reviewed.kept if item.path not in waiting]
     return _Recorded(reviewed, outcome.report, written, waiting)
 
@@ -221,7 +239,8 @@ def _lines_of(candidate: Candidate) -> list[str]:
             f"{candidate.scenario_id}: refused",
             *(f"  {candidate.path.name} {finding}" for finding in candidate.findings),
         ]
-    failing = "" if candidate.passed else "; judged scores are below their thresholds"
+    failing = "; reads differ" if candidate.reads_differ else ""
+    failing += "" if candidate.passed else "; judged scores are below their thresholds"
     heading = f"{candidate.scenario_id}: {candidate.outcome.value}: {candidate.comparison.summary}{failing}"
     return [heading, *(f"  {line}" for line in render(candidate.comparison))]
 
@@ -258,6 +277,7 @@ def _as_json(recorded: _Recorded, redactor: Redactor) -> dict[str, object]:
             "written": candidate.path in recorded.written,
             "waiting": str(recorded.waiting[candidate.path]) if candidate.path in recorded.waiting else None,
             "passed": candidate.passed,
+            "reads_differ": candidate.reads_differ,
             **{kind.value: candidate.comparison.count(kind) for kind in Kind},
             "findings": [str(finding) for finding in candidate.findings],
             "reason": redactor.text(candidate.reason),

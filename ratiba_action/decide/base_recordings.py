@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ratiba_action.decide.contents import Contents
 from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.model.observation import Observation, parse_observation
+from ratiba_action.model.reads import Reads, parse_reads
 
 _LONGEST = 1_000_000
 """Bytes of a first line. A system of 10,000 files has about half of that."""
@@ -19,7 +19,7 @@ def observed_at_base(contents: Contents, folders: Iterable[str], doubts: list[st
         folders: of the scenarios, from the repository's root.
         doubts: gets why the recordings cannot be read.
     """
-    observations: list[Observation] = []
+    observed: dict[str, Reads] = {}
     problems: list[str] = []
     try:
         for folder in folders:
@@ -27,11 +27,12 @@ def observed_at_base(contents: Contents, folders: Iterable[str], doubts: list[st
             for path, line in contents.first_lines("base", below, ".jsonl", _LONGEST):
                 scenario = path[len(below) :].removesuffix(".jsonl")
                 try:
-                    found = parse_observation(scenario, line)
+                    found = parse_reads(line)
                 except ValueError as error:
                     problems.append(f"what {scenario!r} reads is not known: line 1 of {path!r} is broken ({error})")
                     continue
-                observations += [found] if found is not None else []
+                if found is not None:
+                    observed[scenario] = found
     except InfrastructureError as error:
         doubts.append(f"what the scenarios read is not known: {error}")
-    return ObservedFiles(observations, problems)
+    return ObservedFiles(observed, problems)

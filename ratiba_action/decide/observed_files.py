@@ -1,9 +1,9 @@
 """What the base's recordings say that scenarios read and send to models: a change to it is never milder than that."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ratiba_action.model.change import Mode, Reason
-from ratiba_action.model.observation import Observation, above_of
+from ratiba_action.model.reads import Reads, above_of
 
 _SHOWN, _MOST_LISTED, _MOST_NAMED = 40, 200, 8
 RULE = "observed"
@@ -13,19 +13,18 @@ class ObservedFiles:
     """Says what the system was seen to do with a file. Without observations it says nothing.
 
     Args:
-        observations: of the base's scenarios, in any order.
+        observations: of the base's scenarios, by id.
         problems: recordings whose first line is broken; they count as without one.
     """
 
-    def __init__(self, observations: Iterable[Observation] = (), problems: Iterable[str] = ()) -> None:
+    def __init__(self, observations: Mapping[str, Reads] | None = None, problems: Iterable[str] = ()) -> None:
         self.problems = tuple(problems)
-        self._observations = {observation.scenario: observation for observation in observations}
+        self._observations = dict(sorted((observations or {}).items()))
         self._sent: dict[str, list[tuple[str, str]]] = {}
         self._read: dict[str, str] = {}
         self._whole: dict[str, str] = {}
         self._above: dict[str, str] = {}
-        for observation in sorted(self._observations.values(), key=lambda each: each.scenario):
-            name = observation.scenario
+        for name, observation in self._observations.items():
             for path, turn in observation.sent.items():
                 self._sent.setdefault(path, []).append((name, turn))
             for path in (*observation.files, *observation.sent):
@@ -43,14 +42,14 @@ class ObservedFiles:
     def __bool__(self) -> bool:
         return bool(self._read or self._whole)
 
-    def of(self, scenario: str) -> Observation | None:
+    def of(self, scenario: str) -> Reads | None:
         """What was seen of one scenario; None where nothing was."""
         return self._observations.get(scenario)
 
     def described(self) -> Iterator[str]:
         """A line for each file that is read, with the scenarios that read it; none without observations."""
         readers: dict[str, list[str]] = {}
-        for name, observation in sorted(self._observations.items()):
+        for name, observation in self._observations.items():
             for path in dict.fromkeys((*observation.files, *observation.sent)):
                 readers.setdefault(path, []).append(name)
         yield from ["What scenarios read, and of which a model is sent a text (*):"] if readers else []

@@ -45,6 +45,17 @@ async def copy_early(system: "WorkerSystem | ReplaySystem") -> None:
         await system.copy()
 
 
+async def watch_reads(system: "WorkerSystem | ReplaySystem", log: RunLog) -> None:
+    """Note which files the change's system reads from now on; that nobody does changes no verdict."""
+    from ratiba_action.systems.worker_system import WorkerSystem
+
+    if isinstance(system, WorkerSystem):
+        try:
+            await system.watch_reads()
+        except RatibaError as error:
+            log.note(f"It is not noted which files the system reads: {error}")
+
+
 async def caught(opening: Awaitable[tuple[ArmInputs, Code]]) -> OpenedBase:
     """What was opened, or why it could not be: no failure of the base ends the run."""
     try:
@@ -117,6 +128,7 @@ class ArmsOfRun(Arms):
     async def _ready(self, code: Code) -> ArmServices:
         """Make the template of the change, and note what a reader should know of both sides."""
         await self._tenants.prepare(self._head.arm, code[0].migrate)
+        await watch_reads(code[0], self._log)
         own, base = _warnings_of(*code), self.get(BASE)
         of_base = _warnings_of(base.system, base.custom, base.tests) if base is not None else ()
         apart = (prefixed("On the base: ", warning) for warning in of_base if warning not in own)

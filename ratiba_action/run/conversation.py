@@ -29,6 +29,7 @@ from ratiba_action.model.conversation import (
 )
 from ratiba_action.model.event import Event, ModelCalled
 from ratiba_action.model.measurement import Check, Phase
+from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.plan import Tenant, Trial
 from ratiba_action.model.scenario import ExpectedRows, Layer, SimulatedUser, Turn
 from ratiba_action.model.values import Usd
@@ -134,12 +135,17 @@ class Conversation:
 
     def _open_access(self) -> ModelAccess:
         """The trial's way to its models; each of its requests is searched on the way."""
-        trial, requests = self._trial, self._requests
+        trial, requests, reads = self._trial, self._requests, self._services.reads
+
+        def seen(request: ModelRequest) -> None:
+            requests.look(request, stand_in=access.stale is not None)
+            reads.sent(trial, requests.turn, request)
+
         access = self._services.gateway.open_scenario(
             trial.scenario.id,
             trial.number,
             trial.arm.name,
-            seen=lambda request: requests.look(request, stand_in=access.stale is not None),
+            seen=seen,
         )
         return access
 
@@ -297,6 +303,7 @@ class Conversation:
         """Send a turn and keep its exchange; False where recorded answers stand in and the system stopped at one."""
         scenario_id, arm = self._trial.scenario.id, self._trial.arm.name
         await self._services.turns.before(scenario_id, arm)
+        self._services.reads.said(self._trial, turn.user)
         before, started = access.calls, time.monotonic()
         try:
             reply = await session.send(turn)

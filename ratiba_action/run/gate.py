@@ -1,8 +1,9 @@
 """The straight line: inputs → plan → results → evidence → verdict → report."""
 
+import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from ratiba_action.model.conversation import MergeAttempt
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import BASE, Plan
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, VariantResult, Verdict
 from ratiba_action.money.budget import Ledger, admit
 from ratiba_action.money.forecast import Forecast, way_out
@@ -56,6 +58,7 @@ from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_bud
 from ratiba_action.run.plan_loop import PlanLoop
 from ratiba_action.run.planned_run import PlannedRun, ShardRun, plan_run
 from ratiba_action.run.provider_keys import require_key
+from ratiba_action.run.reads import notes_of_reads
 from ratiba_action.run.self_reported import self_reported
 from ratiba_action.run.services import Measured
 from ratiba_action.run.session import OpenSession, Session
@@ -81,12 +84,14 @@ class RunOutcome:
         recorded: new lines of each scenario, by its id; empty unless the run records.
         interrupted: whether it was cancelled, or shards of it are missing or wrong.
         base_results: of the base, which ran beside the change or in earlier runs.
+        reads: which files each scenario reads; nothing of one of which that was not seen.
     """
 
     report: Report
     recorded: Mapping[str, tuple[Recording, ...]]
     interrupted: bool = False
     base_results: tuple[ScenarioResult, ...] = ()
+    reads: Mapping[str, Reads] = field(default_factory=dict)
 
 
 def evaluate(
@@ -128,7 +133,7 @@ def evaluate(
         log.end_journal = partial(end_journal, journal, concluded=concluded, interrupted=cut_short)
     seconds = time.monotonic() - run.began + gate.seconds_of_shards
     report = replace(gate.report(measured, evidence, verdict), seconds=seconds, commit=commit)
-    return RunOutcome(report, measured.recorded, gate.interrupted, gate.base_results(measured))
+    return RunOutcome(report, measured.recorded, gate.interrupted, gate.base_results(measured), measured.reads)
 
 
 def evaluate_shard(run: ShardRun, log: RunLog, open_session: OpenSession, expected: Forecast | None) -> Report:
@@ -269,6 +274,9 @@ class _Gate:
             await loop.run(session.services)
             finished = await session.finish(loop.measured)
             finished = replace(finished, altered=await session.services.arms.altered())
+            if not session.cancelled:
+                reads, arm = session.services.reads, session.services.arms.get(head.arm.name)
+                finished = replace(finished, reads=await asyncio.to_thread(reads.observed, self._inputs, arm))
 
         session = self._open_session(
             self._inputs,
@@ -365,6 +373,7 @@ class _Gate:
             *notes_of_stale(inputs, evidence.left_out),
             *notes_of_baseline(self._earlier, verdict, evidence.answers),
             *unseen_calls(inputs, measured, self._ledger),
+            *notes_of_reads(inputs, measured),
             *cut_replies(measured.own),
             *notes_of_own_history(measured.own),
             *limits_not_measured(measured.own),

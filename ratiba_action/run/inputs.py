@@ -16,6 +16,7 @@ from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.money.sealed_journal import SealedPlace
 from ratiba_action.observability.logged_ports import NoEvents
@@ -137,6 +138,7 @@ class RunInputs(RunRequest):
         digests: of the scenarios' content.
         judging: whose rules and metrics judge.
         uncompared: why what the change sends to models could not be compared with the base; empty where it was.
+        recorded_reads: what the recordings of the base say that scenarios read.
     """
 
     configuration: Configuration
@@ -155,6 +157,7 @@ class RunInputs(RunRequest):
     digests: ContentDigests = field(default_factory=ContentDigests)
     judging: JudgingCode = field(default_factory=JudgingCode)
     uncompared: str = ""
+    recorded_reads: Mapping[str, Reads] = field(default_factory=dict)
 
     @property
     def llm(self) -> Llm:

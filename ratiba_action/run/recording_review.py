@@ -6,10 +6,11 @@ from enum import StrEnum
 from pathlib import Path
 
 from ratiba_action.llm.recordings.comparison import Comparison, compare, without_noise
-from ratiba_action.llm.recordings.folder import recording_path
+from ratiba_action.llm.recordings.folder import read_reads, recording_path
 from ratiba_action.llm.recordings.lines import Finding, Recording, find_forbidden
 from ratiba_action.llm.recordings.writer import in_file_order
 from ratiba_action.model.measurement import Check, Errored, ScenarioResult, Scored
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.verdict.trials import Standing, outcomes_of
 
@@ -38,6 +39,8 @@ class Candidate:
         findings: why it is refused.
         reason: why its conversation did not run to its end, or which deterministic assertions failed; untrusted text.
         passed: whether the conversation held what its scenario asks for.
+        reads: what the file would say that the scenario reads; None for nothing.
+        reads_differ: from what the file says; that is no change of an answer.
     """
 
     scenario_id: str
@@ -48,6 +51,8 @@ class Candidate:
     findings: tuple[Finding, ...] = ()
     reason: str = ""
     passed: bool = False
+    reads: Reads | None = None
+    reads_differ: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,12 @@ class Review:
     @property
     def kept(self) -> tuple[Candidate, ...]:
         """What there is to write: nothing at all while one recording is refused."""
-        return () if self.having(Outcome.REFUSED) else self.having(Outcome.NEW, Outcome.CHANGED)
+        if self.having(Outcome.REFUSED):
+            return ()
+        changed = {Outcome.NEW, Outcome.CHANGED}
+        return tuple(
+            candidate for candidate in self.candidates if candidate.outcome in changed or candidate.reads_differ
+        )
 
 
 def review(
@@ -74,6 +84,7 @@ def review(
     before: Mapping[str, Sequence[Recording]],
     recorded: Mapping[str, Sequence[Recording]],
     secrets: Sequence[str] = (),
+    reads: Mapping[str, Reads] | None = None,
 ) -> Review:
     """Look through everything that a run recorded.
 
@@ -84,7 +95,9 @@ def review(
         before: what the files hold now, by scenario id.
         recorded: what models and judges answered, by scenario id.
         secrets: values that no recording may hold.
+        reads: what was observed of each scenario, by its id; what a file says of one that is not named stays.
     """
+    said = read_reads(folder, [scenario.id for scenario in scenarios])
     ended: dict[str, list[ScenarioResult]] = {}
     for result in results:
         if result.trial.arm.name != "base":
@@ -107,7 +120,15 @@ def review(
             continue
         comparison = compare(old, lines)
         passed = all(outcome.standing is Standing.PASSED for outcome in outcomes_of(trials))
-        candidates.append(Candidate(scenario.id, path, outcome, lines, comparison, findings, passed=passed))
+        before_it, now = said.get(scenario.id), (reads or {}).get(scenario.id, said.get(scenario.id))
+        candidates.append(
+            Candidate(
+                *(scenario.id, path, outcome, lines, comparison, findings),
+                passed=passed,
+                reads=now,
+                reads_differ=now != before_it,
+            )
+        )
     return Review(tuple(candidates))
 
 

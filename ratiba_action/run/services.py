@@ -11,6 +11,7 @@ from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.comparison import ScorePair
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import BASE, Arm, Trial
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.model.verdict import CrossChecking, SharedSpending
@@ -26,6 +27,7 @@ from ratiba_action.ports import (
     TurnBooks,
 )
 from ratiba_action.run.inputs import ArmInputs, RunLog
+from ratiba_action.run.reads import ReadsOfRun
 from ratiba_action.verdict.pairing import results_of_change
 
 NO_BASE = "there is no base to compare with"
@@ -43,6 +45,7 @@ class Measured:
         reported_calls: how many model calls the system reported in its replies that the gateway did not see.
         altered: a path of what set-up made for all sides of the run that the system changed; empty where it did not.
         pairs: what the second judge scored.
+        reads: which files each scenario of the change reads; nothing of one of which that was not seen.
     """
 
     results: tuple[ScenarioResult, ...] = ()
@@ -55,6 +58,7 @@ class Measured:
     reported_calls: int = 0
     altered: str = ""
     pairs: tuple[ScorePair, ...] = ()
+    reads: Mapping[str, Reads] = field(default_factory=dict)
 
     @property
     def own(self) -> tuple[ScenarioResult, ...]:
@@ -262,6 +266,7 @@ class RunServices:
         simulator: plays the customer; needed where a scenario has a simulated user.
         stop_rule: makes the rule of a plan that says why none of its further trials starts.
         retries: whether trials that errored are run again, as their strategies say.
+        reads: keeps what the change sends to models, to find the files that it stands in.
     """
 
     arms: Arms
@@ -277,3 +282,4 @@ class RunServices:
     simulator: CustomerSimulator | None = None
     stop_rule: Callable[[], StopRule] = NeverStop
     retries: bool = True
+    reads: ReadsOfRun = field(default_factory=ReadsOfRun)

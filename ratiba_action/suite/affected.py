@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import PurePosixPath
 
 from ratiba_action.model.change import NAMED_BY_SYSTEM, ChangedFiles, ModeDecision, Reason
-from ratiba_action.model.observation import Observation, above_of
+from ratiba_action.model.reads import Reads, above_of
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.suite.scenario_selection import touches_any
 
 
-def depends_on(scenario: Scenario, path: str, folder: str, seen: Observation | None = None) -> bool:
+def depends_on(scenario: Scenario, path: str, folder: str, seen: Reads | None = None) -> bool:
     """Whether a scenario depends on a file.
 
     It does on its own file, its recording, whatever its ``touches`` names and what it was seen to read. Without
@@ -42,7 +42,7 @@ def affected(
     changed: ChangedFiles,
     folder: str,
     *,
-    seen: Callable[[str], Observation | None],
+    seen: Callable[[str], Reads | None],
     new: Collection[str] = (),
 ) -> tuple[Scenario, ...]:
     """The scenarios whose outcome a change may alter; all where that is not known of a changed file.
@@ -72,12 +72,12 @@ def affected(
     )
 
 
-def _may_find(seen: Observation | None, new: Collection[str]) -> bool:
+def _may_find(seen: Reads | None, new: Collection[str]) -> bool:
     """Whether a new file lies where a system finds files, such as a module before another of its name."""
     looked = {path.rpartition("/")[0] for path in (*seen.files, *seen.sent)} if seen is not None else set[str]()
     return any(folder in looked for path in new for folder in above_of(path))
 
 
-def _is_read(reason: Reason, observations: Iterable[Observation]) -> bool:
+def _is_read(reason: Reason, observations: Iterable[Reads]) -> bool:
     """Whether a file that the configuration names is one of a system, and scenarios are known that read it."""
     return reason.why.startswith(NAMED_BY_SYSTEM) and any(each.reads_any([reason.path]) for each in observations)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision
-from ratiba_action.model.observation import Observation
 from ratiba_action.model.plan import Selection
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Scenario, Strategy, Suite
 from ratiba_action.util.gitignore import PatternList
 
@@ -49,7 +49,7 @@ def _none(_: Scenario) -> bool:
     return False
 
 
-def _unseen(_: str) -> Observation | None:
+def _unseen(_: str) -> Reads | None:
     return None
 
 
@@ -58,7 +58,7 @@ def select(
     suite: Suite,
     changed: ChangedFiles,
     is_free: Callable[[Scenario], bool] = _none,
-    seen: Callable[[str], Observation | None] = _unseen,
+    seen: Callable[[str], Reads | None] = _unseen,
 ) -> Selection:
     """The scenarios that a mode runs.
 

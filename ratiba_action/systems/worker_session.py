@@ -1,6 +1,7 @@
 """A conversation with a Python system that runs in a worker process."""
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -24,7 +25,8 @@ class WorkerSession:
         scenario_id: named in messages.
         turn_timeout: seconds that one turn may take.
         dialogue: how it is spoken to; None for messages and events as they are.
-        traced: receives the lines that ran, by file, when it is closed; None where nobody asks for them.
+        asked: what its process is asked when it is closed, each with what receives the answer.
+        ended: called when the process has ended.
     """
 
     def __init__(
@@ -33,9 +35,11 @@ class WorkerSession:
         scenario_id: str,
         turn_timeout: float,
         dialogue: Dialogue | None = None,
-        traced: Callable[[Any], None] | None = None,
+        *,
+        asked: Mapping[str, Callable[[Any], None]] | None = None,
+        ended: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self._traced = traced
+        self._asked, self._ended = dict(asked or {}), ended
         self._link = link
         self._dialogue = dialogue or PlainDialogue()
         self._scenario_id = scenario_id
@@ -75,16 +79,20 @@ class WorkerSession:
 
     async def close(self) -> None:
         """Let the adapter close the conversation, then end its process; may be called twice."""
-        if not self._link.open:
+        if not self._link.open and self._ended is None:
             return
         try:
-            if self._traced is not None:
-                self._traced(await self._link.request("lines", {}, self._turn_timeout))
+            for operation, receive in self._asked.items():
+                with contextlib.suppress(WorkerError):
+                    receive(await self._link.request(operation, {}, CLOSE_SECONDS))
             await self._link.request("close", {}, min(CLOSE_SECONDS, self._turn_timeout))
         except WorkerError:
             pass  # everything that counts was measured before
         finally:
             await self._link.end()
+            if self._ended is not None:
+                ended, self._ended = self._ended, None
+                await ended()
 
 
 class TeamTestSession:

@@ -19,7 +19,8 @@ from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
 from ratiba_action.systems.judging_files import JudgingFiles
 from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch, programs_of_the_gate
 from ratiba_action.systems.link import JudgeCall, Link, open_link
-from ratiba_action.systems.scratch import copy_files
+from ratiba_action.systems.read_files import ReadFiles
+from ratiba_action.systems.scratch import copied_files, copy_files
 from ratiba_action.systems.setup_command import Setup, SharedSetups
 from ratiba_action.systems.worker_session import TeamTestSession, WorkerSession, opening
 from ratiba_action.systems.workplace import Surroundings, Use, Workplace, create_workplace
@@ -98,6 +99,7 @@ class WorkerSystem:
         self._changed: tuple[str, ...] = ()
         self._files: dict[str, JsonObject] = {}
         self._traced: dict[str, dict[str, frozenset[int]]] | None = None
+        self.reads = ReadFiles()
         self._stamps: Mapping[str, int] | None = None
         self._owned: object = None
         self._borrowed: tuple[GuardedCommand, socket.socket] | None = None
@@ -172,6 +174,15 @@ class WorkerSystem:
     def executed(self) -> Mapping[str, Mapping[str, frozenset[int]]]:
         """Lines that ran since ``trace``, by scenario and by file below the system's root."""
         return self._traced or {}
+
+    async def watch_reads(self) -> None:
+        """Note in ``reads`` which files each conversation from now on reads, and what ``migrate`` has read.
+
+        Raises:
+            InfrastructureError: git cannot list them.
+        """
+        files = await asyncio.to_thread(copied_files, self._root, self._around.checkout)
+        await self.reads.watch(self._require_workplace().copy, files)
 
     def _note_lines(self, scenario_id: str, answer: Any) -> None:
         found = answer.items() if isinstance(answer, dict) else ()
@@ -354,6 +365,8 @@ class WorkerSystem:
         try:
             fields = {"database_url": dsn, "environment": {"DATABASE_URL": dsn}}
             await link.request("migrate", {**self._made_of(), **fields}, self._adapter.start_timeout)
+            with contextlib.suppress(WorkerError):  # it has migrated
+                self.reads.report(None, await link.request("reads", {}, self._adapter.start_timeout))
         finally:
             await self._release(link)
 
@@ -367,15 +380,29 @@ class WorkerSystem:
         link = await self._link(f"scenario {scenario.id!r}", [*secrets, tenant.dsn, *passwords_in(tenant.dsn)])
         try:
             fields = {**self._made_of(), **opening(scenario, tenant, environment)}
-            traced = functools.partial(self._note_lines, scenario.id) if self._traced is not None else None
-            if self._files or traced is not None:
-                fields |= {"files": self._files, "trace": traced is not None}
-            await link.request("open", fields, self._adapter.start_timeout)
+            traced = self._traced is not None
+            if self._files or traced:
+                fields |= {"files": self._files, "trace": traced}
+            self.reads.opened(scenario.id)
+            try:
+                await link.request("open", fields, self._adapter.start_timeout)
+            except BaseException:
+                await self.reads.closed(scenario.id)
+                raise
         except BaseException:
             await self._release(link)
             raise
+        asked = {"lines": functools.partial(self._note_lines, scenario.id)} if traced else {}
+        if self.reads.files:
+            asked["reads"] = functools.partial(self.reads.report, scenario.id)
+        ended = functools.partial(self.reads.closed, scenario.id)
         return WorkerSession(
-            link, scenario.id, self._block.turn_timeout_seconds, self._adapter.dialogue(scenario), traced
+            link,
+            scenario.id,
+            self._block.turn_timeout_seconds,
+            self._adapter.dialogue(scenario),
+            asked=asked,
+            ended=ended,
         )
 
     async def open_test(
@@ -461,6 +488,7 @@ class WorkerSystem:
 
     async def close(self) -> None:
         """End every process and remove the copy; may be called twice."""
+        self.reads.close()
         links, self._links = self._links, set()
         await asyncio.gather(*(link.end() for link in links))
         borrowed = self._borrowed is not None

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType, TracebackType
 
+    from .reads import Reads
+
 MAX_LINE = 1024 * 1024
 TRACEBACK_TAIL = 8000
 MESSAGE_LENGTH = 8000
@@ -62,12 +64,18 @@ class Conversation:
         adapter: ``module:attribute``, looked up in the current folder first.
         options: what one of the worker's own adapters is made with; None for an adapter of the repository.
         lines: which lines have run; None where nobody asks for them.
+        reads: which files were opened to read.
     """
 
     def __init__(
-        self, adapter: str, options: dict[str, Any] | None = None, lines: dict[str, set[int]] | None = None
+        self,
+        adapter: str,
+        options: dict[str, Any] | None = None,
+        lines: dict[str, set[int]] | None = None,
+        reads: Reads | None = None,
     ) -> None:
-        self._lines = lines
+        self._lines, self._reads = lines, reads
+        self._root = os.getcwd()  # noqa: PTH109 - compared as text
         self._adapter = _load(adapter, options)
         self._name = adapter
         self._conversation: Any = None
@@ -78,6 +86,8 @@ class Conversation:
         operation = request["op"]
         if operation == "lines":
             return {file: sorted(lines) for file, lines in (self._lines or {}).items()}
+        if operation == "reads":
+            return [] if self._reads is None else self._reads.below(self._root)
         if operation == "migrate":
             migrate = getattr(self._adapter, "migrate", None)
             given = request["database_url"]  # empty without a database: to be loaded was all that was asked for
@@ -187,8 +197,13 @@ def trace_lines(root: str) -> dict[str, set[int]]:
     return found
 
 
-def serve(connection: socket.socket) -> None:
-    """Answer requests until the gate asks to close or goes away."""
+def serve(connection: socket.socket, reads: Reads | None = None) -> None:
+    """Answer requests until the gate asks to close or goes away.
+
+    Args:
+        connection: to the gate.
+        reads: notes which files are opened; None where nobody does.
+    """
     lines = connection.makefile("rb")
     first = json.loads(lines.readline() or b"null")
     if first is None:
@@ -202,7 +217,7 @@ def serve(connection: socket.socket) -> None:
         if os.getpid() == owner:
             connection.sendall(_encode(answer))
         return
-    conversation, answer = _begin(first, root)
+    conversation, answer = _begin(first, root, reads)
     while True:
         if os.getpid() != owner:
             os._exit(0)  # a fork inside the adapter came back here; only the original may answer
@@ -242,11 +257,11 @@ def _measured(request: dict[str, Any], root: str, judge: Judge) -> dict[str, Any
         return {"id": request["id"], "error": {**error, "message": error["message"] + isolation.explanation(root)}}
 
 
-def _begin(request: dict[str, Any], root: str) -> tuple[Conversation | None, dict[str, Any]]:
+def _begin(request: dict[str, Any], root: str, reads: Reads | None) -> tuple[Conversation | None, dict[str, Any]]:
     try:
         replace_files(request.get("files", {}), root)
         lines = trace_lines(root) if request.get("trace") else None
-        conversation = Conversation(request["adapter"], request.get("options"), lines)
+        conversation = Conversation(request["adapter"], request.get("options"), lines, reads)
     except BaseException as problem:  # noqa: BLE001 - an import may raise anything, SystemExit too
         return None, {"id": request["id"], "error": _describe(problem, root)}
     return conversation, _answer(conversation, request, root)

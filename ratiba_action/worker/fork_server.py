@@ -20,6 +20,7 @@ import socket
 import sys
 
 from . import imports, isolation, kernel, landlock, processes, supervisor
+from .reads import Reads
 
 DESCRIPTORS = 3
 MOST_TOLD = 16_384
@@ -36,15 +37,19 @@ def main(arguments: list[str]) -> None:
     collecting = gc.get_threshold()
     gc.set_threshold(0)  # nearly all that an import makes stays: looking for garbage takes a fifth of its time
     root = os.getcwd()  # noqa: PTH109 - pathlib costs start-up time
+    reads = Reads()
+    reads.install()
     warnings = [*isolation.warnings(root), *preload(json.loads(arguments[1]))]
+    preloaded = reads.keep()
     imports.import_known(json.loads(arguments[2]), root)
+    reads.restore(preloaded)
     gc.collect()
     gc.freeze()
     if not gc.get_threshold()[0]:  # otherwise what was imported has chosen its own
         gc.set_threshold(*collecting)
     greeting = {"ready": True, "python": sys.version.split()[0], "warnings": warnings, "sources": sources()}
     control.sendall(json.dumps(greeting).encode("ascii") + b"\n")
-    serve(control)
+    serve(control, reads)
     os._exit(processes.GATE_GONE)
 
 
@@ -73,7 +78,7 @@ def sources() -> list[str] | None:
     return told if sum(map(len, told)) < MOST_TOLD else None
 
 
-def serve(control: socket.socket) -> None:
+def serve(control: socket.socket, reads: Reads) -> None:
     """Fork a supervisor for each order, and end what a dead one left behind."""
     wake, waker = socket.socketpair()
     waker.settimeout(0)
@@ -91,14 +96,16 @@ def serve(control: socket.socket) -> None:
             order, descriptors, _, _ = socket.recv_fds(control, 1, DESCRIPTORS)
             if not order:
                 return
-            pid = _fork_supervisor(descriptors, control, (wake, waker))
+            pid = _fork_supervisor(descriptors, control, (wake, waker), reads)
             if pid:
                 supervisors.add(pid)
             for descriptor in descriptors:
                 os.close(descriptor)
 
 
-def _fork_supervisor(descriptors: list[int], control: socket.socket, wake: tuple[socket.socket, ...]) -> int:
+def _fork_supervisor(
+    descriptors: list[int], control: socket.socket, wake: tuple[socket.socket, ...], reads: Reads
+) -> int:
     parent = os.getpid()
     try:
         pid = os.fork()
@@ -110,7 +117,8 @@ def _fork_supervisor(descriptors: list[int], control: socket.socket, wake: tuple
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for inherited in (control, *wake):
             inherited.close()
-        supervisor.supervise(parent, *descriptors)
+        channel, output, leash = descriptors
+        supervisor.supervise(parent, channel, output, leash, reads)
     return pid
 
 

@@ -7,12 +7,15 @@ import os
 import signal
 import socket
 import traceback
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from . import conversation, kernel, landlock, processes
 
+if TYPE_CHECKING:
+    from .reads import Reads
 
-def supervise(parent: int, channel: int, output: int, leash: int) -> NoReturn:
+
+def supervise(parent: int, channel: int, output: int, leash: int, reads: Reads | None = None) -> NoReturn:
     """Run one conversation, end every process that it left, say how it ended, and exit.
 
     Args:
@@ -20,6 +23,7 @@ def supervise(parent: int, channel: int, output: int, leash: int) -> NoReturn:
         channel: socket that requests and answers cross.
         output: where the conversation's standard output and error go.
         leash: socket whose end means "end the conversation"; the exit code is written to it.
+        reads: notes which files the conversation opens; None where nobody does.
     """
     os.setsid()
     kernel.adopt_orphans()
@@ -30,7 +34,7 @@ def supervise(parent: int, channel: int, output: int, leash: int) -> NoReturn:
     supervisor = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _converse(supervisor, channel, leash)
+        _converse(supervisor, channel, leash, reads)
     os.close(channel)
     _leave_standard_output()
     code = processes.wait_for(pid, leash).code
@@ -53,7 +57,7 @@ def _leave_standard_output() -> None:
     os.close(nothing)
 
 
-def _converse(supervisor: int, channel: int, leash: int) -> NoReturn:
+def _converse(supervisor: int, channel: int, leash: int, reads: Reads | None) -> NoReturn:
     code = 1
     try:
         os.close(leash)
@@ -62,7 +66,7 @@ def _converse(supervisor: int, channel: int, leash: int) -> NoReturn:
         landlock.part_from_siblings()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         with socket.socket(fileno=channel) as connection:
-            conversation.serve(connection)
+            conversation.serve(connection, reads)
         code = 0
     except BaseException:  # noqa: BLE001 - the process ends here, whatever it was
         traceback.print_exc()

@@ -13,9 +13,11 @@ import pytest
 from ratiba_action.cli import build_parser
 from ratiba_action.commands.record import record
 from ratiba_action.errors import ConfigurationError, InfrastructureError, PublishError, SuiteError, UsageError
+from ratiba_action.llm.recordings.folder import read_reads
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.llm.recordings.writer import write_recordings
+from ratiba_action.model.reads import Reads
 from tests.support.git_repository import GitRepository
 from tests.support.recorder import FakeRecorder
 from tests.support.sample_report import sample_check
@@ -368,3 +370,63 @@ def test_on_a_laptop_a_provider_that_the_branch_brings_is_recorded_with(shop: Sh
     shop.record(recorder, "--scenario", "first", **own_key_only, CI="true")
     assert not recorder.runs[-1].configuration.providers, "in CI the base's apply"
     assert not recorder.runs[-1].keys
+
+
+READ = Reads(("agent.py", "knowledge/"), {"knowledge/returns.md": "turn 1"})
+
+
+def reads_of(shop: Shop, name: str = "first") -> Reads | None:
+    return read_reads(shop.path(name).parent, [name]).get(name)
+
+
+def test_what_a_scenario_reads_is_recorded_with_its_answers(shop: Shop) -> None:
+    assert shop.record(FakeRecorder({"first": [line("Karibu")]}, reads={"first": READ}), "--scenario", "first") == 0
+    assert (reads_of(shop), read_recordings(shop.path("first"))) == (READ, (line("Karibu"),))
+
+
+def test_other_reads_are_saved_without_accept_and_are_no_change_of_an_answer(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = shop.before("first", line("Karibu"))
+    recorder = FakeRecorder({"first": [line("Karibu")]}, reads={"first": READ})
+    assert shop.record(recorder, "--scenario", "first") == 0
+    assert shop.path("first").read_bytes().partition(b"\n")[2] == before
+    assert "first: unchanged: the same answers; reads differ\n" in capsys.readouterr().out
+    written = shop.path("first").read_bytes()
+    assert shop.record(recorder, "--scenario", "first") == 0
+    assert shop.path("first").read_bytes() == written
+    assert "reads differ" not in capsys.readouterr().out
+
+
+def test_what_could_not_be_observed_stays_as_it_was_recorded(shop: Shop) -> None:
+    shop.record(FakeRecorder({"first": [line("Karibu")]}, reads={"first": READ}), "--scenario", "first")
+    changed = FakeRecorder({"first": [line("Karibu tena")]})
+    assert shop.record(changed, "--scenario", "first", "--accept") == 0
+    assert (reads_of(shop), read_recordings(shop.path("first"))) == (READ, (line("Karibu tena"),))
+
+
+def test_answers_that_wait_for_accept_keep_the_file_with_its_reads(shop: Shop) -> None:
+    before = shop.before("first", line("Karibu"))
+    recorder = FakeRecorder({"first": [line("Karibu tena")]}, reads={"first": READ})
+    assert shop.record(recorder, "--scenario", "first") == 1
+    assert shop.path("first").read_bytes() == before
+    assert read_reads(shop.report / "recordings", ["first"]) == {"first": READ}
+
+
+def test_reads_alone_are_recorded_without_a_model_and_without_a_key(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = shop.before("first", line("Karibu"))
+    recorder = FakeRecorder({"first": [line("never")]}, reads={"first": READ})
+    assert shop.record(recorder, "--scenario", "first", "--reads", RATIBA_ANTHROPIC_API_KEY="") == 0
+    assert recorder.runs[0].llm == "replay"
+    assert reads_of(shop) == READ
+    assert shop.path("first").read_bytes().endswith(before)
+    assert "first: unchanged: the same answers; reads differ" in capsys.readouterr().out
+
+
+def test_reads_are_not_recorded_of_a_scenario_that_fails(shop: Shop) -> None:
+    before = shop.before("first", line("Karibu"))
+    recorder = FakeRecorder(failing=frozenset({"first"}), reads={"first": READ})
+    assert shop.record(recorder, "--scenario", "first", "--reads") == 1
+    assert shop.path("first").read_bytes() == before

@@ -12,7 +12,7 @@ from ratiba_action.decide.protection import Protection
 from ratiba_action.decide.rules import default_rules, parse_rules
 from ratiba_action.decide.selection import decide_mode
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision
-from ratiba_action.model.observation import Observation
+from ratiba_action.model.reads import Reads
 
 SYSTEMS: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "observed_changes.yaml").read_text("utf-8"))
 
@@ -38,13 +38,13 @@ def decide(system: dict[str, Any], change: dict[str, Any], *, observed: bool = T
         content = sides[side] if name == path else None
         return None if content is None else content.encode()
 
-    seen = Observation("booking", tuple(system["seen"]["files"]), system["seen"]["sent"])
+    seen = Reads(tuple(system["seen"]["files"]), system["seen"]["sent"])
     return decide_mode(
         ChangedFiles((path,)),
         parse_rules(system["rules"]) if "rules" in system else default_rules(),
         reader=read,
         protection=Protection(),
-        observed=ObservedFiles([seen]) if observed else None,
+        observed=ObservedFiles({"booking": seen}) if observed else None,
     )
 
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.run.test_attribution import no_session
 
 from ratiba_action.diagnosis.mutants import Fate, MutantResult
 from ratiba_action.diagnosis.mutation_runs import KnownResults, MutatedFiles, measure, read_files
@@ -13,6 +12,7 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.conversation import Reply
 from ratiba_action.money.budget import Ledger
 from ratiba_action.run.inputs import RunInputs, RunLog
+from tests.diagnosis.test_partial_runs import no_session
 from tests.support.in_process_gate import InProcessGate
 from tests.support.progress import RecordedProgress
 from tests.support.sample_report import sample_scenario

@@ -20,8 +20,8 @@ from ratiba_action.llm.request_inputs import request_inputs
 from ratiba_action.model.change import Mode, ModeDecision, Reason
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import ModelRequest
-from ratiba_action.model.observation import Observation
 from ratiba_action.model.plan import Plan, Shard
+from ratiba_action.model.reads import Reads
 from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.changed_requests import raised_by_requests, raised_by_shards
 from ratiba_action.run.evaluation_inputs import read_inputs
@@ -182,7 +182,7 @@ def test_the_rest_of_a_prompt_that_varies_is_compared(advisory: RunInputs) -> No
 
 
 def test_a_scenario_that_reads_no_changed_file_is_not_run(advisory: RunInputs) -> None:
-    observed = ObservedFiles([Observation("returns", ("other.py",), {})])
+    observed = ObservedFiles({"returns": Reads(("other.py",), {})})
     inputs = replace(advisory, decided=replace(advisory.decided, observed=observed))
     sides = Sides(advisory.repository, always(body()), always(body("edited")))
     assert raised(inputs, sides) is inputs

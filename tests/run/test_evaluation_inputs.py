@@ -12,7 +12,7 @@ from ratiba_action.decide.read import Change, read_change
 from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError, UsageError
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Subject
-from ratiba_action.model.observation import Observation
+from ratiba_action.model.reads import Reads
 from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.base_commit import NO_COMMON_SCENARIO, NoBase
 from ratiba_action.run.evaluation_inputs import read_inputs
@@ -276,6 +276,20 @@ def test_changed_recordings_are_said(tmp_path: Path) -> None:
     assert found.edited_recordings == 1
 
 
+READS = '{"files":["agent.py"],"kind":"reads","sent":{}}\n'
+
+
+@pytest.mark.parametrize("before", ["", json.dumps(GRADE) + "\n"])
+def test_what_a_scenario_was_seen_to_read_is_no_change_of_a_recording_and_is_the_base_s(
+    tmp_path: Path, before: str
+) -> None:
+    base = {**BASE, RECORDING: READS + before}
+    found = inputs(tmp_path, base, {RECORDING: READS.replace("agent", "other") + before})
+    assert found.edited_recordings == 0
+    assert {name: reads.files for name, reads in found.recorded_reads.items()} == {"talks": ("agent.py",)}
+    assert inputs(tmp_path / "more", base, {RECORDING: before + json.dumps(GRADE | {"ordinal": 1})}).edited_recordings
+
+
 def test_a_grade_of_the_base_holds_where_a_change_rewrites_it(tmp_path: Path) -> None:
     found = inputs(
         tmp_path,
@@ -351,7 +365,7 @@ def test_a_score_of_another_rubric_or_judge_does_not_make_a_scenario_one_that_co
     assert selection.left_out == (() if runs else ("talks",))
 
 
-SEEN = ObservedFiles([Observation("talks", ("system.py",), {}), Observation("walks", ("knowledge/",), {})])
+SEEN = ObservedFiles({"talks": Reads(("system.py",), {}), "walks": Reads(("knowledge/",), {})})
 
 
 def affected(folder: Path, head: Mapping[str, str | None]) -> list[str]:

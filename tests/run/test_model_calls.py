@@ -49,10 +49,10 @@ async def test_a_replay_admits_every_trial_affords_every_further_one_and_finishe
     inputs = inputs_of(tmp_path)
     trial = head_inputs(inputs).plan.trials[0]
     async with opened(inputs) as (_, services):
-        async with services.admit(trial) as refusal:
+        async with services.calls.admit(trial) as refusal:
             assert refusal == ""
-        assert await services.afford([trial]) is None
-        finished = await services.finish(Measured(), cancelled=False)
+        assert await services.calls.afford([trial]) is None
+        finished = await services.calls.finish(Measured(), cancelled=False)
     assert (finished.results, finished.cross_checking, finished.way_out) == ((), None, None)
     assert finished.recorded == {}
 

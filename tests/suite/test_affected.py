@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Reason
-from ratiba_action.model.observation import Observation
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Scenario, Suite
 from ratiba_action.suite.affected import affected, depends_on
 
@@ -64,10 +64,10 @@ class System:
         self.opened.add(path)
         return self.files[path]
 
-    def seen(self, scenario: str) -> Observation:
+    def seen(self, _scenario: str) -> Reads:
         whole = {f"{folder}/" for folder in self.listed}
         single = {path for path in self.opened if not any(path.startswith(folder) for folder in whole)}
-        return Observation(scenario, (*sorted(whole | single),), {})
+        return Reads((*sorted(whole | single),), {})
 
 
 @st.composite
@@ -125,7 +125,7 @@ def test_every_scenario_whose_outcome_changes_is_affected(
 
 
 def ids(*reasons: Reason, changed: tuple[str, ...]) -> list[str]:
-    known = {"first": Observation("first", ("agent.py",), {}), "second": Observation("second", ("knowledge/",), {})}
+    known = {"first": Reads(("agent.py",), {}), "second": Reads(("knowledge/",), {})}
     found = affected(ModeDecision(Mode.BLOCKING, reasons), SUITE, ChangedFiles(changed), "scenarios", seen=known.get)
     return [each.id for each in found]
 
@@ -149,6 +149,6 @@ def test_a_scenarios_own_file_affects_it_alone() -> None:
 
 def test_touches_add_to_what_was_seen() -> None:
     with_menu = scenario("first", "menu.csv")
-    seen = Observation("first", ("agent.py",), {})
+    seen = Reads(("agent.py",), {})
     depends = [path for path in ("menu.csv", "agent.py", "other.py") if depends_on(with_menu, path, "scenarios", seen)]
     assert depends == ["menu.csv", "agent.py"]

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision
-from ratiba_action.model.observation import Observation
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Customer, Scenario, Suite
 from ratiba_action.suite.scenario_selection import select
 
@@ -49,7 +49,7 @@ def test_advisory_runs_what_costs_nothing_too_and_knows_it_apart() -> None:
 
 
 def test_advisory_runs_what_reads_a_changed_file_besides_what_touches_one() -> None:
-    seen = {"plain": Observation("plain", ("knowledge/",), {})}
+    seen = {"plain": Reads(("knowledge/",), {})}
     changed = ChangedFiles(("app/booking/slots.py", "knowledge/returns.md"))
     selection = select(ModeDecision(Mode.ADVISORY, ()), SUITE, changed, seen=seen.get)
     assert [one.id for one in selection.scenarios] == ["broken", "plain", "smoke", "touching"]

@@ -7,6 +7,7 @@ from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.conversation import Transcript
 from ratiba_action.model.measurement import Errored, Phase, Scored
 from ratiba_action.model.plan import Arm, Trial
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.gate import RunOutcome
 from ratiba_action.run.inputs import RunInputs, RunLog
@@ -22,6 +23,7 @@ class FakeRecorder:
         broken: why a scenario's conversation broke off, by its id.
         broken_in: number of the trial in which it did, from 0.
         failing: ids of scenarios whose conversation does not hold what is asked of it.
+        reads: what each scenario was seen to read, by its id.
         runs: what it was asked to run, for the test to look at.
     """
 
@@ -29,6 +31,7 @@ class FakeRecorder:
     broken: Mapping[str, str] = field(default_factory=dict)
     broken_in: int = 0
     failing: frozenset[str] = frozenset()
+    reads: Mapping[str, Reads] = field(default_factory=dict)
     runs: list[RunInputs] = field(default_factory=list)
 
     def __call__(self, run: RunInputs, log: RunLog) -> RunOutcome:  # noqa: ARG002 - the protocol's name
@@ -37,7 +40,7 @@ class FakeRecorder:
         numbers = range(run.trials)
         results = tuple(self._result(one, number) for one in run.selection.scenarios for number in numbers)
         lines = {name: tuple(lines) for name, lines in self.lines.items()}
-        return RunOutcome(replace(sample_report(), results=results), lines)
+        return RunOutcome(replace(sample_report(), results=results), lines, reads=self.reads)
 
     def _result(self, scenario: Scenario, number: int) -> Scored | Errored:
         trial = Trial(scenario, Arm("head", "checkout"), number)

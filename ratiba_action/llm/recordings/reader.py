@@ -10,11 +10,13 @@ from typing import Any
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.model.model_request import PROVIDER_NAME
+from ratiba_action.model.reads import MOST_FILES, Reads, is_plain_path
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_json import refuse_constant
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PROVIDER = re.compile(PROVIDER_NAME)
+_TURN = re.compile(r"start|turn [1-9][0-9]{0,5}")
 _PROMPT_DIGEST = re.compile(r"[0-9a-f]{12}")
 _LARGEST_COUNT = 1_000_000_000
 """Beyond it a count of tokens is a mistake, and its price would not be exact."""
@@ -54,6 +56,10 @@ def parse_recordings(content: bytes, path: str) -> tuple[Recording, ...]:
         if not raw.strip():
             continue
         outcome = _parse_line(raw)
+        if isinstance(outcome, Reads):
+            if number > 1:
+                problems.append(FileProblem(path, number, "kind: a line of the kind 'reads' is the first one"))
+            continue
         if isinstance(outcome, list):
             problems.extend(FileProblem(path, number, message) for message in outcome)
             continue
@@ -74,7 +80,21 @@ def parse_recordings(content: bytes, path: str) -> tuple[Recording, ...]:
     return tuple(recordings)
 
 
-def _parse_line(raw: bytes) -> Recording | list[str]:
+def parse_reads(first_line: bytes) -> Reads | None:
+    """What the first line of a file says that was observed; None where it says nothing, or has a mistake."""
+    if b'"kind":"reads"' not in first_line:
+        return None
+    found = _parse_line(first_line)
+    return found if isinstance(found, Reads) else None
+
+
+def without_reads(content: bytes | None) -> bytes | None:
+    """The lines of a file that answer something; None where there is no file, or nothing else in it."""
+    first, _, rest = (content or b"").partition(b"\n")
+    return content if parse_reads(first) is None else rest or None
+
+
+def _parse_line(raw: bytes) -> Recording | Reads | list[str]:
     try:
         line = json.loads(raw.decode("utf-8"), parse_constant=refuse_constant)
     except UnicodeDecodeError as error:
@@ -84,6 +104,10 @@ def _parse_line(raw: bytes) -> Recording | list[str]:
     if not isinstance(line, dict):
         return [f"must be a JSON object, is {type(line).__name__}"]
     kind = line.pop("kind", None)
+    return _of_kind(kind, line)
+
+
+def _of_kind(kind: object, line: dict[str, Any]) -> Recording | Reads | list[str]:
     if kind == "model":
         return _check(line, _MODEL, _OPTIONAL) or ModelRecording(**line)
     if kind == "judge":
@@ -91,7 +115,9 @@ def _parse_line(raw: bytes) -> Recording | list[str]:
         return _check(line, _JUDGE | shape, _OPTIONAL_OF_JUDGE) or JudgeRecording(
             **{"score": None, "reason": None, **line}
         )
-    return [f"kind: {kind!r} is unknown; allowed are 'model' and 'judge'"]
+    if kind == "reads":
+        return _check(line, _READS, {}) or Reads(tuple(line["files"]), line["sent"])
+    return [f"kind: {kind!r} is unknown; allowed are 'model', 'judge' and 'reads'"]
 
 
 def _check(line: dict[str, Any], required: Mapping[str, FieldRule], optional: Mapping[str, FieldRule]) -> list[str]:
@@ -134,6 +160,18 @@ def _are_results(value: Any) -> bool:
         and sorted(item) == ["text", "tool"]
         and all(isinstance(each, str) for each in item.values())
         for item in value
+    )
+
+
+def _are_paths(value: Any) -> bool:
+    return isinstance(value, list) and len(value) <= MOST_FILES and all(map(is_plain_path, value))
+
+
+def _are_turns(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and _are_paths([*value])
+        and all(isinstance(turn, str) and _TURN.fullmatch(turn) for turn in value.values())
     )
 
 
@@ -187,6 +225,10 @@ _JUDGE: dict[str, FieldRule] = {
     "model": _NAME,
     "transcript": _KEY,
     "usage": _USAGE,
+}
+_READS: Mapping[str, FieldRule] = {
+    "files": (_are_paths, "a list of at most 20000 paths from the repository's root"),
+    "sent": (_are_turns, "an object of such paths, each with 'turn 1' or 'start'"),
 }
 _OPTIONAL_OF_JUDGE: Mapping[str, FieldRule] = {"answered_by": _NAME}
 _GRADE: dict[str, FieldRule] = {"score": (_is_score, "a number from 0 to 1"), "reason": _TEXT}

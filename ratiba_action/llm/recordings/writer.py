@@ -11,6 +11,7 @@ from pathlib import Path
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.llm.recordings.reader import parse_recordings
+from ratiba_action.model.reads import Reads
 
 
 def write_recordings(path: Path, recordings: Sequence[Recording]) -> None:
@@ -25,14 +26,19 @@ def write_recordings(path: Path, recordings: Sequence[Recording]) -> None:
     write_all({path: recordings})
 
 
-def write_all(recordings: Mapping[Path, Sequence[Recording]]) -> None:
+def write_all(recordings: Mapping[Path, Sequence[Recording]], reads: Mapping[Path, Reads] | None = None) -> None:
     """Replace several recording files as a whole: all of them hold the new lines afterwards, or none.
+
+    Args:
+        recordings: by file.
+        reads: what was observed of the scenario of a file; one that is not named says nothing.
 
     Raises:
         SuiteError: recordings would not be read back; nothing is written.
         RecordingError: a file cannot be written; those replaced before it are put back.
     """
-    contents = {path: render_recordings(lines) for path, lines in recordings.items()}
+    known = reads or {}
+    contents = {path: render_recordings(lines, known.get(path)) for path, lines in recordings.items()}
     for path, content in contents.items():
         parse_recordings(content, str(path))
     with contextlib.ExitStack() as temporary, contextlib.ExitStack() as undo:
@@ -45,9 +51,14 @@ def write_all(recordings: Mapping[Path, Sequence[Recording]]) -> None:
         undo.pop_all()
 
 
-def render_recordings(recordings: Sequence[Recording]) -> bytes:
-    """The bytes of a recording file: compact JSON with sorted keys, model answers before judge answers."""
-    return b"".join(_render(recording) for recording in in_file_order(recordings))
+def render_recordings(recordings: Sequence[Recording], reads: Reads | None = None) -> bytes:
+    """The bytes of a recording file: compact JSON with sorted keys; what was read, model answers, judge answers."""
+    first = [] if reads is None else [_render_reads(reads)]
+    return b"".join([*first, *(_render(recording) for recording in in_file_order(recordings))])
+
+
+def _render_reads(reads: Reads) -> bytes:
+    return _encode({"kind": "reads", "files": list(reads.files), "sent": dict(reads.sent)}, ascii_only=False)
 
 
 def in_file_order(recordings: Sequence[Recording]) -> tuple[Recording, ...]:

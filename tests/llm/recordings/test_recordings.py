@@ -10,10 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import RecordingError, SuiteError
-from ratiba_action.llm.recordings.folder import model_recordings, read_folder, recorded_models, recording_path
+from ratiba_action.llm.recordings.folder import (
+    model_recordings,
+    read_folder,
+    read_reads,
+    recorded_models,
+    recording_path,
+)
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
-from ratiba_action.llm.recordings.reader import parse_recordings, read_recordings
+from ratiba_action.llm.recordings.reader import parse_reads, parse_recordings, read_recordings
 from ratiba_action.llm.recordings.writer import render_recordings, write_all, write_recordings
+from ratiba_action.model.reads import Reads
 
 KEY = "a" * 64
 MODEL: dict[str, Any] = {
@@ -304,3 +311,44 @@ def test_nothing_is_written_when_one_of_several_files_could_not_be_read_back(tmp
     with pytest.raises(SuiteError, match=r"b\.jsonl:2: the same model key"):
         write_all({tmp_path / "a.jsonl": good, tmp_path / "b.jsonl": [*good, *good]})
     assert list(tmp_path.iterdir()) == []
+
+
+READS = b'{"files":["agent.py","knowledge/"],"kind":"reads","sent":{"knowledge/returns.md":"turn 1"}}'
+
+
+def test_what_is_read_is_the_first_line_and_changes_no_answer(tmp_path: Path) -> None:
+    answers = render_recordings(parse_recordings(json.dumps(MODEL).encode(), "x"))
+    reads = Reads(("agent.py", "knowledge/"), {"knowledge/returns.md": "turn 1"})
+    write_all({tmp_path / "x.jsonl": parse_recordings(answers, "x")}, {tmp_path / "x.jsonl": reads})
+    content = (tmp_path / "x.jsonl").read_bytes()
+    assert content == READS + b"\n" + answers
+    assert parse_recordings(content, "x") == parse_recordings(answers, "x")
+    assert read_reads(tmp_path, ["x", "missing"]) == {"x": reads}
+    assert parse_reads(answers.partition(b"\n")[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"files": ["../../etc/passwd"]}, "files: ['../../etc/passwd'] is not a list"),
+        ({"files": ["/etc/passwd"]}, "files:"),
+        ({"files": ["a\nb"]}, "files:"),
+        ({"files": "agent.py"}, "files:"),
+        ({"files": ["a"] * 20_001}, "files:"),
+        ({"sent": {"a.py": "turn 0"}}, "sent:"),
+        ({"sent": {"a.py": 1}}, "sent:"),
+        ({"sent": {"../a.py": "turn 1"}}, "sent:"),
+        ({"more": 1}, "more: unknown; allowed are files, sent"),
+    ],
+)
+def test_a_line_of_reads_with_a_mistake_is_refused(changed: dict[str, Any], message: str) -> None:
+    line = json.dumps({"kind": "reads", "files": [], "sent": {}, **changed}).encode()
+    with pytest.raises(SuiteError) as refused:
+        parse_recordings(line, "x.jsonl")
+    assert refused.value.problems[0].message.startswith(message)
+    assert parse_reads(line) is None
+
+
+def test_what_is_read_stands_in_the_first_line_only() -> None:
+    with pytest.raises(SuiteError, match="is the first one"):
+        parse_recordings(json.dumps(MODEL).encode() + b"\n" + READS, "x.jsonl")
