@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 START = "start"
 """When a request was made before the first turn."""
@@ -50,7 +49,7 @@ def folded(read: Iterable[str], files: Iterable[str]) -> tuple[str, ...]:
 
 def folders_of(path: str) -> tuple[str, ...]:
     """The folders that a path is in, each with ``/`` at its end, the topmost first."""
-    parts = PurePosixPath(path).parts[:-1]
+    parts = path.split("/")[:-1]
     return tuple("/".join(parts[:count]) + "/" for count in range(1, len(parts) + 1))
 
 
