@@ -30,7 +30,7 @@ from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.errors import RatibaError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
-from ratiba_action.model.observation import Observation
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.publish.annotations import problems_of
 from ratiba_action.reporting.results_json import load_report
@@ -233,7 +233,7 @@ class _Watch:
         }
         return [name for name in concerned if name in asked]
 
-    def _observed(self) -> Callable[[str], Observation | None]:
+    def _observed(self) -> Callable[[str], Reads | None]:
         """What the scenarios of the last commit were seen to read; what is edited meanwhile is not known of it."""
         try:
             with Contents(self._git, self._git.commit("HEAD"), None) as contents:

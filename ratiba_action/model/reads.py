@@ -6,7 +6,6 @@ Only the standard library is imported: the ``decide`` step runs this on a bare P
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any
 
 START = "start"
@@ -100,7 +99,7 @@ def folded(read: Iterable[str], files: Iterable[str]) -> tuple[str, ...]:
 
 def folders_of(path: str) -> tuple[str, ...]:
     """The folders that a path is in, each with ``/`` at its end, the topmost first."""
-    parts = PurePosixPath(path).parts[:-1]
+    parts = path.split("/")[:-1]
     return tuple("/".join(parts[:count]) + "/" for count in range(1, len(parts) + 1))
 
 
