@@ -50,7 +50,7 @@ class Adapter:
 """
 
 
-@pytest.fixture(params=["fake", "worker"])
+@pytest.fixture(params=["fake", pytest.param("worker", marks=pytest.mark.processes)])
 async def system(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SystemUnderTest]:
     """A system that follows ``SCRIPT``; not started yet."""
     subject: SystemUnderTest

@@ -171,6 +171,7 @@ def test_scenario_files_and_assert_scenario_have_one_report(repository: Path, em
     assert "late" in files["junit.xml"]
 
 
+@pytest.mark.processes
 def test_the_test_of_the_guide_passes(tmp_path: Path) -> None:
     guide = (PROJECT / "docs" / "pytest.md").read_text(encoding="utf-8")
     (test,) = [code for code in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "assert_scenario" in code]
@@ -181,6 +182,7 @@ def test_the_test_of_the_guide_passes(tmp_path: Path) -> None:
     assert "1 passed" in ended.stdout, ended.stdout
 
 
+@pytest.mark.processes
 def test_a_report_needs_one_process_and_a_scenario(tmp_path: Path) -> None:
     (tmp_path / "test_own.py").write_text("def test_own():\n    pass\n")
     ended = run_pytest(tmp_path, "--ratiba-report", "out")

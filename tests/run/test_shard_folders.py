@@ -81,7 +81,7 @@ def merged(folders: Sequence[Path], target: Path, between: Callable[[], None] = 
         return shards.add_events(target)
 
 
-@pytest.fixture(params=["here", "by a second process"])
+@pytest.fixture(params=["here", pytest.param("by a second process", marks=pytest.mark.processes)])
 def folders(written: Sequence[Path], request: pytest.FixtureRequest) -> Sequence[Path]:
     if request.param != "here":
         enlarge(written)
@@ -122,6 +122,7 @@ def test_without_a_folder_for_temporary_files_the_shards_are_merged_without_thei
     assert not (tmp_path / "events.jsonl").exists()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("when", ["at once", "before the events"])
 def test_what_a_lost_process_was_asked_for_is_done_here(written: Sequence[Path], tmp_path: Path, when: str) -> None:
     enlarge(written)
@@ -140,6 +141,7 @@ def test_what_a_lost_process_was_asked_for_is_done_here(written: Sequence[Path],
     assert [each.run for each in read_events(tmp_path / "events.jsonl").events] == ["run-1", "run-2"]
 
 
+@pytest.mark.processes
 def test_a_second_process_has_no_environment_writes_no_core_and_ends_with_the_merge(
     written: Sequence[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +195,7 @@ def test_where_no_report_can_be_read_no_events_are_added(folders: Sequence[Path]
     assert not (tmp_path / "events.jsonl").exists()
 
 
+@pytest.mark.processes
 def test_a_second_process_that_was_stopped_is_ended_and_its_work_done_here(
     written: Sequence[Path], tmp_path: Path
 ) -> None:

@@ -36,6 +36,8 @@ import os, shlex, subprocess, sys
 sys.path.insert(0, sys.argv[1])
 from ratiba_action.settings.step_output import keep_harmless, leave
 from ratiba_action.github.workflow import WorkflowLog
+
+pytestmark = pytest.mark.processes
 keep_harmless(os.environ)
 hostile = bytes.fromhex(sys.argv[2])
 octal = "".join(f"\\\\0{byte:03o}" for byte in hostile)
@@ -61,7 +63,6 @@ def test_a_runner_obeys_the_line_that_is_printed_without_the_filter(hostile: byt
     assert obeyed(hostile) or b"\xe2\x80\x8b" in hostile or hostile[0] in (0, 0xFE), "else the tests below show nothing"
 
 
-@pytest.mark.processes
 @pytest.mark.parametrize("hostile", HOSTILE)
 @pytest.mark.parametrize(
     "script",
@@ -93,7 +94,6 @@ def test_other_text_stays_as_it_is() -> None:
     assert harmless(text) == text
 
 
-@pytest.mark.processes
 def test_commands_of_the_gate_itself_pass_in_their_place() -> None:
     script = (
         "log.mask('secret')\n"
@@ -110,7 +110,6 @@ def test_commands_of_the_gate_itself_pass_in_their_place() -> None:
     ]
 
 
-@pytest.mark.processes
 @pytest.mark.parametrize(
     ("end", "code"),
     [
@@ -132,7 +131,6 @@ def test_what_was_printed_before_a_crash_arrives_without_a_command(end: str, cod
     assert b"told" in printed_by(script, code=code)[0]
 
 
-@pytest.mark.processes
 def test_a_word_of_the_log_is_not_the_word_that_lets_commands_pass() -> None:
     script = (
         "word = os.urandom(16).hex(); os.write(1, f'{word}:::error::planted\\n{\"0\" * 32}:::error::x\\n'.encode())"
@@ -141,13 +139,11 @@ def test_a_word_of_the_log_is_not_the_word_that_lets_commands_pass() -> None:
     assert obeyed(printed) == []
 
 
-@pytest.mark.processes
 def test_both_streams_stay_apart_where_they_are_apart() -> None:
     printed, complaint = printed_by("os.write(1, b'{\"a\": 1}\\n'); os.write(2, b'warning\\n')")
     assert (printed, complaint) == (b'{"a": 1}\n', b"warning\n")
 
 
-@pytest.mark.processes
 def test_a_reader_that_goes_away_is_told_to_the_writer() -> None:
     script = (
         "try:\n    [os.write(1, b'x' * 1000 + b'\\n') for _ in range(10000)]\nexcept BrokenPipeError:\n    os._exit(8)"
@@ -163,13 +159,11 @@ def test_a_reader_that_goes_away_is_told_to_the_writer() -> None:
         assert process.wait(30) == 8
 
 
-@pytest.mark.processes
 def test_a_child_that_outlives_the_gate_does_not_hold_it_up() -> None:
     printed, _ = printed_by("subprocess.Popen(['sleep', '600'], start_new_session=True); os.write(1, b'ended')")
     assert printed == b"ended\n"
 
 
-@pytest.mark.processes
 def test_the_filter_outlives_signals_that_end_the_gate(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     script = (
@@ -189,7 +183,6 @@ def test_the_filter_outlives_signals_that_end_the_gate(tmp_path: Path) -> None:
         assert process.communicate(timeout=30)[0] == b"ends\n"
 
 
-@pytest.mark.processes
 def test_commands_go_to_the_action_where_it_stops_the_runner(tmp_path: Path) -> None:
     file = tmp_path / "commands"
     script = "log.mask('secret')\nwith log.group('Why'):\n    print('because')\nlog.warning('told')"
@@ -198,7 +191,6 @@ def test_commands_go_to_the_action_where_it_stops_the_runner(tmp_path: Path) -> 
     assert file.read_text() == "::warning title=Ratiba Eval Gate::told\n"
 
 
-@pytest.mark.processes
 def test_outside_a_workflow_nothing_is_changed() -> None:
     printed, _ = printed_by("os.write(1, b'::error::x\\n')", GITHUB_ACTIONS="")
     assert printed == b"::error::x\n"

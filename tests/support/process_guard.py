@@ -69,5 +69,5 @@ class ProcessGuard:
             words = [command] if isinstance(command, str | bytes | os.PathLike) else [*command]
             if PurePath(os.fsdecode(words[0])).name not in _ALLOWED:
                 self._started.append(" ".join(map(os.fsdecode, words))[:200])
-        elif event in {"os.fork", "os.forkpty", "os.posix_spawn"}:
+        elif event in {"os.fork", "os.forkpty"}:
             self._started.append(event)
