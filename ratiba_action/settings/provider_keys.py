@@ -43,6 +43,9 @@ SHELL_KEYS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
 )
 """The variable in which a shell has each provider's key, and those that say whose key it is."""
 
+BUILT_IN = tuple(SHELL_KEYS)
+"""Providers that need no declaration; their keys and addresses are inputs of the gate."""
+
 
 def shell_keys(environment: Mapping[str, str]) -> dict[str, str]:
     """The keys that lie in a shell for other programs, by provider.
@@ -67,12 +70,21 @@ def keys_in(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-COMMON = ("anthropic", "openai", "gemini", "mistral", "groq", "openrouter")
-"""Providers of judges that ``ratiba init`` can set up from the name of a key alone, the ones that it prefers first."""
+JUDGES: Mapping[str, str] = MappingProxyType(
+    {
+        "anthropic": "claude-opus-5-5",
+        "openai": "gpt-5.6",
+        "gemini": "gemini-2.5-pro",
+        "mistral": "mistral-large-latest",
+        "groq": "llama-3.3-70b-versatile",
+        "openrouter": "google/gemini-2.5-pro",
+    }
+)
+"""The judge of each provider that ``ratiba init`` can set up from the name of a key alone, the preferred ones first."""
 
 
 def providers_with_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Those of ``COMMON`` that have a key here; a key that may be another server's does not count. None is used."""
+    """Those of ``JUDGES`` that have a key here; a key that may be another server's does not count. None is used."""
     there, of_shell = keys_in(environment), shell_keys(environment)
 
     def has_key(provider: str) -> bool:
@@ -80,4 +92,4 @@ def providers_with_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
             return provider in of_shell or bool(environment.get(f"RATIBA_{provider.upper()}_API_KEY"))
         return f"{provider.upper()}_API_KEY" in there
 
-    return tuple(filter(has_key, COMMON))
+    return tuple(filter(has_key, JUDGES))

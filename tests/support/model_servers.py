@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import unquote
 
-from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
@@ -150,7 +149,7 @@ def _asked_for(path: str) -> tuple[str | None, str | None]:
     if hosted := _CLAUDE_IN_A_CLOUD.search(path):
         return "messages", unquote(hosted["bedrock"] or hosted["vertex"])
     endpoint = next((name for name in ENDPOINTS if path.endswith((f"/{name}", f":{name}"))), None)
-    return endpoint, path.rpartition("/")[2].partition(":")[0] if endpoint == GENERATE_CONTENT else None
+    return endpoint, path.rpartition("/")[2].partition(":")[0] if endpoint == "generateContent" else None
 
 
 def _credentials(headers: Mapping[str, str]) -> set[str]:

@@ -3,18 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ratiba_action.llm.scripted_answers import (
-    Step,
-    anthropic_message,
-    chat_completion,
-    estimated_usage,
-    generated_content,
-    response,
-)
+from ratiba_action.llm.endpoints import ENDPOINTS as SERVED
+from ratiba_action.llm.endpoints import endpoint_named
+from ratiba_action.llm.scripted_answers import Step, estimated_usage
 from ratiba_action.model.conversation import Usage
 from tests.support.provider_faults import Failure
 
-ENDPOINTS = ("messages", "chat/completions", "responses", "embeddings", "generateContent")
+ENDPOINTS = tuple(endpoint.name for endpoint in SERVED)
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 _GEMINI_FIELDS = {"model", "contents", "systemInstruction", "generationConfig", "tools", "toolConfig", "safetySettings"}
 _RATE_LIMITED, _OVERLOADED, _SERVER_ERROR = 429, 529, 500
@@ -32,8 +27,7 @@ def answer_body(endpoint: str, step: Step, asked: Mapping[str, Any], seed: str, 
     """
     if endpoint == "embeddings":
         return _embeddings(asked, usage)
-    builders = {"messages": anthropic_message, "chat/completions": chat_completion, "responses": response}
-    return dict(builders.get(endpoint, generated_content)(step, asked["model"], seed, usage))
+    return dict(endpoint_named(endpoint).scripted(step.scripted(asked["model"], seed, usage)) or {})
 
 
 def spent_tokens(endpoint: str, step: Step, asked: Mapping[str, Any]) -> Usage:
