@@ -51,12 +51,13 @@ class ProviderBlock(StrictModel):
 
     api: Annotated[str, OneOf(_APIS)] = Field(description="the format of its requests")
     base_url: Name | None = Field(
-        default=None, description="https address; http for this machine only; gemini, bedrock, vertex: not needed"
+        default=None,
+        description="https address; http for this machine only; not needed where the api has its own",
     )
     key: KeyName | None = Field(
         default=None, description="name of the variable that holds its key; null: it needs none"
     )
-    region: Region | None = Field(default=None, description="bedrock, vertex: region, such as eu-west-1")
+    region: Region | None = Field(default=None, description="region of a cloud, such as eu-west-1")
     project: Project | None = Field(default=None, description="vertex: Google's project")
     access_key: KeyName = Field(default="AWS_ACCESS_KEY_ID", description="bedrock: variable with the id of the key")
     session_token: KeyName = Field(

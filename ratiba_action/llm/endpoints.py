@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from ratiba_action.llm.providers.anthropic import Anthropic
+from ratiba_action.llm.providers.converse import BedrockConverse
 from ratiba_action.llm.providers.gemini import Gemini
 from ratiba_action.llm.providers.openai import OpenAI
 from ratiba_action.llm.wire_format import Endpoint, WireFormat
@@ -11,7 +12,7 @@ from ratiba_action.model.values import JsonObject
 _DEFAULT = OpenAI()
 """What whoever names no format is taken to speak."""
 
-FORMATS: Mapping[str, WireFormat] = {wire.name: wire for wire in (Anthropic(), _DEFAULT, Gemini())}
+FORMATS: Mapping[str, WireFormat] = {wire.name: wire for wire in (Anthropic(), _DEFAULT, Gemini(), BedrockConverse())}
 """Each format by its name."""
 
 ENDPOINTS: tuple[Endpoint, ...] = tuple(endpoint for wire in FORMATS.values() for endpoint in wire.endpoints)

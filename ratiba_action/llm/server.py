@@ -195,7 +195,7 @@ class Gateway:
 
     def _admit(self, request: web.Request) -> ScenarioAccess | None:
         scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
-        offered = [request.headers.get(name, "") for wire in FORMATS.values() for name in wire.key_headers]
+        offered = [credential for wire in FORMATS.values() for credential in wire.offered(request.headers)]
         offered += [request.query.get("key", "")]
         offered += [bearer.strip() if scheme.lower() == "bearer" else ""]
         # Every token is compared, so that the time taken says nothing about which one came close.

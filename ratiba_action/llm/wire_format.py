@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 from urllib.parse import SplitResult, urlunsplit
 
 from ratiba_action.errors import JudgeError, RecordingError
+from ratiba_action.llm.providers.contents import Allowed, Contents
 from ratiba_action.model.conversation import ToolCall, Usage
 from ratiba_action.model.values import JsonObject
 from ratiba_action.money.answer_usage import count_within, fees_of_text, reported_usage
@@ -21,21 +22,6 @@ def event(data: Any, name: str | None = None) -> bytes:
     """One event: its name, if it has one, and its data as JSON."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What a request holds that its bytes do not tell the tokens of.
-
-    Args:
-        images: how many, each within the request itself.
-        hidden_thoughts: how many reasonings the provider is to look up at its own place.
-        problems: what cannot be bounded, in words.
-    """
-
-    images: int
-    hidden_thoughts: int
-    problems: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +91,7 @@ class Endpoint(Protocol):
     """What an answer calls itself, in ``object`` or ``type``; None where it has no such field."""
 
     def received(self, body: JsonObject, address: Mapping[str, str]) -> JsonObject:
-        """A request as the gateway goes on with it: with ``model`` and ``stream``, wherever the format has them.
-
-        Args:
-            body: as it arrived.
-            address: the named parts of its path.
-
-        Raises:
-            ValueError: a field stands there in two spellings.
-        """
+        """A request with ``model`` and ``stream``, of the parts of its path; ValueError for a field in two spellings."""
         del address
         return body
 
@@ -180,18 +158,16 @@ class Endpoint(Protocol):
     tier_is_optional: bool = False
     """Whether a server that speaks this format may not know the tier that ``pinned_tier`` adds."""
 
+    allowed: Allowed = Allowed(frozenset())
+    """What a request may hold, in Anthropic's and OpenAI's words; another format has its own ``contents``."""
+
     def contents(self, body: JsonObject) -> Contents:
         """What a request holds that its bytes do not tell the tokens of: what is allowed is listed."""
-        ...
+        return self.allowed.contents(body)
 
     def pinned_tier(self, body: JsonObject) -> JsonObject:
-        """The field that keeps a provider from serving at a dearer tariff, whatever its account is set to.
-
-        Args:
-            body: a request whose ``contents`` have no problems.
-        """
-        del body
-        return {}
+        """The field that keeps a provider from serving at a dearer tariff, whatever its account is set to."""
+        return self.allowed.pinned_tier(body)
 
     def endings(self, answer: JsonObject) -> Sequence[Any]:
         """Why each choice of an answer ended, in the format's words."""
@@ -202,13 +178,7 @@ class Endpoint(Protocol):
         ...
 
     def stream(self, request: JsonObject, answer: JsonObject, query: Mapping[str, str]) -> tuple[str, Iterator[bytes]]:
-        """The type and the pieces of the answer as the provider streams it.
-
-        Args:
-            request: that it answers.
-            answer: whole.
-            query: of the request's address.
-        """
+        """The type and the pieces of the answer as the provider streams it, of the query of the request's address."""
         ...
 
     def error(self, status: int, message: str) -> JsonObject:
@@ -235,8 +205,12 @@ class WireFormat(Protocol):
     """Headers by which a request to an unknown path is known to be of this format."""
     key_headers: tuple[str, ...] = ()
     """Headers in which its clients send the key, beside ``Authorization``."""
+    error_headers: tuple[str, ...] = ()
+    """Headers of an answer that say whose error it is, beside those that are always read."""
     ended_in: str
     """Field of an answer that says why it ended."""
+    call_id: str = "id"
+    """Field that names a tool call."""
     new: frozenset[str] = frozenset()
     """Fields of an answer that differ each time a provider says the same, beside its ``id`` and its usage."""
     words: frozenset[str] = frozenset()
@@ -244,37 +218,25 @@ class WireFormat(Protocol):
     ways_out: ClassVar[Mapping[str, str]] = {}
     """By the pattern of a path that the gateway does not serve: what to do instead."""
 
+    def offered(self, headers: Mapping[str, str]) -> Iterator[str]:
+        """What a request to the gateway has where its clients send the key, beside ``Authorization: Bearer``."""
+        return (headers.get(name, "") for name in self.key_headers)
+
     def environment(self, url: str, token: str) -> Mapping[str, str]:
         """Variables that point the provider's clients at the gateway with a token for a key."""
         ...
 
     def headers(self, key: str, query: str) -> dict[str, str]:
-        """The headers of every request that say who asks.
-
-        Args:
-            key: the real one; empty where none is needed.
-            query: of the base URL.
-        """
+        """Those of every request that say who asks, of the key (empty: none is needed) and the base URL's query."""
         ...
 
     def address(self, base: SplitResult, endpoint: str, model: str) -> str:
-        """Where an endpoint is.
-
-        Args:
-            base: the base URL.
-            endpoint: its name; empty for the address of all.
-            model: that is called.
-        """
+        """Where an endpoint of this name is, for this model."""
         del model
         return joined(base, base.path.rstrip("/"), endpoint)
 
     def sent(self, body: JsonObject, output_limit: str) -> JsonObject:
-        """A bounded request as it goes over the wire.
-
-        Args:
-            body: with ``model``, wherever the format has it.
-            output_limit: what the configuration calls the output limit of a chat completion.
-        """
+        """A bounded request as it goes over the wire; a chat completion's output limit has this name."""
         del output_limit
         return body
 

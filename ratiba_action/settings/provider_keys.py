@@ -7,8 +7,8 @@ from types import MappingProxyType
 from ratiba_action.settings.environment import Environment
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,99}_(?:KEY|TOKEN)")
-_ACCESS_KEY = "AWS_ACCESS_KEY_ID"
-"""The one name that a provider fixes and that ends otherwise."""
+_FIXED = frozenset({"AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK"})
+"""Names that AWS fixes and that end otherwise."""
 
 _OURS = re.compile(r"(?:RATIBA|GITHUB|ACTIONS|RUNNER)_")
 _LEAST = 4
@@ -17,7 +17,7 @@ _LEAST = 4
 
 def is_key_name(name: str) -> bool:
     """Whether ``providers.*.key`` may name a variable: it ends in ``_KEY`` or ``_TOKEN``, and is not the gate's own."""
-    return name == _ACCESS_KEY or (_NAME.fullmatch(name) is not None and _OURS.match(name) is None)
+    return name in _FIXED or (_NAME.fullmatch(name) is not None and _OURS.match(name) is None)
 
 
 def parse_provider_keys(text: str) -> Mapping[str, str]:

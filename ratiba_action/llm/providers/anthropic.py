@@ -3,14 +3,13 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import SplitResult
 
 from ratiba_action.llm.canonical_request import joined_text, last_text_of, lasting_fields, without_nulls
 from ratiba_action.llm.providers.contents import SHARED_FIELDS, Allowed
 from ratiba_action.llm.wire_format import (
     EVENT_STREAM,
-    Contents,
     Endpoint,
     Scripted,
     ShapedQuestion,
@@ -59,6 +58,7 @@ class Messages(Endpoint):
     shown_path = "/v1/messages"
     answers_as = "message"
     limits = ("max_tokens",)
+    allowed = _ALLOWED
     image_tokens = 8_000
 
     def flaw(self, body: JsonObject) -> str | None:
@@ -106,14 +106,6 @@ class Messages(Endpoint):
             max(told.cache_read_tokens, summed.cache_read_tokens),
             max(told.cache_write_tokens, summed.cache_write_tokens),
         )
-
-    def contents(self, body: JsonObject) -> Contents:
-        """See ``Endpoint.contents``."""
-        return _ALLOWED.contents(body)
-
-    def pinned_tier(self, body: JsonObject) -> JsonObject:
-        """See ``Endpoint.pinned_tier``."""
-        return _ALLOWED.pinned_tier(body)
 
     def endings(self, answer: JsonObject) -> Sequence[Any]:
         """The one ``stop_reason``."""
@@ -166,11 +158,6 @@ class Anthropic(WireFormat):
     marks = ("anthropic-version",)
     key_headers = ("x-api-key",)
     ended_in = "stop_reason"
-    ways_out: ClassVar[Mapping[str, str]] = {
-        r"/model/.+/(?:converse|invoke)[a-z-]*": (
-            "Bedrock's signed requests cannot be forwarded: call its endpoint in OpenAI's format"
-        )
-    }
 
     def environment(self, url: str, token: str) -> Mapping[str, str]:
         """See ``WireFormat.environment``."""

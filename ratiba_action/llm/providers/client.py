@@ -202,9 +202,10 @@ class ProviderClient:
             return Unknown(f"the connection broke before the answer was whole ({type(error).__name__})")
         if raw is None:
             return Unknown(f"the answer is larger than {self._answer_limit} bytes")
-        read = {name: self._without_keys(response.headers.get(name, "").encode()) for name in READ_HEADERS}
-        own_error = self._routes[provider].format.own_error
-        return read_answer(response.status, read, self._without_keys(raw), own_error)
+        wire = self._routes[provider].format
+        names = (*READ_HEADERS, *wire.error_headers)
+        read = {name: self._without_keys(response.headers.get(name, "").encode()) for name in names}
+        return read_answer(response.status, read, self._without_keys(raw), wire.own_error)
 
     async def _written(self, provider: str, endpoint: str, body: JsonObject) -> WrittenRequest:
         if provider in self._clouds:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ratiba_action.llm.wire_format import Contents
 from ratiba_action.model.values import JsonObject
 
 SHARED_FIELDS = frozenset({
@@ -28,6 +27,21 @@ _BLOCKS = frozenset({
     "refusal", "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
     "reasoning", "input_text", "output_text", "summary_text", "reasoning_text",
 })  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a request holds that its bytes do not tell the tokens of.
+
+    Args:
+        images: how many, each within the request itself.
+        hidden_thoughts: how many reasonings the provider is to look up at its own place.
+        problems: what cannot be bounded, in words.
+    """
+
+    images: int
+    hidden_thoughts: int
+    problems: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 from urllib.parse import SplitResult, quote
 
 from ratiba_action.llm.canonical_request import last_text_of, lasting_fields, without_nulls
+from ratiba_action.llm.providers.contents import Contents
 from ratiba_action.llm.providers.gemini_bounds import gemini_contents
 from ratiba_action.llm.wire_format import (
     EVENT_STREAM,
-    Contents,
     Endpoint,
     Scripted,
     ShapedQuestion,

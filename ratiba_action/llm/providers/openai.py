@@ -7,18 +7,15 @@ from urllib.parse import parse_qs
 from ratiba_action.llm.canonical_request import lasting_fields
 from ratiba_action.llm.providers.contents import Allowed
 from ratiba_action.llm.providers.openai_chat import (
-    IMAGE_TOKENS,
     OPENAI,
     ChatCompletions,
-    error_body,
+    OpenAIEndpoint,
     missing_field,
     routes,
 )
 from ratiba_action.llm.providers.openai_responses import Responses
 from ratiba_action.llm.wire_format import (
     EVENT_STREAM,
-    Contents,
-    Endpoint,
     Scripted,
     ShapedQuestion,
     WireFormat,
@@ -34,17 +31,16 @@ _ALLOWED = Allowed(frozenset({"model", "input", "dimensions", "encoding_format",
 _LIMIT = "max_completion_tokens"
 
 
-class Embeddings(Endpoint):
+class Embeddings(OpenAIEndpoint):
     """``POST /v1/embeddings``."""
 
-    provider = OPENAI
     name = "embeddings"
     paths = routes(name)
     shown_path = f"/v1/{name}"
     conversational = False
     answers_as = "list"
     limits = ()
-    image_tokens = IMAGE_TOKENS
+    allowed = _ALLOWED
 
     def flaw(self, body: JsonObject) -> str | None:
         """What makes the request unusable, or None."""
@@ -71,10 +67,6 @@ class Embeddings(Endpoint):
         """There is no output."""
         return Usage(max(required_count(usage, "prompt_tokens"), count(usage, "total_tokens")))
 
-    def contents(self, body: JsonObject) -> Contents:
-        """See ``Endpoint.contents``."""
-        return _ALLOWED.contents(body)
-
     def endings(self, answer: JsonObject) -> Sequence[Any]:
         """An embedding is never cut."""
         del answer
@@ -90,10 +82,6 @@ class Embeddings(Endpoint):
         del request, answer, query
         return EVENT_STREAM, iter(())
 
-    def error(self, status: int, message: str) -> JsonObject:
-        """OpenAI's error body."""
-        return error_body(status, message)
-
     def scripted(self, step: Scripted) -> None:
         """No script has numbers."""
         del step
@@ -108,6 +96,7 @@ class OpenAI(WireFormat):
     endpoints = (ChatCompletions(), Responses(), Embeddings())
     key_headers = ("api-key",)
     ended_in = "finish_reason"
+    call_id = "call_id"
     new = frozenset({"completed_at", "created", "created_at", "system_fingerprint"})
 
     def environment(self, url: str, token: str) -> Mapping[str, str]:

@@ -9,7 +9,6 @@ from ratiba_action.llm.canonical_request import joined_text, last_text_of, lasti
 from ratiba_action.llm.providers.contents import SHARED_FIELDS, Allowed
 from ratiba_action.llm.wire_format import (
     EVENT_STREAM,
-    Contents,
     Endpoint,
     Scripted,
     event,
@@ -54,12 +53,6 @@ _CODES = {
     413: "request_too_large",
     429: "rate_limit_exceeded",
 }
-
-
-def error_body(status: int, message: str) -> JsonObject:
-    """``{"error": {"message", "type", "param", "code"}}``."""
-    kind = "server_error" if status >= 500 else "invalid_request_error"  # noqa: PLR2004 - the HTTP class
-    return {"error": {"message": message, "type": kind, "param": None, "code": _CODES.get(status)}}
 
 
 def missing_field(body: JsonObject, name: str) -> str | None:
@@ -111,17 +104,28 @@ def cached_tokens(usage: Usage) -> dict[str, int]:
     return {"cached_tokens": usage.cache_read_tokens, **written}
 
 
-class ChatCompletions(Endpoint):
-    """``POST /v1/chat/completions``."""
+class OpenAIEndpoint(Endpoint):
+    """What OpenAI's endpoints have in common."""
 
     provider = OPENAI
+    image_tokens = IMAGE_TOKENS
+    tier_is_optional = True
+
+    def error(self, status: int, message: str) -> JsonObject:
+        """``{"error": {"message", "type", "param", "code"}}``."""
+        kind = "server_error" if status >= 500 else "invalid_request_error"  # noqa: PLR2004 - the HTTP class
+        return {"error": {"message": message, "type": kind, "param": None, "code": _CODES.get(status)}}
+
+
+class ChatCompletions(OpenAIEndpoint):
+    """``POST /v1/chat/completions``."""
+
     name = "chat/completions"
     paths = routes(name)
     shown_path = f"/v1/{name}"
     answers_as = "chat.completion"
     limits = ("max_completion_tokens", "max_tokens")
-    image_tokens = IMAGE_TOKENS
-    tier_is_optional = True
+    allowed = _ALLOWED
 
     def flaw(self, body: JsonObject) -> str | None:
         """What makes the request unusable, or None."""
@@ -151,14 +155,6 @@ class ChatCompletions(Endpoint):
         """See ``openai_tokens``."""
         return openai_tokens(usage, "prompt_tokens", "completion_tokens")
 
-    def contents(self, body: JsonObject) -> Contents:
-        """See ``Endpoint.contents``."""
-        return _ALLOWED.contents(body)
-
-    def pinned_tier(self, body: JsonObject) -> JsonObject:
-        """See ``Endpoint.pinned_tier``."""
-        return _ALLOWED.pinned_tier(body)
-
     def endings(self, answer: JsonObject) -> Sequence[Any]:
         """The ``finish_reason`` of each choice."""
         return [choice.get("finish_reason") for choice in objects(answer.get("choices"))]
@@ -172,10 +168,6 @@ class ChatCompletions(Endpoint):
         """A chunk with the role, one with the text or tool calls, one with the end; usage if it was asked for."""
         del query
         return EVENT_STREAM, _events(request, answer)
-
-    def error(self, status: int, message: str) -> JsonObject:
-        """OpenAI's error body."""
-        return error_body(status, message)
 
     def scripted(self, step: Scripted) -> JsonObject:
         """See ``Endpoint.scripted``."""

@@ -8,20 +8,18 @@ from ratiba_action.llm.canonical_request import joined_text, last_text_of, lasti
 from ratiba_action.llm.providers.contents import Allowed
 from ratiba_action.llm.providers.openai_chat import (
     CREATED,
-    IMAGE_TOKENS,
-    OPENAI,
     OPENAI_FIELDS,
     OWN_TOOLS,
     SYSTEM_ROLES,
     TIERS,
+    OpenAIEndpoint,
     cached_tokens,
-    error_body,
     missing_field,
     openai_tokens,
     routes,
     text_blocks,
 )
-from ratiba_action.llm.wire_format import EVENT_STREAM, Contents, Endpoint, Scripted, event
+from ratiba_action.llm.wire_format import EVENT_STREAM, Scripted, event
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject
 from ratiba_action.money.answer_usage import objects
@@ -37,17 +35,15 @@ _ALLOWED = Allowed(
 )  # fmt: skip
 
 
-class Responses(Endpoint):
+class Responses(OpenAIEndpoint):
     """``POST /v1/responses``."""
 
-    provider = OPENAI
     name = "responses"
     paths = routes(name)
     shown_path = f"/v1/{name}"
     answers_as = "response"
     limits = ("max_output_tokens",)
-    image_tokens = IMAGE_TOKENS
-    tier_is_optional = True
+    allowed = _ALLOWED
 
     def flaw(self, body: JsonObject) -> str | None:
         """What makes the request unusable, or None."""
@@ -78,14 +74,6 @@ class Responses(Endpoint):
         """See ``openai_tokens``."""
         return openai_tokens(usage, "input_tokens", "output_tokens")
 
-    def contents(self, body: JsonObject) -> Contents:
-        """See ``Endpoint.contents``."""
-        return _ALLOWED.contents(body)
-
-    def pinned_tier(self, body: JsonObject) -> JsonObject:
-        """See ``Endpoint.pinned_tier``."""
-        return _ALLOWED.pinned_tier(body)
-
     def endings(self, answer: JsonObject) -> Sequence[Any]:
         """Why a response is incomplete."""
         incomplete = answer.get("incomplete_details")
@@ -100,10 +88,6 @@ class Responses(Endpoint):
         del request, query
         events = enumerate(_events(answer))
         return EVENT_STREAM, (event({**data, "sequence_number": number}, data["type"]) for number, data in events)
-
-    def error(self, status: int, message: str) -> JsonObject:
-        """OpenAI's error body."""
-        return error_body(status, message)
 
     def scripted(self, step: Scripted) -> JsonObject:
         """See ``Endpoint.scripted``."""

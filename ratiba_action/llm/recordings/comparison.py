@@ -14,7 +14,7 @@ _ENDS = tuple(wire.ended_in for wire in FORMATS.values())
 _COUNTS = tuple(dict.fromkeys(endpoint.usage_field for endpoint in ENDPOINTS))
 _NEW_EACH_TIME = frozenset({"id", "service_tier", *_COUNTS, *(name for wire in FORMATS.values() for name in wire.new)})
 _ARGUMENTS = ("input", "arguments", "args")
-_IDS = frozenset({"call_id", "id"})
+_IDS = frozenset({"id", *(wire.call_id for wire in FORMATS.values())})
 _DIGEST_DIGITS = 12
 
 
