@@ -91,7 +91,7 @@ class Endpoint(Protocol):
     """What an answer calls itself, in ``object`` or ``type``; None where it has no such field."""
 
     def received(self, body: JsonObject, address: Mapping[str, str]) -> JsonObject:
-        """A request with ``model`` and ``stream``, of the parts of its path; ValueError for a field in two spellings."""
+        """A request with ``model`` and ``stream``, of its path's parts; ValueError for a field in two spellings."""
         del address
         return body
 

@@ -136,7 +136,8 @@ def test_a_judge_is_asked_within_bounds_and_its_answer_is_read(wire: WireFormat)
     assert work.output_tokens == 300
     assert (endpoint.system_prompt(body), endpoint.last_user_text(body)) == ("Grade.", "Habari")
     assert answer_text(wire.name, answer(endpoint, Step(None, data={"score": 7}))) == '{"score": 7}'
-    for unusable in ({}, answer(endpoint, Step(None))):
+    empty: tuple[Any, ...] = ({}, answer(endpoint, Step(None)))
+    for unusable in empty:
         with pytest.raises(JudgeError):
             answer_text(wire.name, unusable)
 
