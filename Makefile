@@ -77,7 +77,7 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzz --cases $(CASES) $(addprefix --from-seed=,$(SEED))
 
 recordings: $(VENV)/.demo
-	$(BIN)/python examples/record_authored.py
+	PYTHONPATH=. $(BIN)/python examples/record_authored.py
 
 catalogue: $(VENV)/.dev
 	$(BIN)/python -m tests.support.metric_catalogue docs/metrics.md

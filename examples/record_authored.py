@@ -27,7 +27,7 @@ from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.decide.deciding import DecideRequest, decide
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.llm.recordings.writer import render_recordings, write_all, write_recordings
-from ratiba_action.llm.scripted_answers import ScriptedAnswers, Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
@@ -49,6 +49,7 @@ from ratiba_action.settings.settings import read_settings
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.systems.choose import choose_system
 from ratiba_action.systems.workplace import Surroundings
+from tests.support.scripted_answers import ScriptedAnswers
 
 AUTHORED = EXAMPLES / "authored"
 NOTHING_UNDERSTOOD = dict.fromkeys(("intent", "service", "start", "rail", "phone", "reason"))

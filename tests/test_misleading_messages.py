@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.llm.providers.answers import Refused, read_answer
 from ratiba_action.main import main
 from ratiba_action.model.attribution import ChangedPart
@@ -56,7 +57,7 @@ def test_two_quotes_of_a_change_never_read_the_same(same: str) -> None:
     ],
 )
 def test_an_account_without_credit_is_recognised(status: int, error: dict[str, str], *, none_left: bool) -> None:
-    refused = read_answer(status, {}, json.dumps({"error": error}))
+    refused = read_answer(status, {}, json.dumps({"error": error}), FORMATS["openai"].own_error)
     assert isinstance(refused, Refused)
     assert refused.no_credit is none_left
 

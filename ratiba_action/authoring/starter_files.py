@@ -10,6 +10,7 @@ from ratiba_action.authoring.starter_answers import ACTION, StarterAnswers
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.config.metrics_block import attach_language_metrics
+from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.llm.recordings.writer import render_recordings
 from ratiba_action.metrics.judging.cache_key import metric_version
@@ -21,6 +22,7 @@ from ratiba_action.model.conversation import Exchange, Reply, Transcript
 from ratiba_action.model.measurement import Answer, Question
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.pricing import model_family
+from ratiba_action.settings.provider_keys import BUILT_IN, JUDGES
 from ratiba_action.suite.load import load_suite
 
 
@@ -119,18 +121,10 @@ _STAND_INS: Mapping[str, str] = {
     "langgraph": "ratiba_graph.py",
     "http": "ratiba_server.py",
 }
-_SYSTEM_MODELS: Mapping[str, str] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-5"}
-_JUDGES: Mapping[str, str] = {
-    "anthropic": "claude-opus-5-5",
-    "openai": "gpt-5.6",
-    "gemini": "gemini-2.5-pro",
-    "mistral": "mistral-large-latest",
-    "groq": "llama-3.3-70b-versatile",
-    "openrouter": "google/gemini-2.5-pro",
-}
+_SYSTEM_MODELS: Mapping[str, str] = dict(zip(BUILT_IN, ("claude-sonnet-5-5", "gpt-5"), strict=True))
 """By provider; a judge is never the model of the system that it judges."""
 _ENDPOINTS: Mapping[str, str] = {
-    "gemini": "api: gemini, key: GEMINI_API_KEY",
+    **{name: wire.declared for name, wire in FORMATS.items() if wire.declared},
     "mistral": "api: openai, base_url: https://api.mistral.ai/v1, key: MISTRAL_API_KEY, output_limit: max_tokens",
     "groq": "api: openai, base_url: https://api.groq.com/openai/v1, key: GROQ_API_KEY",
     "openrouter": "api: openai, base_url: https://openrouter.ai/api/v1, key: OPENROUTER_API_KEY",
@@ -155,7 +149,7 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
     scenario = _scenario(answers, words)
     schema = f"{SCHEMAS.rpartition('/')[2]}/{CONFIGURATION_SCHEMA}"
     built_in = [name for name in answers.providers if name in _SYSTEM_MODELS]
-    system_provider = built_in[0] if built_in else "anthropic"
+    system_provider = (*built_in, *BUILT_IN)[0]
     judges = () if set(built_in) == set(_SYSTEM_MODELS) else _judges_of(answers.providers)  # both are the default
     configuration = _render(
         "ratiba.yml.j2",
@@ -166,7 +160,7 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
         url=answers.url,
         system_provider=system_provider,
         system_model=_SYSTEM_MODELS[system_provider],
-        judges=[(name, _JUDGES[name]) for name in judges],
+        judges=[(name, JUDGES[name]) for name in judges],
         endpoints={name: _ENDPOINTS[name] for name in judges if name in _ENDPOINTS},
     )
     judge = read_configuration(CONFIGURATION, configuration).judge
@@ -185,8 +179,8 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
 
 def _judges_of(providers: tuple[str, ...]) -> tuple[str, ...]:
     """The judge's provider and the cross-check's: the first, and the next whose model is of another family."""
-    family = model_family(_JUDGES[providers[0]]) if providers else ""
-    others = [name for name in providers[1:] if model_family(_JUDGES[name]) != family]
+    family = model_family(JUDGES[providers[0]]) if providers else ""
+    others = [name for name in providers[1:] if model_family(JUDGES[name]) != family]
     return (*providers[:1], *others[:1])
 
 

@@ -11,14 +11,16 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from ratiba_action.checks.row_checks import query_problem
 from ratiba_action.config.metrics_block import MetricsBlock
 from ratiba_action.config.model_limits import ModelsBlock, Name
-from ratiba_action.config.providers_block import BUILT_IN, WIRES, ProviderBlock, ProviderName
+from ratiba_action.config.providers_block import ProviderBlock, ProviderName
 from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import ConfigurationError, SuiteError
+from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.model.comparison import Figure, Rules
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.verdict import InAdvisory, PassRateRule
 from ratiba_action.settings.input_values import parse_folder
+from ratiba_action.settings.provider_keys import BUILT_IN, JUDGES
 from ratiba_action.settings.report_folder import parse_report_folder
 from ratiba_action.util.instants import zone_problem
 from ratiba_action.util.locked_folder import read_plain_file
@@ -26,22 +28,24 @@ from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.validation import StrictModel, validate
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_FIRST, _SECOND = BUILT_IN
+"""Whose models judge and cross-check unless the configuration names others."""
 PricePerMillion = Annotated[Decimal, Field(gt=0, allow_inf_nan=False, strict=False)]
 
 
 class CrossCheckBlock(StrictModel):
     """The second judge, which scores a sample of what the first one scored."""
 
-    provider: Name = "openai"
-    model: Name = "gpt-5.6"
+    provider: Name = _SECOND
+    model: Name = JUDGES[_SECOND]
     share: Share = Field(default=0.10, description="share of the new judged scores")
 
 
 class JudgeBlock(StrictModel):
     """The model that scores, and how its scores are checked."""
 
-    provider: Name = "anthropic"
-    model: Name = "claude-opus-5-5"
+    provider: Name = _FIRST
+    model: Name = JUDGES[_FIRST]
     band: Share | None = Field(
         default=None,
         description="a first score this close to its threshold is measured `votes` times; null: two standard "
@@ -62,7 +66,7 @@ class JudgeBlock(StrictModel):
 class SimulatorBlock(StrictModel):
     """The model that plays the customer in scenarios with a ``simulated_user``."""
 
-    provider: Name = "anthropic"
+    provider: Name = _FIRST
     model: Name = "claude-haiku-4-5"
 
 
@@ -259,18 +263,16 @@ class Configuration(StrictModel):
         if taken:
             msg = f"{' and '.join(taken)} cannot be declared; give the input {taken[0]}-base-url, or use another name"
             raise ValueError(msg)
-        if "gemini" in value and value["gemini"].api != "gemini":
-            msg = (
-                f"gemini is the name of api: gemini, and this is {value['gemini'].api}; "
-                "use another name, or api: gemini without a base_url"
-            )
-            raise ValueError(msg)
+        for name, block in value.items():
+            if name in FORMATS and block.api != name:
+                msg = f"{name} is the name of api: {name}, and this is {block.api}; use another name, or api: {name}"
+                raise ValueError(f"{msg} without a base_url")
         return value
 
     @field_validator("providers")
     @classmethod
     def _one_gateway_provider_a_format(cls, value: dict[str, ProviderBlock]) -> dict[str, ProviderBlock]:
-        for wire in WIRES:
+        for wire in FORMATS:
             named = [name for name, block in value.items() if block.gateway and block.wire == wire]
             if len(named) > 1:
                 msg = f"{' and '.join(named)} all say gateway: true for the format of {wire}; one may"
@@ -283,7 +285,7 @@ class Configuration(StrictModel):
         return {block.wire: name for name, block in self.providers.items() if block.gateway}
 
     def wire_of(self, provider: str) -> str:
-        """Whose format requests to a provider have: ``anthropic``, ``openai`` or ``gemini``."""
+        """Whose format requests to a provider have, a name in ``FORMATS``."""
         return self.providers[provider].wire if provider in self.providers else provider
 
     @model_validator(mode="after")

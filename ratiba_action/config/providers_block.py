@@ -6,19 +6,20 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from pydantic import AfterValidator, Field, model_validator
 
 from ratiba_action.config.model_limits import Name
+from ratiba_action.llm.endpoints import FORMATS
+from ratiba_action.llm.providers.anthropic import Anthropic
+from ratiba_action.llm.providers.openai import OpenAI
 from ratiba_action.model.model_request import PROVIDER_NAME
-from ratiba_action.settings.provider_keys import is_key_name
-from ratiba_action.util.validation import StrictModel
+from ratiba_action.settings.provider_keys import BUILT_IN, is_key_name
+from ratiba_action.util.validation import OneOf, StrictModel
 
 ProviderName = Annotated[str, Field(pattern=f"^{PROVIDER_NAME}$")]
 
-BUILT_IN = ("anthropic", "openai")
-"""Providers that need no declaration; their keys and addresses are inputs of the gate."""
-
-WIRES = (*BUILT_IN, "gemini")
-"""Formats of requests; each is the name of the provider that answers it unless another says ``gateway: true``."""
-
-_GEMINI_ADDRESS = "https://generativelanguage.googleapis.com"
+_HOSTED = {"azure": OpenAI.name, "bedrock": Anthropic.name, "vertex": Anthropic.name}
+"""The format that a cloud serves at addresses of its own."""
+_DECLARED = tuple(name for name in FORMATS if name not in BUILT_IN)
+_REGIONAL = tuple(name for name in _DECLARED if "{region}" in FORMATS[name].base_url)
+_APIS = (*BUILT_IN, "azure", *_DECLARED, "bedrock", "vertex")
 
 
 def _parse_key_name(value: str) -> str:
@@ -33,12 +34,12 @@ Region = Annotated[str, Field(pattern=r"^[a-z]+(-[a-z]+)*-?[0-9]{0,2}$", max_len
 Project = Annotated[str, Field(pattern=r"^[a-z][a-z0-9:.-]{1,98}[a-z0-9]$")]
 
 _NEEDED: dict[str, tuple[str, ...]] = {
-    "gemini": (),
+    **{name: ("region",) if name in _REGIONAL else () for name in _DECLARED},
     "bedrock": ("region",),
     "vertex": ("region", "project", "key"),
 }
 _OF_CLOUDS = {
-    "region": ("bedrock", "vertex"),
+    "region": (*_REGIONAL, "bedrock", "vertex"),
     "project": ("vertex",),
     "access_key": ("bedrock",),
     "session_token": ("bedrock",),
@@ -48,16 +49,15 @@ _OF_CLOUDS = {
 class ProviderBlock(StrictModel):
     """One endpoint."""
 
-    api: Literal["anthropic", "openai", "azure", "gemini", "bedrock", "vertex"] = Field(
-        description="the format of its requests"
-    )
+    api: Annotated[str, OneOf(_APIS)] = Field(description="the format of its requests")
     base_url: Name | None = Field(
-        default=None, description="https address; http for this machine only; gemini, bedrock, vertex: not needed"
+        default=None,
+        description="https address; http for this machine only; not needed where the api has its own",
     )
     key: KeyName | None = Field(
         default=None, description="name of the variable that holds its key; null: it needs none"
     )
-    region: Region | None = Field(default=None, description="bedrock, vertex: region, such as eu-west-1")
+    region: Region | None = Field(default=None, description="region of a cloud, such as eu-west-1")
     project: Project | None = Field(default=None, description="vertex: Google's project")
     access_key: KeyName = Field(default="AWS_ACCESS_KEY_ID", description="bedrock: variable with the id of the key")
     session_token: KeyName = Field(
@@ -95,7 +95,7 @@ class ProviderBlock(StrictModel):
 
     @model_validator(mode="after")
     def _limit_is_of_openai(self) -> Self:
-        if self.api not in {"openai", "azure"} and "output_limit" in self.model_fields_set:
+        if self.wire != OpenAI.name and "output_limit" in self.model_fields_set:
             msg = f"output_limit is for api openai and azure; {self.api} has one field"
             raise ValueError(msg)
         return self
@@ -109,10 +109,8 @@ class ProviderBlock(StrictModel):
 
     @property
     def wire(self) -> str:
-        """Whose format its requests have, one of ``WIRES``."""
-        if self.api in {"bedrock", "vertex"}:
-            return "anthropic"
-        return self.api if self.api in WIRES else "openai"
+        """Whose format its requests have, a name in ``FORMATS``."""
+        return _HOSTED.get(self.api, self.api)
 
     @property
     def key_variable(self) -> str | None:
@@ -126,7 +124,7 @@ class ProviderBlock(StrictModel):
         if self.api == "vertex":
             host = "aiplatform" if self.region == "global" else f"{self.region}-aiplatform"
             return f"https://{host}.googleapis.com/v1"
-        return _GEMINI_ADDRESS
+        return FORMATS[self.api].base_url.format(region=self.region)
 
     @property
     def address(self) -> str:

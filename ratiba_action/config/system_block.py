@@ -21,6 +21,7 @@ from ratiba_action.config.system_kinds import (
     VariantBlock,
     VariantName,
 )
+from ratiba_action.llm.access import gateway_environment
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.util.text import nearest_names
 from ratiba_action.util.validation import StrictModel
@@ -184,7 +185,7 @@ class SystemBlock(StrictModel):
         if taken:
             msg = f"{', '.join(taken)} cannot be set here; the gate sets it"
             raise ValueError(msg)
-        models = sorted(name for name in value if _MODELS.fullmatch(name))
+        models = sorted(name for name in value if _MODELS.fullmatch(name) or name in gateway_environment("", ""))
         if models:
             msg = (
                 f"{', '.join(models)} cannot be set here: the gate provides the address and key of models; "

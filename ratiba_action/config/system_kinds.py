@@ -9,9 +9,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from ratiba_action.config.model_limits import Name, TokenCount
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.settings.input_values import parse_folder
+from ratiba_action.settings.provider_keys import BUILT_IN
 from ratiba_action.util.body_template import VALUES, places, template_problems
 from ratiba_action.util.json_expression import Expression, require_field_path
-from ratiba_action.util.validation import StrictModel
+from ratiba_action.util.validation import OneOf, StrictModel
 
 Address = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$", max_length=500)]
 Path = Annotated[
@@ -127,7 +128,7 @@ class PromptVariant(StrictModel):
     """What a variant changes in a system of kind prompt."""
 
     file: Name | None = None
-    provider: Literal["anthropic", "openai"] | None = None
+    provider: Annotated[str, OneOf(BUILT_IN)] | None = None
     model: Name | None = None
     max_output_tokens: TokenCount | None = None
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
@@ -284,7 +285,7 @@ class PromptBlock(StrictModel):
     file: Annotated[str, Field(pattern=r"^[\w./-]+$", max_length=500)] = Field(
         description="path below root; counts as a prompt file"
     )
-    provider: Literal["anthropic", "openai"]
+    provider: Annotated[str, OneOf(BUILT_IN)]
     model: Name
     max_output_tokens: TokenCount
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = Field(

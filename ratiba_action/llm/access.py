@@ -12,6 +12,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from ratiba_action.errors import ConfigurationError, RatibaError, RecordingError
+from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.model.conversation import AnsweredCalls, Party, Usage
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.plan import HEAD
@@ -172,20 +173,8 @@ class ScenarioAccess:
 
 
 def gateway_environment(url: str, token: str) -> dict[str, str]:
-    """Variables that point the providers' SDKs at the gateway with a token for a key.
-
-    Google's SDK looks for ``GOOGLE_GEMINI_BASE_URL``, LiteLLM for ``GEMINI_API_BASE``; both take either key.
-    """
-    return {
-        "ANTHROPIC_BASE_URL": url,
-        "ANTHROPIC_API_KEY": token,
-        "OPENAI_BASE_URL": f"{url}/v1",
-        "OPENAI_API_KEY": token,
-        "GOOGLE_GEMINI_BASE_URL": url,
-        "GEMINI_API_BASE": f"{url}/v1beta",
-        "GEMINI_API_KEY": token,
-        "GOOGLE_API_KEY": token,
-    }
+    """Variables that point the providers' clients at the gateway with a token for a key."""
+    return {name: value for wire in FORMATS.values() for name, value in wire.environment(url, token).items()}
 
 
 LOOPBACK = "127.0.0.1"

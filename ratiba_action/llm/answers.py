@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.endpoints import endpoint_named
-from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.request_inputs import VOLATILE, changed_inputs, request_inputs
 from ratiba_action.model.answer_origin import RecordingSource
@@ -189,7 +188,7 @@ class ReplayAnswers:
         Where the system prompt is a new one, it is the call of the same number, if all before it were answered in
         turn: a call that was added, or asks another model, has no place.
         """
-        if request.party is not Party.SYSTEM or request.endpoint not in _ANSWERED_BY:
+        if request.party is not Party.SYSTEM or not endpoint_named(request.endpoint).conversational:
             return None
         lines, inputs = self._trials.get(request.scenario_id, {}).get(request.trial, []), request_inputs(request)
         used = self._used.get((request.scenario_id, request.trial), set())
@@ -236,12 +235,6 @@ def _changed(line: ModelRecording, request: ModelRequest, edited_prompts: Sequen
     return sentence, _VOLATILE if VOLATILE in difference else _CHANGED
 
 
-_ANSWERED_BY = {
-    "messages": "message", "chat/completions": "chat.completion", "responses": "response", GENERATE_CONTENT: None,
-}  # fmt: skip
-"""What an answer of each endpoint calls itself; Gemini's does not. An embedding of another text says nothing."""
-
-
 def _identity(line: ModelRecording) -> str:
     return f"{line.key}/{line.ordinal}"
 
@@ -252,4 +245,4 @@ def _is_of_kind(line: ModelRecording, request: ModelRequest, inputs: JsonObject)
         return False
     kind = line.response.get("object", line.response.get("type"))
     same_model = (line.provider, line.model) == (request.provider, request.model)
-    return same_model and kind == _ANSWERED_BY[request.endpoint]
+    return same_model and kind == endpoint_named(request.endpoint).answers_as

@@ -1,4 +1,4 @@
-"""One spelling for one request: what identifies a model call in a recording, and the usage that was recorded with it.
+"""One spelling for one request: what identifies a model call in a recording.
 
 Everything in a request's body counts, unless it is known not to change the answer. So a parameter that a provider adds
 later is part of the identity, and two different requests never share a recording.
@@ -8,25 +8,9 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ratiba_action.errors import RecordingError
-from ratiba_action.llm.endpoint import Endpoint
+from ratiba_action.llm.wire_format import Endpoint
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject
-from ratiba_action.money.answer_usage import reported_usage
-
-
-def recorded_usage(provider: str, endpoint: str, answer: JsonObject) -> Usage:
-    """The tokens that a recorded answer reports.
-
-    Raises:
-        RecordingError: it reports none that can be used.
-    """
-    try:
-        return reported_usage(endpoint, answer)
-    except ValueError as error:
-        raise RecordingError(f"A recorded answer of {provider} cannot be used: {error}.", "Record it again.") from error
-
 
 VOLATILE = frozenset(
     {

@@ -8,7 +8,6 @@ from typing import Any
 
 from ratiba_action.llm.canonical_request import joined_text, plain_number
 from ratiba_action.llm.endpoints import endpoint_named
-from ratiba_action.llm.gemini_wire import messages_of
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.canonical import canonical_json, digest
 from ratiba_action.model.model_request import ModelRequest
@@ -108,9 +107,7 @@ def differs_in_parts(line: ModelRecording, request: ModelRequest) -> bool:
 
 
 def _canonical(request: ModelRequest) -> JsonObject:
-    body: dict[str, Any] = plain_number(endpoint_named(request.endpoint).canonical(request.body))
-    if "contents" in body:  # Gemini's
-        return {**body.pop("generationConfig", {}), "messages": messages_of(body.pop("contents")), **body}
+    body: JsonObject = plain_number(endpoint_named(request.endpoint).comparable(request.body))
     return body
 
 

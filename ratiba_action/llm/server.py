@@ -25,9 +25,8 @@ from ratiba_action.llm.access import ScenarioAccess, ignore
 from ratiba_action.llm.answers import StaleRecordingError
 from ratiba_action.llm.canonical_request import prompt_digest, request_key
 from ratiba_action.llm.cut_answers import cut_off
-from ratiba_action.llm.endpoint import Endpoint
-from ratiba_action.llm.endpoints import ENDPOINTS, GEMINI
-from ratiba_action.llm.gemini_wire import chunks, received_body
+from ratiba_action.llm.endpoints import ENDPOINTS, FORMATS, format_of_request
+from ratiba_action.llm.wire_format import Endpoint
 from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
@@ -43,21 +42,6 @@ _SHUTDOWN_SECONDS = 2.0
 _HEADERS = {"x-should-retry": "false"}
 _OTHER_PATH = "Call the models through these."
 _REPORTED = "or report the usage of each call in the system's replies, so that it counts against the budget"
-_WAYS_OUT = (
-    (
-        re.compile(r"/model/.+/(?:converse|invoke)[a-z-]*"),
-        f"Bedrock's signed requests cannot be forwarded: call its endpoint in OpenAI's format, {_REPORTED}.",
-    ),
-    (
-        re.compile(r"(?:/v1\w*)?/models/[^/]+:\w+"),
-        f"Have the system leave this method out when it is evaluated, {_REPORTED}.",
-    ),
-)
-"""What to do instead of a request in a format that the gateway does not speak."""
-_AZURE = "/openai/deployments/{deployment}"
-"""Where Azure's SDK looks for OpenAI's endpoints below a resource's address."""
-_GEMINI = "/models/{model:[^/:]+}:{method:generateContent|streamGenerateContent}"
-_GEMINI_PREFIXES = ("", "/v1", "/v1beta", "/v1alpha")
 _NO_RECORDING = "No recorded answer fits it."
 _UNKNOWN_KEY = "The API key is not the token of an open scenario of this gateway."
 _BAD_REQUEST, _FORBIDDEN, _SERVER_ERROR, _BAD_GATEWAY = 400, 403, 500, 502
@@ -124,12 +108,8 @@ class Gateway:
         """
         application = web.Application(client_max_size=self._body_limit)
         for endpoint in ENDPOINTS:
-            for prefix in ("", "/v1"):
-                application.router.add_post(f"{prefix}/{endpoint.name}", self._handler(endpoint))
-            if endpoint.provider == "openai":
-                application.router.add_post(f"{_AZURE}/{endpoint.name}", self._handler(endpoint))
-        for prefix in _GEMINI_PREFIXES:
-            application.router.add_post(f"{prefix}{_GEMINI}", self._handler(GEMINI))
+            for path in endpoint.paths:
+                application.router.add_post(path, self._handler(endpoint))
         application.router.add_route("*", "/{path:.*}", self._refuse_path)
         self._runner = web.AppRunner(
             application,
@@ -196,9 +176,8 @@ class Gateway:
             body = await self._read(endpoint, request)
             with access.answering():
                 answer = await self._answer(endpoint, body, access)
-            events = _events(endpoint, body, answer.body, access) if body.get("stream") is True else None
-            if events is not None and endpoint is GEMINI and request.query.get("alt") != "sse":
-                return web.json_response(list(chunks(answer.body)), headers=_HEADERS)
+            streams = body.get("stream") is True
+            events = _events(endpoint, (body, answer.body, request.query), access) if streams else None
         except _RefusedError as refused:
             access.note(refused.problem)
             self._refused(_reason(refused.problem))
@@ -211,12 +190,12 @@ class Gateway:
             self._refused(problem)
             return _refusal(endpoint, _SERVER_ERROR, "The gateway failed.")
         if events is not None:
-            return await _send_events(request, events)
+            return await _send_events(request, *events)
         return web.json_response(dict(answer.body), headers=_HEADERS)
 
     def _admit(self, request: web.Request) -> ScenarioAccess | None:
         scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
-        offered = [request.headers.get(name, "") for name in ("x-api-key", "api-key", "x-goog-api-key")]
+        offered = [credential for wire in FORMATS.values() for credential in wire.offered(request.headers)]
         offered += [request.query.get("key", "")]
         offered += [bearer.strip() if scheme.lower() == "bearer" else ""]
         # Every token is compared, so that the time taken says nothing about which one came close.
@@ -232,8 +211,7 @@ class Gateway:
             raise _RefusedError(400, "The request's body is not JSON in UTF-8.") from None
         if not isinstance(body, dict):
             raise _RefusedError(400, "The request's body is not a JSON object.")
-        if endpoint is GEMINI:
-            body = dict(_gemini_body(body, request))
+        body = _received(endpoint, body, request)
         flaw = endpoint.flaw(body)
         if flaw is not None:
             raise _RefusedError(400, flaw)
@@ -259,7 +237,7 @@ class Gateway:
         except RatibaError as problem:
             raise _RefusedError(_status(problem), problem) from problem
         model = answer.answered_by if is_another_model(call.model, answer.answered_by) else call.model
-        cut = cut_off(call.body, answer.body, answer.usage.output_tokens)
+        cut = cut_off(endpoint, call.body, answer.body, answer.usage.output_tokens)
         access.count_answer(model, answer.usage, list_price, replayed=answer.replayed, cut=cut)
         return answer
 
@@ -287,18 +265,17 @@ class Gateway:
             )
 
     async def _refuse_path(self, request: web.Request) -> web.StreamResponse:
-        endpoint = ENDPOINTS[0] if "anthropic-version" in request.headers else ENDPOINTS[1]
-        endpoint = GEMINI if "x-goog-api-key" in request.headers else endpoint
-        paths = [*(f"/v1/{each.name}" for each in ENDPOINTS), f"/v1beta/models/MODEL:{GEMINI.name}"]
-        served = ", ".join(f"POST {path}" for path in paths)
+        endpoint = format_of_request(request.headers).endpoints[0]
+        served = ", ".join(f"POST {each.shown_path}" for each in ENDPOINTS)
         message = f"The gateway does not serve {request.method} {request.path!r}: only {served}."
-        remedy = next((remedy for path, remedy in _WAYS_OUT if path.fullmatch(request.path)), _OTHER_PATH)
+        ways = [way for wire in FORMATS.values() for way in wire.ways_out.items()]
+        instead = next((f"{way}, {_REPORTED}." for path, way in ways if re.fullmatch(path, request.path)), _OTHER_PATH)
         access = self._admit(request)
         if request.method == "POST":
             self._refused(message if access is not None else _UNKNOWN_KEY)
             if access is not None:
-                access.note(WorkerError(message, remedy))
-        return _refusal(endpoint, 404, f"{message} {remedy}")
+                access.note(WorkerError(message, instead))
+        return _refusal(endpoint, 404, f"{message} {instead}")
 
 
 def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess, provider: str) -> ModelRequest:
@@ -321,10 +298,9 @@ def _understand(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess, pr
     )
 
 
-def _gemini_body(body: JsonObject, request: web.Request) -> JsonObject:
-    model, method = request.match_info["model"], request.match_info["method"]
+def _received(endpoint: Endpoint, body: JsonObject, request: web.Request) -> JsonObject:
     try:
-        return received_body(body, model, stream=method == "streamGenerateContent")
+        return endpoint.received(body, request.match_info)
     except (ValueError, RecursionError) as error:
         wrong = str(error) if isinstance(error, ValueError) else "The request's body is nested too deeply."
         raise _RefusedError(400, wrong) from None
@@ -359,10 +335,13 @@ def _refusal(endpoint: Endpoint, status: int, message: str) -> web.Response:
     return web.json_response(dict(endpoint.error(status, message)), status=status, headers=_HEADERS)
 
 
-def _events(endpoint: Endpoint, body: JsonObject, answer: JsonObject, access: ScenarioAccess) -> list[bytes]:
-    """Every event of the answer, before the first is sent: a recording may hold anything."""
+def _events(
+    endpoint: Endpoint, exchange: tuple[JsonObject, JsonObject, Mapping[str, str]], access: ScenarioAccess
+) -> tuple[str, list[bytes]]:
+    """The type and every piece of the answer, before the first is sent: a recording may hold anything."""
     try:
-        return list(endpoint.stream(body, answer))
+        kind, pieces = endpoint.stream(*exchange)
+        return kind, list(pieces)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = RecordingError(
             f"A recorded answer of scenario {access.scenario_id!r} cannot be streamed: it is not shaped as "
@@ -372,10 +351,8 @@ def _events(endpoint: Endpoint, body: JsonObject, answer: JsonObject, access: Sc
         raise _RefusedError(400, problem) from error
 
 
-async def _send_events(request: web.Request, events: list[bytes]) -> web.StreamResponse:
-    response = web.StreamResponse(
-        headers={**_HEADERS, "Content-Type": "text/event-stream", "Cache-Control": "no-store"}
-    )
+async def _send_events(request: web.Request, kind: str, events: list[bytes]) -> web.StreamResponse:
+    response = web.StreamResponse(headers={**_HEADERS, "Content-Type": kind, "Cache-Control": "no-store"})
     await response.prepare(request)
     for part in events:
         await response.write(part)

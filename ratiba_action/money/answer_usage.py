@@ -2,14 +2,15 @@
 
 Each provider reports its usage in a shape of its own, and a shape that is read wrongly books too little. So a total
 that is more than its parts is output, a count that nobody here knows is not worth nothing but unknown, and an answer
-that leaves out a count cannot be used. The shapes stand in ``tests/money/test_usage_shapes.py``, each with its source.
+that leaves out a count cannot be used. The shapes stand in ``tests/money/test_usage_shapes.py``, each with its source;
+who reads one is the wire format that has it (``ratiba_action/llm/providers``).
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject, Usd
@@ -18,7 +19,30 @@ from ratiba_action.money.pricing import is_exact_usd, round_up
 _MOST_TOKENS = 1_000_000_000
 """Far above any model's context; beyond it a count is a mistake, and its price would not be exact."""
 
-_GEMINI = "generateContent"
+
+class UsageShape(Protocol):
+    """How the answers of one endpoint report what they took."""
+
+    @property
+    def usage_field(self) -> str:
+        """Name of the block in the answer."""
+        ...
+
+    def tokens(self, usage: Mapping[str, Any]) -> Usage:
+        """The tokens of a block.
+
+        Raises:
+            ValueError: a count is missing, or is none.
+        """
+        ...
+
+    def long_cache_writes(self, usage: Mapping[str, Any]) -> int:
+        """Of the tokens written to a cache, those for an hour."""
+        ...
+
+    def fees(self, answer: JsonObject, usage: Mapping[str, Any]) -> Iterator[str]:
+        """What an answer was billed for besides its tokens, in words."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,128 +62,66 @@ class AnswerUsage:
     unexplained: tuple[str, ...] = ()
 
 
-def reported_usage(endpoint: str, answer: JsonObject) -> Usage:
+def reported_usage(shape: UsageShape, answer: JsonObject) -> Usage:
     """The tokens of an answer; see ``answer_usage``."""
-    return _tokens(endpoint, _block(endpoint, answer))
+    return _tokens(shape, _block(shape, answer))
 
 
-def answer_usage(endpoint: str, answer: JsonObject) -> AnswerUsage:
+def answer_usage(shape: UsageShape, answer: JsonObject) -> AnswerUsage:
     """What an answer reports.
 
     Args:
-        endpoint: as ``PaidRequest`` names it.
+        shape: of the endpoint that gave it.
         answer: the whole body.
 
     Raises:
         ValueError: it reports no usage, leaves a count out, a count is not a whole number from 0 to 1000000000, or
             there is no input at all.
     """
-    block = _block(endpoint, answer)
-    tokens, usd = _tokens(endpoint, block), _reported_cost(block)
-    problems = dict.fromkeys(_gemini_fees(answer, block) if endpoint == _GEMINI else _fees(answer, block))
-    return AnswerUsage(
-        tokens, _nested(block, "cache_creation", "ephemeral_1h_input_tokens"), usd, () if usd else (*problems,)
-    )
+    block = _block(shape, answer)
+    tokens, usd = _tokens(shape, block), _reported_cost(block)
+    problems = dict.fromkeys(shape.fees(answer, block))
+    return AnswerUsage(tokens, shape.long_cache_writes(block), usd, () if usd else (*problems,))
 
 
-def _block(endpoint: str, answer: JsonObject) -> Mapping[str, Any]:
-    usage = answer.get("usageMetadata" if endpoint == _GEMINI else "usage")
+def _block(shape: UsageShape, answer: JsonObject) -> Mapping[str, Any]:
+    usage = answer.get(shape.usage_field)
     if not isinstance(usage, Mapping):
         raise ValueError("it reports no usage")  # noqa: TRY004 - the answer, not an argument, is at fault
     return usage
 
 
-def _tokens(endpoint: str, usage: Mapping[str, Any]) -> Usage:
-    match endpoint:
-        case "messages":
-            tokens = _anthropic(usage)
-        case "generateContent":
-            tokens = _gemini(usage)
-        case "embeddings":
-            tokens = Usage(max(_required(usage, "prompt_tokens"), _count(usage, "total_tokens")))
-        case "responses":
-            tokens = _openai(usage, "input_tokens", "output_tokens")
-        case _:
-            tokens = _openai(usage, "prompt_tokens", "completion_tokens")
+def _tokens(shape: UsageShape, usage: Mapping[str, Any]) -> Usage:
+    tokens = shape.tokens(usage)
     if tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_tokens == 0:
         raise ValueError("its usage has no input tokens")
     return tokens
 
 
-def _anthropic(usage: Mapping[str, Any]) -> Usage:
-    """Anthropic's input leaves out the cached tokens, and its sums leave out what a compaction took before them."""
-    told = Usage(
-        input_tokens=_required(usage, "input_tokens"),
-        output_tokens=_required(usage, "output_tokens"),
-        cache_read_tokens=_count(usage, "cache_read_input_tokens"),
-        cache_write_tokens=_count(usage, "cache_creation_input_tokens"),
-    )
-    steps = [_anthropic(step) for step in _objects(usage.get("iterations"))]
-    summed = sum(steps, Usage())
-    asked = told.input_tokens + told.cache_read_tokens + told.cache_write_tokens
-    rest = _count(usage, "total_tokens") - asked
-    return Usage(
-        max(told.input_tokens, summed.input_tokens),
-        max(told.output_tokens, summed.output_tokens, rest),
-        max(told.cache_read_tokens, summed.cache_read_tokens),
-        max(told.cache_write_tokens, summed.cache_write_tokens),
-    )
+READ_FROM_CACHE = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "num_cached_tokens", "cached_tokens")
+WRITTEN_TO_CACHE = ("cache_creation_input_tokens",)
+"""What those who speak OpenAI's format call what was cached."""
 
 
-_READ = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "num_cached_tokens", "cached_tokens")
-_WRITTEN = ("cache_creation_input_tokens",)
-
-
-def _openai(usage: Mapping[str, Any], asked: str, answered: str) -> Usage:
-    """OpenAI's input includes what was read from its cache and written to it, its output the reasoning.
-
-    Others who speak its format leave the reasoning out of the output (xAI, Gemini, proxies) or the cached tokens out
-    of the input; then the total has them.
-    """
-    details = f"{asked}_details"
-    read = max(_nested(usage, details, "cached_tokens"), *(_count(usage, name) for name in _READ))
-    written = max(
-        _nested(usage, details, "cache_write_tokens"),
-        _nested(usage, details, "cache_creation_tokens"),
-        *(_count(usage, name) for name in _WRITTEN),
-    )
-    prompt, output = _required(usage, asked), _required(usage, answered)
-    fresh = prompt - read - written if prompt >= read + written else prompt
-    reasoning = max(_nested(usage, f"{answered}_details", "reasoning_tokens"), _count(usage, "reasoning_tokens"))
-    total = _count(usage, "total_tokens")
-    apart = reasoning if reasoning > output or not total else 0
-    return Usage(fresh, max(output + apart, total - fresh - read - written), read, written)
-
-
-def _gemini(usage: Mapping[str, Any]) -> Usage:
-    """Gemini leaves out counts of 0, and bills thoughts as output.
-
-    The total is the oracle: a count that a later model adds beside candidates and thoughts is in it.
-    https://ai.google.dev/api/generate-content#UsageMetadata
-    """
-    prompt, cached = _required(usage, "promptTokenCount"), _count(usage, "cachedContentTokenCount")
-    asked = prompt + _count(usage, "toolUsePromptTokenCount")
-    rest = _required(usage, "totalTokenCount") - asked
-    if prompt < cached:
-        raise ValueError("usage.promptTokenCount is less than its cached tokens")
-    if rest < 0:
-        raise ValueError("usage.totalTokenCount is less than its input tokens")
-    answered = max(rest, _count(usage, "candidatesTokenCount") + _count(usage, "thoughtsTokenCount"))
-    return Usage(asked - cached, answered, cache_read_tokens=cached)
-
-
-def _required(usage: Mapping[str, Any], name: str) -> int:
+def required_count(usage: Mapping[str, Any], name: str) -> int:
+    """A count that must be there; see ``count``."""
     if usage.get(name) is None:
         raise ValueError(f"its usage has no {name}")
-    return _count(usage, name)
+    return count(usage, name)
 
 
-def _nested(usage: Mapping[str, Any], group: str, name: str) -> int:
+def count_within(usage: Mapping[str, Any], group: str, name: str) -> int:
+    """A count in a group of the block; 0 where there is no such group. See ``count``."""
     details = usage.get(group)
-    return _count(details, name) if isinstance(details, Mapping) else 0
+    return count(details, name) if isinstance(details, Mapping) else 0
 
 
-def _count(usage: Mapping[str, Any], name: str) -> int:
+def count(usage: Mapping[str, Any], name: str) -> int:
+    """A count; 0 where it is left out.
+
+    Raises:
+        ValueError: it is not a whole number from 0 to 1000000000.
+    """
     value = usage.get(name)
     if value is None:
         return 0
@@ -207,25 +169,26 @@ _LIST_PRICE_TIERS = frozenset({
 _OWN_CALLS = ("function_call", "custom_tool_call")
 _LIST_PRICE_PLACES = (None, "", "global", "not_available")
 _STEPS = (None, "message", "compaction")
-_TOOLS = "the provider ran tools of its own, which are billed apart"
-_SOUND = "it holds sound or video, whose tokens cost more than those of text"
-_PICTURE = "it holds an image, whose tokens cost more than those of text"
+RAN_TOOLS = "the provider ran tools of its own, which are billed apart"
+HOLDS_SOUND = "it holds sound or video, whose tokens cost more than those of text"
+HOLDS_PICTURE = "it holds an image, whose tokens cost more than those of text"
 
 
-def _fees(answer: JsonObject, usage: Mapping[str, Any]) -> Iterator[str]:
+def fees_of_text(answer: JsonObject, usage: Mapping[str, Any]) -> Iterator[str]:
     """What an answer in Anthropic's or OpenAI's format was billed for besides its tokens, in words."""
-    yield from _tiers(answer.get("service_tier"), usage.get("service_tier"))
+    yield from dear_tiers(answer.get("service_tier"), usage.get("service_tier"))
     if usage.get("inference_geo") not in _LIST_PRICE_PLACES:
         yield f"it was made in {str(usage['inference_geo'])[:40]!r}, which costs more than the list price"
     if usage.get("speed") not in (None, "standard"):
         yield f"it was served at the speed {str(usage['speed'])[:40]!r}, whose prices are not known"
-    steps = [step for step in _objects(usage.get("iterations")) if step.get("type") not in _STEPS]
+    steps = [step for step in objects(usage.get("iterations")) if step.get("type") not in _STEPS]
     if steps or answer.get("usage_breakdown") or any(map(_ran_by_provider, _items(answer))) or _has_cited(answer):
-        yield _TOOLS
+        yield RAN_TOOLS
     yield from _unknown_counts(usage)
 
 
-def _tiers(*tiers: Any) -> Iterator[str]:
+def dear_tiers(*tiers: Any) -> Iterator[str]:
+    """The tiers that may cost more than the list price, in words."""
     for tier in tiers:
         if tier is not None and str(tier).lower() not in _LIST_PRICE_TIERS:
             yield f"it was served by the tier {str(tier)[:40]!r}, whose prices are not known"
@@ -236,7 +199,8 @@ _COUNTED = re.compile(
     r"|characters|units|executed)$"
 )
 _EXPLAINED = frozenset({
-    *_READ, *_WRITTEN, "prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens",
+    *READ_FROM_CACHE, *WRITTEN_TO_CACHE, "prompt_tokens", "completion_tokens", "input_tokens", "output_tokens",
+    "total_tokens",
     "prompt_cache_miss_tokens", "cache_write_tokens", "cache_creation_tokens", "reasoning_tokens", "thinking_tokens",
     "text_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens", "ephemeral_5m_input_tokens",
     "ephemeral_1h_input_tokens",
@@ -257,12 +221,12 @@ def _unknown_counts(usage: Mapping[str, Any], group: str = "") -> Iterator[str]:
 
 def _unknown_count(path: str, group: str) -> Iterator[str]:
     if re.search(r"audio|video", path):
-        yield _SOUND
+        yield HOLDS_SOUND
     elif path.endswith("image_tokens"):
         if group.startswith(("completion", "output")):  # pictures that are read cost what text does
-            yield _PICTURE
+            yield HOLDS_PICTURE
     elif _OF_TOOLS.search(path):
-        yield _TOOLS
+        yield RAN_TOOLS
     else:
         yield f"its usage counts {path[:60]!r}, which is not known"
 
@@ -279,29 +243,13 @@ def _ran_by_provider(item: Any) -> bool:
 
 def _has_cited(answer: JsonObject) -> bool:
     """Whether a chat completion quotes the web, which somebody searched for it."""
-    messages = [choice.get("message") for choice in _objects(answer.get("choices"))]
+    messages = [choice.get("message") for choice in objects(answer.get("choices"))]
     notes = [
-        note for message in messages if isinstance(message, Mapping) for note in _objects(message.get("annotations"))
+        note for message in messages if isinstance(message, Mapping) for note in objects(message.get("annotations"))
     ]
     return any(note.get("type") == "url_citation" for note in notes)
 
 
-_GEMINI_TRAFFIC = (None, "TRAFFIC_TYPE_UNSPECIFIED", "ON_DEMAND", "ON_DEMAND_FLEX")
-
-
-def _gemini_fees(answer: JsonObject, usage: Mapping[str, Any]) -> Iterator[str]:
-    yield from _tiers(usage.get("serviceTier"))
-    if usage.get("trafficType") not in _GEMINI_TRAFFIC:
-        yield f"it was served as {str(usage['trafficType'])[:40]!r}, whose prices are not known"
-    candidates = _objects(answer.get("candidates"))
-    if usage.get("toolUsePromptTokenCount") or any(each.get("groundingMetadata") for each in candidates):
-        yield _TOOLS
-    details = [each for name in usage if str(name).endswith("TokensDetails") for each in _objects(usage[name])]
-    if any(each.get("modality") in ("AUDIO", "VIDEO") for each in details):
-        yield _SOUND
-    if any(each.get("modality") == "IMAGE" for each in _objects(usage.get("candidatesTokensDetails"))):
-        yield _PICTURE
-
-
-def _objects(items: Any) -> list[Mapping[str, Any]]:
+def objects(items: Any) -> list[Mapping[str, Any]]:
+    """The objects of a list; empty where it is none."""
     return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []

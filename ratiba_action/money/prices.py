@@ -9,9 +9,7 @@ from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import Usd
 from ratiba_action.money.pricing import ModelRates, bills_more_than_tokens, round_up
-
-_OWN_FORMAT = frozenset({"anthropic", "openai"})
-"""Providers with a format of their own, which other hosts speak too."""
+from ratiba_action.settings.provider_keys import BUILT_IN
 
 _GRAIN = 250
 """Upper bounds are of input rounded up to so many tokens: each costs a millisecond, and sizes then repeat."""
@@ -24,8 +22,8 @@ class PriceList:
         overrides: prices of the configuration, by model; they win over the list.
         at: the moment whose prices count, None for now.
         base_urls: addresses by provider. A host that the list knows, such as OpenRouter's, has its own prices and
-            model ids. At any other, ``anthropic`` and ``openai`` have those of the provider whose API it speaks, and a
-            provider of the configuration has none.
+            model ids. At any other, a built-in provider has those of the vendor whose API it speaks, and a declared
+            provider has none.
     """
 
     def __init__(
@@ -166,7 +164,7 @@ class PriceList:
         if provider not in self._listed_ids:
             address = self._base_urls.get(provider, "")
             listed = _host_in_list(address)
-            if address and not listed and provider not in _OWN_FORMAT:
+            if address and not listed and provider not in BUILT_IN:
                 raise LookupError(address)
             self._listed_ids[provider] = listed or provider or None
         return self._listed_ids[provider]

@@ -50,11 +50,7 @@ _RELEASE = re.compile(r"(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest)$")
 _PLATFORM = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|openai)\.")
 _PLATFORM_VERSION = re.compile(r"-v\d+$")
 _DECIMAL_POINT = re.compile(r"(?<=\d)\.(?=\d)")
-_FAMILIES = (
-    ("claude", re.compile(r"claude(?![a-z])")),
-    ("gpt", re.compile(r"(?:gpt|chatgpt|o\d)(?![a-z])")),
-    ("gemini", re.compile(r"gemini(?![a-z])")),
-)
+_GPT = re.compile(r"(?:gpt|chatgpt|o\d)(?![a-z])")
 
 
 def base_model(name: str) -> str:
@@ -76,9 +72,8 @@ def model_family(name: str) -> str:
     Judges prefer what models of their own family write.
     """
     base = base_model(name)
-    for family, pattern in _FAMILIES:
-        if pattern.match(base):
-            return family
+    if _GPT.match(base):
+        return "gpt"
     return re.split(r"[^a-z]", base, maxsplit=1)[0] or base
 
 

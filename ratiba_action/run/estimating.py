@@ -10,7 +10,7 @@ from typing import Any
 from ratiba_action.checks.refusal_phrases import has_content, split_claims
 from ratiba_action.config.configuration import JudgeBlock
 from ratiba_action.errors import RecordingError
-from ratiba_action.llm.endpoints import endpoint_named
+from ratiba_action.llm.endpoints import endpoint_of_answer
 from ratiba_action.llm.recordings.folder import recorded_models
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording
 from ratiba_action.metrics.judging.cache_key import metric_version
@@ -323,11 +323,7 @@ def _judged_usage(line: JudgeRecording) -> Usage:
 
 def _usage_of(line: ModelRecording) -> Usage | None:
     """The tokens of a recorded answer, by the endpoint that its shape tells; None where it has none."""
-    by_object: Mapping[str, str] = {"response": "responses", "list": "embeddings", "message": "messages"}
-    kind = line.response.get("object") or line.response.get("type") or ""
-    name = by_object.get(str(kind), "messages" if line.provider == "anthropic" else "chat/completions")
-    name = "generateContent" if "usageMetadata" in line.response else name
     try:
-        return endpoint_named(name).usage(line.response)
+        return endpoint_of_answer(line.provider, line.response).usage(line.response)
     except RecordingError:
         return None

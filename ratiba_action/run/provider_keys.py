@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.config.configuration import Configuration
-from ratiba_action.config.providers_block import BUILT_IN, ProviderBlock
+from ratiba_action.config.providers_block import ProviderBlock
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.input_values import LIVE
-from ratiba_action.settings.provider_keys import SHELL_KEYS
+from ratiba_action.settings.provider_keys import BUILT_IN, SHELL_KEYS
 from ratiba_action.settings.settings import Settings
 
 _IN_A_WORKFLOW = (

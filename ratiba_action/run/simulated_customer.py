@@ -86,7 +86,7 @@ class SimulatedCustomer:
         self, trial: Trial, user: SimulatedUser, exchanges: Sequence[Exchange], ordinal: int, attempt: int
     ) -> ModelRequest:
         from ratiba_action.metrics.judging.answer import JudgeModel
-        from ratiba_action.metrics.judging.structured_request import ENDPOINTS, structured_request
+        from ratiba_action.metrics.judging.structured_request import structured_endpoint, structured_request
 
         provider, model = self._described.provider, self._described.model
         identity = {
@@ -103,7 +103,7 @@ class SimulatedCustomer:
             party=Party.SIMULATOR,
             position=ordinal * _ATTEMPTS + attempt,
             provider=provider,
-            endpoint=ENDPOINTS[self._wire],
+            endpoint=structured_endpoint(self._wire),
             model=model,
             key=digest(identity),
             ordinal=attempt,

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from ratiba_action.settings.environment import Environment
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,99}_(?:KEY|TOKEN)")
-_ACCESS_KEY = "AWS_ACCESS_KEY_ID"
-"""The one name that a provider fixes and that ends otherwise."""
+_FIXED = frozenset({"AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK"})
+"""Names that AWS fixes and that end otherwise."""
 
 _OURS = re.compile(r"(?:RATIBA|GITHUB|ACTIONS|RUNNER)_")
 _LEAST = 4
@@ -17,7 +17,7 @@ _LEAST = 4
 
 def is_key_name(name: str) -> bool:
     """Whether ``providers.*.key`` may name a variable: it ends in ``_KEY`` or ``_TOKEN``, and is not the gate's own."""
-    return name == _ACCESS_KEY or (_NAME.fullmatch(name) is not None and _OURS.match(name) is None)
+    return name in _FIXED or (_NAME.fullmatch(name) is not None and _OURS.match(name) is None)
 
 
 def parse_provider_keys(text: str) -> Mapping[str, str]:
@@ -43,6 +43,9 @@ SHELL_KEYS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
 )
 """The variable in which a shell has each provider's key, and those that say whose key it is."""
 
+BUILT_IN = tuple(SHELL_KEYS)
+"""Providers that need no declaration; their keys and addresses are inputs of the gate."""
+
 
 def shell_keys(environment: Mapping[str, str]) -> dict[str, str]:
     """The keys that lie in a shell for other programs, by provider.
@@ -67,12 +70,21 @@ def keys_in(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-COMMON = ("anthropic", "openai", "gemini", "mistral", "groq", "openrouter")
-"""Providers of judges that ``ratiba init`` can set up from the name of a key alone, the ones that it prefers first."""
+JUDGES: Mapping[str, str] = MappingProxyType(
+    {
+        "anthropic": "claude-opus-5-5",
+        "openai": "gpt-5.6",
+        "gemini": "gemini-2.5-pro",
+        "mistral": "mistral-large-latest",
+        "groq": "llama-3.3-70b-versatile",
+        "openrouter": "google/gemini-2.5-pro",
+    }
+)
+"""The judge of each provider that ``ratiba init`` can set up from the name of a key alone, the preferred ones first."""
 
 
 def providers_with_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Those of ``COMMON`` that have a key here; a key that may be another server's does not count. None is used."""
+    """Those of ``JUDGES`` that have a key here; a key that may be another server's does not count. None is used."""
     there, of_shell = keys_in(environment), shell_keys(environment)
 
     def has_key(provider: str) -> bool:
@@ -80,4 +92,4 @@ def providers_with_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
             return provider in of_shell or bool(environment.get(f"RATIBA_{provider.upper()}_API_KEY"))
         return f"{provider.upper()}_API_KEY" in there
 
-    return tuple(filter(has_key, COMMON))
+    return tuple(filter(has_key, JUDGES))

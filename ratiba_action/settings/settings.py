@@ -33,7 +33,7 @@ from ratiba_action.settings.input_values import (
     parse_webhook_secret,
     parse_webhook_url,
 )
-from ratiba_action.settings.provider_keys import keys_in, parse_provider_keys, shell_keys
+from ratiba_action.settings.provider_keys import BUILT_IN, keys_in, parse_provider_keys, shell_keys
 from ratiba_action.settings.report_folder import misplaced_report_folder, parse_report_folder
 from ratiba_action.settings.run_deadline import (
     DEADLINE,
@@ -268,14 +268,14 @@ class Settings:
 
         A key of the shell is there for other programs: only who asks for live calls asks for it to be spent.
         """
-        given = {"anthropic": self.anthropic_api_key, "openai": self.openai_api_key}
+        given: dict[str, str] = {provider: getattr(self, f"{provider}_api_key") for provider in BUILT_IN}
         asked = self.shell_keys if self.llm in LIVE else {}
         return {**asked, **{provider: key for provider, key in given.items() if key}}
 
     @property
     def base_urls(self) -> dict[str, str]:
         """The addresses that were given, by provider."""
-        return {"anthropic": self.anthropic_base_url, "openai": self.openai_base_url}
+        return {provider: getattr(self, f"{provider}_base_url") for provider in BUILT_IN}
 
 
 def _parts(url: str) -> tuple[str, ...]:

@@ -1,16 +1,17 @@
 """The schema of one turn of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
 
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ratiba_action.checks.row_checks import query_problem
+from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.util.comparable import comparable
 from ratiba_action.util.json_expression import Expression, parse_path
 from ratiba_action.util.language_detection import how_to_install
 from ratiba_action.util.patterns import pattern_problem
-from ratiba_action.util.validation import StrictModel
+from ratiba_action.util.validation import OneOf, StrictModel
 
 
 def _readable(path: str) -> str:
@@ -218,7 +219,7 @@ class TurnBlock(StrictModel):
 class StepBlock(StrictModel):
     """One answer of the mocked model: text or data, tool calls, or text with tool calls."""
 
-    provider: Literal["anthropic", "openai", "gemini"] | None = Field(
+    provider: Annotated[str, OneOf(tuple(FORMATS))] | None = Field(
         default=None, description="default: the provider that is called"
     )
     text: Text | None = None

@@ -9,6 +9,7 @@ from ratiba_action.errors import SystemRaisedError, WorkerError
 from ratiba_action.model.conversation import Document, Event, Reply, ReportedUsage, ToolCall, Usage
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.model.values import JsonObject
+from ratiba_action.settings.provider_keys import BUILT_IN
 from ratiba_action.util.strict_json import finite_number, refuse_constant
 from ratiba_action.util.text import TRACEBACK, clip, printable, printable_lines
 
@@ -243,8 +244,8 @@ def _call(value: Any, path: str) -> ReportedUsage:
     model, provider = value.get("model"), value.get("provider", "")
     if not isinstance(model, str) or not model.strip() or not model.isprintable() or len(model) > _LONGEST:
         raise WorkerError(f"`{path}.model` is not the name of a model.", _REMEDY)
-    if provider not in ("", "anthropic", "openai"):
-        raise WorkerError(f"`{path}.provider` is neither anthropic nor openai.", _REMEDY)
+    if provider not in ("", *BUILT_IN):
+        raise WorkerError(f"`{path}.provider` is neither {' nor '.join(BUILT_IN)}.", _REMEDY)
     for name in _COUNTS:
         count = value.get(name, None if name in _COUNTS[:2] else 0)
         if type(count) is not int or not 0 <= count <= _MOST_TOKENS:

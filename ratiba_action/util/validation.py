@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, core_schema
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.util.strict_yaml import Document, Path
@@ -31,6 +31,21 @@ class StrictModel(BaseModel):
     """A block of a YAML file: unknown keys are refused, nothing is coerced."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Allows some texts only, as ``Literal`` does, where a table has them.
+
+    Args:
+        allowed: the texts, in the order of messages and of the schema.
+    """
+
+    allowed: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> core_schema.CoreSchema:
+        """For Pydantic."""
+        return core_schema.literal_schema([*self.allowed])
 
 
 Model = TypeVar("Model", bound=StrictModel)

@@ -24,7 +24,8 @@ PIDFD_OPEN, PIDFD_GETFD = 434, 438
 PLACES = ("environ", "cmdline", "maps", "auxv", "comm", "stack", "status", "mountinfo", "limits")
 VARIABLES = re.compile(
     r"PATH|HOME|TMPDIR|LANG|LC_[A-Z]+|TZ|SSL_CERT_(FILE|DIR)|DATABASE_URL|(ANTHROPIC|OPENAI)_(BASE_URL|API_KEY)"
-    r"|GOOGLE_GEMINI_BASE_URL|GEMINI_API_BASE|(GEMINI|GOOGLE)_API_KEY"  # the gateway's address and token, too
+    r"|GOOGLE_GEMINI_BASE_URL|GEMINI_API_BASE|(GEMINI|GOOGLE)_API_KEY"
+    r"|AWS_(ENDPOINT_URL_BEDROCK_RUNTIME|ACCESS_KEY_ID|SECRET_ACCESS_KEY)"  # the gateway's address and token, too
 )
 GATES = (
     *("/", "/tmp", "/report", "/report/step", "/report/ratiba-report", "/workspace", "/run/ratiba", "/home/ratiba"),

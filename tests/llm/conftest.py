@@ -7,12 +7,13 @@ import pytest
 
 from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.llm.scripted_answers import ScriptedAnswers, Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import ModelRates
 from ratiba_action.ports import AnswerSource
+from tests.support.scripted_answers import ScriptedAnswers
 from tests.support.sdk_talk import EMBEDDER, GPT, HAIKU, SdkTalk, Talk
 
 

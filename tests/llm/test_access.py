@@ -144,8 +144,8 @@ async def test_what_is_not_served_is_a_404_that_lists_what_is(
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("/model/anthropic.claude-sonnet-4-v1%3A0/converse", "Bedrock's signed requests cannot be forwarded"),
-        ("/model/arn%3Aaws%3Abedrock%3A1%2Fours/invoke-with-response-stream", "Bedrock's signed requests"),
+        ("/model/anthropic.claude-sonnet-4-v1%3A0/invoke", "call Converse with the id of a model"),
+        ("/model/arn%3Aaws%3Abedrock%3A1%2Fours/invoke-with-response-stream", "Bedrock's InvokeModel and ARNs"),
         ("/v1beta/models/gemini-2.5-flash:countTokens", "Have the system leave this method out"),
         ("/v1beta/models/gemini-embedding-001:batchEmbedContents", "Have the system leave this method out"),
         ("/v1/files", "Call the models through these."),

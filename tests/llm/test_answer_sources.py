@@ -8,10 +8,11 @@ import openai
 import pytest
 
 from ratiba_action.errors import BudgetError, RecordingError
-from ratiba_action.llm.scripted_answers import Step, anthropic_message
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
+from tests.support.scripted_answers import scripted_body
 from tests.support.sdk_talk import SYSTEM, SdkTalk, texts
 
 Start = Callable[..., Awaitable[Gateway]]
@@ -34,7 +35,7 @@ class WaitsForAll:
         await self._together.wait()
         step = Step("anthropic", text=f"{request.scenario_id} {request.trial} {request.ordinal}")
         usage = Usage(1, 1)
-        return ModelAnswer(anthropic_message(step, request.model, request.key, usage), usage, replayed=False)
+        return ModelAnswer(scripted_body(request, step, usage), usage, replayed=False)
 
 
 async def test_a_refused_budget_is_an_error_that_no_sdk_retries(start_gateway: Start) -> None:

@@ -7,6 +7,7 @@ import aiohttp
 import pytest
 
 from ratiba_action.llm.cut_answers import cut_off
+from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.model_request import ModelAnswer
@@ -56,33 +57,50 @@ EMPTY = f"{CUT}, before it had any text"
 
 
 @pytest.mark.parametrize(
-    ("request_body", "answer", "cut"),
+    ("endpoint", "request_body", "answer", "cut"),
     [
-        (CHAT, chat("stop"), ""),
-        (CHAT, chat("length"), CUT),
-        (CHAT, chat("length", ""), EMPTY),
-        (CHAT, chat("length", None), EMPTY),
-        (CHAT, chat("length", None, tool_calls=[{"id": "1"}]), CUT),
-        (CHAT, chat("content_filter"), ""),
-        (CHAT | {"max_completion_tokens": None, "max_tokens": 200}, chat("length"), CUT.replace("300", "200")),
-        ({"model": "m", "messages": []}, chat("length"), CUT),
-        (RESPONSES, responses(None, SAID), ""),
-        (RESPONSES, responses("max_output_tokens", SAID), CUT),
-        (RESPONSES, responses("max_output_tokens", {"type": "reasoning", "id": "y", "summary": []}), EMPTY),
-        (RESPONSES, responses("content_filter", SAID), ""),
-        (MESSAGES, messages("end_turn", TEXT), ""),
-        (MESSAGES, messages("max_tokens", TEXT), CUT),
-        (MESSAGES, messages("max_tokens", {"type": "thinking", "thinking": "So", "signature": "s"}), EMPTY),
-        (MESSAGES, messages("model_context_window_exceeded", TEXT), "was cut at the end of the model's context"),
-        (GEMINI, gemini("STOP", {"text": "It is"}), ""),
-        (GEMINI, gemini("MAX_TOKENS", {"text": "It is"}), CUT),
-        (GEMINI, gemini("MAX_TOKENS", {"text": "So", "thought": True}), EMPTY),
-        (GEMINI, {"candidates": [{"finishReason": "MAX_TOKENS"}]}, EMPTY),
-        (CHAT, {"choices": "none"}, ""),
+        ("chat/completions", CHAT, chat("stop"), ""),
+        ("chat/completions", CHAT, chat("length"), CUT),
+        ("chat/completions", CHAT, chat("length", ""), EMPTY),
+        ("chat/completions", CHAT, chat("length", None), EMPTY),
+        ("chat/completions", CHAT, chat("length", None, tool_calls=[{"id": "1"}]), CUT),
+        ("chat/completions", CHAT, chat("content_filter"), ""),
+        (
+            "chat/completions",
+            CHAT | {"max_completion_tokens": None, "max_tokens": 200},
+            chat("length"),
+            CUT.replace("300", "200"),
+        ),
+        ("chat/completions", {"model": "m", "messages": []}, chat("length"), CUT),
+        ("responses", RESPONSES, responses(None, SAID), ""),
+        ("responses", RESPONSES, responses("max_output_tokens", SAID), CUT),
+        (
+            "responses",
+            RESPONSES,
+            responses("max_output_tokens", {"type": "reasoning", "id": "y", "summary": []}),
+            EMPTY,
+        ),
+        ("responses", RESPONSES, responses("content_filter", SAID), ""),
+        ("messages", MESSAGES, messages("end_turn", TEXT), ""),
+        ("messages", MESSAGES, messages("max_tokens", TEXT), CUT),
+        ("messages", MESSAGES, messages("max_tokens", {"type": "thinking", "thinking": "So", "signature": "s"}), EMPTY),
+        (
+            "messages",
+            MESSAGES,
+            messages("model_context_window_exceeded", TEXT),
+            "was cut at the end of the model's context",
+        ),
+        ("generateContent", GEMINI, gemini("STOP", {"text": "It is"}), ""),
+        ("generateContent", GEMINI, gemini("MAX_TOKENS", {"text": "It is"}), CUT),
+        ("generateContent", GEMINI, gemini("MAX_TOKENS", {"text": "So", "thought": True}), EMPTY),
+        ("generateContent", GEMINI, {"candidates": [{"finishReason": "MAX_TOKENS"}]}, EMPTY),
+        ("chat/completions", CHAT, {"choices": "none"}, ""),
     ],
 )
-def test_an_answer_says_that_it_was_cut(request_body: dict[str, Any], answer: dict[str, Any], cut: str) -> None:
-    assert cut_off(request_body, answer, 300) == cut
+def test_an_answer_says_that_it_was_cut(
+    endpoint: str, request_body: dict[str, Any], answer: dict[str, Any], cut: str
+) -> None:
+    assert cut_off(endpoint_named(endpoint), request_body, answer, 300) == cut
 
 
 class Cut:

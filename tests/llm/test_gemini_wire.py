@@ -13,14 +13,15 @@ from yarl import URL
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.access import ScenarioAccess
 from ratiba_action.llm.answers import ReplayAnswers
-from ratiba_action.llm.endpoints import GEMINI as ENDPOINT
-from ratiba_action.llm.gemini_wire import chunks, received_body
-from ratiba_action.llm.scripted_answers import ScriptedAnswers, Step
+from ratiba_action.llm.endpoints import endpoint_named
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import ToolCall, Usage
+from tests.support.scripted_answers import ScriptedAnswers
 from tests.support.sdk_talk import GEMINI
 
 Start = Callable[..., Awaitable[Gateway]]
+ENDPOINT = endpoint_named("generateContent")
 WHOLE, STREAM = (f"/v1beta/models/{GEMINI}:{method}" for method in ("generateContent", "streamGenerateContent"))
 ASKED = {
     "systemInstruction": {"parts": [{"text": "You book appointments."}]},
@@ -107,7 +108,8 @@ def test_a_stream_leaves_no_part_out_and_ends_with_the_usage(candidates: list[li
         ],
         "usageMetadata": {"promptTokenCount": 5, "totalTokenCount": 7},
     }
-    streamed = list(chunks(answer))
+    (listed,) = ENDPOINT.stream({}, answer, {})[1]
+    streamed = json.loads(listed)
     assert [("usageMetadata" in chunk) for chunk in streamed] == [False] * (len(streamed) - 1) + [True]
     for index, parts in enumerate(candidates):
         mine = [each for chunk in streamed for each in chunk["candidates"] if each["index"] == index]
@@ -149,9 +151,10 @@ async def test_a_request_that_gemini_would_refuse_is_refused_in_its_shape(
 def test_keys_of_the_system_itself_keep_their_spelling() -> None:
     called = {"functionCall": {"name": "book", "args": {"at_hour": 14}}}
     given = {"function_response": {"name": "book", "response": {"order_id": 5}}}
+    address = {"model": "gemini-3-pro", "method": "generateContent"}
     shape: dict[str, Any] = {"properties": {"at_hour": {}}}
     schema = {"function_declarations": [{"name": "book", "parameters_json_schema": shape}]}
-    body = received_body({"contents": [{"parts": [called, given]}], "tools": [schema]}, "gemini-3-pro", stream=False)
+    body = ENDPOINT.received({"contents": [{"parts": [called, given]}], "tools": [schema]}, address)
     assert body == {
         "contents": [{"parts": [called, {"functionResponse": given["function_response"]}]}],
         "tools": [{"functionDeclarations": [{"name": "book", "parametersJsonSchema": shape}]}],

@@ -10,9 +10,10 @@ import pytest
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.recordings.reader import parse_recordings
 from ratiba_action.llm.recordings.writer import render_recordings
-from ratiba_action.llm.scripted_answers import ScriptedAnswers, Step
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import ToolCall, Usage
+from tests.support.scripted_answers import ScriptedAnswers
 from tests.support.sdk_talk import SYSTEM, SdkTalk
 
 Start = Callable[..., Awaitable[Gateway]]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.model.conversation import Usage
 from ratiba_action.money.answer_usage import answer_usage, reported_usage
 
@@ -285,8 +286,8 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_a_shape_is_read_as_its_provider_means_it(shape: Shape) -> None:
-    told = answer_usage(shape.endpoint, shape.answer)
-    assert told.usage == reported_usage(shape.endpoint, shape.answer) == shape.tokens
+    told = answer_usage(endpoint_named(shape.endpoint), shape.answer)
+    assert told.usage == reported_usage(endpoint_named(shape.endpoint), shape.answer) == shape.tokens
     assert told.usd == (None if shape.usd is None else Decimal(shape.usd))
     assert shape.unexplained in " ".join(told.unexplained)
     assert bool(told.unexplained) == bool(shape.unexplained)
@@ -312,7 +313,7 @@ def test_whatever_an_openai_shape_counts_is_booked_at_least_once(
         f"{asked}_details": {"cached_tokens": cached, "cache_write_tokens": written},
         f"{answered}_details": {"reasoning_tokens": reasoning},
     }
-    read = reported_usage(endpoint, {"usage": usage})
+    read = reported_usage(endpoint_named(endpoint), {"usage": usage})
     everything = read.input_tokens + read.output_tokens + read.cache_read_tokens + read.cache_write_tokens
     assert everything >= max(total or 0, prompt + output)
     assert read.output_tokens >= max(output, reasoning or 0)
@@ -324,7 +325,7 @@ def test_whatever_an_openai_shape_counts_is_booked_at_least_once(
     counts=st.dictionaries(st.sampled_from(["cache_read_input_tokens", "cache_creation_input_tokens"]), COUNT),
 )
 def test_a_total_that_an_anthropic_shape_adds_is_booked(total: int, counts: dict[str, int]) -> None:
-    read = reported_usage(MESSAGES, {"usage": {**ANTHROPIC, **counts, "total_tokens": total}})
+    read = reported_usage(endpoint_named(MESSAGES), {"usage": {**ANTHROPIC, **counts, "total_tokens": total}})
     everything = read.input_tokens + read.output_tokens + read.cache_read_tokens + read.cache_write_tokens
     assert everything >= max(total, 39 + sum(counts.values()))
 
@@ -333,11 +334,11 @@ def test_a_total_that_an_anthropic_shape_adds_is_booked(total: int, counts: dict
 @pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens", "total_tokens"])
 def test_a_count_that_is_none_makes_the_usage_unusable(name: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"usage.{name} is "):
-        answer_usage(CHAT, {"usage": {**PLAIN, name: value}})
+        answer_usage(endpoint_named(CHAT), {"usage": {**PLAIN, name: value}})
 
 
 @pytest.mark.parametrize("cost", [-1, "0.5", True, float("inf"), 10**13])
 def test_a_cost_that_cannot_be_explains_nothing(cost: object) -> None:
-    told = answer_usage(CHAT, {"usage": {**PLAIN, "cost": cost, "num_sources_used": 2}})
+    told = answer_usage(endpoint_named(CHAT), {"usage": {**PLAIN, "cost": cost, "num_sources_used": 2}})
     assert told.usd is None
     assert told.unexplained

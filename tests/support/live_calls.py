@@ -18,7 +18,7 @@ from ratiba_action.money.prices import PriceList
 from ratiba_action.money.pricing import ModelRates
 from tests.support.model_servers import ModelServer, Script
 from tests.support.reservations import MemoryReservations
-from tests.support.sdk_talk import EMBEDDER, GEMINI, GPT, HAIKU
+from tests.support.sdk_talk import EMBEDDER, GEMINI, GPT, HAIKU, NOVA
 
 KEY = "sk-live-9f8e7d6c5b4a"
 RATES = ModelRates(Decimal(3), Decimal(15), Decimal("0.3"), Decimal("3.75"))
@@ -28,6 +28,7 @@ MODELS = {
     "responses": GPT,
     "embeddings": EMBEDDER,
     "generateContent": GEMINI,
+    "converse": NOVA,
 }
 
 
@@ -94,7 +95,7 @@ async def live_calls(
 
 def routes_to(url: str) -> tuple[ProviderRoute, ...]:
     """The way to a stand-in for each provider."""
-    addresses = {"anthropic": url, "openai": f"{url}/v1", "gemini": url}
+    addresses = {"anthropic": url, "openai": f"{url}/v1", "gemini": url, "converse": url}
     azure = ProviderRoute("azure", KEY, f"{url}/openai/deployments/d?api-version=2024-10-21", "openai")
     return (*(ProviderRoute(name, KEY, address) for name, address in addresses.items()), azure)
 
@@ -137,10 +138,12 @@ def paid_request(endpoint: str = "messages", ordinal: int = 0, **changes: Any) -
     body: dict[str, Any] = {"model": MODELS[endpoint]}
     if endpoint in {"messages", "chat/completions"}:
         body["messages"] = [{"role": "user", "content": "Habari"}]
+    elif endpoint == "converse":
+        body["messages"] = [{"role": "user", "content": [{"text": "Habari"}]}]
     elif endpoint == "generateContent":
         body["contents"] = [{"role": "user", "parts": [{"text": "Habari"}]}]
     else:
         body["input"] = "Habari"
     body.update(changes)
-    provider = {"messages": "anthropic", "generateContent": "gemini"}.get(endpoint, "openai")
+    provider = {"messages": "anthropic", "generateContent": "gemini", "converse": "converse"}.get(endpoint, "openai")
     return PaidRequest(Party.SYSTEM, "spa", 0, provider, endpoint, body["model"], "k" * 64, ordinal, body)

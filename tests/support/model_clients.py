@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-GPT, HAIKU, GEMINI = "gpt-5.2", "claude-haiku-4-5", "gemini-2.5-flash"
+GPT, HAIKU, GEMINI, NOVA = "gpt-5.2", "claude-haiku-4-5", "gemini-2.5-flash", "amazon.nova-pro-v1:0"
 AZURE_VERSION = "2024-10-21"
 SYSTEM, ASKED = "You book appointments for a spa in Nairobi.", "Massage kesho saa nane"
 NAME, SCHEMA = "check_availability", {"type": "object", "properties": {"service": {"type": "string"}}}
@@ -141,11 +141,45 @@ def google_genai() -> Said:
     }
 
 
+def boto3() -> Said:
+    """AWS's own client, which signs with the token for a key and reads AWS's frames."""
+    import boto3 as aws  # one library a process
+
+    client = aws.Session().client("bedrock-runtime", region_name="eu-west-1")
+    tools = [{"toolSpec": {"name": NAME, "inputSchema": {"json": SCHEMA}}}]
+    request: Any = {"modelId": NOVA, "system": [{"text": SYSTEM}], "toolConfig": {"tools": tools}}
+    messages: list[Any] = [{"role": "user", "content": [{"text": ASKED}]}]
+    first = client.converse(messages=messages, **request)["output"]["message"]
+    call = next(block["toolUse"] for block in first["content"] if "toolUse" in block)
+    again = _converse_stream(client.converse_stream(messages=messages, **request)["stream"])
+    result = {"toolUseId": call["toolUseId"], "content": [{"json": RESULT}]}
+    messages += [first, {"role": "user", "content": [{"toolResult": result}]}]
+    last = client.converse(messages=messages, **request)
+    return {
+        "tool": [call["name"], call["input"]],
+        "streamed_tool": again[1],
+        "text": last["output"]["message"]["content"][0]["text"],
+        "streamed_text": _converse_stream(client.converse_stream(messages=messages, **request)["stream"])[0],
+        "tokens": [last["usage"]["inputTokens"], last["usage"]["outputTokens"]],
+    }
+
+
+def _converse_stream(events: Iterable[Any]) -> tuple[str, Any]:
+    text, name, arguments = "", "", ""
+    for event in events:
+        name += event.get("contentBlockStart", {}).get("start", {}).get("toolUse", {}).get("name", "")
+        delta = event.get("contentBlockDelta", {}).get("delta", {})
+        text += delta.get("text", "")
+        arguments += delta.get("toolUse", {}).get("input", "")
+    return text, [name, json.loads(arguments)] if name else None
+
+
 CLIENTS: Mapping[str, Callable[[], Said]] = {
     "openai": openai,
     "azure": azure,
     "anthropic": anthropic,
     "google-genai": google_genai,
+    "boto3": boto3,
     "litellm, openai": lambda: _litellm(f"openai/{GPT}"),
     "litellm, anthropic": lambda: _litellm(f"anthropic/{HAIKU}"),
     "litellm, azure": litellm_azure,

@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import unquote
 
-from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
@@ -20,6 +19,7 @@ from tests.support.provider_faults import Altered, Cut, Drip, Failure, Raw, Serv
 
 _JSON = {"Content-Type": "application/json"}
 _CLAUDE_IN_A_CLOUD = re.compile(r"/model/(?P<bedrock>[^/]+)/invoke$|/anthropic/models/(?P<vertex>[^/:]+):rawPredict$")
+_CONVERSE = re.compile(r"/model/(?P<model>[^/]+)/converse$")
 _SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/]+)/")
 
 
@@ -149,8 +149,10 @@ def _asked_for(path: str) -> tuple[str | None, str | None]:
     """The endpoint, and the model where the path names it: at Bedrock, Vertex and Gemini."""
     if hosted := _CLAUDE_IN_A_CLOUD.search(path):
         return "messages", unquote(hosted["bedrock"] or hosted["vertex"])
+    if conversed := _CONVERSE.search(path):
+        return "converse", unquote(conversed["model"])
     endpoint = next((name for name in ENDPOINTS if path.endswith((f"/{name}", f":{name}"))), None)
-    return endpoint, path.rpartition("/")[2].partition(":")[0] if endpoint == GENERATE_CONTENT else None
+    return endpoint, path.rpartition("/")[2].partition(":")[0] if endpoint == "generateContent" else None
 
 
 def _credentials(headers: Mapping[str, str]) -> set[str]:
@@ -162,5 +164,6 @@ def _credentials(headers: Mapping[str, str]) -> set[str]:
 
 
 def _failure(endpoint: str, failure: Failure) -> bytes:
-    headers = {**_JSON, **({} if failure.retry_after is None else {"Retry-After": failure.retry_after})}
+    kind = {"X-Amzn-ErrorType": "AnException:http://internal.amazon.com/"} if endpoint == "converse" else {}
+    headers = {**_JSON, **kind, **({} if failure.retry_after is None else {"Retry-After": failure.retry_after})}
     return http_answer(failure.status, json.dumps(error_body(endpoint, failure)).encode(), headers)

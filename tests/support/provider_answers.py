@@ -3,20 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ratiba_action.llm.scripted_answers import (
-    Step,
-    anthropic_message,
-    chat_completion,
-    estimated_usage,
-    generated_content,
-    response,
-)
+from ratiba_action.llm.endpoints import ENDPOINTS as SERVED
+from ratiba_action.llm.endpoints import endpoint_named
+from ratiba_action.llm.scripted_answers import Step, estimated_usage
 from ratiba_action.model.conversation import Usage
 from tests.support.provider_faults import Failure
 
-ENDPOINTS = ("messages", "chat/completions", "responses", "embeddings", "generateContent")
-_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
-_GEMINI_FIELDS = {"model", "contents", "systemInstruction", "generationConfig", "tools", "toolConfig", "safetySettings"}
+ENDPOINTS = tuple(endpoint.name for endpoint in SERVED)
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "maxTokens")
+_FIELDS = {
+    "generateContent": {
+        "model", "contents", "systemInstruction", "generationConfig", "tools", "toolConfig", "safetySettings",
+    },
+    "converse": {
+        "model", "messages", "system", "inferenceConfig", "toolConfig", "outputConfig", "serviceTier",
+        "additionalModelRequestFields", "performanceConfig", "requestMetadata", "additionalModelResponseFieldPaths",
+    },
+}  # fmt: skip
+"""Of the formats whose providers refuse every other one."""
 _RATE_LIMITED, _OVERLOADED, _SERVER_ERROR = 429, 529, 500
 
 
@@ -32,8 +36,7 @@ def answer_body(endpoint: str, step: Step, asked: Mapping[str, Any], seed: str, 
     """
     if endpoint == "embeddings":
         return _embeddings(asked, usage)
-    builders = {"messages": anthropic_message, "chat/completions": chat_completion, "responses": response}
-    return dict(builders.get(endpoint, generated_content)(step, asked["model"], seed, usage))
+    return dict(endpoint_named(endpoint).scripted(step.scripted(asked["model"], seed, usage)) or {})
 
 
 def spent_tokens(endpoint: str, step: Step, asked: Mapping[str, Any]) -> Usage:
@@ -43,7 +46,7 @@ def spent_tokens(endpoint: str, step: Step, asked: Mapping[str, Any]) -> Usage:
         return Usage(usage.input_tokens)
     if endpoint == "generateContent":  # which bills nothing for what it writes to its cache
         usage = Usage(usage.input_tokens + usage.cache_write_tokens, usage.output_tokens, usage.cache_read_tokens)
-    given = {**asked.get("generationConfig", {}), **asked}
+    given = {**asked.get("generationConfig", {}), **asked.get("inferenceConfig", {}), **asked}
     limits = [given[name] for name in _LIMITS if given.get(name) is not None]
     if step.usage is not None or not limits:
         return usage
@@ -56,8 +59,8 @@ def flaw(endpoint: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> 
         return "model: Field required"
     if body.get("stream"):
         return "this stand-in does not stream"
-    if endpoint == "generateContent":
-        unknown = sorted({*body} - _GEMINI_FIELDS)
+    if endpoint in _FIELDS:
+        unknown = sorted({*body} - _FIELDS[endpoint])
         return f"Invalid JSON payload received. Unknown name {unknown[0]!r}" if unknown else None
     if endpoint != "messages":
         return None
@@ -78,6 +81,8 @@ def error_body(endpoint: str, failure: Failure) -> dict[str, Any]:
         statuses = {_RATE_LIMITED: "RESOURCE_EXHAUSTED", _SERVER_ERROR: "INTERNAL"}
         status = statuses.get(failure.status, "INVALID_ARGUMENT")
         return {"error": {"code": failure.status, "message": failure.message, "status": status}}
+    if endpoint == "converse":
+        return {"message": failure.message}
     kind = "server_error" if failure.status >= _SERVER_ERROR else "invalid_request_error"
     return {"error": {"message": failure.message, "type": kind, "param": None, "code": failure.code}}
 

@@ -11,7 +11,7 @@ from ratiba_action.money.pricing import ModelRates
 
 _OF_THE_SYSTEM = ("custom", "function", "bash_20250124", "memory_20250818", "text_editor_20250728")
 _FEES = ("web_search_options", "mcp_servers", "container", "background", "prediction", "audio", "cachedContent")
-_ONE_TARIFF = ("embeddings", "generateContent")
+_ONE_TARIFF = ("embeddings", "generateContent", "converse")
 _OF_GOOGLE = ("googleSearch", "codeExecution", "urlContext", "googleMaps")
 _BILLED_APART = {"search", "research", "audio", "image", "computer", "realtime", "transcribe", "tts"}
 

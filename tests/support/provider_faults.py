@@ -88,6 +88,8 @@ def truncated(body: Body) -> Body:
         return {**body, "stop_reason": "max_tokens"}
     if body.get("object") == "response":
         return {**body, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    if "stopReason" in body:
+        return {**body, "stopReason": "max_tokens"}
     if "candidates" in body:
         return {**body, "candidates": [{**each, "finishReason": "MAX_TOKENS"} for each in body["candidates"]]}
     return {**body, "choices": [{**choice, "finish_reason": "length"} for choice in body["choices"]]}

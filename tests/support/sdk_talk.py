@@ -13,6 +13,7 @@ from openai.types.responses import Response
 HAIKU = "claude-haiku-4-5"
 GPT = "gpt-5.2"
 GEMINI = "gemini-2.5-flash"
+NOVA = "amazon.nova-pro-v1:0"
 EMBEDDER = "text-embedding-3-small"
 SYSTEM = "You book appointments for a spa in Nairobi."
 TOOL: Mapping[str, Any] = {

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from ratiba_action.llm.scripted_answers import Step, anthropic_message
+from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
+from tests.support.scripted_answers import scripted_body
 
 
 class ToldAnswers:
@@ -23,4 +24,4 @@ class ToldAnswers:
         self.asked.append(request)
         step = Step("anthropic", text=self._texts.pop(0))
         usage = Usage(100, 10)
-        return ModelAnswer(anthropic_message(step, request.model, request.key, usage), usage, replayed=False)
+        return ModelAnswer(scripted_body(request, step, usage), usage, replayed=False)

@@ -1,4 +1,4 @@
-"""Paid calls to Anthropic and OpenAI: bounded, reserved, sent, settled.
+"""The wire formats of the providers, and paid calls in them: bounded, reserved, sent, settled.
 
 Imports ``money`` and what lies below it. Start with ``metered.py``.
 """

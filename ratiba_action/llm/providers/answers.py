@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
@@ -79,24 +79,28 @@ _LONGEST_MESSAGE = 300
 _SECONDS = re.compile(r"\d{1,6}(\.\d{1,6})?")
 
 
-def read_answer(status: int, headers: Mapping[str, str], text: str) -> Outcome:
+OwnError = Callable[[Mapping[str, str], Mapping[str, Any]], Mapping[str, Any] | None]
+
+
+def read_answer(status: int, headers: Mapping[str, str], text: str, own_error: OwnError) -> Outcome:
     """What a whole HTTP answer means.
 
     Args:
         status: of the answer.
         headers: of the answer, spelled as in ``READ_HEADERS``.
         text: its body, without keys.
+        own_error: finds the provider's own error in the headers and the body; see ``WireFormat.own_error``.
     """
     if status in _SUCCESS:
         return _read_success(status, headers, text)
     body = _json(text)
-    error = body.get("error") if isinstance(body, Mapping) else None
-    if status >= _SERVER_ERROR and not isinstance(error, Mapping):
+    error = own_error(headers, body) if isinstance(body, Mapping) else None
+    if status >= _SERVER_ERROR and error is None:
         # Something on the way gave up waiting; the provider may have answered it, and charges for that.
         return Unknown(f"status {status} came without the provider's own error")
     if status in _REDIRECT:
         return Refused(status, "it sends us to another address, where no key is taken", permanent=True)
-    details = error if isinstance(error, Mapping) else {}
+    details = error or {}
     no_credit = status == _PAYMENT_REQUIRED or _says_no_credit(details)
     return Refused(
         status,

@@ -11,26 +11,23 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import SplitResult, parse_qs, quote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit
 
 import aiohttp
 from yarl import URL
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.llm.gemini_wire import GENERATE_CONTENT
+from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.llm.providers.answers import READ_HEADERS, NotSent, Outcome, Unknown, read_answer
 from ratiba_action.llm.providers.cloud import CloudAccess, CloudRequests, NoTokenError, WrittenRequest
+from ratiba_action.llm.wire_format import WireFormat
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.masking import mask_secrets
+from ratiba_action.settings.provider_keys import BUILT_IN
 from ratiba_action.util.proxy import proxy_for, trusted_certificates
 
-DEFAULT_BASE_URLS = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
-"""Where each provider is asked when no other address is given."""
-
-_ANTHROPIC_VERSION = "2023-06-01"
 _OUTPUT_LIMIT = "max_completion_tokens"
 _KEY = re.compile(r"[!-~]+")
-_VERSION = re.compile(r"/v\d\w*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +35,11 @@ class ProviderRoute:
     """Where a provider is, and the key that lets us in.
 
     Args:
-        provider: ``anthropic``, ``openai``, or a name of the configuration's ``providers``.
+        provider: a built-in one, or a name of the configuration's ``providers``.
         key: the real API key; never shown. Empty for a provider with an address of its own that needs none.
         base_url: another address than the provider's own. With ``?api-version=…`` it is spoken to as Azure wants it:
             the query goes along, the key in a header ``api-key``.
-        wire: whose format requests have, ``anthropic``, ``openai`` or ``gemini``; empty for the provider's own.
+        wire: whose format requests have, a name in ``FORMATS``; empty for the provider's own.
         output_limit: the field that limits the answer of a chat completion.
         cloud: how requests are written for Bedrock or Vertex; None for every other provider.
 
@@ -59,35 +56,26 @@ class ProviderRoute:
     cloud: CloudAccess | None = None
 
     def __post_init__(self) -> None:
-        _checked(self.base_url or DEFAULT_BASE_URLS[self.provider], self.provider)
-        if self.cloud is None and not _KEY.fullmatch(self.key) and (self.key or self.provider in DEFAULT_BASE_URLS):
+        _checked(self.base_url or self.format.base_url, self.provider)
+        if self.cloud is None and not _KEY.fullmatch(self.key) and (self.key or self.provider in BUILT_IN):
             raise ConfigurationError(
                 f"The key of {self.provider} is empty or holds a character that no key has, such as a line's end.",
                 "Give the key alone.",
             )
 
+    @property
+    def format(self) -> WireFormat:
+        """How requests are written."""
+        return FORMATS[self.wire or self.provider]
+
     def address(self, endpoint: str, model: str = "") -> str:
-        """The URL of an endpoint such as ``messages`` or ``chat/completions``; Gemini's holds the model too."""
-        parts = _checked(self.base_url or DEFAULT_BASE_URLS[self.provider], self.provider)
-        path = parts.path.rstrip("/")
-        if (self.wire or self.provider) == "anthropic" and not path.endswith("/v1"):
-            path += "/v1"
-        if endpoint == GENERATE_CONTENT:
-            path += "" if _VERSION.search(path) else "/v1beta"
-            endpoint = f"models/{quote(model, safe='')}:{endpoint}"
-        return urlunsplit((parts.scheme, parts.netloc, f"{path}/{endpoint}", parts.query, ""))
+        """The URL of an endpoint such as ``messages`` or ``chat/completions``; some hold the model too."""
+        base = _checked(self.base_url or self.format.base_url, self.provider)
+        return self.format.address(base, endpoint, model)
 
     def headers(self) -> dict[str, str]:
         """The headers of every request; they hold the key."""
-        if (self.wire or self.provider) == "anthropic":
-            return {"anthropic-version": _ANTHROPIC_VERSION} | ({"x-api-key": self.key} if self.key else {})
-        if not self.key:
-            return {}
-        if (self.wire or self.provider) == "gemini":
-            return {"x-goog-api-key": self.key}
-        if "api-version" in parse_qs(urlsplit(self.base_url).query):
-            return {"api-key": self.key}
-        return {"Authorization": f"Bearer {self.key}"}
+        return self.format.headers(self.key, urlsplit(self.base_url).query)
 
 
 def _checked(base_url: str, provider: str) -> SplitResult:
@@ -113,9 +101,6 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost"
 
 
-_UNDECLARED_GEMINI = (
-    "Declare `providers: {gemini: {api: gemini, key: GEMINI_API_KEY}}` and set that variable, or run with llm: replay."
-)
 _ANSWER_LIMIT = 32 * 1024 * 1024
 _PIECE = 64 * 1024
 _NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
@@ -186,11 +171,7 @@ class ProviderClient:
         if provider not in self._routes:
             raise ConfigurationError(
                 f"A model of {provider!r} was asked for, and there is no key for it.",
-                f"Give the input {provider}-api-key (RATIBA_{provider.upper()}_API_KEY), or run with llm: replay."
-                if provider in DEFAULT_BASE_URLS
-                else _UNDECLARED_GEMINI
-                if provider == "gemini"
-                else f"Set the variable that providers.{provider}.key names, or run with llm: replay.",
+                f"{_how_to_give_a_key(provider)}, or run with llm: replay.",
             )
 
     async def post(self, provider: str, endpoint: str, body: JsonObject) -> Outcome:
@@ -221,22 +202,19 @@ class ProviderClient:
             return Unknown(f"the connection broke before the answer was whole ({type(error).__name__})")
         if raw is None:
             return Unknown(f"the answer is larger than {self._answer_limit} bytes")
-        read = {name: self._without_keys(response.headers.get(name, "").encode()) for name in READ_HEADERS}
-        return read_answer(response.status, read, self._without_keys(raw))
+        wire = self._routes[provider].format
+        names = (*READ_HEADERS, *wire.error_headers)
+        read = {name: self._without_keys(response.headers.get(name, "").encode()) for name in names}
+        return read_answer(response.status, read, self._without_keys(raw), wire.own_error)
 
     async def _written(self, provider: str, endpoint: str, body: JsonObject) -> WrittenRequest:
         if provider in self._clouds:
             return await asyncio.to_thread(self._clouds[provider].write, body)
         route = self._routes[provider]
         headers = {**route.headers(), "Content-Type": "application/json", "Accept": "application/json"}
-        if _OUTPUT_LIMIT in body:
-            body = {**body, route.output_limit: body[_OUTPUT_LIMIT]}
-            if route.output_limit != _OUTPUT_LIMIT:
-                del body[_OUTPUT_LIMIT]
         address = route.address(endpoint, str(body.get("model", "")))
-        if endpoint == GENERATE_CONTENT:
-            body = {name: value for name, value in body.items() if name != "model"}
-        return WrittenRequest(address, headers, json.dumps(body).encode("ascii"))
+        sent = route.format.sent(body, route.output_limit)
+        return WrittenRequest(address, headers, json.dumps(sent).encode("ascii"))
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes | None:
         """The whole body, None when it is too large."""
@@ -251,6 +229,14 @@ class ProviderClient:
         """The text, with every key hidden that the other side echoed: it goes on to code that must not know them."""
         secrets = [*self._keys, *(secret for cloud in self._clouds.values() for secret in cloud.secrets)]
         return mask_secrets(raw.decode("utf-8", "replace"), secrets)
+
+
+def _how_to_give_a_key(provider: str) -> str:
+    if provider in BUILT_IN:
+        return f"Give the input {provider}-api-key (RATIBA_{provider.upper()}_API_KEY)"
+    if provider in FORMATS:
+        return f"Declare `providers: {{{provider}: {{{FORMATS[provider].declared}}}}}` and set that variable"
+    return f"Set the variable that providers.{provider}.key names"
 
 
 def _why_not_sent(error: Exception) -> str:

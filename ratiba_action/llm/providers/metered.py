@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING
 
 from ratiba_action.errors import ProviderError
+from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.providers.answers import Answered, NotSent, Outcome, ProviderApi, Refused, Unknown
 from ratiba_action.llm.providers.bounds import BoundedRequest, OutputLimits, bounded
 from ratiba_action.model.answering_model import answering_model, spelled_otherwise
@@ -87,7 +88,7 @@ def charge_of(request: PaidRequest, answer: JsonObject, prices: Prices) -> Charg
         ValueError: the usage cannot be used.
         ConfigurationError: the model asked for has no price.
     """
-    told = answer_usage(request.endpoint, answer)
+    told = answer_usage(endpoint_named(request.endpoint), answer)
     usage, unexplained = told.usage, told.unexplained
     answered_by = spelled_otherwise(request.model, answering_model(answer))
     usd = prices.price_of_answer(request.model, request.provider, usage, answered_by)
@@ -215,7 +216,7 @@ def _knows_no_tier(outcome: Outcome, request: PaidRequest, work: BoundedRequest)
     """Whether a server that speaks as OpenAI does refuses the tier that we added: then it bills by none."""
     ours = "service_tier" in work.body and not request.body.get("service_tier")
     refused = isinstance(outcome, Refused) and outcome.status in _MALFORMED and "service_tier" in outcome.message
-    return ours and refused and request.endpoint != "messages"
+    return ours and refused and endpoint_named(request.endpoint).tier_is_optional
 
 
 def _error(request: PaidRequest, failures: list[Outcome], longest_wait: float) -> ProviderError:

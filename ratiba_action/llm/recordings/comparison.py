@@ -5,18 +5,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from ratiba_action.llm.endpoints import ENDPOINTS, FORMATS
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.model.canonical import canonical_json, digest
 from ratiba_action.model.values import JsonObject
 
-_ENDS = ("stop_reason", "finish_reason", "finishReason")
-_NEW_EACH_TIME = frozenset({
-    "completed_at", "created", "createTime", "created_at", "id", "responseId", "service_tier", "system_fingerprint",
-    "usage", "usageMetadata",
-})  # fmt: skip
+_ENDS = tuple(wire.ended_in for wire in FORMATS.values())
+_COUNTS = tuple(dict.fromkeys(endpoint.usage_field for endpoint in ENDPOINTS))
+_NEW_EACH_TIME = frozenset({"id", "service_tier", *_COUNTS, *(name for wire in FORMATS.values() for name in wire.new)})
 _ARGUMENTS = ("input", "arguments", "args")
-_IDS = frozenset({"call_id", "id"})
-_COUNTS = ("usage", "usageMetadata")
+_IDS = frozenset({"id", *(wire.call_id for wire in FORMATS.values())})
 _DIGEST_DIGITS = 12
 
 

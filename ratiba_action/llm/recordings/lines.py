@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.model.scenario import ExpectedRows, Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.credentials import MASK, find_credentials
@@ -22,7 +23,7 @@ class ModelRecording:
         key: SHA-256 of the canonical request.
         ordinal: how often the same key was asked before within one trial.
         source: where the answer comes from: ``authored`` by hand, or ``live``.
-        provider: ``anthropic`` or ``openai``.
+        provider: a built-in one or a name of the configuration's ``providers``.
         asked: the last message of the user, at most 200 characters; for the reader of a diff.
         system: first 12 hexadecimal digits of the SHA-256 of the system prompt.
         response: the provider's whole answer as it went over the wire, with its usage.
@@ -89,9 +90,9 @@ _OF_THE_WIRE = frozenset(
         *("call_id", "created", "created_at", "completed_at", "finish_reason", "id", "index", "item_id", "model"),
         *("object", "previous_response_id", "role", "service_tier", "status", "stop_reason", "system_fingerprint"),
         *("tool_call_id", "tool_use_id", "type", "usage"),
-        *("avgLogprobs", "createTime", "finishReason", "modelVersion", "responseId", "usageMetadata"),
+        *(word for wire in FORMATS.values() for word in wire.words),
         # Of no meaning to a reader.
-        *("data", "embedding", "encrypted_content", "logprobs", "logprobsResult", "signature", "thoughtSignature"),
+        *("data", "embedding", "encrypted_content", "logprobs", "signature"),
         # What the request said, repeated: prompts and tools lie in the repository.
         *("instructions", "prompt", "tools"),
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import FileProblem, SuiteError
+from ratiba_action.llm.endpoints import ENDPOINTS
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.model.model_request import PROVIDER_NAME
 from ratiba_action.model.reads import MOST_FILES, Reads, is_plain_path
@@ -145,8 +146,8 @@ def _is_score(value: Any) -> bool:
 
 
 def _has_usage(value: Any) -> bool:
-    """In the words of Anthropic and OpenAI, or of Gemini."""
-    return isinstance(value, dict) and any(isinstance(value.get(name), dict) for name in ("usage", "usageMetadata"))
+    """In the words of any format."""
+    return isinstance(value, dict) and any(isinstance(value.get(each.usage_field), dict) for each in ENDPOINTS)
 
 
 def _are_texts(value: Any) -> bool:

@@ -96,10 +96,10 @@ class JudgeModel:
     """A model that is asked for structured answers.
 
     Args:
-        provider: ``anthropic``, ``openai``, or a name of the configuration's ``providers``.
+        provider: a built-in one, or a name of the configuration's ``providers``.
         name: as the provider calls it.
         answer_tokens: the most that one answer may hold.
-        wire: whose format the request has, ``anthropic``, ``openai`` or ``gemini``; empty for the provider's own.
+        wire: whose format the request has; empty for the provider's own.
     """
 
     provider: str
@@ -109,7 +109,7 @@ class JudgeModel:
 
     @property
     def format(self) -> str:
-        """Whose format the request has: ``anthropic``, ``openai`` or ``gemini``."""
+        """Whose format the request has."""
         return self.wire or self.provider
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from ratiba_action.errors import BudgetError, JudgeError
 from ratiba_action.metrics.judging.answer import AnotherModelError, JudgeModel, parse_answer, require_same_model
-from ratiba_action.metrics.judging.structured_request import ENDPOINTS, answer_text, structured_request
+from ratiba_action.metrics.judging.structured_request import answer_text, structured_endpoint, structured_request
 from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Party, payer
@@ -102,7 +102,7 @@ class StructuredCalls:
             scenario_id=question.scenario_id,
             trial=question.trial,
             provider=self._asked.provider,
-            endpoint=ENDPOINTS[self._asked.format],
+            endpoint=structured_endpoint(self._asked.format),
             model=self._asked.name,
             key=digest({"identity": list(question.identity), "body": body}),
             ordinal=0,

@@ -43,6 +43,7 @@ APIS = {
     "openai, embeddings": "embeddings",
     "azure": "chat/completions",
     "gemini": "generateContent",
+    "converse": "converse",
     "bedrock": "messages",
     "vertex": "messages",
 }

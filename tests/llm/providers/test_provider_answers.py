@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.llm.providers.answers import Answered, Refused, Unknown, read_answer
 
+OWN = FORMATS["openai"].own_error
 ERROR = json.dumps({"error": {"message": "busy"}})
 
 
@@ -27,21 +29,21 @@ ERROR = json.dumps({"error": {"message": "busy"}})
     ],
 )
 def test_the_wait_is_read_as_seconds_or_as_a_date(headers: dict[str, str], seconds: float | None) -> None:
-    outcome = read_answer(429, headers, ERROR)
+    outcome = read_answer(429, headers, ERROR, OWN)
     assert isinstance(outcome, Refused)
     assert outcome.retry_after == seconds
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 520, 524, 529])
 def test_a_server_error_without_the_providers_own_body_may_have_been_charged_for(status: int) -> None:
-    assert isinstance(read_answer(status, {}, ERROR), Refused)
+    assert isinstance(read_answer(status, {}, ERROR, OWN), Refused)
     for text in ("", "<html>", "[]", '{"error": "busy"}', '{"detail": 1}'):
-        assert isinstance(read_answer(status, {}, text), Unknown)
+        assert isinstance(read_answer(status, {}, text, OWN), Unknown)
 
 
 @pytest.mark.parametrize("status", [400, 404, 413, 429])
 def test_a_refusal_needs_no_particular_body(status: int) -> None:
-    outcome = read_answer(status, {"Content-Type": "text/html"}, "<html>\n::error::no</html>")
+    outcome = read_answer(status, {"Content-Type": "text/html"}, "<html>\n::error::no</html>", OWN)
     assert isinstance(outcome, Refused)
     assert outcome.message.isprintable()
     assert outcome.message.startswith("<html>")
@@ -53,7 +55,7 @@ def test_a_refusal_needs_no_particular_body(status: int) -> None:
     text=st.text() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps),
 )
 def test_only_a_whole_json_object_with_status_200_is_an_answer(status: int, kind: str, text: str) -> None:
-    outcome = read_answer(status, {"Content-Type": kind}, text)
+    outcome = read_answer(status, {"Content-Type": kind}, text, OWN)
     assert not isinstance(outcome, Answered)
     if isinstance(outcome, Refused):
         assert status >= 300

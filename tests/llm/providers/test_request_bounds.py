@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.llm.providers.bounds import OutputLimits, bounded, contents
+from ratiba_action.llm.endpoints import endpoint_named
+from ratiba_action.llm.providers.bounds import OutputLimits, bounded
 from tests.support.live_calls import paid_request
 
 LIMITS = OutputLimits(default=100, ceiling=1_000)
@@ -157,6 +158,6 @@ SHAPES = st.recursive(
 def test_no_shape_of_a_message_breaks_the_look_through(message: Any) -> None:
     for endpoint, name in (("messages", "messages"), ("chat/completions", "messages"), ("responses", "input")):
         body: dict[str, Any] = {name: [message]}
-        found = contents(endpoint, body)
-        assert found == contents(endpoint, body)
+        found = endpoint_named(endpoint).contents(body)
+        assert found == endpoint_named(endpoint).contents(body)
         assert all(isinstance(problem, str) and problem for problem in found.problems)
