@@ -194,7 +194,6 @@ class ExchangeError(InfrastructureError):
         remedy: what to do about it.
         status: of the answer, None when there was none.
         timed_out: the answer did not come in time.
-        transient: the next try may succeed.
         unclear: the server may have done all the same what it was asked to write.
         wait_seconds: that the server asks to wait before the next request; None where it asks for nothing.
         limited: too many requests were made.

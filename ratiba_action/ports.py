@@ -102,7 +102,6 @@ class CustomCode(Protocol):
 
         Args:
             address: ``module:attribute``.
-            evidence: what it is given.
             judge: answers the questions that the code asks; they are untrusted. What it raises ends the code and is
                 raised here. None for code that may not call a judge.
 
@@ -207,9 +206,7 @@ class CustomerSimulator(Protocol):
         """What the customer writes next, or why they write no more.
 
         Args:
-            trial: whose customer it is.
             user: persona and goal.
-            said: the conversation so far.
             ordinal: number of this message, from 0.
 
         Raises:
@@ -377,8 +374,6 @@ class Prices(Protocol):
 
         Args:
             model: asked for.
-            provider: of it.
-            usage: of the call.
             answered_by: the model that answered, as the answer names it; empty where that is ``model``, or unknown.
 
         Returns:

@@ -31,7 +31,6 @@ def scenario_advice(
     Args:
         scenarios: of a suite without mistakes.
         attach: gives the assertions of a scenario.
-        repository: the checkout.
         today: decides which quarantines have expired.
     """
     listed = tuple(scenarios)

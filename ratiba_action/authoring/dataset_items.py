@@ -48,9 +48,7 @@ def map_items(stored: StoredDataset, mapping: ItemMapping, local: LocalSuite) ->
     A scenario file that is there already with the same file of cases stays as it is: people add thresholds and metrics.
 
     Args:
-        stored: the dataset.
         mapping: how.
-        local: the checkout's suite.
 
     Raises:
         SuiteError: there are more items than an import takes.

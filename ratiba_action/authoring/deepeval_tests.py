@@ -23,7 +23,6 @@ class DeepEvalMetric:
 
     Args:
         becomes: the metric here, or a key of ``expect``.
-        note: what differs.
         parameters: names here by names there; without them the metric cannot work.
     """
 

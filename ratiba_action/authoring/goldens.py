@@ -119,7 +119,6 @@ def read_row(found: Import, case: ImportedCase, row: Mapping[str, Any], mapped: 
         found: gets case and findings.
         case: with its place, and the name that it has unless a column gives another.
         row: values by column.
-        mapped: what its columns become.
     """
     place = (case.file, case.line)
     values = {key: cell(row, column) for key, column in mapped.columns.items()}
@@ -233,7 +232,6 @@ def add_assertion(case: ImportedCase, entry: Mapping[str, Any], answer: Any) -> 
     Args:
         case: gets it.
         entry: a metric, or a key of ``expect``.
-        answer: the expected output.
 
     Raises:
         NotImportedError: the metric needs an expected output.

@@ -55,7 +55,6 @@ class Finding:
         file: as it was given, or relative to the same folder.
         line: from 1.
         outcome: whether it means the same here.
-        what: the part.
         result: what it became, or what a person must do.
     """
 
@@ -156,7 +155,6 @@ class SourceFolder:
     """The folder of an imported file. No file outside it, and none behind a symbolic link, is read.
 
     Args:
-        root: the folder.
         shown: its name in messages; empty for the current folder.
     """
 
@@ -220,8 +218,6 @@ class Target:
         folder: of the scenarios, in the repository.
         prefix: of the ids; also the name of the folder below.
         language: ISO 639 code.
-        system_type: of the scenarios.
-        origin: the command, for a comment.
         as_cases: however few tests have the same kinds of assertions, they become a file of cases, whose scenario
             depends on the kinds only.
     """

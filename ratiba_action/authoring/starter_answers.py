@@ -35,9 +35,6 @@ class StarterAnswers:
         kind: one of ``KINDS``.
         language: ISO 639 code of the first conversation.
         prompts: glob patterns of the prompt files; may be empty.
-        name: of the gate.
-        branch: the repository's default branch.
-        action: what the workflow uses.
         url: of the server, for the kind ``http``.
         code: one of ``CODE_MODES``.
         providers: those with a key in the environment, the judge's first.

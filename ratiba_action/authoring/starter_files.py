@@ -70,7 +70,6 @@ def authored_scores(scenario: Scenario, words: FirstWords, model: str) -> tuple[
     Args:
         scenario: of one turn.
         words: message and reply.
-        model: of the configured judge.
     """
     exchanges = tuple(Exchange(turn, Reply(words.reply)) for turn in scenario.turns)
     transcript = transcript_digest(Transcript(scenario.id, exchanges))

@@ -107,8 +107,6 @@ def check_transcript(
     A turn that the conversation never reached fails each of its expectations.
 
     Args:
-        scenario: what must hold.
-        transcript: what happened.
         detect_language: ISO 639 code of a text's language, None where it cannot be told; None where no turn expects a
             language.
         time: for the patterns of all turns and rules together; None for a limit of each search by itself.
@@ -169,8 +167,6 @@ def check_so_far(
     """What is known of a conversation that ended early: of each turn that was completed, and rules that are decided.
 
     Args:
-        scenario: what must hold.
-        transcript: the completed turns.
         detect_language: see ``check_transcript``.
         time: see ``check_transcript``.
 

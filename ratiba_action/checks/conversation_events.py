@@ -113,11 +113,8 @@ def beginning(  # noqa: PLR0917 - the facts of one event
 
     Args:
         run: id of the run in the log.
-        trial: whose conversation it is.
         tenant: its own.
-        prompt_versions: of its arm.
         attempt: from 1.
-        prompt_blobs: of its arm.
         began: when a conversation of production began.
     """
     place, scenario = place_of_trial(trial), trial.scenario
@@ -141,7 +138,6 @@ def turn_events(trial: Trial, number: int, exchange: Exchange, before: Reply | N
     """What happened in a turn: its reply first, then what the reply tells of.
 
     Args:
-        trial: whose conversation it is.
         number: of the turn, from 1.
         exchange: the turn with its reply.
         before: reply of the turn before it, None at the beginning.

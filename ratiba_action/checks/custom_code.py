@@ -66,7 +66,6 @@ def evidence(case: Case, parameters: JsonObject) -> JsonObject:
     """All that custom code is given, as plain JSON.
 
     Args:
-        case: a conversation.
         parameters: what the assertion says under ``with``.
     """
     scenario = case.scenario

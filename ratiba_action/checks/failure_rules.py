@@ -165,8 +165,6 @@ def check_rule(rule: FailureRule, transcript: Transcript, time: SearchTime | Non
     """One check for each value of a rule; none for a ``custom`` one and for one about requests.
 
     Args:
-        rule: of a scenario.
-        transcript: what happened.
         time: for the patterns of all rules of the scenario.
 
     Raises:

@@ -54,7 +54,6 @@ def check_rows(expected: ExpectedRows, found: FoundRows, turn: int, clock: Local
 
     Args:
         expected: of a turn or of the scenario.
-        found: what was read for it.
         turn: its number, from 1; 0 after the conversation.
         clock: of the scenario, by which times without an offset are read.
     """

@@ -18,7 +18,6 @@ def exception_check(kind: str, place: str, message: str, turn: int) -> Check:
     Args:
         kind: type of the exception, with its module where that is not ``builtins``.
         place: ``file:line in function`` of the last frame in a file of the repository.
-        message: the exception's message.
         turn: number of the turn that it ended, from 1.
     """
     return Check(KIND, turn, f"no exception {kind}", "a reply", clip(f"{place}: {message}"), passed=False)
@@ -50,7 +49,6 @@ def without_those_of_base(
     """The results, where an exception that the base raises in the same turn counts for nothing: it is not measured.
 
     Args:
-        results: of the change.
         base: of the base, from every run of it that is known.
     """
     known = {(result.trial.scenario.id, check.turn, check.what) for result in base for check in _exceptions(result)}

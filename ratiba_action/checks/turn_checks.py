@@ -236,7 +236,6 @@ def pattern_finder(pattern: str, time: SearchTime) -> Callable[[str], bool]:
     """Tells whether a text has the pattern, as it is or in its composed form (NFC): patterns are exact otherwise.
 
     Args:
-        pattern: of a scenario.
         time: for all patterns of the scenario.
 
     Raises:

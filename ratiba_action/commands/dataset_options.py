@@ -32,7 +32,6 @@ class DatasetTask:
     Args:
         dataset: its name on the server.
         suite_dataset: name of the dataset that holds the whole suite.
-        repository: the checkout.
         target: the evaluation that was asked for by its name.
     """
 
@@ -88,9 +87,6 @@ def read_content(
 
     Args:
         arguments: with those of ``add_mapping_options``.
-        task: of the command.
-        stored: the dataset.
-        local: the checkout's suite.
         needing_map: further options without an effect where there is no ``--map``.
 
     Raises:
@@ -209,7 +205,6 @@ def server_failed(problem: object, done: str = "") -> InfrastructureError:
     """The error for a failed server call.
 
     Args:
-        problem: what failed.
         done: what was done before, as a sentence; empty for nothing.
     """
     message = f"The request to Langfuse failed: {problem}." + (f" {done}" if done else "")

@@ -37,7 +37,6 @@ def add_run_options(parser: argparse.ArgumentParser, without: Collection[str] = 
     """Add the options that a run has in common with the merge of its shards.
 
     Args:
-        parser: of the command.
         without: names of inputs that it does not have.
     """
     for entry in INPUTS:

@@ -22,9 +22,6 @@ _OTHERS = "Run: ratiba gate. Or name scenarios with --scenario."
 def run_request(options: GateOptions, environment: MutableMapping[str, str], settings: Settings) -> RunRequest:
     """The run that is asked for, with the decision about the change.
 
-    Args:
-        settings: its inputs.
-
     Raises:
         UsageError: there is no such checkout, no last run, or every scenario passed in it.
     """
@@ -62,9 +59,6 @@ def _decide_request(options: GateOptions, environment: Mapping[str, str], settin
 
 def problems_of_given(options: GateOptions, environment: Mapping[str, str], settings: Settings) -> tuple[str, ...]:
     """What is wrong with the rules, the event and the files that somebody has named, before anything is run.
-
-    Args:
-        settings: its inputs.
 
     Raises:
         UsageError: there is no such checkout.

@@ -61,7 +61,6 @@ def template_files(name: str, folder: str) -> Mapping[str, bytes]:
 
     Args:
         name: one of ``TEMPLATES``.
-        folder: of the scenarios.
     """
     place = files("ratiba_action.authoring") / "templates"
     return {
@@ -208,7 +207,6 @@ class Proposal:
 
     Args:
         path: in the repository.
-        content: its text.
     """
 
     path: str

@@ -105,7 +105,6 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
     """Every problem of a repository's files, and what is probably unintended.
 
     Args:
-        repository: the checkout.
         settings: paths of the files, and secrets.
         today: decides which quarantines have expired.
     """

@@ -73,7 +73,6 @@ def run(options: GateOptions, environment: MutableMapping[str, str], settings: S
 
     Args:
         options: of ``ratiba gate``; each run gets them, with the scenarios that an edit concerns.
-        settings: of the runs.
 
     Raises:
         UsageError: an option does not go with ``--watch``, or this is a job in CI.
@@ -103,11 +102,7 @@ def run(options: GateOptions, environment: MutableMapping[str, str], settings: S
 
 
 class _Services:
-    """What is kept started between runs, by an event loop of its own that runs only while something starts or ends.
-
-    Args:
-        scratch: a folder outside the workspace.
-    """
+    """What is kept started between runs, by an event loop of its own that runs only while something starts or ends."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch, self._runner, self._stack = scratch, asyncio.Runner(), AsyncExitStack()
@@ -338,7 +333,6 @@ def changes(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> Iter
 
     Args:
         before: what is known of each scenario, by its name.
-        after: what the last run showed.
     """
     for name, now in after.items():
         known = before.get(name)

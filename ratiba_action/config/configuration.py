@@ -312,7 +312,6 @@ def read_configuration(name: str, content: bytes) -> Configuration:
     """Decode and check a configuration file.
 
     Args:
-        name: its path, for messages.
         content: its bytes.
 
     Raises:
@@ -330,7 +329,6 @@ def load_configuration(repository: Path, name: str) -> Configuration:
     """Read a checkout's configuration file.
 
     Args:
-        repository: the checkout.
         name: path of the file below it.
 
     Raises:
@@ -348,7 +346,6 @@ def configured_rules(repository: Path, name: str, *, required: bool) -> Rules:
     """The rules of the ``comparison`` section.
 
     Args:
-        repository: the checkout.
         name: path of the configuration below it.
         required: whether the file must exist; if not, the defaults apply without it.
 

@@ -22,7 +22,6 @@ def ratchet(head: Configuration, base: Configuration) -> tuple[Configuration, tu
     """The configuration to run with.
 
     Args:
-        head: of the change.
         base: of the base commit.
 
     Returns:

@@ -15,7 +15,6 @@ def observed_at_base(contents: Contents, folders: Iterable[str], doubts: list[st
     """What the first lines of the base's recordings say.
 
     Args:
-        contents: of the change's files.
         folders: of the scenarios, from the repository's root.
         doubts: gets why the recordings cannot be read.
     """

@@ -91,7 +91,6 @@ class Contents:
         Args:
             side: ``base`` or ``head``.
             under: the folder, with a slash at its end.
-            ending: of the files' names.
             most: bytes of a line that are read.
 
         Raises:

@@ -88,7 +88,6 @@ class DecideRequest:
     """What is to be decided about.
 
     Args:
-        repository: a folder inside the checkout.
         event_name: of the run; empty for the work tree, or to tell it from the payload.
         event_path: file of the payload, None when there is none.
         payload: of the event where it is in no file, as on GitLab.
@@ -99,7 +98,6 @@ class DecideRequest:
         scenarios: the folder of scenarios, from the repository's root.
         protected: more paths that only a blocking run may change.
         pull_request: number that a manual run is about; empty for none.
-        connect: which client asks GitHub.
     """
 
     repository: Path
@@ -123,7 +121,6 @@ def event_of(
 
     Args:
         environment: the process's own.
-        repository: a folder inside the checkout.
         event: file of the payload, from the command line.
         name: of the event, from the command line.
     """
@@ -136,12 +133,7 @@ def event_of(
 
 
 def request_of(settings: "Settings", event: DecideRequest) -> DecideRequest:
-    """The request of a run whose inputs have been read.
-
-    Args:
-        settings: the inputs.
-        event: names repository and event.
-    """
+    """The request of a run whose inputs have been read."""
     return replace(
         event,
         rules=settings.rules,

@@ -49,7 +49,6 @@ def default_branch(
 
     Args:
         head: the commit that is checked out.
-        environment: of the job.
         connect: makes the client that asks GitHub; raises where it cannot.
 
     Raises:

@@ -142,7 +142,6 @@ class _Checkout:
         Args:
             files: of the change, as the event says them.
             known: so far.
-            fork: that commit.
 
         Raises:
             InfrastructureError: it is not in this clone.

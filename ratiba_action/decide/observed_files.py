@@ -66,7 +66,6 @@ class ObservedFiles:
         """Why a changed file is a prompt or is read; None for one that no scenario was seen to read.
 
         Args:
-            path: of the changed file.
             name: the same, or another name of it that a symbolic link gives it.
             is_new: whether the base has no such file.
             may_change_text: whether the change to a file may change a text of it that is sent.

@@ -27,7 +27,6 @@ class Node:
 
     Args:
         value: null, a text (numbers and booleans too, as they are written), items, or entries by their key.
-        file: its path, for messages.
         line: from 1, of the entry's key or of the item.
     """
 
@@ -80,7 +79,6 @@ def read_yaml_or_doubt(file: str, content: bytes, *, max_bytes: int = MAX_BYTES)
     """Read a file; an empty one is null.
 
     Args:
-        file: its path, for messages.
         content: UTF-8.
         max_bytes: what is longer is not read.
 
@@ -124,8 +122,6 @@ def read_with_pyyaml(file: str, text: str, yaml: Any) -> Node:
     """Read a decoded file with PyYAML's events, of which nothing is constructed.
 
     Args:
-        file: its path, for messages.
-        text: of the file.
         yaml: the package, with its part in C.
 
     Raises:
@@ -213,10 +209,6 @@ _MARKER = re.compile(r"(?:---|\.\.\.)(?: |$)")
 
 def read_plain_form(file: str, text: str) -> Node:
     """Read a decoded file without PyYAML.
-
-    Args:
-        file: its path, for messages.
-        text: of the file.
 
     Raises:
         YamlDoubt: as ``read_yaml_or_doubt``, and for valid YAML in a form that people seldom write.

@@ -27,7 +27,6 @@ class Protection:
     """What is protected, as paths from the repository's root.
 
     Args:
-        config: the gate's configuration file.
         scenarios: the folder of scenarios, with their recordings and the calibration set.
         paths: more files or folders, such as the modules of custom metrics or a file of rules.
     """

@@ -38,7 +38,6 @@ class PullRequestApi:
         environment: its ``GITHUB_API_URL``, ``GITHUB_REPOSITORY`` and ``RATIBA_GITHUB_TOKEN`` or ``GITHUB_TOKEN``, and
             what names proxies and certificates.
         repository: ``owner/name`` where the environment has none.
-        connect: which client asks.
     """
 
     def __init__(
@@ -161,10 +160,8 @@ def read_change(
     Args:
         event_name: as in ``GITHUB_EVENT_NAME``; empty for the work tree against its merge base.
         event: the payload, None when there is none.
-        repository: a folder inside the checkout.
         environment: variables of the run.
         pull_request: number of the pull request that a manual run is about; empty for none.
-        connect: which client asks GitHub.
     """
     reader = _ChangeReader(event or {}, environment, pull_request, connect)
     unread = False

@@ -37,7 +37,6 @@ def parse_rules(text: str, *, built_in: bool = False) -> tuple[Rule, ...]:
     Within a line ``!pattern`` takes out what the patterns before it matched, as in one gitignore file.
 
     Args:
-        text: of the rules.
         built_in: they are the default rules.
 
     Raises:
@@ -130,7 +129,6 @@ class RuleBook:
         """The rule that decides about a file: that of the last line which matches it.
 
         Args:
-            path: of the file.
             document: it is one by its kind; else the default rules for documentation do not count.
         """
         name = encode(path.casefold() if self._built_in else path)

@@ -36,7 +36,6 @@ def why_code(path: str, *, executable: bool, content: bytes | None) -> str | Non
     """Why a file is no documentation, None when it is.
 
     Args:
-        path: of the file.
         executable: its mode says that it may be run.
         content: its beginning, None when it is not there.
     """
@@ -97,7 +96,6 @@ def decide_mode(
     """The strictest mode that any changed file asks for, with a reason for each file.
 
     Args:
-        changed: what the change touches.
         rules: the rules that hold, in order.
         reader: contents of files at base and head.
         protection: files that decide about the gate itself.

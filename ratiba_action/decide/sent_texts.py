@@ -234,8 +234,6 @@ def _lines_of_code(text: str, comments: str, *, whole: bool) -> Iterator[str]:
     """The lines that hold a text or a name that stands for one, without comments and what is logged.
 
     Args:
-        text: of the file.
-        comments: a pattern.
         whole: every line counts.
     """
     lines: list[list[tuple[str, str]]] = [[]]

@@ -25,7 +25,6 @@ class Shadowing:
 
     Args:
         paths: of both sides.
-        changed: of them.
         read: contents of a path, for the names of packages in manifests and lock files.
     """
 

@@ -19,9 +19,6 @@ _FRAMEWORKS = {"langgraph": "graph", "langchain": "runnable", "llamaindex": "eng
 def read_touches(document: Node) -> tuple[Rule, ...]:
     """Floors for the files of a scenario's ``touches``: a change to one of them is at least advisory.
 
-    Args:
-        document: a scenario file.
-
     Raises:
         YamlDoubt: ``touches`` is no list of texts, so that its files are not known.
     """
@@ -38,9 +35,6 @@ def read_touches(document: Node) -> tuple[Rule, ...]:
 
 def read_system_paths(document: Node) -> tuple[Rule, ...]:
     """Floors for the files of the ``system`` block: prompts and captured replies block, code is at least advisory.
-
-    Args:
-        document: a configuration.
 
     Raises:
         YamlDoubt: an entry has another form than the configuration allows, so that its files are not known.

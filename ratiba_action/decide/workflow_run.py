@@ -22,7 +22,6 @@ class WorkflowRun:
         head_repository: ``owner/name`` that the evaluated commit comes from; empty when it is gone.
         branch: of the head repository.
         head: commit that was evaluated.
-        event: name of what started it.
         ended: how GitHub says that it ended, such as ``failure``.
     """
 

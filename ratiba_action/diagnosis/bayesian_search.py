@@ -55,8 +55,6 @@ def attribute_by_chance(
     Args:
         parts: of the change, at least one.
         outcome: of a new run of a subset. It may raise ``NoFurtherStepError``.
-        seed: of the random choices.
-        rates: that are assumed.
     """
     search = _Search(parts, outcome, np.random.default_rng(seed), rates or FailRates())
     try:

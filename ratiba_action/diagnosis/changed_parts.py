@@ -71,11 +71,7 @@ def _is_plain(folder: Path, name: str) -> bool:
 
 
 def count_of_code(inputs: RunInputs, parts: Sequence[Part]) -> int:
-    """How many parts are of files that are no prompts.
-
-    Args:
-        parts: of its change.
-    """
+    """How many parts are of files that are no prompts."""
     system = inputs.configuration.system
     prompts = edited_prompts(inputs.repository, system.root, system.prompt_patterns, [part.path for part in parts])
     return sum(part.path not in prompts for part in parts)
@@ -163,7 +159,6 @@ def copy_scenarios(repository: Path, name: str, target: Path) -> None:
     Args:
         repository: root of the checkout.
         name: the folder's path in it.
-        target: the copy.
     """
     shutil.rmtree(target, ignore_errors=True)
     source = Path(os.path.realpath(repository), os.path.normpath(name))

@@ -28,7 +28,6 @@ class Part:
         line: of the file as the change has it, from 1, where the part begins.
         begin: position in the base's lines, from 0.
         removed: the base's lines.
-        added: the change's lines.
         content: of the whole file as the change has it; None for a part of a text.
         whole: the part is a whole file; without content it was removed.
     """
@@ -57,7 +56,6 @@ def split(path: str, base: bytes | None, head: bytes | None, *, by_line: bool = 
     """The parts of one file's change.
 
     Args:
-        path: of the file.
         base: its content on the base; None where it has none.
         head: its content with the change; None where it has none.
         by_line: a run of changed lines is as many parts as it has lines, unless it has more or fewer on the base.

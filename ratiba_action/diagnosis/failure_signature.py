@@ -22,7 +22,6 @@ def fails_alike(result: ScenarioResult, base: Sequence[ScenarioResult]) -> bool:
     """Whether every trial of the base failed everything that this trial of the change failed.
 
     Args:
-        result: of the change.
         base: results of the base, of any scenarios.
     """
     failed = signature(result)

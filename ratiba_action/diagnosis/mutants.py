@@ -87,7 +87,6 @@ def mutants_of(path: str, text: str) -> tuple[Mutant, ...]:
 
     Args:
         path: from the system's root.
-        text: of the file.
 
     Raises:
         SyntaxError: it is no Python, though its name ends in ``.py``; with the line.
@@ -97,12 +96,7 @@ def mutants_of(path: str, text: str) -> tuple[Mutant, ...]:
 
 
 def migration_lines(text: str, adapter: str) -> frozenset[int]:
-    """Lines of an adapter's ``migrate``, which runs before any mutant is there, so that no scenario could notice one.
-
-    Args:
-        text: of the adapter's module.
-        adapter: name of its class.
-    """
+    """Lines of an adapter's ``migrate``, which runs before a mutant is there, so that no scenario notices one."""
     bodies = [node.body for node in ast.parse(text).body if isinstance(node, ast.ClassDef) and node.name == adapter]
     methods = (node for body in bodies for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     return frozenset(
@@ -117,7 +111,6 @@ def mutated(mutant: Mutant, text: str) -> str:
     """A file's text with a mutant in it.
 
     Args:
-        mutant: of this text.
         text: as it is without.
     """
     if mutant.node < 0:
@@ -504,7 +497,6 @@ def judge_mutant(mutant: Mutant, notices: Mapping[str, Notice]) -> MutantResult:
     """What the suite says of a mutant.
 
     Args:
-        mutant: that was run.
         notices: of each scenario that could notice it, by id; those that fail without it are not among them.
     """
     killers = tuple(sorted(name for name, notice in notices.items() if notice is Notice.FAILED))
@@ -600,7 +592,6 @@ def by_risk(
     Within such a round, lines that the change edits come first, then what critical scenarios run.
 
     Args:
-        mutants: of all files.
         changed: path and line of what the change edits.
         critical: whether a critical scenario comes to the mutant.
     """

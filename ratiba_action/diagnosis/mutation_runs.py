@@ -62,7 +62,6 @@ class MutatedFiles:
 
     Args:
         texts: by path below the system's root.
-        mutants: of all of them.
         notes: files that were left out, and why.
         named: a person named them, so that each counts even if no scenario runs it.
     """
@@ -98,7 +97,6 @@ def read_files(inputs: RunInputs, names: Sequence[str]) -> MutatedFiles:
     """The files to make mutants of: those that are named, else the system's prompts and all of its Python files.
 
     Args:
-        inputs: of the run.
         names: files and folders of the repository, relative to its root.
 
     Raises:
@@ -199,7 +197,6 @@ def measure(
     Args:
         inputs: of the run, with the scenarios to use as its selection.
         files: to make mutants of.
-        log: of the run.
         ledger: of the run, with its budget.
         open_session: makes what scenarios run in.
         most: mutants to run.
@@ -256,7 +253,6 @@ class KnownResults:
     the run goes on without them.
 
     Args:
-        inputs: of the run.
         fresh: forget what is there.
     """
 
@@ -525,7 +521,6 @@ class _Enough:
     """Whether what the scenarios of a mutant showed is enough to run no further one.
 
     Args:
-        notice: what a scenario noticed.
         enough: notices after which nothing more is learned.
     """
 

@@ -64,7 +64,6 @@ def explain(
     paid from the ledger where the run has a key, and ``unresolved`` where it has none.
 
     Args:
-        inputs: of a run.
         ledger: of the run, with its budget.
         failed: the results that decided; one for each scenario. None to run the selected scenarios first, and explain
             at most twenty of those that fail.
@@ -113,8 +112,6 @@ def varying_of(inputs: RunInputs, results: Sequence[ScenarioResult], calls: Sequ
     """Ids of scenarios whose outcome may vary by chance: trials differ, or a model was called that is called again.
 
     Args:
-        inputs: of the run.
-        results: of the change.
         calls: of the run; a recorded answer to the change's request is none to that of a part of it.
     """
     differ = {
@@ -156,8 +153,6 @@ def with_explanation(
     The verdict stays what it is. Whatever goes wrong is a note.
 
     Args:
-        report: of the run.
-        inputs: of the run.
         log: of the run; what goes wrong is added to its warnings.
         ledger: of the run; the attribution has its own, lower cap within the run's.
         seconds: that are left until the deadline; None for any number.

@@ -27,7 +27,6 @@ class Attempt:
     """One run of the gate.
 
     Args:
-        run_id: id of the workflow run.
         number: attempt of that run, from 1.
         head: the first twelve digits of the commit that was evaluated, or ``none``.
         event: one of ``EVENTS``.

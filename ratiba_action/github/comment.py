@@ -39,7 +39,6 @@ class Forge:
     """A service with pull requests, in messages.
 
     Args:
-        name: of the service.
         token: the setting that holds its token.
         elsewhere: where the report is without a comment.
         remedies: what to do about a status.
@@ -91,13 +90,10 @@ class PullRequestComment:
         author: login whose comments may be overwritten; a marker in another's comment counts for nothing.
         create: False only updates a comment that exists, as a skipped run does.
         deadline_seconds: for all requests together, with the waits between them.
-        environment: names proxies and certificates.
         retry: how often a request is made.
         outage: see ``GithubApi``.
         only_missing: leave the comment as it is where this very run has written it.
         keeps_incomplete: leave it as it is where it calls this very attempt incomplete, and this report does not.
-        connect: which client writes it.
-        forge: whose comment it is.
         open: what repeats requests, and what makes them, instead of ``api_url`` and ``connect``; another service.
     """
 

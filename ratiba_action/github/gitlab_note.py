@@ -57,7 +57,6 @@ def as_note(comment: PullRequestComment, job: GitlabJob, token: str) -> PullRequ
 
     Args:
         comment: with text, deadline and retries.
-        job: that runs the gate.
         token: of GitLab; empty when there is none.
     """
 
@@ -86,11 +85,9 @@ class GitlabNotes:
 
     Args:
         project: its path, with every group above it.
-        number: of the merge request.
         token: sent over https only, or to this machine.
         address: base of the API, ``CI_API_V4_URL``.
         page: address of the project, for the notes' own addresses.
-        environment: names proxies and certificates.
         deadline_seconds: for all requests together, with the waits between them.
         retry: how often a request is made.
 

@@ -21,7 +21,6 @@ class Marker:
     Args:
         name: of the gate, made safe by ``marker_of``.
         head: commit that was evaluated; ``none`` when unknown.
-        run_id: id of the workflow run.
         run_attempt: attempt of that run, from 1.
     """
 

@@ -42,10 +42,8 @@ class CommitStatus:
         token: of GitHub; empty when there is none.
         api_url: base of the API, ``GITHUB_API_URL`` on an enterprise server.
         deadline_seconds: for all requests together, with the waits between them.
-        environment: names proxies and certificates.
         retry: how often a request is made.
         outage: see ``GithubApi``.
-        connect: which client sets it.
     """
 
     token: str = field(repr=False)
@@ -79,7 +77,6 @@ class CommitStatus:
 
         Args:
             subject: with repository, head and link.
-            name: of what was decided.
             state: ``success``, ``failure``, ``error`` or ``pending``.
             description: masked.
         """

@@ -26,7 +26,6 @@ class StepFile:
     Args:
         path: links of that moment followed.
         content: what it held; empty when it was not there.
-        mode: its permissions.
         plain: whether it may be replaced; a device or a pipe is only written to.
     """
 
@@ -177,7 +176,6 @@ def write_summary(file: StepFile, markdown: str, limit: int = SUMMARY_LIMIT) -> 
 
     Args:
         file: as it was when the step began; what other programs of the step wrote before counts too.
-        markdown: the text.
         limit: most bytes of the whole file.
 
     Raises:

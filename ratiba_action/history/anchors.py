@@ -44,8 +44,6 @@ def read_anchor(url: str, wanted: AnchorWanted, rules: Rules) -> Anchor | None:
 
     Args:
         url: connection string of the ledger's database.
-        wanted: what is looked for.
-        rules: of the comparison.
 
     Raises:
         LedgerError: the history cannot be read.
@@ -71,9 +69,6 @@ def anchor_of(runs: Sequence[KeptRun], scores: Iterable[KeptScore], wanted: Anch
     """The anchor among some commits; None where none of them measured a scenario as it is today.
 
     Args:
-        runs: of the candidates.
-        scores: of these runs.
-        wanted: what is looked for.
         weeks: of which the best was looked for.
     """
     rows: dict[int, list[KeptScore]] = {}

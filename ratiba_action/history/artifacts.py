@@ -36,7 +36,6 @@ class Wanted:
 
     Args:
         repository: ``owner/name``.
-        gate: name of the gate.
         branch: the base branch.
         commit: that the change starts from.
         pooled: how many runs at most.
@@ -68,10 +67,6 @@ class _Artifact:
 
 def find_artifacts(github: GithubRepository, wanted: Wanted) -> FoundBaseline:
     """The runs of the commit itself, else of the newest of its ancestors that has some.
-
-    Args:
-        github: its deadline holds for everything.
-        wanted: what is looked for.
 
     Returns:
         Runs of one commit; whatever goes wrong is a note.

@@ -32,7 +32,6 @@ class Attempt:
 
     Args:
         commit: that the work tree is equal to; empty where it has changes of its own, which nothing else shares.
-        suite_digest: of the scenarios.
         run_id: of the workflow run; 0 on a laptop.
         run_attempt: of this one, from 1.
         resumed: this one goes on with a run that was ended; what that run has left is this one's own data.
@@ -66,12 +65,7 @@ def attempts_in_folder(folder: Path, attempt: Attempt) -> tuple[MeasuredRun, ...
 
 
 def keep_attempt(folder: Path, attempt: Attempt) -> None:
-    """Put the last run's results aside before they are written over; it is forgotten where it measured anything else.
-
-    Args:
-        folder: the report directory.
-        attempt: that begins.
-    """
+    """Put the last run's results aside before they are overwritten; forgotten where it measured something else."""
     content, kept = _read(folder, _RESULTS), folder / _KEPT
     if kept.is_symlink() or _is_resumed(content, attempt):
         return  # nothing is written past a link

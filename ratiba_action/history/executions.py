@@ -86,8 +86,6 @@ class Wanted:
     """Which runs are read, the latest first; None for any.
 
     Args:
-        id: of the run.
-        run_id: of the workflow run.
         last: at most so many.
     """
 
@@ -134,7 +132,6 @@ def end_execution(url: str, name: str, outcome: Mapping[str, Any]) -> None:
 
     Args:
         url: connection string of the ledger's database.
-        name: its id.
         outcome: outputs and results; masked already.
 
     Raises:

@@ -96,7 +96,6 @@ def compared_with(results: Path, base: str, rules: Rules) -> Report:
     Args:
         results: the run's ``results.json``.
         base: another one, or the folder that holds it.
-        rules: of the comparison.
 
     Raises:
         ConfigurationError: one of both cannot be read, or holds nothing that was measured; tells every problem.
@@ -119,7 +118,6 @@ def read_named_baseline(
     Args:
         named: the path, relative to the working folder or absolute.
         root: the checkout. What the change itself edits in it is read as its base has it.
-        changed: what the change edits.
         repository: ``owner/name`` that the results must be about; empty where that is not known.
         git: the repository; None where there is none.
         pooled: how many runs at most.

@@ -24,7 +24,6 @@ def read_own_values(
         series: runs of the branch that were written before the one that is judged by them began.
         judge: model of its judge.
         own: commit of that run, which is no history of itself; empty where it has none.
-        digests: of the scenarios' content.
 
     Raises:
         LedgerError: the history cannot be read.
@@ -42,7 +41,6 @@ def with_bounds(wanted: Statistical, values: Iterable[KeptValue], branch: str, n
     Args:
         wanted: as the scenario has it.
         values: of the scenario, the latest first.
-        branch: whose they are.
         now: when the run that is judged by them began.
     """
     since = None if wanted.days is None else now - timedelta(days=wanted.days)

@@ -26,7 +26,6 @@ def read_baseline(path: Path, repository: str = "") -> MeasuredRun:
     """The run in a ``results.json``.
 
     Args:
-        path: of the file.
         repository: ``owner/name`` that it must be about; empty where that is not known.
 
     Raises:
@@ -37,9 +36,6 @@ def read_baseline(path: Path, repository: str = "") -> MeasuredRun:
 
 def read_run(path: Path) -> MeasuredRun:
     """The run in a ``results.json``, of the system or of one of its variants, to be shown beside others.
-
-    Args:
-        path: of the file.
 
     Raises:
         ConfigurationError: it cannot be read, or not be compared with; tells every problem.
@@ -71,7 +67,6 @@ def measured_run(report: Report, repository: str = "") -> MeasuredRun:
     """What a report's own arm measured.
 
     Args:
-        report: of an earlier run.
         repository: ``owner/name`` that it must be about; empty where that is not known.
 
     Raises:

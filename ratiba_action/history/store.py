@@ -164,7 +164,6 @@ class Series:
     """Which runs a trend is of.
 
     Args:
-        gate: its name.
         branch: whose own runs are meant.
         last: at most so many.
         before: only runs that began before it; None for all.
@@ -235,8 +234,6 @@ class MetricsHistory:
         """Scores that a judge gave one transcript several times, by the metric's name and version.
 
         Args:
-            repository: whose runs are meant.
-            judge: its model.
             before: only runs that began before it.
 
         Raises:
@@ -261,7 +258,6 @@ class MetricsHistory:
         """Whole runs of a branch that an anchor may be chosen from, the latest first.
 
         Args:
-            series: of the branch.
             commit: the only one that is meant; empty for all.
 
         Raises:
@@ -283,9 +279,7 @@ class MetricsHistory:
 
         Args:
             series: of the branch; runs that were written at ``before`` or later do not count either.
-            judge: its model.
             own: commit whose runs do not count; empty for none.
-            digests: of the scenarios' content.
 
         Raises:
             LedgerError: they cannot be read.

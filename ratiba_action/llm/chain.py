@@ -88,7 +88,6 @@ class AnswerChain(Generic[Question, Answer]):
         """Answer an arm's questions from now on.
 
         Args:
-            arm: its name.
             recorded: raises ``RecordingError`` where no recording fits; None to replay nothing.
             live: called then; None to call no model.
             never_live: scenarios that run only because all their answers are recorded.

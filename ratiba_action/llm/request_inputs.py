@@ -60,7 +60,6 @@ def changed_inputs(line: ModelRecording, request: ModelRequest, edited_prompts: 
 
     Args:
         line: the recorded call in the same place.
-        request: that no recording fits.
         edited_prompts: paths of the prompt files that the change under test edits.
     """
     now, was = request_inputs(request), line.inputs
@@ -81,7 +80,6 @@ class SentParts:
     Args:
         system: lines of the system prompt.
         tools: digest of the tools; empty where there are none.
-        model: its name, after its provider's.
         parameters: as they are kept in recordings.
     """
 

@@ -25,7 +25,6 @@ class Step:
 
     Args:
         provider: a wire format or a name of ``providers``; a call to another one is an error. None answers any.
-        text: what it says.
         data: what it says, as a value that is sent as JSON; not together with ``text``.
         tools: the tools that it calls, in order.
         usage: the tokens to report; None estimates them from the length of the texts.
@@ -45,7 +44,6 @@ class Step:
         """The answer for an endpoint to spell.
 
         Args:
-            model: that answers.
             seed: makes the ids of two equal answers differ.
             usage: the tokens to report.
         """
@@ -54,12 +52,7 @@ class Step:
 
 
 def estimated_usage(step: Step, request: Any) -> Usage:
-    """Tokens of an answer that no model gave, at four bytes a token, rounded up.
-
-    Args:
-        step: the answer.
-        request: the request's body.
-    """
+    """Tokens of an answer that no model gave, at four bytes a token, rounded up."""
     answer = step.spoken() + "".join(canonical_json([call.name, dict(call.args)]) for call in step.tools)
     return Usage(input_tokens=_tokens(canonical_json(request)), output_tokens=_tokens(answer))
 

@@ -60,9 +60,7 @@ class ShapedQuestion:
     Args:
         model: as the provider calls it.
         answer_tokens: the most that the answer may hold.
-        instructions: the system prompt.
         form: the one message of the user.
-        title: names the answer.
         shape: JSON Schema of the answer.
     """
 

@@ -25,7 +25,6 @@ class CodeTestsMetric:
     The code is that of the last reply with a block of Python; without one the score is 0.
 
     Args:
-        parameters: the tests and their bounds.
         code: runs them; given by the runner.
     """
 

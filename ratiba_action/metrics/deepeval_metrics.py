@@ -96,12 +96,7 @@ class RoleParameters(StrictModel):
 
 
 class RoleAdherenceMetric(WholeConversationMetric):
-    """Share of the replies that keep to the assistant's role; one question.
-
-    Args:
-        judge: who answers.
-        parameters: the role.
-    """
+    """Share of the replies that keep to the assistant's role; one question."""
 
     name = "RoleAdherenceMetric"
     deepeval = "RoleAdherenceMetric"
@@ -130,7 +125,6 @@ class TaskCompletionMetric(TurnByTurnMetric):
     """How well reply and tool calls do what the message asks for; two questions a turn.
 
     Args:
-        judge: who answers.
         parameters: the task, where it is not the message's.
     """
 
@@ -166,12 +160,7 @@ class ToolUseParameters(StrictModel):
 
 
 class ToolUseMetric(WholeConversationMetric):
-    """Whether the right tools were called with the right arguments; two questions a turn.
-
-    Args:
-        judge: who answers.
-        parameters: the tools that there are.
-    """
+    """Whether the right tools were called with the right arguments; two questions a turn."""
 
     name = "ToolUseMetric"
     deepeval = "ToolUseMetric"
@@ -222,12 +211,7 @@ class MisuseParameters(StrictModel):
 
 
 class MisuseMetric(TurnByTurnMetric):
-    """Share of what the reply does that belongs to what the assistant is for.
-
-    Args:
-        judge: who answers.
-        parameters: what the assistant is for.
-    """
+    """Share of what the reply does that belongs to what the assistant is for."""
 
     name = "MisuseMetric"
     spec = DeepEvalSpec("MisuseMetric", 2, _PLAIN, items="misuses")
@@ -247,12 +231,7 @@ class NonAdviceParameters(StrictModel):
 
 
 class NonAdviceMetric(TurnByTurnMetric):
-    """Share of the reply's advice that is of no forbidden type.
-
-    Args:
-        judge: who answers.
-        parameters: the forbidden types.
-    """
+    """Share of the reply's advice that is of no forbidden type."""
 
     name = "NonAdviceMetric"
     spec = DeepEvalSpec("NonAdviceMetric", 2, _PLAIN, items="advices")

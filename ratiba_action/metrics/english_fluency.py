@@ -94,7 +94,6 @@ class EnglishFluencyMetric(RubricMetric):
     """Scores the English of the assistant's replies, 0 to 1.
 
     Args:
-        judge: who scores.
         parameters: the audience; None for the neutral rubric.
     """
 

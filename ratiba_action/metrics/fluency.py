@@ -50,10 +50,6 @@ class FluencyMetric(RubricMetric):
     """Scores how natural the assistant's replies are in a given language, 0 to 1.
 
     Language and audience are part of the version, so a score for one is never used for another.
-
-    Args:
-        judge: who scores.
-        parameters: the language and the audience.
     """
 
     Parameters = FluencyParameters

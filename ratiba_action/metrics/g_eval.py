@@ -55,7 +55,6 @@ class GEval(TurnByTurnMetric):
     """The mean score of the turns by the repository's own steps; one question a turn.
 
     Args:
-        judge: who scores.
         parameters: criterion, steps and what is shown.
     """
 
@@ -84,7 +83,6 @@ class ConversationalGEval(RubricMetric):
     """The score of a conversation by the repository's own steps; one question.
 
     Args:
-        judge: who scores.
         parameters: criterion and steps.
     """
 
@@ -128,7 +126,6 @@ class TemplateJudgeMetric(OwnTurnsMetric):
     """The mean score of the turns by the repository's own template; one question a turn.
 
     Args:
-        judge: who scores.
         parameters: template and temperature.
     """
 

@@ -32,8 +32,6 @@ def score_labels(
     """The mean value of the turns whose labels the scenario gives; an answer without a label is a wrong one.
 
     Args:
-        metric: name and version.
-        case: what is measured.
         threshold: least value that passes.
         turns: those with a known label.
         value: of expected and given labels, 0 to 1.
@@ -94,11 +92,7 @@ class LabelsParameters(StrictModel):
 
 
 class LabelsMetric:
-    """Implements ``Metric`` without a judge: recall, F1 or exact match of ``expect.labels``; the mean over turns.
-
-    Args:
-        parameters: what is compared.
-    """
+    """Implements ``Metric`` without a judge: recall, F1 or exact match of ``expect.labels``; the mean over turns."""
 
     name = "LabelsMetric"
     version = __version__

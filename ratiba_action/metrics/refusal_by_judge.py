@@ -37,7 +37,6 @@ class RefusalByJudgeMetric:
 
     Args:
         judge: who answers the one question.
-        parameters: which reply.
     """
 
     name = "RefusalByJudgeMetric"

@@ -46,7 +46,6 @@ def judge_calls(name: str, turns: int, parameters: JsonObject | None = None) -> 
     Args:
         name: one of ``metric_names``, or the address of a repository's own.
         turns: how many the conversation has.
-        parameters: of the assertion.
 
     Raises:
         ConfigurationError: no metric has that name.
@@ -91,7 +90,6 @@ def metric_problems(name: str, parameters: JsonObject, truths: AbstractSet[str] 
 
     Args:
         name: as the scenario writes it.
-        parameters: what the scenario tells it.
         truths: what the scenario's turns say under ``expect``; None where that is not known.
     """
     if is_address(name):

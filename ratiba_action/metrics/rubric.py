@@ -25,7 +25,6 @@ async def score_conversation(
         case: the conversation; empty messages and events of the world are left out.
         question: identity of the first question; later ones count its ordinal up.
         judge: answers each question that DeepEval words.
-        name: what DeepEval calls the metric.
         steps: the evaluation steps; never derived from criteria, which would cost one more call a case.
 
     Raises:
@@ -76,7 +75,6 @@ class RubricMetric:
         name: as scenarios list it.
         rubric_version: of the steps, without DeepEval's.
         steps: the rubric as evaluation steps, in order.
-        judge: who scores.
     """
 
     judged = True

@@ -21,7 +21,6 @@ def reveals(text: str, secret: str) -> bool:
     """Whether a text holds the letters and digits of a secret, in order and next to each other.
 
     Args:
-        text: what was said.
         secret: with at least one letter or digit.
     """
     wanted = squashed(secret)

@@ -94,7 +94,6 @@ class Catalogue:
         """Each rival that a text says of itself, in order.
 
         Args:
-            text: what the assistant says.
             customer: what the customer said up to then; a rival in quotation marks that stands there is the customer's.
         """
         # A mark that composes with nothing would end a word.

@@ -26,9 +26,6 @@ class ToolConsistencyMetric:
     """Implements ``Metric`` without a judge: arguments used again with their last value, over all that are used again.
 
     A turn whose ``expect.tools`` gives an argument changes it: the expected value is the last one from there on.
-
-    Args:
-        parameters: the arguments that are compared.
     """
 
     name = "ToolConsistencyMetric"

@@ -19,9 +19,6 @@ class OwnTurnsMetric(ABC):
     """Implements ``JudgedMetric``: the mean over the turns that can be measured.
 
     A subclass says what it shows, how many questions one turn takes at most, and what a turn is worth.
-
-    Args:
-        judge: who answers.
     """
 
     name: str
@@ -53,7 +50,6 @@ class OwnTurnsMetric(ABC):
         """What a turn is worth; None when there is nothing in it to measure.
 
         Args:
-            turn: what is shown of it.
             first: identity of its first question; later ones count the ordinal up.
         """
 
@@ -85,7 +81,6 @@ class TurnByTurnMetric:
     A subclass says which of DeepEval's metrics it is, what it shows, and what to do when no turn can be measured.
 
     Args:
-        judge: who answers.
         parameters: what the scenario tells the metric; None where it takes none.
     """
 

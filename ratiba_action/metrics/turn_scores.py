@@ -16,8 +16,6 @@ def score_invariants(metric: str, version: str, threshold: float, findings: Iter
     nothing never passes.
 
     Args:
-        metric: the metric's name.
-        version: its version.
         threshold: least value that passes.
         findings: in any number; those of one name are joined.
     """
@@ -74,8 +72,6 @@ def mean_of_turns(metric: str, version: str, threshold: float, values: Sequence[
     """The mean over the turns that could be measured; the reason names the lowest.
 
     Args:
-        metric: the metric's name.
-        version: its version.
         threshold: least value that passes.
         values: one for each turn that has something to measure.
         remedy: what to do when there is none.

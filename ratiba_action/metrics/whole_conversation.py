@@ -94,7 +94,6 @@ class WholeConversationMetric:
     calls.
 
     Args:
-        judge: who answers.
         parameters: what the scenario tells the metric; None where it takes none.
     """
 

@@ -53,7 +53,6 @@ class ChangedPart:
         path: in the repository.
         line: of the file as the change has it, from 1, where the part begins.
         removed: the base's lines.
-        added: the change's lines.
         whole: the file was added, removed, or is no text.
     """
 

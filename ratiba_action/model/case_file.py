@@ -28,7 +28,6 @@ class CaseFile:
 
     Args:
         id: of the scenario; the ids of its cases begin with it.
-        path: of the file of rows.
         digest: SHA-256 of that file, the version of the case file.
         cases: number of rows.
     """

@@ -26,7 +26,6 @@ class Rule:
 
     Args:
         mode: what a matching file asks for.
-        pattern: a gitignore pattern.
         line: its line in the rules text, from 1; 0 for what the system or a scenario names.
         built_in: one of the default rules, which count in any letter case and take no code for documentation.
         why: what names the file; empty for the system or a scenario.
@@ -63,7 +62,6 @@ class Reason:
     Args:
         path: the file; empty when the reason is not about a file.
         rule: the pattern that decided, or the name of a built-in rule.
-        mode: what it asks for.
         why: one sentence for a person.
     """
 

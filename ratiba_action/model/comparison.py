@@ -75,7 +75,6 @@ class MeasuredRun:
 
     Args:
         commit: that was measured; None for a working tree.
-        judge_model: of the judged scores.
         answers: where its model answers came from.
         scenario_digests: digest of each scenario's content by its id, of results that were masked since; what is
             missing is taken from the results.
@@ -108,7 +107,6 @@ class BaselineFacts:
     Args:
         source: the branch that was measured, or the file or folder that was named; untrusted text.
         commit: that was measured; None where it is not known.
-        started_at: of the newest run.
         runs: how many were pooled.
         stale: older than the rules allow without a warning.
     """
@@ -207,8 +205,6 @@ class Anchor:
 
     Args:
         name: what it is, in words for people.
-        commit: that was measured.
-        runs: of that commit.
         candidates: commits that it was chosen from; the p-value of the first look is multiplied by them.
     """
 
@@ -224,7 +220,6 @@ class Decline:
 
     Args:
         anchor: what it was compared with, in words for people.
-        commit: of the anchor.
         measured_at: when the anchor's newest run began.
         candidates: commits that the anchor was chosen from.
         scenarios: how many could be compared.
@@ -234,7 +229,6 @@ class Decline:
         high: upper end.
         screen_p: of the stored scores, multiplied by the candidates; None where nothing was tested.
         confirm_p: over the trials that ran side by side; None before any.
-        confirmed: it is beyond chance.
         problem: why an alarm could not be confirmed, or nothing could be compared; empty for neither.
     """
 
@@ -401,9 +395,7 @@ class OutcomeChange:
     Args:
         passes: on the head.
         base_replies: what the system said on the base, one a turn; untrusted text.
-        head_replies: what it says now.
         base_turns: what else happened in each turn on the base; empty where that was too much to keep.
-        head_turns: what else happens now.
     """
 
     scenario_id: str

@@ -246,7 +246,6 @@ def payer(party: Party, arm: str) -> Party:
     conversations. The cross-check samples both arms alike and stays an amount of its own, the first to be given up.
 
     Args:
-        party: who caused the call.
         arm: name of the arm whose conversation it belongs to.
     """
     return Party.BASELINE if arm == BASE and party is not Party.CROSS_CHECK else party

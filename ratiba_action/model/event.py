@@ -24,7 +24,6 @@ class RunStarted:
     """A run begins.
 
     Args:
-        gate: name of the gate.
         commit: that is evaluated, with ``-dirty`` where a work tree had changes of its own; ``base`` is what it is
             compared with. Empty where there is none.
         workflow_run: ``id.attempt`` of the workflow run, empty outside one.
@@ -139,7 +138,6 @@ class ModelCalled:
     """The system, or the model that plays its customer, was answered by a model.
 
     Args:
-        party: who asked.
         cost_usd: what was paid; 0 when replayed. None where it is not known.
         list_price_usd: what it costs live; None where it is not known.
         replayed: a recording or a script answered.
@@ -162,8 +160,6 @@ class JudgeCalled:
     """A judge was called, or its earlier score was taken.
 
     Args:
-        metric: that asked.
-        version: of the metric.
         party: ``judge`` or ``cross-check``.
         cost_usd: see ``ModelCalled``; as ``list_price_usd``.
         cached: the whole score came from the judge cache; no judge was called.
@@ -199,12 +195,7 @@ class BudgetMoved:
     """Money was reserved for a call, settled after it, or refused.
 
     Args:
-        party: who is paid for.
         amount_usd: of this call: its upper bound, or what it cost when it was settled.
-        spent_usd: of the run, after this.
-        reserved_usd: of the run, after this.
-        limit_usd: of the run.
-        reason: of a refusal.
     """
 
     action: BudgetAction
@@ -223,7 +214,6 @@ class Scored:
 
     Args:
         score: 0 to 1, 1 is best.
-        judged: a model gave it.
         reason: untrusted text.
         cached: taken from the judge cache.
         votes: each measurement when there were several.
@@ -306,7 +296,6 @@ class CanaryLooked:
         stable: tag, prompt version or model of one.
         canary: of the other.
         reason: for the answer.
-        conversations: of the canary.
         e_value: evidence that the canary is worse, over all metrics; 1 is none.
         role: whose rollout was set to 0 percent at this look; empty if none was.
     """

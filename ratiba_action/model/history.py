@@ -61,7 +61,6 @@ class RunRecord:
         branch: that was evaluated itself; empty for a pull request and on a laptop.
         suite_version: digest of the suite.
         answers: ``replay``, ``mixed`` or ``live``.
-        trials: that were planned.
         second_model: of the cross-check; empty without one.
         pairs: scores that both judges gave.
         same_side: share of them on the same side of the threshold; None without any.
@@ -136,11 +135,7 @@ class KeptScore:
 
 @dataclass(frozen=True, slots=True)
 class KeptValue:
-    """A judged score of a scenario in one run.
-
-    Args:
-        digest: of the scenario's content.
-    """
+    """A judged score of a scenario in one run."""
 
     digest: str
     metric: str

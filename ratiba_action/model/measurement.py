@@ -271,8 +271,6 @@ def threshold_of(scenario: Scenario, assertion: Assertion, version: str) -> floa
 
     Args:
         scenario: with what was read of its history.
-        assertion: of the scenario.
-        version: of the assertion's metric.
     """
     own = scenario.strategy.statistical
     if own is None or scenario.critical or assertion.of_rule:

@@ -71,7 +71,6 @@ class Alert:
     """One thing that happened.
 
     Args:
-        kind: of it.
         text: in one sentence; models and people may have written parts of it.
     """
 

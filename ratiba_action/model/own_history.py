@@ -40,7 +40,6 @@ class HistoryBound:
 
     Args:
         metric: label of the assertion.
-        version: of the metric.
         values: how many lie in the window.
         low: what a score must reach; None with too few values.
     """
@@ -61,7 +60,6 @@ class Statistical:
         confidence_level: of the bound, from ``LEAST_CONFIDENCE`` to ``MOST_CONFIDENCE``.
         metrics: labels of the assertions that it applies to; empty for every judged one.
         branch: whose history was read when the run began; empty where none was.
-        bounds: what was found there.
     """
 
     values: int | None = 20

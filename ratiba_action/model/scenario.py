@@ -138,12 +138,9 @@ class Expectation:
         tools: the turn's tool calls, in order and complete; an empty tuple forbids any.
         events: events that the turn must emit, in any order, others allowed.
         transitions: moves of the state machine that the turn must make, in this order, others allowed between them.
-        output: the structured answer.
         language: ISO 639 code that the reply must be written in.
         reply: what the text of the reply must be like.
         rows: what the database must contain after the turn.
-        answer: a reference answer.
-        key_phrases: what a good answer mentions.
         documents: relevant documents by id with their grade of relevance, 1 where none is given.
         label: the class of a single-label classifier.
         labels: the classes of a multi-label classifier.
@@ -180,7 +177,6 @@ class Turn:
     Args:
         user: the customer's message, or None.
         event: ``{"type": …, …}`` delivered to the system instead of a message, or None.
-        expect: what must be true afterwards.
         line: line of the turn in its file.
     """
 

@@ -214,7 +214,6 @@ class Evidence:
         shortfall: what was asked for and not done, such as live answers; with one a run never passes.
         way_out: what to do about conversations that a cap did not hold; None where all were run.
         data_sets: what the cases of each case file came to together.
-        judge_model: of the judged scores.
         answers: ``replay``, ``mixed`` or ``live``: where the model answers came from.
         baseline: earlier runs of the base.
         earlier: earlier attempts of the same commit; a repeated run adds its data to theirs.

@@ -37,7 +37,6 @@ class Admissions:
         trials: the plan; those that have not asked yet are waiting.
         estimate: the most that a trial is expected to cost, all parties but the cross-check. It is asked again while
             the trial runs, since the calls of a run tell what the next ones may cost.
-        ledger: the run's books.
         journal: notes who was admitted. Trials that an earlier process of this run admitted are admitted again.
         shared: the month's and the pull request's caps.
     """
@@ -64,11 +63,7 @@ class Admissions:
         self.expect(trials)
 
     def expect(self, trials: Sequence[Trial]) -> None:
-        """Further trials will ask to start; until then what is spare is not spent on cross-checks.
-
-        Args:
-            trials: of a plan that follows.
-        """
+        """Further trials will ask to start; until then what is spare is not spent on cross-checks."""
         before = self._journal.state.admitted if self._journal is not None else frozenset()
         for trial in trials:
             name = trial_name(trial)

@@ -152,7 +152,6 @@ class ModelCosts:
     """What calls to one model have cost so far.
 
     Args:
-        mean: of a settled call.
         dearest: the most that a call was reserved at.
     """
 
@@ -290,7 +289,6 @@ class Ledger:
         """Remember that a call of a scenario was refused for good, by this cap or one that other runs share.
 
         Args:
-            scenario_id: of the call.
             upper: the most that it could have cost.
         """
         if is_exact_usd(upper):

@@ -27,7 +27,6 @@ class ExpectedCall:
     """One call that a conversation is expected to make.
 
     Args:
-        model: that is asked.
         cost: what it costs, by its recorded or a usual size.
         reserved: about what is set aside for it.
         recorded: whether a recording tells its size.
@@ -56,10 +55,8 @@ def expected_call(model: str, usage: Usage | None, price: Callable[[Usage], Usd]
     """A call of this size: its input is set aside by bytes, its output by its limit.
 
     Args:
-        model: that is asked.
         usage: its recorded tokens; None where no recording tells them.
         price: of tokens of the model.
-        bound: of the model.
     """
     tokens = usage or UNKNOWN
     prompt_tokens = tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_tokens
@@ -158,7 +155,6 @@ def with_refused(conversation: Expected, upper: Usd | None) -> Expected:
     """The conversation with room for a call that was refused, whatever else was expected of it.
 
     Args:
-        conversation: what is still expected.
         upper: the most that the call could have cost; None where none was refused.
     """
     return replace(conversation, most=max(conversation.most, conversation.cost + (upper or _NOTHING)))

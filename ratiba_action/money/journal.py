@@ -38,8 +38,6 @@ class Journal:
     gate deletes it once the report of its verdict is written. Make one with ``begin_journal`` or ``resume_journal``.
 
     Args:
-        path: the file.
-        descriptor: of the file, locked.
         state: what it held when it was opened.
         copy: written as the journal is; None for none.
     """
@@ -164,7 +162,6 @@ def restore_journal(path: Path, content: bytes, workspace: Path) -> None:
 
     Args:
         path: where; what a dead process left there is replaced.
-        content: of the journal.
         workspace: as in ``begin_journal``.
 
     Raises:

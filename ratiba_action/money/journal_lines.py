@@ -205,7 +205,6 @@ class JournalState:
             journal, at their upper bound.
         open: reservations of the latter.
         answers: by ``JournaledAnswer.key``; the last one where a key was called again.
-        last_number: of all reservations.
         admitted: trials that were let start.
         overruns: reservations that were settled above their upper bound, and at what.
     """
@@ -235,7 +234,6 @@ def parse_journal(path: Path, content: bytes) -> JournalState:
 
     Args:
         path: for messages.
-        content: the file.
 
     Raises:
         LedgerError: any other line is malformed; names each.

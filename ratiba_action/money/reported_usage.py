@@ -27,7 +27,6 @@ class TurnPayments:
         reservations: where each turn is reserved and settled.
         prices: of every model that may be told of.
         declared: of each turn; None where the configuration declares nothing.
-        forbidden_models: those of the judges.
     """
 
     reservations: Reservations

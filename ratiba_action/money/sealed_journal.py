@@ -43,8 +43,6 @@ class JournalRun:
 
     Args:
         repository: as ``OWNER/NAME``.
-        run_id: of the workflow run.
-        gate: its name.
         shard: as ``3/8``; empty for a whole run.
     """
 
@@ -71,7 +69,6 @@ class SealedPlace:
     Args:
         folder: made if it is missing.
         key: the secret.
-        run: that the copy is of.
         attempt: of the run, from 1.
         holds: earlier attempts whose lines this one begins with.
     """
@@ -113,7 +110,6 @@ class SealedCopy:
 
     Args:
         place: of the copy; what is there already is replaced.
-        lines: of the journal so far.
 
     Raises:
         OSError: it cannot be written.
@@ -190,7 +186,6 @@ def find_copy(folder: Path, key: str, run: JournalRun, attempt: int) -> OpenedCo
         folder: with copies; written by somebody who is not trusted.
         key: the secret.
         run: copies of others are passed over.
-        attempt: of the run that looks.
 
     Raises:
         LedgerError: a copy was altered, sealed with another key, has more than ``MOST_BYTES``, or cannot be read.

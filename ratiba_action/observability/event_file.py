@@ -40,9 +40,7 @@ class EventFile:
     """Implements ``EventLog``. Make one with ``open_event_file``.
 
     Args:
-        path: of the file.
         descriptor: of the file, at its end.
-        run: id of the run.
         before: what the run has said already; it is not said again.
         mask: takes out what must not be written.
         clock: tells the time, aware and in UTC.

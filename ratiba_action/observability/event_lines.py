@@ -211,9 +211,7 @@ def digest_of_run(descriptor: int, begin: int, run: str) -> str:
     """SHA-256 of the lines of one run.
 
     Args:
-        descriptor: of the open file.
         begin: byte that the run's first line may stand at.
-        run: id of the run.
     """
     digest, start = hashlib.sha256(), f'{{"schema":1,"run":{json.dumps(run)},'.encode()
     for line in _lines(descriptor, begin):

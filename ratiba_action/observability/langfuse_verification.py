@@ -55,7 +55,6 @@ class Step:
 
     Args:
         text: what was done, or what the server lacks and what follows.
-        lacking: it is the latter.
     """
 
     text: str

@@ -53,10 +53,8 @@ def judge_logger(
     """Writes down each answer of a judge.
 
     Args:
-        model: of the judge.
         provider: of its model, for the price.
         party: ``Party.JUDGE`` or ``Party.CROSS_CHECK``.
-        prices: what an answer costs live.
         events: where it is written.
     """
 

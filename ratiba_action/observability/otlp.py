@@ -70,7 +70,6 @@ class OtlpAccess:
         endpoint: base address, without a slash at its end.
         headers: sent with every request.
         seconds: that everything sent at once may take together.
-        environment: names proxies and certificates.
     """
 
     endpoint: str
@@ -107,7 +106,6 @@ def not_received(delivery: OtlpDelivery, events: str) -> str:
     """What a collector does not have, why, and how it gets it; empty when it has everything.
 
     Args:
-        delivery: what came of sending.
         events: path of the log, as people know it.
     """
     if delivery.complete:
@@ -124,7 +122,6 @@ def send(access: OtlpAccess, runs: Sequence[TracedRun]) -> OtlpDelivery:
     """Send runs within the time that they may take, and say what came of it; never raises for what a server does.
 
     Args:
-        access: the collector.
         runs: of one log.
     """
     ends = time.monotonic() + access.seconds
@@ -193,7 +190,6 @@ def rejected(body: bytes, name: str) -> tuple[int, str]:
     """How many items of a request a server did not keep, and why, by a successful answer in JSON.
 
     Args:
-        body: of the answer.
         name: of the count, such as ``rejectedSpans``.
     """
     try:

@@ -261,8 +261,6 @@ def is_declared(identifier: Identifier, declared: Iterable[Identifier], *, cut: 
     """Whether an identifier is one of those declared.
 
     Args:
-        identifier: what was found.
-        declared: what may be there.
         cut: the text was cut off, so that its last identifier may be only the beginning of one.
     """
     known = {spelling for identifier in declared for spelling in _spellings(identifier.value)}

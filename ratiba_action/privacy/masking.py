@@ -299,7 +299,6 @@ class _Sentences:
     """Masks sentences of the gate, which name what was run between what people said.
 
     Args:
-        mask: masks a text.
         report: that the sentences are about; names its scenarios and commits.
     """
 
@@ -334,7 +333,6 @@ class _Mask:
     """Masks a value of the model, down to its texts and the numbers of its JSON.
 
     Args:
-        text: masks a text.
         number: masks a number, given the name of the JSON field that holds it.
         named: masks the dataclass fields that name what was run; None to mask them like all others.
         thing: masks the id of a document, which the system under test has given.

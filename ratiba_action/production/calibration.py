@@ -204,7 +204,6 @@ class Found:
     Args:
         turns: each message and its reply.
         names: of people in it.
-        models: that wrote the replies.
     """
 
     turns: Sequence[tuple[str, str]]
@@ -282,7 +281,6 @@ class Schedule:
         last: day of the latest label; None without any.
         due: first session without a label; None if none is overdue.
         missed: how many sessions passed without a label.
-        following: the next session.
         gone: the owner's last day, if it is over.
     """
 
@@ -361,7 +359,6 @@ def read_labels(path: Path, calibration: CalibrationSet, today: date) -> Calibra
     """The set with the labels that a form gave back; all of them or none.
 
     Args:
-        path: of the form's file.
         calibration: that the form was made of.
         today: no label is of a later day.
 

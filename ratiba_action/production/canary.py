@@ -152,7 +152,6 @@ def look(conversations: Iterable[Watched], rules: CanaryRules) -> CanaryLook:
 
     Args:
         conversations: in any order; those outside of the period or of another version are left out.
-        rules: what is compared.
     """
     sides = Mark.tag(rules.mark, rules.stable), Mark.tag(rules.mark, rules.canary)
     period = [each for each in conversations if rules.since <= each.at < rules.until]

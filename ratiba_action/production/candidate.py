@@ -53,7 +53,6 @@ class Candidate:
     Args:
         id: derived from the turns, so that the same conversation always gets the same id.
         fingerprint: of the masked user messages and events.
-        data: the content of its file.
     """
 
     id: str
@@ -76,9 +75,7 @@ def make_candidate(
 
     Args:
         conversation: with at least one turn.
-        feedback: that caused the promotion.
         facts: of its tenant, for values that its traces lack.
-        redactor: knows the conversation's names.
         review: owner and end of the quarantine.
         timezone: of the configuration; empty for East Africa's of a conversation in Swahili, and for UTC of others.
     """
@@ -213,7 +210,6 @@ def known_scenarios(repository: Path, folder: str) -> KnownScenarios:
     """The scenarios of a checkout.
 
     Args:
-        repository: the checkout.
         folder: of the scenarios in it; may be empty or missing.
 
     Raises:

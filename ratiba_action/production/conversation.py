@@ -48,7 +48,6 @@ class Observation:
         model: that was called; empty for none.
         environment: that it was traced in.
         ended: with time zone; None if it is unknown.
-        tags: of its trace.
     """
 
     trace_id: str
@@ -145,7 +144,6 @@ def credentials_in(conversation: ProductionConversation, comment: str = "") -> t
 
     Args:
         conversation: not masked yet.
-        comment: of the customer about it.
     """
     said = [[turn.user, turn.event, turn.reply] for turn in conversation.turns]
     return tuple(sorted(set(find_credentials(json.dumps([said, comment], ensure_ascii=False, default=str)))))
@@ -293,10 +291,8 @@ class CapturedConversation:
     """A production conversation as a scenario with its replies; not masked.
 
     Args:
-        scenario: its id is the trace's.
         replies: one per turn.
         models: that generated them, sorted.
-        names: of people: its identity table.
     """
 
     scenario: Scenario
@@ -321,7 +317,6 @@ def captured_conversation(
         observations: that it was read from, with tool calls, documents and models.
         language: used if the traces name none.
         system_type: used if the traces name no known one.
-        names: of people: the identity table.
         feedback: ``LIKED`` or ``DISLIKED``; empty without feedback.
     """
     named = conversation.system_type

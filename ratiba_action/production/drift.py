@@ -41,7 +41,6 @@ class Version:
     """What scores must share to be one series.
 
     Args:
-        metric: its version.
         judge: its model; empty of a metric without one.
     """
 
@@ -127,7 +126,6 @@ class DriftRules:
         window: its length, and that of the one before.
         minimum: conversations that a window needs.
         level: of all metrics of one reference together.
-        test: that decides.
         least_delta: size of Cliff's delta, or of Kolmogorov and Smirnov's D if that decides, below which a difference
             is no drift, however certain.
         share: of conversations that ``ratiba sample`` selects by hash; those that it selects for another reason are

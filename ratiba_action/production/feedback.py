@@ -106,7 +106,6 @@ def feedback_since(
         server: with its deadline.
         since: start, with time zone.
         until: end (exclusive), with time zone, so that pages do not shift while they are read.
-        name: of the scores.
 
     Raises:
         LangfuseError: it did not answer.

@@ -111,7 +111,6 @@ class InlineRules:
     """Rules that were read and tried; make them with ``read_inline_rules``, once in a process.
 
     Args:
-        path: of the file.
         judged: measured only where a judge is given.
         judge_seconds: time limit of all judge calls of one answer.
     """
@@ -148,7 +147,6 @@ class CheckedAnswer:
     """The result of ``check_answer``.
 
     Args:
-        problems: the gravest first.
         not_measured: checks that did not apply, such as the language of two words, and why.
         seconds: that the check took, with the judge.
     """
@@ -349,7 +347,6 @@ def check_answer(
     """Check one answer; may be called from several threads. Without a judge it waits for nothing.
 
     Args:
-        question: what the customer wrote.
         answer: what the system is about to send.
         contexts: texts that it was answered from, for a judge of faithfulness.
         rules: of ``read_inline_rules``.

@@ -52,9 +52,7 @@ class JudgeMark:
     """A judge's score of a criterion of one conversation.
 
     Args:
-        digest: of what was said.
         asked: digest of the metric and its steps.
-        version: of the metric.
         score: 0 to 1.
     """
 
@@ -149,7 +147,6 @@ def thresholds(
 
     Args:
         calibration: with labels.
-        marks: of the judges.
         golden: scores of each metric on the golden set.
     """
     found: list[JudgeThresholds] = []
@@ -236,7 +233,6 @@ class JudgeRequest:
     """What the judges score.
 
     Args:
-        folder: of the scenarios.
         calibration: with labels.
         configurations: one for each judge with a key; none to use only the scores that are kept.
         settings: keys, and the budget of all judges together.

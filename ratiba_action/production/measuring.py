@@ -35,7 +35,6 @@ def masked_case(case: Case, redactor: Redactor) -> Case:
     """The case with every text, argument and document of its conversation masked.
 
     Args:
-        case: of a production conversation.
         redactor: knows the names in it.
     """
     exchanges = tuple(_exchange(exchange, redactor) for exchange in case.transcript.exchanges)

@@ -38,7 +38,6 @@ class PromotionLog:
     """The scores that were processed, one per line of a file; a line is written after its scenario.
 
     Args:
-        path: of the file.
         done: ids of the scores.
     """
 
@@ -49,7 +48,6 @@ class PromotionLog:
         """Remember a score.
 
         Args:
-            score_id: of the feedback.
             outcome: ``written`` or ``duplicate``.
             scenario: path of the scenario.
 
@@ -117,12 +115,10 @@ class PromotionRequest:
     """What to promote.
 
     Args:
-        repository: the checkout.
         folder: of the scenarios in it.
         since: start of the period, with time zone.
         until: end of the period (exclusive), with time zone.
         tenants: by id.
-        review: of the candidates.
         most: maximum number of candidates to write.
         dry_run: write nothing.
         timezone: of the configuration; empty without one.

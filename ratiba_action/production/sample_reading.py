@@ -45,7 +45,6 @@ class Sample:
         traces: how many conversations began in it.
         chosen: how many were selected, by reason.
         known: how many of those had been measured before.
-        results: of the measured conversations.
         empty: ids of traces without readable turns.
         unread: why a selected conversation could not be read, by its trace.
         blocked: why a conversation must not be sent to a judge, by its trace.
@@ -243,7 +242,6 @@ def in_share(share: float, trace_id: str) -> bool:
 
     Args:
         share: 0 to 1.
-        trace_id: of the conversation.
     """
     return in_sample(share, _SALT, trace_id)
 
@@ -256,7 +254,6 @@ class SampleRules:
         since: with time zone; ``until`` is exclusive.
         share: of the conversations with neither an error nor negative feedback, 0 to 1.
         shares: the same of kinds of systems that have their own.
-        feedback: name of the feedback scores.
         environment: Langfuse environment of production; empty for all except the gate's own.
         language: used if neither the conversation nor its tenant names one.
         system_type: used if the conversation names none.
@@ -295,7 +292,6 @@ class Found:
 
     Args:
         traces: how many conversations began in the period.
-        chosen: the selected ones.
         known: ids of selected ones that were measured before.
         conversations: those to measure.
         empty: ids without readable turns.

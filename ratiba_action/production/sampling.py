@@ -183,7 +183,6 @@ def sample_scores(result: ScenarioResult, started: datetime, mask: EventMask, ju
     Args:
         result: of a scenario whose id is the trace's.
         started: start of the conversation: the server overwrites scores by id and day, so the day must not change.
-        mask: of the run.
         judge: model of the judge: scores of different ones are different series for `ratiba drift`.
     """
     trace = result.trial.scenario.id

@@ -71,7 +71,6 @@ def conclude(
         decided: its mode, and what it is about.
         environment: the process's own.
         stream: what a person or the log reads; the secrets of the run must have been hidden in it.
-        problems: of the inputs.
         ended: a word of ``ENDINGS`` for a run that left no results, any other says nothing; None for one that has
             nothing to do.
 

@@ -66,7 +66,6 @@ class Message:
     """What is sent at once.
 
     Args:
-        gate: name of the gate.
         alerts: in the order in which they are shown.
         facts: what is known besides, such as ``repository`` and ``commit``.
         url: that leads to the run; empty for none.
@@ -139,7 +138,6 @@ def notify(
 
     Args:
         settings: with the addresses; without any, nothing happens.
-        environment: names proxies and certificates.
         message: that is masked here.
         kinds: which alerts are sent, by the base's configuration.
         warn: receives what could not be sent.
@@ -219,7 +217,6 @@ def signature_headers(secret: bytes, name: str, timestamp: int, content: bytes) 
         secret: shared with the receiver.
         name: of the message, the same each time it is sent.
         timestamp: seconds since 1970.
-        content: the body.
     """
     signed = b"%s.%d.%s" % (name.encode(), timestamp, content)
     code = base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode()

@@ -191,7 +191,6 @@ class Publication:
         """Only what people read of another run's report: the log, the summary and the comment.
 
         Args:
-            report: of that run.
             only_missing: leave the comment as it is where that run has written it.
 
         Returns:
@@ -287,8 +286,6 @@ class Publication:
         """Write outputs, their seal and the summary.
 
         Args:
-            summary: of the run.
-            url: the comment's address.
             early: they are written once more. What can only be added to is left alone, and nothing is warned of yet.
             sealed: False where the run could not be sealed; it is not tried again.
         """

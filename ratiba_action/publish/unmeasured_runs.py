@@ -19,10 +19,6 @@ _SHORT_COMMIT = 7
 def refuse_wrong_start(decided: Decided, problems: Sequence[str]) -> None:
     """Refuse what no mode excuses.
 
-    Args:
-        decided: what the run is about.
-        problems: of the inputs.
-
     Raises:
         SuiteError: an input is wrong.
         ConfigurationError: the event is one that the gate must not run on.

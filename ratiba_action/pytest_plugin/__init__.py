@@ -36,7 +36,6 @@ class EvalEnvironment:
     """What a test gets.
 
     Args:
-        tenant: its schema, role and identity.
         orchestrator: what the factory of ``ratiba_orchestrator`` built, or None; an asynchronous one is awaited.
         run: waits for a coroutine on the event loop that an asynchronous factory was awaited on.
     """

@@ -44,7 +44,6 @@ class StandingRun:
     """Runs the scenarios of a checkout one by one; database, worker and gateway are started once.
 
     Args:
-        repository: the checkout.
         cache: whether cached judge scores may be used.
     """
 

@@ -265,7 +265,6 @@ class ScenarioReport:
 
     Args:
         config: pytest's.
-        folder: of the report.
         environment: of the process; the values of its secrets are masked.
     """
 

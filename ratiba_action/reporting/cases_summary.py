@@ -77,11 +77,7 @@ class CasesSummary:
 
 
 def summarise_cases(scores: CaseFileScores, results: Iterable[ScenarioResult]) -> CasesSummary:
-    """The summary of a case file.
-
-    Args:
-        scores: of the case file.
-    """
+    """The summary of a case file."""
     return CasesSummary(
         scores=scores,
         about=_about(scores),
@@ -119,7 +115,6 @@ def describe_threshold(summary: MetricSummary, data_sets: Iterable[CaseFileScore
     """The thresholds of a metric's scores and of the aggregates over them; a threshold of 0 requires nothing.
 
     Args:
-        summary: of the metric.
         data_sets: scores of the run's cases, with their thresholds.
     """
     gates = [result.gate for scores in data_sets for result in scores.gates]

@@ -59,7 +59,6 @@ def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[At
     judges, the money table, the comparison, the causes, and last those ten, so that only their names are left.
 
     Args:
-        summary: of the run.
         limit: most characters, as GitHub counts them.
         earlier: attempts that the comment on the pull request lists.
     """

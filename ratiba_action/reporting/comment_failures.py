@@ -29,7 +29,6 @@ def failing(summary: ReportSummary, most: int | None = None) -> str:
     """Each scenario that failed, with turn, assertion, expected and got; then those without a result.
 
     Args:
-        summary: of the run.
         most: how many scenarios of each kind to show, None for all.
     """
     verdict, decide = summary.report.verdict, summary.deciding

@@ -171,7 +171,6 @@ def cases(summary: ReportSummary, *, tables: bool = True) -> str:
     """One block for the cases of each file; empty without one.
 
     Args:
-        summary: of the run.
         tables: whether to add the folded tables of classes and of the lowest cases.
     """
     blocks = [_block(cases_of_file) + (_tables(cases_of_file) if tables else "") for cases_of_file in summary.cases]
@@ -311,7 +310,6 @@ def attempts_table(attempts: Sequence[Attempt], subject: Subject) -> str:
 
     Args:
         attempts: including the current one.
-        subject: of the current run.
     """
     if len(attempts) <= 1:
         return ""

@@ -95,7 +95,6 @@ class ComparisonSummary:
         interval_note: what the interval of an exact difference means; empty if there is none.
         not_comparable: how much cannot be compared; empty if everything can.
         rows: the composite's row, then one for each metric.
-        scenarios: the largest drop first.
         flips: newly failing and newly passing scenarios, each with its direction.
         changes: what changed in words, by scenario.
         obstacles: why something cannot be compared, the most frequent reason first.

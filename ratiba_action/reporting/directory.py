@@ -38,7 +38,6 @@ def remove_foreign_entries(directory: Path, known: frozenset[str] | None, ours: 
     """Remove what appeared in the report directory during the run, so that it is not taken for the gate's.
 
     Args:
-        directory: of the report.
         known: result of ``entries_of`` before the run.
         ours: names of the gate's own files; folders with such a name are removed.
 

@@ -84,7 +84,6 @@ def chart_of(rows: Sequence[Row], margin: float | None, size: ChartSize = WIDE) 
     Args:
         rows: of the comparison; those without a finite difference are left out.
         margin: non-inferiority margin, from 0 to 1.
-        size: of the drawing.
     """
     drawn = [row for row in rows if all(math.isfinite(value) for value in _values(row))]
     if not drawn:
@@ -184,11 +183,7 @@ def report_template() -> "Template":
 
 @cache
 def page_template(name: str) -> "Template":
-    """A template of a document, compiled when a process first asks for it.
-
-    Args:
-        name: of its file.
-    """
+    """A template of a document, compiled when a process first asks for it."""
     # Imported here: a skipped run renders no report.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

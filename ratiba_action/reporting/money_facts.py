@@ -82,10 +82,8 @@ class Fact:
     """One row.
 
     Args:
-        what: the label.
         text: about it; with a bar, what stands before the bar.
         bar: see ``wording.bar``; empty for none.
-        after: the text after the bar.
     """
 
     what: str

@@ -108,7 +108,6 @@ class ScenarioRow:
     """One scenario as every report format shows it.
 
     Args:
-        outcome: of its trials.
         name: its id, with its arm unless that is head.
         deciding: the trial that decides whether it passes or fails.
         trials: all of them, in order.
@@ -183,7 +182,6 @@ class ReportSummary:
 
     Args:
         report: the run's report, with secrets masked.
-        exit_code: of the process.
         outputs: the values that a workflow reads, by their names in ``results.json``.
         counts: of scenarios by how they ended.
         regression: whether the run fails because of the comparison with the base.
@@ -194,7 +192,6 @@ class ReportSummary:
         line: scenarios, mode, money and where the answers came from, in one line.
         status: the run in text of our own only, for a commit status.
         scenarios: all of them, in the report's order.
-        metrics: of the scenarios that count.
         thresholds: each metric's thresholds as text, by metric.
         comparison: with the base; None if there was none.
         cost: what a conversation takes on both sides; None if nothing can be compared.

@@ -34,7 +34,6 @@ def make_console(stream: TextIO, environment: Mapping[str, str]) -> "Console":
 
     Args:
         stream: where to write.
-        environment: the process's environment variables.
     """
     from rich.console import Console  # heavy, and a skipped run prints two lines
 
@@ -67,7 +66,6 @@ class RichPrinter:
 
     Args:
         stream: where to write.
-        environment: the process's environment variables.
     """
 
     def __init__(self, stream: TextIO, environment: Mapping[str, str]) -> None:
@@ -118,11 +116,7 @@ class LineProgress:
 
 
 class BarProgress:
-    """A bar with the last trial's name, gone when the run ends.
-
-    Args:
-        console: of the terminal.
-    """
+    """A bar with the last trial's name, gone when the run ends."""
 
     def __init__(self, console: "Console") -> None:
         self._console = console

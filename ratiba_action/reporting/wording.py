@@ -97,7 +97,6 @@ class RaisedError:
     """An error of the system, and every scenario in which it was raised.
 
     Args:
-        first: the trial that shows it.
         scenarios: their labels, in the report's order.
     """
 
@@ -166,7 +165,6 @@ class CauseText:
     """What makes some scenarios fail, in a sentence.
 
     Args:
-        scenarios: their ids.
         parts: of the change that the sentence names.
         certain: whether these parts are the cause; if not, it is among them.
     """

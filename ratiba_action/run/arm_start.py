@@ -72,7 +72,6 @@ class OpenCode(Protocol):
 
         Args:
             stack: closes it.
-            arm: whose code it is.
             beside: the arm whose fork server serves it, where that can be.
         """
         ...

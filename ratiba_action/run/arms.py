@@ -95,11 +95,7 @@ def _shown(line: JudgeRecording) -> tuple[str, str, str]:
 
 
 def alone(inputs: RunInputs, scenarios: Sequence[Scenario]) -> RunInputs:
-    """The run of some scenarios without a base, with the answers that are recorded.
-
-    Args:
-        scenarios: of its suite.
-    """
+    """The run of some scenarios without a base, with the answers that are recorded."""
     return replace(
         inputs,
         settings=replace(inputs.settings, baseline=NONE),
@@ -183,7 +179,6 @@ def first_plan(inputs: RunInputs, head: ArmInputs, *, measured: bool) -> Plan:
     """What is run in any case: in a replay every recorded trial, on both sides of the change.
 
     Args:
-        head: of the change.
         measured: the base was measured by earlier runs, so that it need not be run now.
     """
     if inputs.llm != Llm.REPLAY:
@@ -208,7 +203,6 @@ class Exported:
 
     Args:
         folder: root of the files.
-        commit: that they are of.
     """
 
     folder: Path

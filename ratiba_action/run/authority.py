@@ -44,7 +44,6 @@ def authorized_configuration(
     In CI it is the base commit's where one decides; the checkout's otherwise.
 
     Args:
-        repository: the checkout.
         environment: of the process; names the event in CI.
 
     Raises:
@@ -63,11 +62,7 @@ def authorized_configuration(
 
 
 def records_as_person(settings: Settings, change: Change) -> bool:
-    """Whether somebody records on a laptop, under a configuration of their own: a new provider is not on the base yet.
-
-    Args:
-        change: that is recorded.
-    """
+    """Whether somebody records on a laptop, by a configuration of their own: a new provider is not on the base yet."""
     return settings.llm is Llm.RECORD and whose_configuration(change.known) is Whose.PERSON
 
 

@@ -30,11 +30,7 @@ _NAMING_A_BASE = ("pull_request", "pull_request_review", "merge_group")
 
 @dataclass(frozen=True, slots=True)
 class BaseCommit:
-    """Reads the base commit of a change.
-
-    Args:
-        contents: of the change's files, open.
-    """
+    """Reads the base commit of a change."""
 
     settings: Settings
     change: Change
@@ -170,7 +166,6 @@ class BaseCommit:
 
         Args:
             folder: of the recordings in the checkout; those that the change leaves alone are the base's.
-            scenario_ids: whose it may be.
 
         Raises:
             InfrastructureError: they cannot be read from this clone.
@@ -245,7 +240,6 @@ def read_base_inputs(
 
     Args:
         base: reads the base commit.
-        applied: the configuration of this run.
         own: the base's configuration.
         alike: ids of the scenarios that the base can run as they are here.
     """
@@ -273,8 +267,6 @@ def read_anchor_inputs(
 
     Args:
         settings: say where the files are.
-        change: whose repository it is.
-        applied: the configuration of this run.
         scenarios: that the earlier version measured as they are today.
         commit: full id of the earlier version.
     """

@@ -19,9 +19,6 @@ def cache_folder(environment: Mapping[str, str], repository: Path) -> Path:
     It is the one of ``RATIBA_CACHE_DIR``; in CI the user's, where no change can write; else ``.deepeval-cache`` at the
     project's root, unless git tracks something of that name: a branch could bring scores along.
 
-    Args:
-        repository: a folder of the checkout.
-
     Raises:
         ConfigurationError: ``RATIBA_CACHE_DIR`` is relative, or in CI inside the checkout.
     """

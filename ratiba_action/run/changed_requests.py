@@ -78,7 +78,6 @@ def raised_by_shards(inputs: RunInputs, shards: Sequence[ModeDecision]) -> RunIn
     """The inputs of a merge, raised to blocking where a shard was: the mode is one for all of them.
 
     Args:
-        inputs: of the merge.
         shards: what each decided; one that decided otherwise than the others is refused with them.
     """
     if inputs.decided.decision.mode is not Mode.ADVISORY:

@@ -67,7 +67,6 @@ async def open_services(
     its code runs.
 
     Args:
-        head: of its first arm.
         scratch: a folder outside the workspace, removed when the run ends.
         deadline: seconds of ``time.monotonic``; see ``RunServices``.
         with_base: trials of the base may run, if there is one.
@@ -169,7 +168,6 @@ class CodeOfRun:
 
     Args:
         stack: closes the base's, and what judges.
-        scratch: a folder outside the workspace.
     """
 
     def __init__(self, stack: AsyncExitStack, inputs: RunInputs, scratch: Path) -> None:
@@ -197,7 +195,6 @@ class CodeOfRun:
 
         Args:
             stack: closes it.
-            arm: whose code it is.
             beside: the arm whose fork server serves it, where that can be.
             kept: what is started already.
         """

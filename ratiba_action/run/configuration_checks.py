@@ -125,7 +125,6 @@ def repaired(
     What a change may not decide is the base's. Where the base's cannot be used, no change could ever repair it.
 
     Args:
-        head: of the change.
         base: of the base branch.
         problem: why no run could use a configuration with the base's system and recordings; empty where one could.
 
@@ -200,8 +199,6 @@ def unknown_code(
 
     Args:
         configuration: names the adapter, and the folder of the system.
-        scenarios: name rules and metrics.
-        repository: the checkout.
         name: path of the configuration, for messages.
     """
     system = configuration.system

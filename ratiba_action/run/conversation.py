@@ -45,8 +45,6 @@ class Conversation:
     """One trial's conversation in its own tenant.
 
     Args:
-        trial: whose conversation it is.
-        services: of the run.
         attempt: at this trial, from 1.
     """
 

@@ -69,9 +69,7 @@ def find_earlier_runs(
     """Find them; what goes wrong is a note, and ``EarlierRuns.lost`` where a change could gain by it.
 
     Args:
-        run: what is evaluated.
         now: when it began.
-        rules: of the comparison.
         commit: ``measured_commit`` of the run.
         in_shards: it is one of several shards, or merges them. All of them and all of their attempts find the same
             results of the base, those of when the workflow run was started.

@@ -110,7 +110,6 @@ class ArmCosts:
         """What each of some trials is expected to cost.
 
         Args:
-            trials: of any arm.
             learned: by what the run's own calls have cost, which is about right, instead of usual sizes, which are
                 large enough for trials that have to be run to their end all together.
         """
@@ -263,9 +262,7 @@ def _questions(assertion: Assertion, turns: int, recorded: Sequence[JudgeRecordi
     """Those that were asked when it was recorded, else the most that there can be; one of one is always asked.
 
     Args:
-        assertion: of the metric that asks.
         turns: most of the scenario.
-        recorded: answers of the judge.
         claims: most sentences of the system's recorded answers that a metric by claim verifies; 0 where none is known.
     """
     most = judge_calls(assertion.metric, turns, assertion.parameters)

@@ -275,7 +275,6 @@ def configuration_problems(
 
     Args:
         settings: say where the files are.
-        repository: the checkout.
         configuration: as it was read from there.
         suite: of the same checkout.
     """
@@ -357,8 +356,6 @@ def tests_of(configuration: Configuration, repository: Path, config: str) -> Fou
     """The tests of a checkout that its configuration names.
 
     Args:
-        configuration: of the checkout.
-        repository: the checkout.
         config: path of the configuration, for messages.
     """
     root = parse_folder(configuration.system.root)
@@ -369,7 +366,6 @@ def _with_tests(suite: Suite, configuration: Configuration, named: Collection[st
     """The suite with the tests that the configuration names.
 
     Args:
-        suite: the scenarios.
         configuration: after the ratchet.
         named: paths that the change itself names. What only the base names may be gone; a note names its tests then.
 

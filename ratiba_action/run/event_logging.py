@@ -218,7 +218,6 @@ def open_event_log(run: RunInputs, redactor: Redactor, warn: Callable[[str], Non
     What cannot be written is a warning of the run. A run that an error ends is told to have ended.
 
     Args:
-        run: its inputs.
         redactor: of the run; nothing is written that did not pass it.
         warn: told what cannot be written.
     """
@@ -247,9 +246,7 @@ def run_started(run: RunInputs, commit: str, prompt_versions: tuple[str, ...] = 
     """A run begins, or that of a variant.
 
     Args:
-        run: its inputs.
         commit: ``measured_commit`` of the run.
-        prompt_versions: of the change.
         llm: where its answers come from.
     """
     subject, configuration = run.decided.change.subject, run.configuration

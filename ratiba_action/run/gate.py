@@ -140,7 +140,6 @@ def evaluate_shard(run: ShardRun, log: RunLog, open_session: OpenSession, expect
     """Run a shard's share of the first plan; what it means is decided by ``evaluate`` with all of the shards.
 
     Args:
-        run: which shard, and its share.
         open_session: makes what scenarios run in.
         expected: forecast of the share.
 
@@ -193,7 +192,6 @@ class _Gate:
         """Run every plan that the evidence asks for; nothing where the caps hold none of the first one's trials.
 
         Args:
-            head: of the change.
             expected: forecast of the run; None to make it.
             first_only: run the first plan alone, and note nothing of what only the whole run shows.
         """
@@ -211,7 +209,6 @@ class _Gate:
         """What the shards measured together, and whatever further plan the evidence asks for.
 
         Args:
-            head: of the change.
             shards: their reports, in any order.
             commit: ``measured_commit`` of the merge.
         """

@@ -124,7 +124,6 @@ class RunInputs(RunRequest):
 
     Args:
         suite: every scenario of the repository, with the metrics of its language and its system type.
-        selection: the scenarios that run.
         base_scores: judge answers of the base, by key; they count where the change says otherwise.
         edited_recordings: how many recordings the change itself edits.
         notes: what the change tried to relax.
@@ -135,8 +134,6 @@ class RunInputs(RunRequest):
         anchored: the base is an earlier version of the base branch, whose own run this is.
         from_base: names of the blocks that are the base branch's where the change says otherwise.
         sealed: where the sealed copy of the write-ahead journal is kept; None for none.
-        digests: of the scenarios' content.
-        judging: whose rules and metrics judge.
         uncompared: why what the change sends to models could not be compared with the base; empty where it was.
         recorded_reads: what the recordings of the base say that scenarios read.
     """

@@ -116,7 +116,6 @@ class JudgesOfRun:
 
     Args:
         stack: closes the base's.
-        scratch: a folder outside the workspace.
         open_judges: of one side.
     """
 
@@ -143,7 +142,6 @@ class JudgesOfRun:
 
         Args:
             stack: closes what is the arm's own.
-            arm: that is judged.
             kept: what is started already.
 
         Raises:

@@ -53,7 +53,6 @@ def judging_code(
     """Whose code judges.
 
     Args:
-        base: of the change, open.
         before: section of the base's configuration; None where it has none that can be used.
         system: section of the change's.
         suite: of the change, after the ratchet.

@@ -53,7 +53,6 @@ class ModelCalls(TrialCalls):
     """The model calls of a run: each arm is answered from its own recordings, and judged from them.
 
     Args:
-        head: of its first arm.
         paid: the way to live models; None when every answer is replayed.
         turns: books what bypasses the gateway.
         second: model and provider of the cross-check; None for none.
@@ -320,7 +319,6 @@ async def open_model_calls(
     """Start what answers the system under test and what judges it.
 
     Args:
-        head: of its first arm.
         journal: where calls are written down; None for a run that cannot be resumed.
         deadline: seconds of ``time.monotonic``; see ``RunServices``.
 

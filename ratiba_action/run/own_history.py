@@ -114,11 +114,7 @@ def _as_cause(problem: str) -> str:
 
 
 def notes_of_own_history(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
-    """What failed by the history, what passed by it below the threshold, and where it was too short to decide.
-
-    Args:
-        results: of the change.
-    """
+    """What failed by the history, what passed by it below the threshold, and where it was too short to decide."""
     spared, failed, short = list[str](), list[str](), list[str]()
     for scenario, wanted, score, threshold in _judged(results):
         name, bound = f"{scenario.id} {score.metric}", wanted.bound_of(score.metric, score.version)

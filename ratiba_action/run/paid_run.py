@@ -114,7 +114,6 @@ def go_on_with_earlier(inputs: RunInputs, head: ArmInputs, note: Callable[[str],
 
     Args:
         inputs: of the run; of its share, if it is a shard.
-        head: of the change.
         note: told what this attempt goes on with, or why it cannot.
 
     Raises:
@@ -147,7 +146,6 @@ def end_journal(place: JournalPlace, cancelled: bool, *, concluded: bool, interr
     """Remove what nobody goes on with: a journal holds what models and customers said.
 
     Args:
-        place: of the journal.
         cancelled: whether the run was cancelled while it was published.
         concluded: whether the run has its conclusion. Otherwise a person may go on with it on this machine.
         interrupted: whether the run was cut short, so that the next attempt of a workflow run goes on with it.
@@ -224,7 +222,6 @@ async def open_paid_run(
         configuration: providers, and the bounds of each call.
         subject: names the run in the shared ledger; None for one that has no name there.
         journal: where calls are written down; None for calls that cannot be resumed.
-        trials: of the run.
         estimate: the most that a trial is expected to cost.
         ledger: the run's spending; what a resumed journal lists is added first.
         prices: of every model.
@@ -351,7 +348,6 @@ async def limits_before(settings: Settings, subject: Subject, paid: Usd) -> tupl
 
     Args:
         settings: with its own cap and the shared ledger.
-        subject: names the run there.
         paid: by an earlier process of it; the shared ledger counts that already.
 
     Raises:

@@ -30,7 +30,6 @@ def keys_line(settings: Settings, configuration: Configuration, environment: Map
     """Which keys a run may spend, by the names of their variables or inputs; empty without any.
 
     Args:
-        configuration: names providers.
         environment: says whether this is a workflow, which has inputs.
     """
     in_workflow = environment.get("GITHUB_ACTIONS") == "true"
@@ -101,7 +100,6 @@ def require_key(settings: Settings, configuration: Configuration, environment: M
     """Refuse to call models without a key: what was asked for live is never replayed instead.
 
     Args:
-        configuration: names providers.
         environment: says whether a key comes from a repository's secrets or from a person's own variables.
 
     Raises:

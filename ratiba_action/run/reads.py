@@ -59,7 +59,6 @@ class ReadsOfRun:
         """What was observed of each scenario that ran; nothing where no file could be seen to be read.
 
         Args:
-            inputs: of the run.
             arm: of the change; None where it was not started.
         """
         system = getattr(arm.system, "reads", None) if arm is not None else None
@@ -123,7 +122,6 @@ def notes_of_reads(inputs: RunInputs, measured: "Measured") -> tuple[str, ...]:
     """Where what the system reads is not what the recordings of the base say; one note, which no verdict depends on.
 
     Args:
-        inputs: of the run.
         measured: what came of it; scenarios that did not run to their end say nothing.
     """
     ended = {result.trial.scenario.id for result in measured.own if isinstance(result, Scored)}

@@ -35,7 +35,6 @@ class Candidate:
 
     Args:
         path: where it belongs.
-        lines: what the file would hold.
         findings: why it is refused.
         reason: why its conversation did not run to its end, or which deterministic assertions failed; untrusted text.
         passed: whether the conversation held what its scenario asks for.
@@ -89,7 +88,6 @@ def review(
     """Look through everything that a run recorded.
 
     Args:
-        folder: of the recordings.
         scenarios: those that were to be recorded.
         results: of the run; a scenario's recording is whole when each of its trials ran to its end.
         before: what the files hold now, by scenario id.

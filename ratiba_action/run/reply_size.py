@@ -14,11 +14,7 @@ MOST_BYTES = 2 * 1024 * 1024
 
 
 class ReplySize:
-    """The bytes of one trial so far.
-
-    Args:
-        scenario_id: of the trial, for messages.
-    """
+    """The bytes of one trial so far."""
 
     def __init__(self, scenario_id: str) -> None:
         self._scenario_id = scenario_id

@@ -57,7 +57,6 @@ class CustomMetric:
 
     Args:
         assertion: names it as ``module:attribute``, with its parameters.
-        code: runs it.
     """
 
     judged = False

@@ -25,7 +25,6 @@ def critical_problems(suite: Suite, judging: JudgingCode) -> tuple[FileProblem, 
 
     Args:
         suite: after the ratchet.
-        judging: whose code judges.
     """
     return tuple(
         FileProblem(

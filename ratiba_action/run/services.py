@@ -202,9 +202,6 @@ class Arms(Mapping[str, ArmServices]):
     async def require(self, names: Collection[str]) -> str | None:
         """Start what a plan names, the base before anything of the change; why that cannot be, None where it could.
 
-        Args:
-            names: of arms.
-
         Raises:
             RatibaError: the change itself could not be started.
         """

@@ -61,7 +61,6 @@ class Session:
 
     Args:
         open_services: starts what trials need.
-        head: of its first arm.
         scratch: a folder outside the workspace, removed when the run ends.
         with_base: trials of the base may run, if there is one.
         interruptions: filled with why the run was cancelled; None for a list of its own.

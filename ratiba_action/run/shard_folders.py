@@ -118,11 +118,7 @@ def _folders_in(folder: Path) -> Sequence[Path]:
 
 
 def read_shard(folder: Path) -> FoundShard:
-    """The report of a shard; one that cannot be read is a problem, and ends nothing.
-
-    Args:
-        folder: of the report.
-    """
+    """The report of a shard; one that cannot be read is a problem, and ends nothing."""
     place = str(folder)
     try:
         report = read_results(results_in_folder(folder), exact=True)
@@ -199,7 +195,6 @@ class ShardFolders:
         """Begin to mask the events of the shards whose reports could be read.
 
         Args:
-            redactor: of the merge.
             customers: full name of the customer by scenario.
         """
         if self._events is not None:
@@ -208,9 +203,6 @@ class ShardFolders:
 
     def add_events(self, path: Path) -> tuple[str, ...]:
         """Add the masked events to a file; each stays an event of its own run.
-
-        Args:
-            path: of the merge's events.
 
         Returns:
             What could not be read or written, in words.
@@ -251,7 +243,6 @@ def write_masked_events(
     Args:
         target: descriptor of a file; what is in it is replaced.
         folders: report folders, written by somebody who is not trusted.
-        redactor: of the merge.
         customers: full name of the customer by scenario.
 
     Returns:

@@ -87,7 +87,6 @@ def merge_shards(
     Args:
         found: in any order.
         plan: what the whole run asks for, of the change and of the base.
-        identity: of the run that merges.
         run_attempt: of it, from 1; None where the platform counts none.
     """
     found = [_not_later(shard, run_attempt) for shard in found]
@@ -223,10 +222,6 @@ def _unknown_usd(
 
     Args:
         found: all shards.
-        used: those whose results count.
-        attempts: those whose calls count.
-        identity: of the run that merges.
-        run_attempt: of it.
     """
     if identity.get("ledger") != NO_LEDGER:
         return Decimal(0)  # The ledger knows what every shard has reserved.
@@ -261,10 +256,6 @@ def measured_anew(earlier: MeasuredRun, shards: Iterable[FoundShard]) -> Measure
     """An earlier attempt of a merge, without results that this one has again: those of a shard that was not run since.
 
     Those that a later attempt of a shard has taken from a write-ahead journal are the same answers, too.
-
-    Args:
-        earlier: the attempt.
-        shards: that are merged now.
     """
     made = max((merge.attempt for merge in earlier.merges), default=None)
     again = {
@@ -282,7 +273,6 @@ def paid_by_merges(earlier: Iterable[MeasuredRun], attempt: int) -> tuple[MergeA
     Args:
         earlier: earlier attempts of the run, read from reports that somebody else may have written. Of two that differ
             on an attempt, the one counts by which it was dearer.
-        attempt: of the merge that asks.
     """
     known: dict[int, MergeAttempt] = {}
     for each in (each for run in earlier for each in run.merges if 1 <= each.attempt < attempt):
@@ -298,7 +288,6 @@ def notes_of_merges(earlier: Sequence[MergeAttempt], attempt: int, llm: Llm) -> 
 
     Args:
         earlier: as ``paid_by_merges`` has found them.
-        attempt: of the merge that asks.
         llm: where it takes model answers from.
     """
     known = {each.attempt: each for each in earlier}
@@ -495,12 +484,7 @@ def _cross_checking(used: Sequence[FoundShard]) -> CrossChecking | None:
 
 
 def combined_cross_checking(parts: Sequence[CrossChecking], pairs: Sequence[ScorePair]) -> CrossChecking | None:
-    """The cross-checks of the parts of a run as one; None where there is none.
-
-    Args:
-        parts: of the run.
-        pairs: of all parts together.
-    """
+    """The cross-checks of the parts of a run as one; None where there is none."""
     if not parts:
         return None
     status = CrossCheckStatus(
@@ -519,7 +503,6 @@ def with_shards(measured: Measured, of_shards: Measured) -> Measured:
 
     Args:
         measured: of the merge; its results are those of the shards and its own.
-        of_shards: what the shards measured.
     """
     pairs = (*of_shards.pairs, *measured.pairs)
     parts = [part for part in (of_shards.cross_checking, measured.cross_checking) if part is not None]

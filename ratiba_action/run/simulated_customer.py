@@ -51,7 +51,6 @@ class SimulatedCustomer:
 
     Args:
         answers: recordings, or models that are paid for.
-        described: who is asked.
         wire: whose format the requests have, ``anthropic`` or ``openai``; empty for the provider's own.
     """
 

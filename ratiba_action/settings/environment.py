@@ -36,7 +36,6 @@ class Environment(MutableMapping[str, str]):
 
     Args:
         plain: the process's own variables, without secrets; written to.
-        secrets: name and value of each.
     """
 
     def __init__(self, plain: MutableMapping[str, str], secrets: Mapping[str, str]) -> None:

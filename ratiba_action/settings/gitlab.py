@@ -18,7 +18,6 @@ class GitlabJob:
         page: address of that project.
         merge_request: its number in the project; None outside one.
         job: id of the job; one that is retried has a higher one.
-        url: of the job.
         event: what started it, in the words of ``ratiba decide``.
         payload: what is known of the event, in the shape of GitHub's.
     """

@@ -56,7 +56,6 @@ def parse_count(text: str, most: int | None = None) -> int:
     """A whole number from 1, below a billion.
 
     Args:
-        text: of the option.
         most: that it may be; None for no other bound.
 
     Raises:

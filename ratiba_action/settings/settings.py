@@ -248,11 +248,7 @@ class Settings:
         return tuple(dict.fromkeys(value for value in given if value))
 
     def without_secrets(self, why: str) -> "Settings":
-        """The same inputs with nothing to spend or to sign in with; what was given stays masked.
-
-        Args:
-            why: a sentence for people.
-        """
+        """The same inputs with nothing to spend or to sign in with; what was given stays masked."""
         emptied = {entry.attribute: entry.parse("") for entry in INPUTS if entry.secret}
         around: dict[str, Any] = {"keys_around": {}, "shell_keys": {}, "gitlab_token": "", "redis_url": ""}
         return replace(self, **emptied, **around, withheld=self.secrets, why_withheld=why)
@@ -289,7 +285,6 @@ def read_settings(environment: Mapping[str, str], options: Mapping[str, str | No
     """Read every input from an option, else its variable, else its default.
 
     Args:
-        environment: the process's environment.
         options: values from the command line by input name; None where not given.
 
     Raises:

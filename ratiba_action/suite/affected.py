@@ -19,7 +19,6 @@ def depends_on(scenario: Scenario, path: str, folder: str, seen: Reads | None = 
     Args:
         scenario: one of the suite.
         path: from the repository's root.
-        folder: of the scenarios.
         seen: what it was seen to read; None where nobody looked.
     """
     place = PurePosixPath(path)
@@ -54,7 +53,6 @@ def affected(
         decision: with a reason for each changed file.
         suite: every scenario.
         changed: the files that the change touches.
-        folder: of the scenarios.
         seen: what the base's scenarios were seen to read, by their id.
         new: changed files that the base does not have. One beside or below a file that is read may be found there.
     """

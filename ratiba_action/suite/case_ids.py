@@ -24,9 +24,7 @@ def case_ids(scenario_id: str, path: str, rows: Sequence[Row]) -> tuple[list[str
     The case part is the column ``id`` if there is one, else a hash of the row's content.
 
     Args:
-        scenario_id: id of the scenario file.
         path: of the data file, for messages.
-        rows: its rows.
     """
     named = any(COLUMN in row.values for row in rows)
     first: dict[str, Row] = {}

@@ -29,12 +29,7 @@ class FillingError(ValueError):
 
 
 def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Each column that a value refers to, in keys too, with the path of the text.
-
-    Args:
-        value: plain data.
-        path: of the value.
-    """
+    """Each column that a value refers to, in keys too, with the path of the text."""
     if isinstance(value, str):
         yield from ((path, match[1]) for match in _PLACE.finditer(value) if match[1] is not None)
     elif isinstance(value, Mapping):
@@ -81,7 +76,6 @@ def fill(value: Any, row: Mapping[str, Any]) -> Any:
     ``$${`` is an escaped ``${``.
 
     Args:
-        value: plain data.
         row: values by column.
 
     Raises:

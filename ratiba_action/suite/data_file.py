@@ -76,7 +76,6 @@ def read_json(name: str, content: bytes) -> tuple[Document | None, tuple[FilePro
     """Decode one JSON file: no duplicate keys, no deep nesting, no NaN.
 
     Args:
-        name: the file's path, for messages.
         content: its bytes, UTF-8.
 
     Returns:

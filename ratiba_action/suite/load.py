@@ -54,7 +54,6 @@ def _names_below(repository: Path, folder: str, problems: list[FileProblem]) -> 
     """Every file below a folder, relative to the repository; a link to a folder is one, too.
 
     Args:
-        repository: the checkout.
         folder: of the scenarios; what is in folders of other data is left out.
         problems: folders that cannot be listed are added to it: what is in them would not be run.
     """

@@ -29,7 +29,6 @@ def ratchet_strategy(scenario: Scenario, before: Scenario) -> tuple[Strategy, tu
     """The stricter strategy of head and base, and a note for each thing that the change tried to relax.
 
     Args:
-        scenario: of the change.
         before: the same at its base.
     """
     strategy, notes = scenario.strategy, []
@@ -58,7 +57,6 @@ def ratchet_quarantine(scenario: Scenario, before: Scenario | None) -> tuple[Qua
     """The quarantine of the base, if the change still has it; see ``ratchet_strategy``.
 
     Args:
-        scenario: of the change.
         before: the scenario at the base; None for a new scenario.
     """
     wanted = scenario.quarantine
@@ -233,7 +231,6 @@ def ratchet_parameters(assertion: Assertion, base: Assertion) -> tuple[JsonObjec
     terms, is expected data like the turns: the change may edit it if the base has one, and a note says so.
 
     Args:
-        assertion: of the change.
         base: of the same metric in the commit that it starts from.
     """
     truth = {key: value for key, value in assertion.parameters.items() if _both_mappings(value, base.parameters, key)}

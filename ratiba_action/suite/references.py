@@ -130,7 +130,6 @@ def unread_truths(
 
     Args:
         document: a scenario file, whatever its shape.
-        readers: of each expected value.
         added: metrics by type of system that apply without being listed.
     """
     data = document.data if isinstance(document.data, dict) else {}
@@ -204,10 +203,8 @@ def _rule_problems(
 
     Args:
         kind: type of the rule.
-        value: of the rule.
         data: the whole file.
         seen: labels of the assertions so far; that of the rule is added.
-        checks: of metrics and of rules.
     """
     metric_problems, rule_problem = checks
     wrong = rule_problem(kind, value)

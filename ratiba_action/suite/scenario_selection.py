@@ -66,7 +66,6 @@ def select(
     whose ``touches`` match one, and all others that cost nothing; where that is none, the critical ones.
 
     Args:
-        decision: the mode.
         suite: every scenario.
         changed: the files that the change touches.
         is_free: whether all answers of a scenario are recorded or mocked.

@@ -64,7 +64,6 @@ def find_tests(paths: Sequence[str], root: str, files: TestFiles, config: str) -
     Args:
         paths: as the configuration names them.
         root: folder of the system, which must hold them.
-        files: of the side.
         config: path of the configuration, for messages.
     """
     problems: list[FileProblem] = []

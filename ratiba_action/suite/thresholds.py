@@ -35,7 +35,6 @@ def threshold_problems(gates: Sequence[CaseThreshold], scenario: Scenario) -> It
     """Thresholds that are duplicate, unknown, or lack the expected values that they need.
 
     Args:
-        gates: of the case file.
         scenario: one of its cases.
     """
     seen: set[str] = set()

@@ -25,7 +25,6 @@ class JudgingFiles:
     """What a copy held before a set-up command ran in it.
 
     Args:
-        copy: the folder.
         code: a digest of each Python file, by path.
         others: inode and time of the last change of every other file.
     """

@@ -86,7 +86,6 @@ class Link:
         name: what the process is for, in words, such as ``scenario 'x'``.
         channel: requests and answers.
         leash: its end ends the process; the exit code comes back on it.
-        output: what the process prints.
         secrets: texts that must not appear in a message.
     """
 
@@ -122,7 +121,6 @@ class Link:
 
         Args:
             operation: what to do.
-            fields: what it needs for that.
             timeout: seconds until the answer, and between two questions to a judge.
             judge: answers the process's own questions; what it raises ends the process and is raised here.
 
@@ -245,7 +243,6 @@ async def open_link(control: socket.socket, name: str, secrets: Sequence[str]) -
     """Have the fork server make a process, and connect to it.
 
     Args:
-        control: the fork server's socket.
         name: what the process is for, in words.
         secrets: texts that must not appear in a message.
 

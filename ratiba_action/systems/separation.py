@@ -68,7 +68,6 @@ def room(arm: str, scratch: Path, rooms: Path = ROOMS) -> Path:
 
     Args:
         arm: its name; a variant has the change's room.
-        scratch: the run's folder.
         rooms: folder of the arms' file systems.
     """
     own = rooms / ("base" if arm == BASE else "head")

@@ -41,7 +41,6 @@ class Setup:
     """A set-up command and what it is given.
 
     Args:
-        argv: the command.
         reads: every file that it reads, below the system's folder; None for any.
         timeout: seconds that it may take.
         around: where it runs.

@@ -19,7 +19,6 @@ class TemplatedDialogue:
 
     Args:
         block: the template and the expressions, checked.
-        scenario: whose conversation it is.
     """
 
     def __init__(self, block: HttpBlock, scenario: Scenario) -> None:

@@ -100,9 +100,7 @@ class TeamTestSession:
 
     Args:
         link: the worker process that runs it.
-        fields: of the request.
         seconds: that it may take, and between two questions to the judge.
-        judge: answers them.
         secrets: texts that must not appear in what the test says.
     """
 

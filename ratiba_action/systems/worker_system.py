@@ -65,7 +65,6 @@ class WorkerSystem:
     """Implements ``SystemUnderTest`` or ``CustomCode``. No code of the repository runs in the gate's own process.
 
     Args:
-        adapter: what is loaded.
         block: how the configuration starts it.
         around: where it runs.
         setups: what set-up commands made of declared files already; None for nothing.
@@ -161,7 +160,6 @@ class WorkerSystem:
 
         Args:
             name: below the system's root.
-            text: of the file.
             number: another one for every other text, from 0.
         """
         self._files[name] = {"text": text, "time": _FIRST_TIME + number}

@@ -131,7 +131,6 @@ class Registration:
     """A registered tenant or template: a comment on its role, which the role itself cannot change.
 
     Args:
-        tenant: its UUID.
         run: the run that made it; unique to one provisioner.
         database: where its schema lies. Roles belong to the whole server, schemas and run locks to one database.
         scenario: the scenario's id, or the arm's name for a template.

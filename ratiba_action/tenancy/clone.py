@@ -60,7 +60,6 @@ async def read_blueprint(connection: "Connection", schema: str) -> Blueprint:
 
     Args:
         connection: of the schema's own role: what is in it may run code of the repository under test.
-        schema: its name.
 
     Raises:
         DatabaseError: it holds something that cannot be cloned; names each such object.
@@ -171,7 +170,6 @@ class Template:
     Args:
         name: of the schema and its role.
         blueprint: how to make it again.
-        contents: what it holds.
     """
 
     name: str
@@ -184,7 +182,6 @@ async def read_template(dsn: str, name: str) -> Template:
 
     Args:
         dsn: of the template's own role.
-        name: of the schema.
 
     Raises:
         DatabaseError: it holds what cannot be cloned; names each such object.
@@ -200,7 +197,6 @@ async def clone_into(tenant: "Connection", template: Template, name: str, *, sin
     Args:
         tenant: connection of the tenant's own role, which may read the template meanwhile.
         template: what to create.
-        name: of the tenant's schema.
         singly: send each statement by itself, so that an error names its object; else all in one message.
 
     Raises:
@@ -311,7 +307,6 @@ async def catalogue(connection: "Connection", schema: str) -> Catalogue:
 
     Args:
         connection: of the schema's own role: counting the rows may run the repository's code.
-        schema: its name.
     """
     async with connection.transaction():
         await connection.execute("SET LOCAL search_path = ''")

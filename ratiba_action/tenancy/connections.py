@@ -146,9 +146,6 @@ def _session(statement_seconds: float) -> dict[str, int | str]:
 async def connect_as_administrator(dsn: str) -> "Connection":
     """An autocommit connection on which every name means PostgreSQL's own function, operator or type.
 
-    Args:
-        dsn: the administrator's connection string.
-
     Raises:
         psycopg.Error: the server cannot be reached or refuses.
         TimeoutError: it was silent.
@@ -203,11 +200,7 @@ async def connected_elsewhere(connection: "Connection", database: str) -> AsyncI
 
 
 class Connections:
-    """A few connections of the administrator, made when needed and used again.
-
-    Args:
-        dsn: the administrator's connection string.
-    """
+    """A few connections of the administrator, made when needed and used again."""
 
     def __init__(self, dsn: str) -> None:
         self.dsn = dsn

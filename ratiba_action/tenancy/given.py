@@ -50,7 +50,6 @@ async def wait_until_ready(dsn: str, seconds: float, refused_seconds: float | No
     """Connect again and again until the server answers.
 
     Args:
-        dsn: of an administrator.
         seconds: for a server that is silent or starting.
         refused_seconds: for an address where nobody listens; None for as long.
 

@@ -49,7 +49,6 @@ class RunLock:
     """A session's advisory lock on a connection that does nothing else.
 
     Args:
-        dsn: the administrator's connection string.
         run: unique to one provisioner.
     """
 

@@ -51,7 +51,6 @@ def has_text(text: str, value: str) -> bool:
     """Whether a text has a value somewhere; case is ignored.
 
     Args:
-        text: a reply.
         value: with something to see. A space at its start or end must be there as well.
     """
     return comparable(value) in comparable(text)
@@ -65,7 +64,6 @@ def has_word(text: str, value: str) -> bool:
     between two digits. Scripts that put no spaces between words, such as Chinese and Thai, have no such limits.
 
     Args:
-        text: a reply.
         value: a word, or several.
     """
     wanted, within = comparable(value).strip(), comparable(text)

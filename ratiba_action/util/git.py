@@ -124,7 +124,6 @@ class Git:
 
         Args:
             arguments: a plumbing command that does not look into files of the work tree, and its options.
-            given: its standard input.
             user: whether the user's own configuration counts.
 
         Raises:
@@ -296,7 +295,6 @@ class Git:
         """Values of git's attributes by path and name.
 
         Args:
-            names: of the attributes.
             paths: in the work tree.
         """
         given = "".join(f"{path}\0" for path in paths)
@@ -386,7 +384,6 @@ class Blobs:
         """The first line of each blob, with its end; asked for in groups, since one question after another takes long.
 
         Args:
-            ids: of blobs.
             most: bytes of a line that are given; the rest is left out.
 
         Raises:

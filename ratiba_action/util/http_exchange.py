@@ -77,9 +77,6 @@ class Outage:
     """Whether a server has failed a run for as long as it was waited for; the next request waits less then.
 
     Without it each request of a run waits by itself until a dead server answers.
-
-    Args:
-        lasts: an answer ends it.
     """
 
     lasts: bool = False
@@ -135,9 +132,7 @@ def asked_wait(status: int, headers: Mapping[str, str], message: str) -> float |
     """Seconds that an answer asks to wait before the next request; None where it asks for none.
 
     Args:
-        status: of the answer.
         headers: their names are in small letters.
-        message: what a refusal says.
     """
     if status not in TRANSIENT | RATE_LIMITED:
         return None
@@ -200,7 +195,6 @@ class Question:
         method: of HTTP.
         url: whose path and query are in no message: a webhook's path is its key.
         headers: the token among them; the caller has seen to it that the address may get it.
-        peer: whose server it is.
         content: body, None for none.
     """
 
@@ -215,7 +209,6 @@ def exchange(question: Question, environment: Mapping[str, str], ends: float) ->
     """Ask once; no redirect is followed.
 
     Args:
-        question: what is asked.
         environment: its ``HTTPS_PROXY``, ``NO_PROXY``, ``SSL_CERT_FILE`` and ``REQUESTS_CA_BUNDLE`` are heeded.
         ends: reading of the monotonic clock at which the answer must be there.
 

@@ -171,7 +171,6 @@ def parse_instant(value: Any, clock: LocalTime) -> datetime | None:
 
     Args:
         value: such as ``2026-04-26T14:00:00+03:00``, or without an offset.
-        clock: of the scenario.
 
     Raises:
         ConfigurationError: it is unclear, and says why.

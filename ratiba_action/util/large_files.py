@@ -18,7 +18,6 @@ def as_checked_out(root: Path, name: str, pointer: bytes, most: int) -> bytes | 
     Where Git LFS has not fetched the file, the checkout has the pointer itself, and so has everything that reads it.
 
     Args:
-        root: of the checkout.
         name: path of the file, relative to it.
         pointer: content of the commit's file.
         most: bytes that are still read.

@@ -21,7 +21,6 @@ def write_new_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Write all of the files, or none.
 
     Args:
-        folder: the repository's.
         contents: by path relative to it.
 
     Raises:
@@ -66,7 +65,6 @@ def read_plain_file(root: Path, name: str, most: int = MOST_BYTES) -> bytes:
     """The bytes of a regular file below a folder, never of what a link leads to: they may stand in a public comment.
 
     Args:
-        root: the checkout.
         name: path relative to it.
         most: size that is still read, in bytes.
 
@@ -156,7 +154,6 @@ def sweep_folders(base: Path, prefix: str, before: Callable[[Path], None] = lamb
 
     Args:
         base: where to look.
-        prefix: of the folders' names.
         before: called with each folder before it is removed.
 
     Returns:

@@ -12,11 +12,7 @@ Result = TypeVar("Result")
 
 
 class LoopThread:
-    """Runs until ``close``: what dies with the thread that started it, as an embedded server does, lives as long.
-
-    Args:
-        name: of the thread.
-    """
+    """Runs until ``close``: what dies with the thread that started it, as an embedded server does, lives as long."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()

@@ -92,7 +92,6 @@ class SearchTime:
     """Time for searching texts with patterns that somebody else wrote.
 
     Args:
-        seconds: of all searches together.
         clock: tells seconds; None where only each search by itself has a limit.
     """
 

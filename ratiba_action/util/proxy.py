@@ -60,7 +60,6 @@ def proxy_for(target: str, environment: Mapping[str, str]) -> Proxy | None:
     Only https goes through a proxy: plain http is spoken with this machine alone.
 
     Args:
-        target: the address.
         environment: its ``HTTPS_PROXY`` or ``https_proxy``, ``NO_PROXY`` or ``no_proxy``; small letters win.
 
     Raises:

@@ -48,8 +48,6 @@ class Document:
     """A decoded file.
 
     Args:
-        name: its path, for messages.
-        data: plain data.
         lines: line, from 1, of each value by its path of keys and indices.
     """
 
@@ -74,7 +72,6 @@ def read_yaml(name: str, content: bytes) -> tuple[Document | None, tuple[FilePro
     """Decode one YAML file.
 
     Args:
-        name: the file's path, for messages.
         content: its bytes; UTF-8, at most 1 MiB.
 
     Returns:

@@ -55,7 +55,6 @@ def part_of(part: int, whole: int, noun: str, one: str, several: str) -> str:
     """Such as ``1 of 3 conversations passes`` and ``0 of 1 conversation passes``.
 
     Args:
-        part: that something is said of.
         whole: all that there are.
         noun: in the singular; its plural ends in s.
         one: what is said of a single one.
@@ -72,7 +71,6 @@ def summary_of(message: str, scenario_id: str = "") -> str:
     """What was raised, without the traceback; a message without one stays as it is.
 
     Args:
-        message: of an error.
         scenario_id: of the conversation that it belongs to, where that is named beside it.
     """
     summary, _, _ = message.partition(f"\n{TRACEBACK}")

@@ -57,8 +57,6 @@ def validate(
     """Check a document against a model.
 
     Args:
-        model: of the file.
-        document: its content.
         context: what the model's validators know besides.
 
     Returns:

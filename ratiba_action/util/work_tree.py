@@ -53,7 +53,6 @@ def differing(git: Git, tree: Mapping[str, TreeEntry]) -> tuple[str, ...]:
     What a sparse checkout leaves out counts as the index has it, a submodule by the commit that it is at.
 
     Args:
-        git: the repository.
         tree: entries of a commit.
 
     Raises:
@@ -224,8 +223,6 @@ def _as_committed(content: bytes, values: Mapping[str, str], *, automatic: bool)
     """What git would commit of a file, by ``gitattributes(5)``, where that takes no program.
 
     Args:
-        content: of the work tree.
-        values: of the file's attributes.
         automatic: ``core.autocrlf`` is on: files without an attribute are looked at.
     """
     encoding = values.get("working-tree-encoding", "unspecified")

@@ -146,8 +146,6 @@ def thresholds_of(
     """Thresholds from 0.05 to 1.
 
     Args:
-        judge: its model.
-        criterion: its name.
         metric: what its scores on the golden set go by.
         rated: the judge's score, 0 to 1, and a person's label of each conversation.
         golden: scores of the metric on the golden set.

@@ -52,7 +52,6 @@ def score_case_files(
     when every case that counts was measured.
 
     Args:
-        data_sets: of the suite.
         results: of the run on one arm, in any order.
         day: of the run, in UTC; decides which quarantines are in force.
     """
@@ -174,7 +173,6 @@ def reads_alike(one: ScenarioResult, other: ScenarioResult) -> bool:
     """Whether the scores of a case file are the same of two forms of one result, such as before and after masking.
 
     Args:
-        one: of a trial.
         other: of the same trial; what it expects is read from ``one``.
     """
     if not (one.trial.scenario.data_set and isinstance(one, Scored) and isinstance(other, Scored)):

@@ -209,7 +209,6 @@ def cut_short(verdict: Verdict, interruption: str) -> Verdict:
     """What a verdict is when the run is interrupted before it was published: a pass is none, and a failure stays one.
 
     Args:
-        verdict: of all that was measured.
         interruption: why the run did not go to its end.
     """
     if verdict.conclusion not in (Conclusion.PASSED, Conclusion.INCONCLUSIVE):

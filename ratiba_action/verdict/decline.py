@@ -86,7 +86,6 @@ def find_decline(
     Only scenarios with the same content are compared, by metrics of the same version, scored by the same judge.
 
     Args:
-        head: the branch now.
         anchor: what it is compared with.
         beside: trials of the anchor that this run has run beside its own.
         rules: frozen when the run started.

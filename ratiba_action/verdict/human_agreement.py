@@ -141,10 +141,7 @@ def human_agreement(
     """Agreement of labels with a judge: kappa with its jackknife interval, bias with its own, and AC2 beside them.
 
     Args:
-        judge: its model.
-        criterion: its name.
         pairs: label of a person and of the judge, from 1 to 5.
-        weights: of the kappa that decides.
     """
     table = contingency_table(pairs, LABELS)
     both: dict[Weights, float | None] = {"quadratic": cohen_kappa(table, quadratic), "unweighted": cohen_kappa(table)}

@@ -72,7 +72,6 @@ def mean_below_p(values: Sequence[float], limit: float) -> float:
 
     Args:
         values: independent measurements, at least one; what does not vary is taken as it is.
-        limit: that the mean should reach.
     """
     from scipy import special  # a quarter of a second, only where a limit of a mean is configured
 

@@ -160,7 +160,6 @@ def compared_trials(first: Sequence[_T], fresh: Sequence[_T], common: int, *, re
         first: planned trials of one arm of a scenario.
         fresh: further ones.
         common: how many further trials every scenario has on both arms.
-        replayed: the answers were recorded.
     """
     if not common:
         return tuple(first)

@@ -52,8 +52,6 @@ def passed_on(runs: Sequence[MeasuredRun], scenario_id: str, digest: str) -> boo
 
     Args:
         runs: of one arm; the last one counts.
-        scenario_id: of the scenario.
-        digest: of its content.
     """
     content, result = first_trials(runs).get(scenario_id, ("", None))
     return result is not None and content == digest and _all_passed(result)
@@ -113,7 +111,6 @@ def metric_tier(row: MetricComparison, whole: Comparison) -> Tier:
     A metric is a regression only where the whole is one and the metric fell with it.
 
     Args:
-        row: of the metric.
         whole: the comparison that it is part of.
     """
     change = row.head - row.base
@@ -153,7 +150,6 @@ def find_changed_conversations(
     Args:
         head: runs of the change; the last one counts.
         base: runs of the base; the last one counts.
-        compared: scores of the scenarios.
     """
     moved = {row.scenario_id for row in compared if row.tier is not Tier.WITHIN_NOISE}
     exact = all(run.answers == AnswerOrigin.REPLAY and run.this_run for run in base)

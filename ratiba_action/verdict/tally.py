@@ -87,7 +87,6 @@ class MetricSummary:
         count: number of scores.
         mean: of the values, 0 to 1.
         passed: number of scores that reach their threshold.
-        thresholds: the different thresholds, ascending.
     """
 
     metric: str
@@ -145,7 +144,6 @@ def variant_result(name: str, differences: Sequence[str], report: Report, list_p
     Args:
         name: of the variant; empty for the system as it is.
         differences: what differs from the system as it is.
-        list_price: of its model calls.
     """
     counts = tally(report)
     means = {summary.metric: summary.mean for summary in summarise_metrics(report.results)}

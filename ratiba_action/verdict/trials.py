@@ -159,7 +159,6 @@ class FailureLimit:
 
     Args:
         most_failed: after so many failed scenarios the run stops; None for never.
-        day: of the run.
     """
 
     def __init__(self, most_failed: int | None, day: date) -> None:

@@ -131,7 +131,6 @@ def detectable_delta(first: int, second: int, *, significance: float = 0.05, pow
     Args:
         first: size of one sample, at least 1.
         second: size of the other.
-        significance: of the test.
         power: chance of finding it.
 
     Returns:

@@ -91,7 +91,6 @@ def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
 
     Args:
         evidence: of a run that would pass without a base.
-        otherwise: its verdict then.
     """
     found = compare(evidence)
     if found is None:
@@ -117,7 +116,6 @@ def with_decline(evidence: Evidence, verdict: Verdict) -> Plan | Verdict:
     """Compare a run of the base branch itself with its anchor; a confirmed decline warns, or fails where configured.
 
     Args:
-        evidence: of the run.
         verdict: without the anchor. A run that did not pass says enough, and nothing more is paid for.
     """
     head = _run(evidence, HEAD)

@@ -38,9 +38,6 @@ class Call(NamedTuple):
     """A call that waits for its answer.
 
     Args:
-        id: the kernel's, for the answer.
-        thread: that made it.
-        name: of the call.
         arguments: six unsigned numbers.
     """
 

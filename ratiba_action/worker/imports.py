@@ -117,7 +117,6 @@ def make_contexts(http: Any, count: int) -> None:
 
     Args:
         http: the library that the clients of Anthropic and OpenAI ask for a context.
-        count: of clients.
     """
     make, made_of = http.default_ssl_context, _contexts_are_made_of()
     made = [make() for _ in range(count)]

@@ -44,11 +44,7 @@ def enter(checkout: str) -> None:
 
 
 def look_in(root: str) -> None:
-    """Let modules of the repository be imported; where it judges, after the standard library and installed packages.
-
-    Args:
-        root: the repository's copy.
-    """
+    """Let modules of the repository be imported; where it judges, after the standard library and installed packages."""
     finder = _finder()
     if finder is None:
         sys.path.insert(0, root)
@@ -98,11 +94,7 @@ class InstalledFirst:
 
 
 def shadowed(root: str) -> list[str]:
-    """Files and packages of a folder that are not imported: the standard library or an installed package has the name.
-
-    Args:
-        root: the repository's copy.
-    """
+    """Files and packages of a folder that are not imported: a module installed or of the standard library has the name."""
     finder = _finder()
     if finder is None:
         return []

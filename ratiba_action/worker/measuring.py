@@ -89,7 +89,6 @@ def run_test(node: str, known: list[str], judge: Judge) -> dict[str, Any]:
     Args:
         node: of the function, ``file::name`` or ``file::Class::name``, from the current folder.
         known: every such name of the file after its path; another test in it is a failure, since nobody would run it.
-        judge: the model of DeepEval's metrics.
 
     Returns:
         ``cases``: each set of parameters with its outcome and, unless it passed, why.
@@ -120,7 +119,6 @@ class _Outcomes:
     Args:
         name: of the function in its file.
         known: of every function in the file.
-        root: the repository's copy.
         collected: called when the modules of the test have been imported.
     """
 

@@ -24,7 +24,6 @@ def as_adapter(subject: Any, name: str) -> Any:
 
     Args:
         subject: an object or a function.
-        name: of it, for messages.
 
     Raises:
         AdapterError: it is none of these.
@@ -38,11 +37,7 @@ def as_adapter(subject: Any, name: str) -> Any:
 
 
 class PlainSystem:
-    """One conversation of a function or an object; each conversation has a process of its own.
-
-    Args:
-        subject: what is asked.
-    """
+    """One conversation of a function or an object; each conversation has a process of its own."""
 
     def __init__(self, subject: Any) -> None:
         self._subject = subject

@@ -82,9 +82,7 @@ def wait_for(pid: int, leash: int, served: Served | None = None) -> Ending:
     """Wait until a child ends, or kill it when the other side pulls the leash: writes to it or lets go of it.
 
     Args:
-        pid: the child.
         leash: file descriptor of the leash.
-        served: whose calls are answered meanwhile.
     """
     last_words = None
     watched = [leash] if served is None else [leash, served.listener]

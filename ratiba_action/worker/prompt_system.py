@@ -27,12 +27,7 @@ class Adapter:
 
 
 class Conversation:
-    """One conversation with the model.
-
-    Args:
-        options: of the adapter.
-        prompt: the file's content.
-    """
+    """One conversation with the model."""
 
     def __init__(self, options: dict[str, Any], prompt: str) -> None:
         self._options = options

@@ -50,7 +50,6 @@ def read_events(content: bytes, end: str | None, place: str) -> list[Any]:
     Args:
         content: the stream, by the rules of the HTML standard, section 9.2.
         end: data of the event that ends it; None when the stream's own end is enough.
-        place: the request, for messages.
 
     Raises:
         AnswerError: an event holds no JSON, or the end mark did not come.

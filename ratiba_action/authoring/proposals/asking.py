@@ -62,12 +62,7 @@ class PromptLine:
         return f"{self.file}:{self.number}"
 
     def shown(self, text: str, redactor: Redactor) -> JsonObject:
-        """The line for the model, with what stands around it: a long prompt is sent only in part.
-
-        Args:
-            text: of the file.
-            redactor: masks it.
-        """
+        """The line for the model, with what stands around it: a long prompt is sent only in part."""
         lines, at = redactor.text(text).split("\n"), self.number - 1
         place = {"file": self.file, "number": self.number}
         if len(lines) != text.count("\n") + 1:  # Something masked had several lines, so that it is not known which.
@@ -83,7 +78,6 @@ class Material:
     Args:
         prompts: text by file.
         documents: of the knowledge base: text by file.
-        transcripts: what was said before.
         line: of a prompt, that the scenarios are to protect; None for any.
     """
 
@@ -109,7 +103,6 @@ def form(
         system_type: what the conversations are with.
         attack: one of ``ADVERSARIAL``; empty for ordinary conversations.
         count: how many are asked for.
-        languages: of which they are.
         material: what the assistant is made of.
         known: first messages of scenarios that there are.
         style: the house style of the configuration; None for none.
@@ -207,7 +200,6 @@ async def request_proposals(
         questions: to send.
         settings: with keys and the shared ledger.
         configuration: names the model and its prices.
-        ledger: of the budget.
         warn: called with what could not be recorded after a call.
         take: called with each question's name and answer as soon as it arrives.
 

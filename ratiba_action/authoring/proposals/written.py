@@ -58,7 +58,6 @@ class Proposals:
     """The collected proposals.
 
     Args:
-        folder: of the scenarios.
         known: fingerprints of existing scenarios; extended.
         files: content by path.
         duplicates: how many duplicate a scenario.

@@ -86,7 +86,6 @@ def read_answer(status: int, headers: Mapping[str, str], text: str, own_error: O
     """What a whole HTTP answer means.
 
     Args:
-        status: of the answer.
         headers: of the answer, spelled as in ``READ_HEADERS``.
         text: its body, without keys.
         own_error: finds the provider's own error in the headers and the body; see ``WireFormat.own_error``.

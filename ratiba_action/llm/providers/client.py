@@ -121,7 +121,6 @@ class ProviderClient:
         routes: where to ask; a provider without one is not asked.
         environment: its ``HTTPS_PROXY``, ``NO_PROXY``, ``SSL_CERT_FILE`` and ``REQUESTS_CA_BUNDLE`` are heeded; a
             proxy's address may hold a password.
-        timeouts: of each request.
         answer_limit: largest answer, in bytes, unpacked.
 
     Raises:
@@ -180,7 +179,6 @@ class ProviderClient:
         Args:
             provider: one that ``require`` lets pass.
             endpoint: as ``PaidRequest`` names it.
-            body: what is sent.
         """
         if self._session is None:
             return NotSent("the client is closed")

@@ -63,7 +63,6 @@ class CloudRequests:
     """Writes the requests of one provider. ``write`` blocks for a while when Google's token has to be fetched.
 
     Args:
-        provider: its name, for messages.
         access: the cloud, its region and credentials.
         key: AWS's secret access key; Google's service account as JSON, as the same in Base64, or the path of its file.
         base_url: where requests go.

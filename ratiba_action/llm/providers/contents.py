@@ -49,7 +49,6 @@ class Allowed:
     """What a request of one endpoint may hold.
 
     Args:
-        fields: that it may have.
         tools: types of tools that the system runs itself; None: there are no tools.
         untyped_tool: type of a tool that names none; None: each names one.
         tiers: what each tier that may be asked for is sent as: ``auto``, or none, is whatever the account is set to.

@@ -80,7 +80,6 @@ def charge_of(request: PaidRequest, answer: JsonObject, prices: Prices) -> Charg
     """What an answer cost: the tokens at the price of the model that answered, or what the provider says, if more.
 
     Args:
-        request: what was asked.
         answer: the provider's whole body.
         prices: what tokens cost.
 
@@ -116,7 +115,6 @@ class MeteredCalls:
         api: sends one attempt.
         reservations: where each attempt is reserved and settled.
         prices: of every model that may be asked for.
-        limits: of the output.
         retries: how often an attempt is made again.
         concurrency: the most attempts at a time.
         sleep: waits so many seconds.

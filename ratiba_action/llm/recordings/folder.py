@@ -20,7 +20,6 @@ def require_recorded_trials(
     Args:
         scenarios: to be held, each as often as its strategy says.
         recordings: by scenario id.
-        folder: of the recordings, for messages.
 
     Raises:
         SuiteError: some scenarios have fewer trials recorded; names all of them.

@@ -290,7 +290,6 @@ def find_slots(text: str, now: datetime) -> tuple[Slot, ...]:
     """Every slot in a message, in order.
 
     Args:
-        text: the message.
         now: the scenario's clock; relative days count from its date, in its time zone.
     """
     text = unicode_form(text)

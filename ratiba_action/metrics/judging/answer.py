@@ -23,7 +23,6 @@ def require_same_model(asked: str, answered: str) -> None:
     """Check that a judge answered itself; see ``is_another_model``.
 
     Args:
-        asked: the judge's model.
         answered: as its answer names it; empty where it does not say.
 
     Raises:
@@ -53,10 +52,6 @@ def validated(answer: Answer, question: Question) -> Answer:
 
 async def judge_score(judge: Judge, question: Question) -> JudgeScore:
     """The judge's score.
-
-    Args:
-        judge: who answers.
-        question: asks for a score.
 
     Raises:
         JudgeError: the score is out of range or has no reason.

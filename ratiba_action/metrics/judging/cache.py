@@ -20,9 +20,7 @@ class CachedScore:
 
     Args:
         value: 0 to 1.
-        reason: the judge's words.
         votes: each measurement when there were several.
-        voters: the model that gave each.
         answered_by: see ``Score.answered_by``.
     """
 

@@ -13,7 +13,6 @@ def deepeval_cache_key(scenario_id: str, prompt_version: str, judge_model_versio
     Args:
         scenario_id: the scenario's ``id``.
         prompt_version: ``name@version`` of the prompts in use, see ``join_prompt_versions``.
-        judge_model_version: the judge's model identifier.
         metric_version: ``name:version`` with DeepEval's version, such as ``swahili_fluency:1.0.0+deepeval-4.3.1``.
     """
     parts = {

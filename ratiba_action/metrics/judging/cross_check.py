@@ -55,8 +55,6 @@ class CrossCheck:
         """Have a score checked if it falls into the sample; returns at once.
 
         Args:
-            score: the first judge's.
-            case: what was measured.
             shown: digest of what the judge was shown of it.
             second: makes the metric that asks the second judge.
         """

@@ -86,9 +86,6 @@ async def measure(spec: DeepEvalSpec, shown: SingleTurn | Conversation, judge: J
     is. A fresh metric is made for each call: DeepEval's keep their last result on themselves.
 
     Args:
-        spec: the metric.
-        shown: the test case.
-        judge: answers each question.
         first: identity of the first question.
 
     Raises:

@@ -109,7 +109,6 @@ class JudgeCalls:
     """What a metric asked its judge, and what reasons it was given.
 
     Args:
-        judge: answers.
         first: identity of the first question; later ones count its ordinal up, in the order in which DeepEval asks.
         most: how many questions may be asked at most.
     """
@@ -172,7 +171,6 @@ def deepeval_model(calls: JudgeCalls, *, scores: bool) -> Any:
     """A DeepEval model of the judge.
 
     Args:
-        calls: answers each prompt.
         scores: the metric asks for scores, as G-Eval does; else for answers of shapes of its own.
     """
     from deepeval.models import DeepEvalBaseLLM

@@ -41,7 +41,6 @@ def judged_identity(
 
     Args:
         name: as scenarios list it.
-        version: of what the metric does.
         parameters: what the scenario tells it; None where it takes none.
         by_deepeval: DeepEval words the questions.
     """

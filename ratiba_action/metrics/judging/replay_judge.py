@@ -24,7 +24,6 @@ def judge_recording_key(metric: str, model: str, transcript: str, ordinal: int) 
 
     Args:
         metric: ``name:version`` of the metric.
-        model: the judge's model.
         transcript: digest of what the metric shows of the case.
         ordinal: number of the question within the metric, from 0.
     """
@@ -87,7 +86,6 @@ class BookedReplayJudge:
         provider: of the judge's model, for its price.
         usages: tokens of each recorded answer, by ``judge_recording_key``.
         ledger: counts each answer as replayed.
-        prices: what the answers cost live.
     """
 
     def __init__(
@@ -130,9 +128,6 @@ class ScoreCollector:
 
     Of several repeats of one question (another trial in which the same was said), the first trial's answer is kept: a
     recording holds one answer a question.
-
-    Args:
-        model: of the judge.
     """
 
     def __init__(self, model: str) -> None:

@@ -33,7 +33,6 @@ class JudgeChannel:
     """Answers the questions of one measurement; what it is asked is untrusted.
 
     Args:
-        judge: answers.
         first: identity of the first question; later ones count its ordinal up.
         most: how many questions may be asked.
         by_wording: what is judged is known from the question alone, as in a test: its wording is its identity.
@@ -109,14 +108,7 @@ class JudgeChannel:
 
 
 class _MeasuredByRepository:
-    """Implements ``JudgedMetric`` by code of the repository.
-
-    Args:
-        assertion: names it.
-        code: runs it.
-        described: which code it is.
-        judge: answers its questions.
-    """
+    """Implements ``JudgedMetric`` by code of the repository."""
 
     judged = True
 
@@ -159,7 +151,6 @@ class RepositoryMetric:
     Args:
         assertion: names it as ``module:attribute``, with its parameters.
         judged: makes the metric as the run measures it, from what makes one with a judge.
-        code: runs it.
     """
 
     judged = True

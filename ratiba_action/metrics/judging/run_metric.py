@@ -228,7 +228,6 @@ class MaskedMetric:
     """Implements ``Metric`` around another one.
 
     Args:
-        metric: that calls a judge.
         mask: takes out of a case what identifies somebody.
     """
 

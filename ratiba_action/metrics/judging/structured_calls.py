@@ -48,7 +48,6 @@ class StructuredCalls:
 
     Args:
         calls: where money is reserved and the provider is reached.
-        model: who is asked.
         party: who asks; of the base arm the baseline pays.
     """
 
@@ -64,7 +63,6 @@ class StructuredCalls:
         after it where they were, and pays for neither again.
 
         Args:
-            question: what is asked.
             read: makes a value of the answer's text, or raises JudgeError.
 
         Raises:
@@ -148,7 +146,6 @@ class LiveJudge(StructuredCalls):
 
     Args:
         calls: where money is reserved and the provider is reached.
-        model: who is asked.
         party: ``Party.JUDGE`` or ``Party.CROSS_CHECK``.
     """
 

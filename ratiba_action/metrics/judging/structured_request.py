@@ -18,7 +18,6 @@ def structured_request(model: JudgeModel, instructions: str, form: str, schema: 
     No temperature is set: current models refuse it. A metric whose template is a repository's own may add one.
 
     Args:
-        model: who is asked.
         instructions: the system prompt; never holds text of a conversation.
         form: the user message with the quoted conversation.
         schema: JSON Schema of the answer, with a ``title``; the providers hold the model to it.
@@ -45,7 +44,6 @@ def answer_text(wire: str, body: JsonObject) -> str:
     """The text of a whole answer.
 
     Args:
-        wire: whose format it has.
         body: as it came over the wire.
 
     Raises:

@@ -28,7 +28,6 @@ def case_dataset(dataset: str, cases: str) -> str:
     """The dataset of one file of cases, where each has its own.
 
     Args:
-        dataset: the suite's.
         cases: id of the scenario with the file of cases.
     """
     return f"{dataset}/{cases}"
@@ -55,9 +54,7 @@ def experiment_id(project: str, dataset: str, name: str) -> str:
     """The id that Langfuse derives for an experiment on a dataset (``langfuse-experiment-v1`` of its SDK 5).
 
     Args:
-        project: id of the project.
         dataset: id of the dataset; empty where there is none, and the name alone decides.
-        name: of the experiment.
     """
     seed = ["langfuse-experiment-v1", project, dataset, name]
     text = json.dumps(seed, separators=(",", ":"), ensure_ascii=False)

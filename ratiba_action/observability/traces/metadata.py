@@ -29,7 +29,6 @@ def missing_note(delivery: TraceDelivery, events: str) -> str:
     """What a server does not have or cannot say it has, and what to do; empty when it has everything.
 
     Args:
-        delivery: what came of sending.
         events: path of the log, as people know it.
     """
     if delivery.complete and not delivery.unverified:

@@ -83,7 +83,6 @@ class TracedRun:
     """All conversations of one run.
 
     Args:
-        dataset: name of the suite's dataset.
         items: ids of the dataset's items by scenario, where they are not those that follow from its id.
         experiment_scores: of the head's conversations together.
     """

@@ -29,8 +29,6 @@ class Step:
 
     Args:
         kind: of observation, as Langfuse names them.
-        given: its input.
-        made: its output.
         problem: why it stands out; empty where it does not.
     """
 

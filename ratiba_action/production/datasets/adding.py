@@ -33,7 +33,6 @@ def scenario_item_of(candidate: Candidate, dataset: str, trace: str, schema: int
 
     Args:
         candidate: masked and in quarantine, for a person to complete.
-        dataset: name of the dataset.
         trace: its id on the server.
         schema: version of the metadata.
     """
@@ -60,8 +59,6 @@ def case_item_of(
 
     Args:
         conversation: with at least one user message.
-        redactor: knows the conversation's names.
-        dataset: name of the dataset.
         trace: its id on the server.
         expected: the human label; None if there is none yet.
     """
@@ -97,7 +94,6 @@ class AddRequest:
     """A trace to add.
 
     Args:
-        trace: its id.
         tenants: facts about tenants that traces lack.
         case: make it a case instead of a scenario.
         expected: human label of a case; None if there is none yet.

@@ -169,7 +169,6 @@ def suite_items(suite: LocalSuite, dataset: str) -> tuple[DatasetItem, ...]:
     """An item for each scenario and each case.
 
     Args:
-        suite: of a checkout.
         dataset: its name, since ids must be unique in a Langfuse project.
     """
     scenarios = (_scenario_item(dataset, name, data) for name, data in suite.scenarios.items())

@@ -122,9 +122,7 @@ def plan_pull(local: LocalSuite, pulled: Pulled, dataset: str) -> PullPlan:
     """Compare a server with a checkout.
 
     Args:
-        local: the checkout's suite.
         pulled: content of the dataset.
-        dataset: its name.
 
     Raises:
         SuiteError: the items, or the suite they would make, are invalid; every problem.
@@ -242,12 +240,7 @@ def _pulled_ids(pulled: Pulled) -> set[str]:
 
 
 def difference(local: LocalSuite, plan: PullPlan) -> Iterator[str]:
-    """The change of each file as a unified diff; its content is untrusted.
-
-    Args:
-        local: the checkout's suite.
-        plan: what a pull would write.
-    """
+    """The change of each file as a unified diff; its content is untrusted."""
     for path, content in sorted(plan.files.items()):
         name = f"{local.folder}/{path}"
         before = local.files.get(path)

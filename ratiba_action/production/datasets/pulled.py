@@ -23,7 +23,6 @@ def stored_dataset(access: LangfuseAccess, name: str) -> StoredDataset | None:
 
     Args:
         access: with the time limit in seconds.
-        name: of the dataset.
 
     Raises:
         LangfuseError: no answer, or too many items.

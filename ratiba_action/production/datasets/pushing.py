@@ -42,7 +42,6 @@ def plan_push(
     """Compare a suite with a server.
 
     Args:
-        wanted: the suite's items.
         stored: the server's items, including archived ones.
         adopted_id: gives the id of the wanted item that an item made on the server became; empty for none.
     """
@@ -109,8 +108,6 @@ def push(
 
     Args:
         access: with the time limit in seconds.
-        dataset: its name; created if missing.
-        suite: of a checkout.
         overwrite: replace items that were edited on the server.
         archive: archive items that are no longer in the suite.
         dry_run: write nothing.

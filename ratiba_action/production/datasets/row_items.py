@@ -30,7 +30,6 @@ class Template:
 
     Args:
         path: of the file, relative to the scenarios folder.
-        data: its content.
         given: columns with input for the system.
         expected: columns with expected output only.
     """
@@ -60,11 +59,7 @@ def template_of(path: str, data: Mapping[str, Any]) -> Template:
 
 @dataclass(frozen=True, slots=True)
 class RowParts:
-    """A row in three parts.
-
-    Args:
-        rest: its id and notes.
-    """
+    """A row in three parts."""
 
     input: Any
     expected_output: Any

@@ -46,7 +46,6 @@ def scratch_suite(
 
     Args:
         pulled: content of the dataset; its templates get the thresholds.
-        dataset: its name.
         gates: thresholds by name, instead of those of the dataset and the standard ones.
         share_decides: whether answer accuracy decides instead of each case, where the dataset has no such threshold.
 
@@ -80,8 +79,6 @@ def scratch_folder(repository: Path, scenarios: str, suite: ScratchSuite) -> Ite
 
     Args:
         repository: the checkout's root.
-        scenarios: its folder of scenarios.
-        suite: of the dataset.
 
     Yields:
         The folder's path from the root; removed when the block ends.

@@ -39,8 +39,6 @@ class Conversation:
     """One conversation, whose history is kept here: a runnable has none.
 
     Args:
-        runnable: a LangChain runnable.
-        options: of the adapter.
         identifier: the conversation's, for a runnable that keeps a history of its own.
     """
 

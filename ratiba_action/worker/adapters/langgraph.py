@@ -75,7 +75,6 @@ class Conversation:
 
     Args:
         graph: compiled, with a checkpointer.
-        options: of the adapter.
         thread: the conversation's id, which is the thread's.
         resources: what is closed at the end.
     """
@@ -153,9 +152,6 @@ async def _streamed_text(graph: Any, given: Any, config: dict[str, Any], nodes: 
 
     Args:
         graph: compiled.
-        given: its input.
-        config: names the thread.
-        nodes: names of the response nodes.
     """
     texts: dict[str, str] = {}
     async for event in graph.astream_events(given, config, version="v2"):

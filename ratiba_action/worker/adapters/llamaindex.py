@@ -40,9 +40,7 @@ class Conversation:
     """One conversation; a chat engine keeps its history itself.
 
     Args:
-        engine: what answers.
         method: the name of the method that is asked.
-        document_id: of the adapter's options.
     """
 
     def __init__(self, engine: Any, method: str, document_id: str | None) -> None:

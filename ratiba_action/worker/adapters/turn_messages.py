@@ -25,7 +25,6 @@ class TurnMessages:
         """The fields of a reply that messages and configured places give; without ``text`` where nobody said one.
 
         Args:
-            values: the state after the turn.
             places: for each configured field the path of its value.
             unfinished: whether the turn stopped before its tools ran.
 
