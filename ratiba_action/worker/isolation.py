@@ -94,7 +94,7 @@ class InstalledFirst:
 
 
 def shadowed(root: str) -> list[str]:
-    """Files and packages of a folder that are not imported: a module installed or of the standard library has the name."""
+    """Files and packages of a folder that are not imported: one of the standard library, or installed, has their name."""
     finder = _finder()
     if finder is None:
         return []

@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks.attribution_corpus import EXACT, JUDGED, NoisyJudge, measure
 
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).parents[2]
 
 

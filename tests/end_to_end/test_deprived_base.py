@@ -17,6 +17,8 @@ from tests.support.git_repository import GitRepository
 from tests.support.pull_request_events import pull_request_event
 from tests.support.small_disk import small_disk
 
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).parents[2]
 PLAIN_USER = 54_321
 ROOM, INODES = 96 << 20, 4_000

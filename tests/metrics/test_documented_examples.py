@@ -65,6 +65,7 @@ def held(scenario: Scenario) -> Case:
     return Case(scenario, Transcript(scenario.id, tuple(exchanges)))
 
 
+@pytest.mark.processes  # one of them runs a test of code
 @pytest.mark.parametrize(("name", "label", "value"), STATED)
 async def test_a_stated_score_is_what_the_example_gives(name: str, label: str, value: str) -> None:
     scenario = scenario_of(name)

@@ -10,6 +10,8 @@ from ratiba_action.reporting.summary import summarise
 from tests.support.browser import Page, browser_page, needs_chromium
 from tests.support.sample_report import sample_report
 
+pytestmark = pytest.mark.processes
+
 BUTTON = "document.getElementById('theme')"
 
 

@@ -49,7 +49,7 @@ def refused_run(result: Any, llm: Llm) -> tuple[Any, ...]:
     configuration = SimpleNamespace(system=system)
     ledger = Ledger(Decimal(1))
     measured = SimpleNamespace(altered="", own=(result,), reported_calls=0)
-    return SimpleNamespace(llm=llm, configuration=configuration), measured, ledger
+    return SimpleNamespace(llm=llm, configuration=configuration, uncompared=""), measured, ledger
 
 
 def test_requests_that_were_refused_are_not_called_unseen() -> None:

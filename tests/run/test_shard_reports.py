@@ -421,6 +421,7 @@ def spoil(folder: Path, how: str) -> None:
         folder.rmdir()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "how", ["torn", "removed", "link", "large", "negative money", "fractions", "a shard 5 of 4", "a whole run", "gone"]
 )

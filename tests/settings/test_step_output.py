@@ -14,6 +14,8 @@ from ratiba_action.settings.step_output import harmless
 from tests.support.eventually import eventually
 from tests.support.runner_log import obeyed
 
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).parents[2]
 HOSTILE = (
     b"##[set-output name=conclusion;]passed",
@@ -37,7 +39,6 @@ sys.path.insert(0, sys.argv[1])
 from ratiba_action.settings.step_output import keep_harmless, leave
 from ratiba_action.github.workflow import WorkflowLog
 
-pytestmark = pytest.mark.processes
 keep_harmless(os.environ)
 hostile = bytes.fromhex(sys.argv[2])
 octal = "".join(f"\\\\0{byte:03o}" for byte in hostile)

@@ -13,13 +13,16 @@ from ratiba_action.suite.affected import affected, depends_on
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 REPOSITORIES = {
-    folder.name: sorted(
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and path.stat().st_size < 100_000
-    )
+    folder.name: files
     for folder in sorted(EXAMPLES.iterdir())
     if folder.is_dir()
+    and (
+        files := sorted(
+            path.relative_to(folder).as_posix()
+            for path in folder.rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts and path.stat().st_size < 100_000
+        )
+    )
 }
 NAMES = ("first", "second", "third")
 

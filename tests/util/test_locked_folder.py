@@ -48,6 +48,7 @@ def test_a_folder_that_is_removed_is_gone_with_its_lock(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.processes
 def test_what_nobody_may_write_to_goes_with_its_folder() -> None:
     child = os.fork()
     if child == 0:  # root may write to everything
