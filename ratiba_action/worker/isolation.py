@@ -94,7 +94,7 @@ class InstalledFirst:
 
 
 def shadowed(root: str) -> list[str]:
-    """Files and packages of a folder that are not imported: one of the standard library, or installed, has their name."""
+    """Files and packages of a folder that are not imported: an installed one or the standard library has their name."""
     finder = _finder()
     if finder is None:
         return []
