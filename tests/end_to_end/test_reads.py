@@ -146,3 +146,42 @@ def test_each_prompt_is_found_wherever_it_stands_and_a_run_notes_what_differs(ob
     again = observed.ended("record", "--reads", "--scenario", "yaml")
     assert "yaml: unchanged: the same answers; reads differ" in again.printed
     assert first_line(observed, "yaml")["files"] == ["agent.py", "knowledge/a.md", "of_yaml.py", "start.txt"]
+
+
+def test_a_text_that_reaches_a_model_is_a_prompt_wherever_it_stands_and_what_is_read_is_not_skipped(
+    observed: SmallRepository,
+) -> None:
+    blocking = {
+        "of_constant.py": ("in a kind way", "in a curt way"),
+        "of_dataclass.py": ("who are hungry", "who can pay"),
+        "prompts.yaml": ("by night bus", "by ferry"),
+        "seed.sql": ("nobody has fetched", "nobody has paid"),
+        "package/texts/guest.txt": ("of the museum", "of the zoo"),
+        "parts.py": ("of the city", "of the village"),
+        "last.md": ("Never promise", "Always promise"),
+        "template.txt": ("of a clinic", "of a spa"),
+        "start.txt": ("said a word", "said a thing"),
+    }
+    others = {
+        "of_parts.py": ("def prompt", "# Joined from two places.\ndef prompt"),
+        "of_constant.py": ("def prompt", "# What the model is told.\ndef prompt"),
+        "docs/unread.md": ("guests of a salon", "guests of a spa"),
+    }
+    for path, (old, new) in blocking.items():
+        printed = decided(observed, path, old, new)
+        assert "blocking" in printed.splitlines()[0], (path, printed)
+        assert f"{path}: its text reached the model in `" in printed.replace("`" + path + "`", path), (path, printed)
+    for path, (old, new) in others.items():
+        printed = decided(observed, path, old, new)
+        assert "blocking" not in printed.splitlines()[0], (path, printed)
+
+
+def decided(small: SmallRepository, path: str, old: str, new: str) -> str:
+    """What a dry run prints of one edit, which is taken back."""
+    file = small.folder / path
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    ended = small.ended("gate", "--dry-run")
+    file.write_text(text)
+    return ended.printed
