@@ -33,6 +33,8 @@ def requests(calls: int) -> list[PaidRequest]:
 def _numbered(endpoint: str, text: str) -> dict[str, Any]:
     if endpoint == "generateContent":
         return {"systemInstruction": {"parts": [{"text": text}]}}
+    if endpoint == "converse":
+        return {"system": [{"text": text}]}
     return {"system" if endpoint == "messages" else "user": text}
 
 
