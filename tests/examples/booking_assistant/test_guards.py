@@ -630,6 +630,9 @@ def test_an_advisory_run_leaves_out_what_is_recorded_and_no_longer_fits(tmp_path
     for path in (few / "scenarios").rglob("*.yaml"):
         if path.stem not in {"barbershop_double_callback_mixed", "barbershop_haircut_english_happy"}:
             path.unlink()
+    for path in (few / "scenarios/recordings").glob("*.jsonl"):  # without what they read, which would make it blocking
+        lines = path.read_text("utf-8").splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if '"kind":"reads"' not in line), "utf-8")
     GitRepository(few, os.environ["PATH"]).commit({})
     weekday = '        "weekday": weekday(clock.now()),\n'
     told = Guard("", f"{CODE}/responding.py", weekday, f'{weekday}        "greeting": "",\n', "", "")
