@@ -195,4 +195,4 @@ def test_every_recorded_answer_of_an_example_says_that_it_was_written_by_hand(na
         for line in path.read_text(encoding="utf-8").splitlines()
     ]
     assert {line["source"] for line in lines if line["kind"] != "reads"} == {"authored"}
-    assert {line["kind"] for line in lines} == {"model", "judge"}
+    assert {line["kind"] for line in lines} == {"reads", "model", "judge"}
