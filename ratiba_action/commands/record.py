@@ -34,6 +34,7 @@ from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.gate import RunOutcome, evaluate
 from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest
+from ratiba_action.run.planned_run import plan_run
 from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.run.recording_review import Candidate, Outcome, Review, review
 from ratiba_action.settings.input_values import parse_count
@@ -91,7 +92,9 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     Raises:
         RatibaError: nothing could be recorded.
     """
-    return record(arguments, environment, partial(evaluate, open_session=open_session))
+    return record(
+        arguments, environment, lambda inputs, log: evaluate(plan_run(inputs), log, open_session=open_session)
+    )
 
 
 def record(arguments: argparse.Namespace, environment: MutableMapping[str, str], recorder: Recorder) -> int:
