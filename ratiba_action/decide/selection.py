@@ -169,7 +169,7 @@ class _PathReasons:
 
     def of(self, path: str) -> list[Reason]:
         """Why this file asks for what; the strictest of them is the file's mode."""
-        reasons = [*self._under(path, path), *self._floors.of(path, path), *self._seen(path, path)]
+        reasons = self._of_name(path, path)
         try:
             others = self._links.names(path)
         except ValueError as error:
@@ -178,7 +178,7 @@ class _PathReasons:
             return reasons
         strictest = max(reason.mode.rank for reason in reasons)
         for name in others:
-            found = [*self._under(name, path), *self._floors.of(path, name), *self._seen(path, name)]
+            found = self._of_name(path, name)
             what = f"as {name.removesuffix('/.')}, through a symbolic link"
             # A file that no rule knows under another name is known by its own.
             reasons += [
@@ -188,12 +188,14 @@ class _PathReasons:
             ]
         return reasons
 
-    def _seen(self, path: str, name: str) -> Iterable[Reason]:
-        """What the system was seen to do with a file under one of its names."""
-        if not self._observed:
-            return ()
-        reason = self._observed.why(path, name, is_new=self._is_new, may_change_text=self._may_change_text)
-        return [reason] if reason is not None else []
+    def _of_name(self, path: str, name: str) -> list[Reason]:
+        """What rules and floors say of a file under one of its names, and what was observed where that is stricter."""
+        reasons = [*self._under(name, path), *self._floors.of(path, name)]
+        strictest = max((reason.mode.rank for reason in reasons), default=Mode.SKIP.rank)
+        if not self._observed or strictest == Mode.BLOCKING.rank:
+            return reasons
+        seen = self._observed.why(path, name, is_new=self._is_new, may_change_text=self._may_change_text)
+        return [*reasons, seen] if seen is not None and seen.mode.rank > strictest else reasons
 
     def _is_new(self, path: str) -> bool:
         try:

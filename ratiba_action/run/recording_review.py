@@ -124,7 +124,7 @@ def review(
                 *(scenario.id, path, outcome, lines, comparison, findings),
                 passed=passed,
                 reads=now,
-                reads_differ=bool(old) and now != before_it,
+                reads_differ=outcome is not Outcome.NEW and now != before_it,
             )
         )
     return Review(tuple(candidates))

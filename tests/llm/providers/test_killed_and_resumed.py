@@ -45,8 +45,8 @@ class Uneven:
 
 def number_of(received: Received) -> int:
     body = received.body
-    texts = [part["text"] for part in body.get("systemInstruction", {}).get("parts", [])]
-    return int((body.get("user") or body.get("system") or texts[0]).removeprefix("call "))
+    text = body.get("user") or body.get("system") or body["systemInstruction"]["parts"]
+    return int((text if isinstance(text, str) else text[0]["text"]).removeprefix("call "))
 
 
 def settled(books: JournalState) -> set[int]:
