@@ -44,8 +44,8 @@ FILES = {
         def prompt(agent):
             return Assistant().prompt
     """,
-    "of_yaml.py": "def prompt(agent):\n    return open('prompts.yaml').read().partition('text: >')[2]\n",
-    "prompts.yaml": "guest:\n  text: >\n    You book rooms for people\n    who travel by night bus.\n",
+    "of_yaml.py": "def prompt(agent):\n    return open('guests.yaml').read().partition('text: >')[2]\n",
+    "guests.yaml": "guest:\n  text: >\n    You book rooms for people\n    who travel by night bus.\n",
     "of_seed.py": """
         import sqlite3
         def prompt(agent):
@@ -85,7 +85,7 @@ FILES = {
 SENT = {
     "constant": {"of_constant.py"},
     "dataclass": {"of_dataclass.py"},
-    "yaml": {"prompts.yaml"},
+    "yaml": {"guests.yaml"},
     "seed": {"seed.sql"},
     "resource": {"package/texts/guest.txt"},
     "parts": {"last.md", "parts.py"},
@@ -137,10 +137,10 @@ def test_each_prompt_is_found_wherever_it_stands_and_a_run_notes_what_differs(ob
     ended = observed.gate()
     note = next(line for line in Path(ended.report / "comment.md").read_text().splitlines() if "Unlike" in line)
     assert (
-        "the system reads knowledge/a.md; no longer reads prompts.yaml; now sends a model text of knowledge/a.md;"
+        "the system reads knowledge/a.md; no longer reads guests.yaml; now sends a model text of knowledge/a.md;"
         in note
     )
-    assert "no longer sends a model text of prompts.yaml." in note
+    assert "no longer sends a model text of guests.yaml." in note
     assert ended.outputs["conclusion"] == "passed", ended.printed
 
     again = observed.ended("record", "--reads", "--scenario", "yaml")
@@ -148,13 +148,13 @@ def test_each_prompt_is_found_wherever_it_stands_and_a_run_notes_what_differs(ob
     assert first_line(observed, "yaml")["files"] == ["agent.py", "knowledge/a.md", "of_yaml.py", "start.txt"]
 
 
-def test_a_text_that_reaches_a_model_is_a_prompt_wherever_it_stands_and_what_is_read_is_not_skipped(
+def test_a_text_that_reaches_a_model_is_a_prompt_wherever_it_stands_and_a_comment_beside_it_is_not(
     observed: SmallRepository,
 ) -> None:
     blocking = {
         "of_constant.py": ("in a kind way", "in a curt way"),
         "of_dataclass.py": ("who are hungry", "who can pay"),
-        "prompts.yaml": ("by night bus", "by ferry"),
+        "guests.yaml": ("by night bus", "by ferry"),
         "seed.sql": ("nobody has fetched", "nobody has paid"),
         "package/texts/guest.txt": ("of the museum", "of the zoo"),
         "parts.py": ("of the city", "of the village"),
@@ -170,7 +170,7 @@ def test_a_text_that_reaches_a_model_is_a_prompt_wherever_it_stands_and_what_is_
     for path, (old, new) in blocking.items():
         printed = decided(observed, path, old, new)
         assert "blocking" in printed.splitlines()[0], (path, printed)
-        assert f"{path}: its text reached the model in `" in printed.replace("`" + path + "`", path), (path, printed)
+        assert f"{path}: its text reached the model in `" in printed, (path, printed)
     for path, (old, new) in others.items():
         printed = decided(observed, path, old, new)
         assert "blocking" not in printed.splitlines()[0], (path, printed)
