@@ -82,6 +82,8 @@ FILES = {
     "docs/unread.md": "You answer guests of a salon, in Swahili and in a kind way.\n",
     "knowledge/a.md": "Nothing is read here.\n",
 }
+NO_RULE = {"guests.yaml", "package/texts/guest.txt", "template.txt", "start.txt"}
+"""What no rule matches is blocking whatever it is."""
 SENT = {
     "constant": {"of_constant.py"},
     "dataclass": {"of_dataclass.py"},
@@ -170,7 +172,8 @@ def test_a_text_that_reaches_a_model_is_a_prompt_wherever_it_stands_and_a_commen
     for path, (old, new) in blocking.items():
         printed = decided(observed, path, old, new)
         assert "blocking" in printed.splitlines()[0], (path, printed)
-        assert f"{path}: its text reached the model in `" in printed, (path, printed)
+        why = "no rule matches this file" if path in NO_RULE else "its text reached the model in `"
+        assert f"- {path}: {why}" in printed, (path, printed)
     for path, (old, new) in others.items():
         printed = decided(observed, path, old, new)
         assert "blocking" not in printed.splitlines()[0], (path, printed)
