@@ -182,7 +182,7 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
     with Contents(change.git, change.files.base, change.files.head) as contents:
         read_links = _links(contents, doubts)
         links = read_links or Links()
-        observed = _observed(contents, scenario_folders, change, doubts)
+        observed = _observed(contents, scenario_folders, doubts if change.files.paths else [])
         decide_with = functools.partial(
             decide_mode,
             change.files,
@@ -230,10 +230,9 @@ def _links(contents: Contents, doubts: list[str]) -> Links | None:
         return None
 
 
-def _observed(contents: Contents, folders: Iterable[str], change: Change, doubts: list[str]) -> ObservedFiles:
-    """What the base's scenarios were seen to read; nothing where nothing changed."""
-    normal = dict.fromkeys(posixpath.normpath(folder) for folder in folders)
-    return observed_at_base(contents, normal, doubts) if change.files.paths else ObservedFiles()
+def _observed(contents: Contents, folders: Iterable[str], doubts: list[str]) -> ObservedFiles:
+    """What the base's scenarios were seen to read."""
+    return observed_at_base(contents, dict.fromkeys(posixpath.normpath(folder) for folder in folders), doubts)
 
 
 _SCENARIO_FILES = (".yaml", ".yml")

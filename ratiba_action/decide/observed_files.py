@@ -19,12 +19,12 @@ class ObservedFiles:
 
     def __init__(self, observations: Mapping[str, Reads] | None = None, problems: Iterable[str] = ()) -> None:
         self.problems = tuple(problems)
-        self._observations = dict(sorted((observations or {}).items()))
+        self.by_scenario = dict(sorted((observations or {}).items()))
         self._sent: dict[str, list[tuple[str, str]]] = {}
         self._read: dict[str, str] = {}
         self._whole: dict[str, str] = {}
         self._above: dict[str, str] = {}
-        for name, observation in self._observations.items():
+        for name, observation in self.by_scenario.items():
             for path, turn in observation.sent.items():
                 self._sent.setdefault(path, []).append((name, turn))
             for path in (*observation.files, *observation.sent):
@@ -44,12 +44,12 @@ class ObservedFiles:
 
     def of(self, scenario: str) -> Reads | None:
         """What was seen of one scenario; None where nothing was."""
-        return self._observations.get(scenario)
+        return self.by_scenario.get(scenario)
 
     def described(self) -> Iterator[str]:
         """A line for each file that is read, with the scenarios that read it; none without observations."""
         readers: dict[str, list[str]] = {}
-        for name, observation in self._observations.items():
+        for name, observation in self.by_scenario.items():
             for path in dict.fromkeys((*observation.files, *observation.sent)):
                 readers.setdefault(path, []).append(name)
         yield from ["What scenarios read, and of which a model is sent a text (*):"] if readers else []

@@ -10,12 +10,10 @@ from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.decide.contents import Contents
 from ratiba_action.decide.read import Change
 from ratiba_action.errors import InfrastructureError, RatibaError, SuiteError
-from ratiba_action.llm.recordings.folder import read_reads
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
-from ratiba_action.llm.recordings.reader import parse_reads, parse_recordings, without_reads
+from ratiba_action.llm.recordings.reader import parse_recordings, without_reads
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.case_file import CaseFile
-from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.settings import Settings
@@ -137,7 +135,9 @@ class BaseCommit:
 
     def edited_recordings(self) -> tuple[str, ...]:
         """Paths of the recordings that the change touches in more than what a scenario was seen to read."""
-        return tuple(path for path in self._touched_recordings() if not self._same_answers(path))
+        folder = PurePosixPath(self.settings.scenarios) / "recordings"
+        touched = (path for path in self.change.files.paths if PurePosixPath(path).is_relative_to(folder))
+        return tuple(path for path in touched if not self._same_answers(path))
 
     def _same_answers(self, path: str) -> bool:
         try:
@@ -145,10 +145,6 @@ class BaseCommit:
         except InfrastructureError:
             return False
         return base == head
-
-    def _touched_recordings(self) -> tuple[str, ...]:
-        folder = PurePosixPath(self.settings.scenarios) / "recordings"
-        return tuple(path for path in self.change.files.paths if PurePosixPath(path).is_relative_to(folder))
 
     def recordings(self, scenario_id: str) -> tuple[Recording, ...]:
         """The recordings of a scenario; none where it has no file.
@@ -160,23 +156,6 @@ class BaseCommit:
         name = f"{self.settings.scenarios}/recordings/{scenario_id}.jsonl"
         content = self._read(name)
         return tuple(parse_recordings(content, name)) if content is not None else ()
-
-    def reads(self, folder: Path, scenario_ids: Iterable[str]) -> dict[str, Reads]:
-        """What the base's recordings say that each scenario reads.
-
-        Args:
-            folder: of the recordings in the checkout; those that the change leaves alone are the base's.
-
-        Raises:
-            InfrastructureError: they cannot be read from this clone.
-        """
-        found = read_reads(folder, scenario_ids)
-        for name in self._touched_recordings():
-            found.pop(PurePosixPath(name).stem, None)
-            reads = parse_reads((self._read(name) or b"").partition(b"\n")[0])
-            if reads is not None:
-                found[PurePosixPath(name).stem] = reads
-        return found
 
     def _lines(self, name: str) -> Sequence[Recording]:
         content = self._read(name)

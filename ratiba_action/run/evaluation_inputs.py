@@ -167,7 +167,6 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             replaced=replaced,
             unratcheted=unusable,
             from_base=from_base,
-            recorded_reads=base.reads(request.recordings, [scenario.id for scenario in suite.scenarios]),
         )
 
 

@@ -16,7 +16,6 @@ from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
-from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.money.sealed_journal import SealedPlace
 from ratiba_action.observability.logged_ports import NoEvents
@@ -135,7 +134,6 @@ class RunInputs(RunRequest):
         from_base: names of the blocks that are the base branch's where the change says otherwise.
         sealed: where the sealed copy of the write-ahead journal is kept; None for none.
         uncompared: why what the change sends to models could not be compared with the base; empty where it was.
-        recorded_reads: what the recordings of the base say that scenarios read.
     """
 
     configuration: Configuration
@@ -154,7 +152,6 @@ class RunInputs(RunRequest):
     digests: ContentDigests = field(default_factory=ContentDigests)
     judging: JudgingCode = field(default_factory=JudgingCode)
     uncompared: str = ""
-    recorded_reads: Mapping[str, Reads] = field(default_factory=dict)
 
     @property
     def llm(self) -> Llm:

@@ -125,8 +125,9 @@ def notes_of_reads(inputs: RunInputs, measured: "Measured") -> tuple[str, ...]:
         measured: what came of it; scenarios that did not run to their end say nothing.
     """
     ended = {result.trial.scenario.id for result in measured.own if isinstance(result, Scored)}
-    reads = {name: found for name, found in measured.reads.items() if name in ended & inputs.recorded_reads.keys()}
-    before, now = _joined(inputs.recorded_reads[name] for name in reads), _joined(reads.values())
+    recorded = inputs.decided.observed.by_scenario
+    reads = {name: found for name, found in measured.reads.items() if name in ended & recorded.keys()}
+    before, now = _joined(recorded[name] for name in reads), _joined(reads.values())
     parts = [
         ("reads ", [path for path in now.files if not before.covers(path)]),
         ("no longer reads ", [path for path in before.files if not now.covers(path) and not _has_below(now, path)]),

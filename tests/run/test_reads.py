@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.model.measurement import Phase
 from ratiba_action.model.reads import Reads
 from ratiba_action.run.reads import notes_of_reads
@@ -17,7 +18,9 @@ BASE = Reads(("agent.py", "knowledge/", "prompts/old.md"), {"prompts/old.md": "t
 def notes(now: Reads, *, before: Reads = BASE, broken: bool = False) -> tuple[str, ...]:
     scenario: Any = SimpleNamespace(id="returns")
     inputs: Any = SimpleNamespace(
-        recorded_reads={"returns": before, "not_run": BASE}, selection=SimpleNamespace(scenarios=[scenario]), trials=1
+        decided=SimpleNamespace(observed=ObservedFiles({"returns": before, "not_run": BASE})),
+        selection=SimpleNamespace(scenarios=[scenario]),
+        trials=1,
     )
     recorder = FakeRecorder(broken={"returns": "it raised"} if broken else {}, reads={"returns": now})
     outcome = recorder(inputs, SimpleNamespace())  # type: ignore[arg-type]

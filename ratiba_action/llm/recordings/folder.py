@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
-from ratiba_action.llm.recordings.reader import parse_reads, read_recordings
-from ratiba_action.model.reads import Reads
+from ratiba_action.llm.recordings.reader import read_recordings
+from ratiba_action.model.reads import Reads, parse_reads
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.util.locked_folder import read_plain_file
 
@@ -74,7 +74,7 @@ def read_reads(folder: Path, scenario_ids: Iterable[str]) -> dict[str, Reads]:
     """What the recordings say that each scenario reads; nothing of one that cannot be read or says nothing."""
     found: dict[str, Reads] = {}
     for scenario_id in scenario_ids:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             content = read_plain_file(folder, recording_path(folder, scenario_id).name)
             reads = parse_reads(content.partition(b"\n")[0])
             if reads is not None:

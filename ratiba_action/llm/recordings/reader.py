@@ -11,7 +11,7 @@ from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.endpoints import ENDPOINTS
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.model.model_request import PROVIDER_NAME
-from ratiba_action.model.reads import MOST_FILES, Reads, is_plain_path
+from ratiba_action.model.reads import MOST_FILES, Reads, is_plain_path, parse_reads
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_json import refuse_constant
 
@@ -81,18 +81,13 @@ def parse_recordings(content: bytes, path: str) -> tuple[Recording, ...]:
     return tuple(recordings)
 
 
-def parse_reads(first_line: bytes) -> Reads | None:
-    """What the first line of a file says that was observed; None where it says nothing, or has a mistake."""
-    if b'"kind":"reads"' not in first_line:
-        return None
-    found = _parse_line(first_line)
-    return found if isinstance(found, Reads) else None
-
-
 def without_reads(content: bytes | None) -> bytes | None:
     """The lines of a file that answer something; None where there is no file, or nothing else in it."""
     first, _, rest = (content or b"").partition(b"\n")
-    return content if parse_reads(first) is None else rest or None
+    try:
+        return content if parse_reads(first) is None else rest or None
+    except ValueError:
+        return content
 
 
 def _parse_line(raw: bytes) -> Recording | Reads | list[str]:
