@@ -21,7 +21,6 @@ from ratiba_action.config.system_kinds import (
     VariantBlock,
     VariantName,
 )
-from ratiba_action.llm.access import gateway_environment
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.util.text import nearest_names
 from ratiba_action.util.validation import StrictModel
@@ -29,7 +28,7 @@ from ratiba_action.util.validation import StrictModel
 _OURS = frozenset({"PATH", "HOME", "TMPDIR", "DATABASE_URL"})
 _MODELS = re.compile(
     r"(?:OPENAI|ANTHROPIC|AZURE_OPENAI|AZURE_AI|OPENROUTER|GEMINI|GOOGLE|MISTRAL|COHERE|GROQ)_(?:[A-Z]+_)*"
-    r"(?:BASE_URL|API_BASE|ENDPOINT|API_KEY|AUTH_TOKEN|AD_TOKEN)"
+    r"(?:BASE_URL|API_BASE|ENDPOINT|API_KEY|AUTH_TOKEN|AD_TOKEN)|AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
 )
 """Where the providers' SDKs look for an address and a key."""
 _GLOB = re.compile(r"(?:(?![*]{2})[\w./*?-]|(?<![^/])[*]{2}(?=/))+")
@@ -185,7 +184,7 @@ class SystemBlock(StrictModel):
         if taken:
             msg = f"{', '.join(taken)} cannot be set here; the gate sets it"
             raise ValueError(msg)
-        models = sorted(name for name in value if _MODELS.fullmatch(name) or name in gateway_environment("", ""))
+        models = sorted(name for name in value if _MODELS.fullmatch(name))
         if models:
             msg = (
                 f"{', '.join(models)} cannot be set here: the gate provides the address and key of models; "

@@ -22,7 +22,7 @@ _UNREAD_NS = 978_307_200 * 10**9
 MOST_EACH_TIME = 1_000
 """Files whose times are looked at after each conversation, 5 µs each; of more, they are looked at when the run ends."""
 MOST_FOLDERS = 500
-"""Folders that are held open for that."""
+"""Folders that are kept open for that."""
 _MOST_TOLD = 50_000
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 
@@ -99,7 +99,7 @@ class ReadFiles:
             os.close(folder)
 
     def _open_folders(self, copy: Path) -> None:
-        """Hold every folder open: what the system puts in the place of one, such as a link, is not touched."""
+        """Hold every folder open: what the system puts there instead, such as a link, is not touched."""
         self.close()
         by_folder: dict[str, dict[str, str]] = {}
         for name in sorted(self._files):

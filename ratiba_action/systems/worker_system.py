@@ -377,7 +377,9 @@ class WorkerSystem:
         secrets = [value for name, value in environment.items() if SECRET_NAME.fullmatch(name)]
         link = await self._link(f"scenario {scenario.id!r}", [*secrets, tenant.dsn, *passwords_in(tenant.dsn)])
         try:
-            fields = {**self._made_of(), **opening(scenario, tenant, environment)}
+            # The gateway's stand-ins for keys of AWS give way to those that the configuration gives for other services.
+            given = {name: value for name, value in environment.items() if name not in self._block.environment}
+            fields = {**self._made_of(), **opening(scenario, tenant, given)}
             traced = self._traced is not None
             if self._files or traced:
                 fields |= {"files": self._files, "trace": traced}

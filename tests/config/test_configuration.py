@@ -98,6 +98,7 @@ def test_a_system_that_runs_elsewhere_is_named_by_its_address() -> None:
         "AZURE_OPENAI_ENDPOINT",
         "AZURE_OPENAI_API_KEY",
         "AZURE_OPENAI_AD_TOKEN",
+        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
     ],
 )
 def test_an_address_or_key_of_models_is_refused_and_its_value_not_repeated(name: str) -> None:

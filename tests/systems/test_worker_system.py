@@ -116,6 +116,24 @@ async def test_the_environment_is_an_allow_list_and_what_was_given_by_value(
     assert seen["HOME"] != os.environ.get("HOME")
 
 
+async def test_keys_that_the_configuration_gives_for_other_services_of_aws_come_before_the_gateways(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    system = await start_worker(
+        """
+        import os
+        class Adapter:
+            def open(self, context):
+                return self
+            def send(self, message):
+                return {"text": os.environ["AWS_ACCESS_KEY_ID"] + " " + os.environ["AWS_SECRET_ACCESS_KEY"]}
+        """,
+        environment={"AWS_ACCESS_KEY_ID": "local-s3"},
+    )
+    session = await open_session(system, AWS_ACCESS_KEY_ID="token", AWS_SECRET_ACCESS_KEY="token")
+    assert (await session.send(Turn(user="?"))).text == "local-s3 token"
+
+
 async def test_an_event_goes_to_deliver(start_worker: StartWorker, open_session: OpenSession) -> None:
     system = await start_worker(ECHO + "        def deliver(self, event): return {'text': event['rail']}")
     session = await open_session(system)
