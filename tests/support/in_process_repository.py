@@ -8,6 +8,7 @@ signals needs the process of ``small_repository``.
 import argparse
 import builtins
 import contextlib
+import gc
 import io
 import subprocess
 import traceback
@@ -227,9 +228,12 @@ def run_here(
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command line of the gate in this process; ``SmallRepository.run``."""
     out, err = io.StringIO(), io.StringIO()
+    collecting = gc.get_threshold()  # a gate has its process for itself, and sets it
     with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main.run(list(arguments), dict(environment), _COMMANDS)
         except SystemExit as ending:  # of argparse, which has printed why
             code = int(ending.code or 0)
+        finally:
+            gc.set_threshold(*collecting)
     return subprocess.CompletedProcess(list(arguments), code, out.getvalue(), err.getvalue())
