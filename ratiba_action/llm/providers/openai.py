@@ -14,6 +14,7 @@ from ratiba_action.llm.providers.openai_chat import (
     routes,
 )
 from ratiba_action.llm.providers.openai_responses import Responses
+from ratiba_action.llm.providers.openai_stored import StoredResponses
 from ratiba_action.llm.wire_format import (
     EVENT_STREAM,
     Scripted,
@@ -98,6 +99,10 @@ class OpenAI(WireFormat):
     ended_in = "finish_reason"
     call_id = "call_id"
     new = frozenset({"completed_at", "created", "created_at", "system_fingerprint"})
+
+    def stored(self, seed: str) -> StoredResponses:
+        """See ``WireFormat.stored``."""
+        return StoredResponses(seed)
 
     def environment(self, url: str, token: str) -> Mapping[str, str]:
         """See ``WireFormat.environment``."""
