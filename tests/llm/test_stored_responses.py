@@ -140,6 +140,11 @@ async def client(start_gateway: Start, replay: Replay, record: Record) -> AsyncI
         assert access.problems == ()
 
 
+def text_of(item: Any) -> str:
+    (part,) = item.content
+    return str(part.text)
+
+
 async def test_the_items_of_a_conversation_are_listed_added_and_taken_back(client: openai.AsyncOpenAI) -> None:
     said: Any = [{"role": "user", "content": text} for text in ("one", "two", "three")]
     made = await client.conversations.create(items=said[:1])
@@ -147,7 +152,7 @@ async def test_the_items_of_a_conversation_are_listed_added_and_taken_back(clien
     assert (await client.conversations.retrieve(made.id)).id == made.id
 
     async def texts(**options: Any) -> list[Any]:
-        return [item.content[0].text async for item in client.conversations.items.list(made.id, **options)]  # type: ignore[union-attr]
+        return [text_of(item) async for item in client.conversations.items.list(made.id, **options)]
 
     assert await texts(order="asc") == ["one", "two", "three"]
     assert await texts(limit=2) == ["three", "two", "one"], "the SDK asks for the next page by itself"
@@ -162,7 +167,7 @@ async def test_the_items_of_a_conversation_are_listed_added_and_taken_back(clien
 async def test_a_response_is_found_with_its_input_until_it_is_deleted(client: openai.AsyncOpenAI) -> None:
     first = await client.responses.create(**CREATE, input="A massage, please.")
     listed = await client.responses.input_items.list(first.id)
-    assert listed.data[0].content[0].text == "A massage, please."  # type: ignore[union-attr]
+    assert text_of(listed.data[0]) == "A massage, please."
     await client.responses.delete(first.id)
     with pytest.raises(openai.NotFoundError, match="No response 'resp_"):
         await client.responses.retrieve(first.id)
