@@ -106,7 +106,7 @@ async def test_a_tools_result_follows_the_call_that_is_stored(
             (call,) = (item for item in first.output if item.type == "function_call")
             result: Any = [{"type": "function_call_output", "call_id": call.call_id, "output": "free"}]
             second = await client.responses.create(**CREATE, input=result, previous_response_id=first.id)
-            return second.output_text
+            return str(second.output_text)
 
     recorded = await record([LOOK_UP, SECOND], calls)
     assert recorded[1].asked == "Is Friday free?"
