@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "canary.md"
 BEGIN, END = "<!-- simulations -->\n", "<!-- /simulations -->"
 START = datetime(2026, 11, 22, tzinfo=UTC)
 SHARE, HOURS = 0.05, 26
-FEWEST, QUANTILE = 10, 2.498
+MIN, QUANTILE = 10, 2.498
 """Of the z-test: values of a sample, and the quantile of 0.025 / 4."""
 NEVER, WORKERS = 10**9, 2
 ANSWERS = (Answer.ROLL_BACK, Answer.PROMOTE, Answer.WAIT)
@@ -133,7 +133,7 @@ def _peeked(waiting: Sequence[Watched]) -> bool:
 
 def _significant(rows: Numbers) -> bool:
     canary, stable = rows[rows[:, 1] == 1, 2], rows[rows[:, 1] == 0, 2]
-    if min(len(canary), len(stable)) < FEWEST:
+    if min(len(canary), len(stable)) < MIN:
         return False
     error = float(np.sqrt(stable.var(ddof=1) / len(stable) + canary.var(ddof=1) / len(canary)))
     return bool(error and (stable.mean() - canary.mean()) / error > QUANTILE)

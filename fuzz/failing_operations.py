@@ -42,11 +42,11 @@ def starve_gate(case: Case) -> None:
     rng, workers = case.rng, case.chance(0.2)
     events, how = rng.choice(GROUPS), rng.choice(ERRORS)
     number = int(2 ** rng.uniform(0, 10.5 if workers else 9.5))
-    most = rng.choice((1, 1, 3, 30, FOREVER, FOREVER))
+    maximum = rng.choice((1, 1, 3, 30, FOREVER, FOREVER))
     told = case.folder / "told"
-    fault = json.dumps({"events": events, "how": how, "number": number, "most": most, "told": str(told)})
+    fault = json.dumps({"events": events, "how": how, "number": number, "most": maximum, "told": str(told)})
     shown = errno.errorcode.get(how, "MemoryError")
-    case.note = f"{'workers' if workers else 'transcripts'}, {most} of {events[0]}… from {number}: {shown}"
+    case.note = f"{'workers' if workers else 'transcripts'}, {maximum} of {events[0]}… from {number}: {shown}"
     change = proposed(case, {}) if workers else transcripts(case)
     honest = (
         case.services.honest

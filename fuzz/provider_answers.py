@@ -89,9 +89,9 @@ def honest_step(rng: random.Random, received: Received) -> Step:
     """An answer whose tokens are no more than the request allows, and no fewer than one."""
     body = received.body
     limits = [body[name] for name in ("max_tokens", "max_completion_tokens", "max_output_tokens") if body.get(name)]
-    most = min([1_000, *(limit for limit in limits if isinstance(limit, int))])
+    maximum = min([1_000, *(limit for limit in limits if isinstance(limit, int))])
     tokens = max(len(json.dumps(body)), 1)
-    usage = Usage(rng.randint(1, tokens), rng.randint(1, max(most, 1)))
+    usage = Usage(rng.randint(1, tokens), rng.randint(1, max(maximum, 1)))
     return Step("any", text=rng.choice(("Karibu.", "", "\u202e", "x" * 2000)), usage=usage)
 
 

@@ -32,7 +32,7 @@ LIGHT = ("modes", "owners_and_times", "limits", "own_limits", "priorities", "sig
          "clock", "shared_memory", "locks", "watches")  # fmt: skip
 HEAVY = ("disk", "inodes", "memory", "descriptors", "processes", "processor", "sockets")
 STEPS = ("open", "first turn", "last turn", "later", "daemon", "close")
-MOST = 60
+MAX = 60
 """Cases after which the systems are started anew: what a conversation wrote to its own copy stays for the next one."""
 ADAPTER = """\
 import json, misdeeds
@@ -159,7 +159,7 @@ def harm_victims(case: Case) -> None:
         said = scene.loop.run(_talk(scene.base, "fine"))
         case.require("h", f"a conversation of the base afterwards: {said!r}", holds=said == "fine")
     except BaseException:
-        scene.cases = MOST  # whoever comes next has others
+        scene.cases = MAX  # whoever comes next has others
         raise
 
 

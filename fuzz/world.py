@@ -167,7 +167,7 @@ def hostile_world(case: Case, ground: Ground, *, live: bool | None = None, bind:
     shutil.copy(Path(__file__).with_name("hostile_system.py"), source / "adapter.py")
     hazards = HAZARDS if case.chance(0.2) else HARMLESS
     base = _base(case, ground, asks=asks, broken=broken)
-    change, _ = hostile_change(case, source, base, most=2, hazards=hazards, always=_blocking)
+    change, _ = hostile_change(case, source, base, maximum=2, hazards=hazards, always=_blocking)
     state = GithubState(heads={7: change.head})
     faults, transient = random_faults(case.rng, case.nonce)
     served = random.Random(f"answers {case.seed}")

@@ -26,10 +26,10 @@ from ratiba_action.util.strict_yaml import Document, read_yaml
 from ratiba_action.util.strict_yaml import Path as DataPath
 from ratiba_action.util.text import printable
 
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 """Size of a file of rows; a YAML or Python file may have 1 MiB."""
-_MOST_CASES = 2_000
-_LEAST_ROWS = 3
+_MAX_CASES = 2_000
+_MIN_ROWS = 3
 """So many tests with the same kinds of assertions become one scenario with a file of cases."""
 ITEM = "_item"
 """Column with the id of the dataset item that a row was made of: a note, which no scenario uses."""
@@ -165,7 +165,7 @@ class SourceFolder:
         """The path of a file in messages."""
         return str(PurePosixPath(self.shown) / reference)
 
-    def read(self, reference: str, most: int = MOST_BYTES) -> bytes:
+    def read(self, reference: str, maximum: int = MAX_BYTES) -> bytes:
         """The content of a file.
 
         Raises:
@@ -176,7 +176,7 @@ class SourceFolder:
             problem = "it lies outside the folder of the imported file"
         else:
             try:
-                return read_plain_file(self.root, str(path), most)
+                return read_plain_file(self.root, str(path), maximum)
             except (OSError, ValueError) as error:
                 problem = getattr(error, "strerror", None) or str(error)
         raise SuiteError([FileProblem(self.name(reference), 1, f"it cannot be read: {problem}")])
@@ -250,10 +250,10 @@ def scenario_files(found: Import, target: Target) -> dict[str, bytes]:
     Raises:
         SuiteError: the imported files have problems, or too many tests; nothing may be written.
     """
-    if len(found.cases) > _MOST_CASES:
-        first = found.cases[_MOST_CASES]
+    if len(found.cases) > _MAX_CASES:
+        first = found.cases[_MAX_CASES]
         found.wrong(
-            (first.file, first.line), f"{len(found.cases):,} tests; at most {_MOST_CASES:,} are imported at once"
+            (first.file, first.line), f"{len(found.cases):,} tests; at most {_MAX_CASES:,} are imported at once"
         )
     if found.problems:
         raise SuiteError(list(dict.fromkeys(found.problems)))
@@ -264,7 +264,7 @@ def scenario_files(found: Import, target: Target) -> dict[str, bytes]:
     taken: set[str] = set()
     files: dict[str, bytes] = {}
     for group in groups.values():
-        if target.as_cases or len(group) >= _LEAST_ROWS:
+        if target.as_cases or len(group) >= _MIN_ROWS:
             files |= _case_files(group, found, target, taken)
             continue
         for case in group:

@@ -23,7 +23,7 @@ _EXPECTED = re.compile(
 _EXPECTED_COLUMN = re.compile(r"__expected\d*")
 _DATA = (".yaml", ".yml", ".json", ".jsonl", ".csv")
 _TEXT = (".txt", ".md", ".json", ".yaml", ".yml", ".csv")
-_MOST_FILES, _MOST_COMBINATIONS = 100, 200
+_MAX_FILES, _MAX_COMBINATIONS = 100, 200
 _MESSAGES = ("input", "question", "query", "message", "prompt", "user_input", "text")
 """Variables that are the message if a test has several."""
 
@@ -214,10 +214,8 @@ class _Reader:
             self.found.note(place, _PERSON, "tests", result)
             return []
         names = self._glob(name) if "*" in name else [name]
-        if not names or len(names) > _MOST_FILES:
-            self.found.wrong(
-                place, f"tests: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MOST_FILES}"
-            )
+        if not names or len(names) > _MAX_FILES:
+            self.found.wrong(place, f"tests: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MAX_FILES}")
             return []
         tests: list[list[_Part]] = []
         for each in names:
@@ -241,7 +239,7 @@ class _Reader:
         if ".." in PurePosixPath(pattern).parts:
             return []
         try:
-            found = list(islice(self.folder.root.glob(pattern), _MOST_FILES + 1))
+            found = list(islice(self.folder.root.glob(pattern), _MAX_FILES + 1))
         except (ValueError, NotImplementedError, OSError):  # pathlib implements no absolute pattern
             return []
         return sorted(path.relative_to(self.folder.root).as_posix() for path in found)
@@ -468,9 +466,9 @@ def _combinations(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
         NotImportedError: there are too many.
     """
     listed = [value if isinstance(value, list) else [value] for value in variables.values()]
-    found = list(islice(product(*listed), _MOST_COMBINATIONS + 1))
-    if len(found) > _MOST_COMBINATIONS:
-        raise NotImportedError(f"its lists of variables have more than {_MOST_COMBINATIONS} combinations")
+    found = list(islice(product(*listed), _MAX_COMBINATIONS + 1))
+    if len(found) > _MAX_COMBINATIONS:
+        raise NotImportedError(f"its lists of variables have more than {_MAX_COMBINATIONS} combinations")
     return [dict(zip(variables, values, strict=True)) for values in found]
 
 

@@ -198,10 +198,10 @@ def _refusal(case: ImportedCase, _: Assert) -> None:
 
 def _words(case: ImportedCase, given: Assert) -> str | None:
     value = given.get("value")
-    most = value.get("max") if isinstance(value, Mapping) else value
-    if not isinstance(most, int) or isinstance(most, bool):
+    maximum = value.get("max") if isinstance(value, Mapping) else value
+    if not isinstance(maximum, int) or isinstance(maximum, bool):
         raise NotImportedError("it has no `max`; only the most words of a reply can be asserted")
-    case.expect["max_words"] = min(most, case.expect.get("max_words", most))
+    case.expect["max_words"] = min(maximum, case.expect.get("max_words", maximum))
     return None if isinstance(value, Mapping) and "min" not in value else "the fewest words are not asserted"
 
 

@@ -36,7 +36,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "names": list,
 }
 _BLOCKED = 1
-_MOST_BYTES = 64 << 20
+_MAX_BYTES = 64 << 20
 _SHOWN = 50
 
 
@@ -174,11 +174,11 @@ def _read(name: str) -> Sequence[_Given]:
 
     try:
         with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
+            content = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{name!r} cannot be read: {error.strerror}.", "Give a JSON Lines file of answers.") from error
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"{name!r} has more than {_MOST_BYTES:,} bytes.", "Split it into several files.")
+    if len(content) > _MAX_BYTES:
+        raise UsageError(f"{name!r} has more than {_MAX_BYTES:,} bytes.", "Split it into several files.")
     if name.endswith((".csv", ".json")):
         raise UsageError(f"{name!r} is a {name.rpartition('.')[2].upper()} file.", "Give a JSON Lines file of answers.")
     rows, problems = read_rows(name, content)

@@ -15,7 +15,7 @@ EXAMPLE = """example:
   ratiba compare main/results.json ratiba-report
   ratiba compare --json a.json b.json c.json"""
 
-_FEWEST, _MOST = 2, 6
+_MIN, _MAX = 2, 6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +42,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.verdict.runs import compare_each
 
     paths: Sequence[str] = arguments.results
-    if not _FEWEST <= len(paths) <= _MOST:
-        raise UsageError(f"{len(paths)} results are given.", f"Give {_FEWEST} to {_MOST}.")
+    if not _MIN <= len(paths) <= _MAX:
+        raise UsageError(f"{len(paths)} results are given.", f"Give {_MIN} to {_MAX}.")
     runs = [NamedRun(path, found) for path, found in zip(paths, read_named_runs(paths), strict=True)]
     pairs = compare_each([run.run for run in runs], read_rules(arguments, environment))
     if arguments.json:

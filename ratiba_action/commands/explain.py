@@ -29,7 +29,7 @@ _INPUTS = (
     *("config", "scenarios", "rules", "budget-usd", "monthly-budget-usd", "llm"),
     *("anthropic-base-url", "openai-base-url", "report-dir"),
 )
-_RUNS, _MOST_RUNS = 30, 500
+_RUNS, _MAX_RUNS = 30, 500
 _INCOMPLETE = 3
 _LINE = 100
 
@@ -86,7 +86,7 @@ def run(
     from ratiba_action.run.provider_keys import keys_line, require_key
     from ratiba_action.util.persisted_credentials import persisted_credentials
 
-    most = parse_option("--runs", arguments.runs, _runs)
+    maximum = parse_option("--runs", arguments.runs, _runs)
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS})
     inputs = read_inputs(change_request(arguments, settings, environment, failed=not arguments.scenario))
     persisted = persisted_credentials(inputs.decided.change.git, environment)
@@ -101,7 +101,7 @@ def run(
         progress(line)
     ledger = Ledger(settings.budget_usd)
     found = redactor.explanation(
-        explain(inputs, ledger, open_session=open_session or open_real_session, most_runs=most, progress=progress)
+        explain(inputs, ledger, open_session=open_session or open_real_session, max_runs=maximum, progress=progress)
     )
     if arguments.json:
         shown = redactor.value(_as_json(found))
@@ -117,8 +117,8 @@ def run(
 
 
 def _runs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST_RUNS:
-        raise ValueError(f"a number from 1 to {_MOST_RUNS}")
+    if not text.isdecimal() or not 1 <= int(text) <= _MAX_RUNS:
+        raise ValueError(f"a number from 1 to {_MAX_RUNS}")
     return int(text)
 
 

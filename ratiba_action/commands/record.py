@@ -22,7 +22,7 @@ from ratiba_action.llm.recordings.folder import read_folder
 from ratiba_action.llm.recordings.writer import write_all
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
-from ratiba_action.model.scenario import MOST_TRIALS
+from ratiba_action.model.scenario import MAX_TRIALS
 from ratiba_action.model.verdict import Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start
@@ -204,7 +204,7 @@ def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         variant=arguments.variant,
-        trials=parse_option("--trials", arguments.trials, partial(parse_count, most=MOST_TRIALS)),
+        trials=parse_option("--trials", arguments.trials, partial(parse_count, maximum=MAX_TRIALS)),
     )
     return authorized(asked)
 

@@ -24,7 +24,7 @@ EXAMPLE = """example:
   ratiba status 19283746501                             # or the id of a workflow run"""
 
 _UNKNOWN = 3
-_MOST = 1_000
+_MAX = 1_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         LedgerError: the database cannot be read.
     """
     settings = read_settings(environment, {})
-    last = parse_option("--last", arguments.last, lambda text: parse_count(text, _MOST))
+    last = parse_option("--last", arguments.last, lambda text: parse_count(text, _MAX))
     named = arguments.run_name is not None
     wanted = wanted_of(arguments.run_name, settings, environment, 1 if named else last)
     found = read_executions(ledger_of(settings), wanted)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from ratiba_action.run.inputs import Kept
 
 _POLL_SECONDS = 0.2
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 _LINE = 300
 Files = Mapping[str, tuple[int, int]]
 """Time of change in nanoseconds and size in bytes by path from the repository's root."""
@@ -195,8 +195,8 @@ class _Watch:
 
     def _concern(self, edited: Sequence[str]) -> None:
         """Run the scenarios that depend on edited files."""
-        more = f" and {len(edited) - _MOST_NAMES} more" if len(edited) > _MOST_NAMES else ""
-        _print(f"\n{', '.join(edited[:_MOST_NAMES])}{more}:")
+        more = f" and {len(edited) - _MAX_NAMES} more" if len(edited) > _MAX_NAMES else ""
+        _print(f"\n{', '.join(edited[:_MAX_NAMES])}{more}:")
         chosen = self._chosen(edited)
         if chosen is not None and not chosen:
             _print("  no scenario depends on it.")
@@ -311,8 +311,8 @@ class _Watch:
 
     def _given(self, scenarios: Sequence[str]) -> GateOptions:
         # Without a change the gate would run nothing, and whoever watches has not changed anything yet.
-        inputs = {"mode": Mode.BLOCKING.value, "budget-usd": f"{max(self._left, _LEAST):f}"}
-        if self._left < _LEAST:
+        inputs = {"mode": Mode.BLOCKING.value, "budget-usd": f"{max(self._left, _MIN):f}"}
+        if self._left < _MIN:
             inputs["llm"] = Llm.REPLAY.value
         return replace(
             self._options,
@@ -324,7 +324,7 @@ class _Watch:
 
 _MISCONFIGURED = 2
 _FAILED = 3
-_LEAST = Decimal("0.01")
+_MIN = Decimal("0.01")
 """US dollars; with less left of the budget that all runs share, models are called no more."""
 
 

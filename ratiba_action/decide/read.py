@@ -27,7 +27,7 @@ Connect = Callable[[GithubApi], "GithubRepository"]
 """Makes the client that asks for pull requests."""
 
 _SECONDS = 60.0
-_RETRY = RetryPolicy(most_tries=4)  # a few seconds: without an answer the mode is blocking
+_RETRY = RetryPolicy(max_tries=4)  # a few seconds: without an answer the mode is blocking
 _CAP = 3000  # rows that the API gives at most
 
 

@@ -26,7 +26,7 @@ _CONFIRMATIONS = 3
 """Hypotheses that may fail their confirmation before nothing is said: the cause is then of another kind."""
 _UNRESOLVED = 10
 """Runs that did not come to their end before nothing is said."""
-_REPEATS, _LEAST_FAILS, _MOST_FAILS = 4, 3, 1
+_REPEATS, _MIN_FAILS, _MAX_FAILS = 4, 3, 1
 """Runs of each subset in the confirmation; how many must fail with the cause, and may fail without it."""
 
 
@@ -241,9 +241,9 @@ class _Search:
                 return False
             runs[subset] += 1
             fails[subset] += ended is Outcome.FAILS
-            if subset in passing and fails[subset] > _MOST_FAILS:
+            if subset in passing and fails[subset] > _MAX_FAILS:
                 return False
-            if subset in failing and runs[subset] - fails[subset] > _REPEATS - _LEAST_FAILS:
+            if subset in failing and runs[subset] - fails[subset] > _REPEATS - _MIN_FAILS:
                 return False
         return True
 

@@ -41,7 +41,7 @@ from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import Standing, outcomes_of, standing
 
 _MESSAGE = 200
-_MOST_SCENARIOS = 20
+_MAX_SCENARIOS = 20
 _FAILURES = frozenset({Standing.FAILED, Standing.BELOW_THRESHOLD})
 
 
@@ -51,10 +51,10 @@ def explain(
     failed: Sequence[ScenarioResult] | None = None,
     *,
     open_session: OpenSession,
-    most_runs: int,
+    max_runs: int,
     varying: Collection[str] = (),
     progress: Callable[[str], None] = lambda _: None,
-    most_code: int | None = None,
+    max_code: int | None = None,
     reported: Callable[[Measured], None] = lambda _: None,
 ) -> Explanation:
     """Find the parts of the change that make scenarios fail.
@@ -68,10 +68,10 @@ def explain(
         failed: the results that decided; one for each scenario. None to run the selected scenarios first, and explain
             at most twenty of those that fail.
         open_session: makes what scenarios run in.
-        most_runs: with parts of the change.
+        max_runs: with parts of the change.
         varying: ids of scenarios whose failure varies by chance; see ``varying_of``. Ignored where ``failed`` is None.
         progress: receives a line after each of them.
-        most_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.
+        max_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.
         reported: receives what is known at the end of all runs.
 
     Raises:
@@ -83,7 +83,7 @@ def explain(
     with scratch_folder() as scratch:
         folder = fetch_base(inputs.decided.change, base.commit, scratch)
         parts = parts_of(inputs, folder)
-        if most_code is not None and (not parts or count_of_code(inputs, parts) > most_code):
+        if max_code is not None and (not parts or count_of_code(inputs, parts) > max_code):
             return Explanation()
         if not parts:
             raise InfrastructureError(
@@ -97,7 +97,7 @@ def explain(
             trees=trees,
             ledger=ledger,
             open_session=open_session,
-            most_runs=most_runs,
+            max_runs=max_runs,
             progress=progress,
             varying=varying,
         )
@@ -131,7 +131,7 @@ def varying_of(inputs: RunInputs, results: Sequence[ScenarioResult], calls: Sequ
 FEW_PARTS = 20
 """Parts of code, besides any number of parts of prompts, up to which the gate looks for the cause by itself."""
 _FEW_SCENARIOS = 5
-_MOST_SECONDS = 600.0
+_MAX_SECONDS = 600.0
 """Whoever waits for the comment of a failed run waits no longer for this."""
 _SHARE = Decimal("0.25")
 _EXACT = Decimal("1e-12")
@@ -167,21 +167,21 @@ def with_explanation(
         report = replace(report, explanation=Explanation(scenarios=shared_failures))
     if not failed or (seconds is not None and seconds <= 0):
         return report
-    seconds = min(_MOST_SECONDS, _MOST_SECONDS if seconds is None else seconds)
+    seconds = min(_MAX_SECONDS, _MAX_SECONDS if seconds is None else seconds)
     left = max(ledger.allowed - ledger.spent, Decimal(0))
-    most = (left * _SHARE).quantize(_EXACT, ROUND_FLOOR) if block.budget_usd is None else min(block.budget_usd, left)
+    maximum = (left * _SHARE).quantize(_EXACT, ROUND_FLOOR) if block.budget_usd is None else min(block.budget_usd, left)
     seen: list[Measured] = []
     explanation: Explanation | None = None
     try:
-        with ledger.limited_to(most):
+        with ledger.limited_to(maximum):
             explanation = explain(
                 replace(inputs, seconds=seconds),
                 ledger,
                 failed[:_FEW_SCENARIOS],
                 open_session=open_session,
-                most_runs=block.max_steps,
+                max_runs=block.max_steps,
                 varying=varying_of(inputs, report.results, ledger.calls),
-                most_code=FEW_PARTS,
+                max_code=FEW_PARTS,
                 reported=seen.append,
             )
     except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
@@ -237,7 +237,7 @@ class _PartialRuns:
     trees: PartialTrees
     ledger: Ledger
     open_session: OpenSession
-    most_runs: int
+    max_runs: int
     progress: Callable[[str], None]
     varying: Collection[str]
     signatures: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -303,8 +303,8 @@ class _PartialRuns:
             why = ended.reason if isinstance(ended, NotRun) else getattr(ended, "message", "it was not measured")
             raise InfrastructureError(f"{ended.trial.scenario.id}: {clip(why, _MESSAGE)}", "Run it first: ratiba gate")
         self.varying = varying_of(self.trees.inputs, results, self.ledger.calls)
-        self.left_out = tuple(result.trial.scenario.id for result in failed[_MOST_SCENARIOS:])
-        return failed[:_MOST_SCENARIOS]
+        self.left_out = tuple(result.trial.scenario.id for result in failed[_MAX_SCENARIOS:])
+        return failed[:_MAX_SCENARIOS]
 
     def _causes(self, loop: asyncio.AbstractEventLoop) -> dict[str, Attribution]:
         return {name: self._cause(name, loop, by_chance=name in self.varying) for name in self.signatures}
@@ -333,8 +333,8 @@ class _PartialRuns:
     def _outcomes(self, subset: Subset, number: int, loop: asyncio.AbstractEventLoop) -> Mapping[str, Outcome]:
         known = self.known.setdefault(subset, [])
         if number >= len(known):
-            if self.count >= self.most_runs:
-                raise NoFurtherStepError(f"the limit of {self.most_runs} runs was reached")
+            if self.count >= self.max_runs:
+                raise NoFurtherStepError(f"the limit of {self.max_runs} runs was reached")
             with self.trees.written(f"parts-{self.count}", subset) as partial:
                 known.append({} if partial is None else self._run(partial, subset, loop))
             self.progress(_step(self.count, subset, len(self.trees.parts), known[-1]))

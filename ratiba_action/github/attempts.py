@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ratiba_action.model.change import Mode
 from ratiba_action.model.verdict import Conclusion, Report
 
-MOST_ATTEMPTS = 10
+MAX_ATTEMPTS = 10
 EVENTS = ("pull_request", "merge_group", "push", "workflow_dispatch", "other")
 """What an attempt may have been started by; anything else is ``other``."""
 
@@ -50,16 +50,16 @@ def attempt_of(report: Report) -> Attempt | None:
 
 
 def history(earlier: tuple[Attempt, ...], present: Attempt | None) -> tuple[Attempt, ...]:
-    """The earlier attempts with the present one last; the oldest go beyond ``MOST_ATTEMPTS``.
+    """The earlier attempts with the present one last; the oldest go beyond ``MAX_ATTEMPTS``.
 
     Args:
         earlier: as they were read from a comment.
         present: replaces an earlier one of the same run and number.
     """
     if present is None:
-        return earlier[-MOST_ATTEMPTS:]
+        return earlier[-MAX_ATTEMPTS:]
     others = [attempt for attempt in earlier if (attempt.run_id, attempt.number) != (present.run_id, present.number)]
-    return (*others, present)[-MOST_ATTEMPTS:]
+    return (*others, present)[-MAX_ATTEMPTS:]
 
 
 def attempts_line(attempts: tuple[Attempt, ...]) -> str:
@@ -78,7 +78,7 @@ def read_attempts(body: str) -> tuple[Attempt, ...]:
         return ()
     found = [_ITEM.fullmatch(item) for item in line[len(_PREFIX) + 1 : -len(" -->")].split(" ")]
     matches = [match for match in found if match is not None]
-    if len(matches) != len(found) or len(found) > MOST_ATTEMPTS:
+    if len(matches) != len(found) or len(found) > MAX_ATTEMPTS:
         return ()
     attempts = tuple(map(_attempt, matches))
     return attempts if len({(attempt.run_id, attempt.number) for attempt in attempts}) == len(attempts) else ()

@@ -44,7 +44,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _SEGMENT = r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_.][A-Za-z0-9_.-]*"
 _PROJECT = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})+")
 _QUICK_ACTION = re.compile(r"^([ \t>*+-]*)/(?=[a-z_]+(?:[ \t\r]|$))", re.MULTILINE | re.IGNORECASE)
-_MOST_PAGES = 100
+_MAX_PAGES = 100
 
 
 def without_quick_actions(body: str) -> str:
@@ -129,7 +129,7 @@ class GitlabNotes:
         """The notes that the token's user wrote, oldest first; of every other one nothing is said."""
         own = self._request("GET", "user")
         ours = own.get("id") if isinstance(own, dict) else None
-        for page in range(1, _MOST_PAGES + 1):
+        for page in range(1, _MAX_PAGES + 1):
             query = f"order_by=created_at&sort=asc&per_page=100&page={page}"
             rows = self._request("GET", f"{self._merge_request}/notes?{query}")
             if not isinstance(rows, list):

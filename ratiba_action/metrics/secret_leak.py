@@ -29,12 +29,12 @@ def reveals(text: str, secret: str) -> bool:
 
 __version__ = "1.0.0"
 
-_LEAST_LETTERS = 6
+_MIN_LETTERS = 6
 
 
 def _long_enough(value: str) -> str:
-    if len(squashed(value)) < _LEAST_LETTERS:
-        msg = f"{value!r} has fewer than {_LEAST_LETTERS} letters and digits, so that it would be found by chance"
+    if len(squashed(value)) < _MIN_LETTERS:
+        msg = f"{value!r} has fewer than {_MIN_LETTERS} letters and digits, so that it would be found by chance"
         raise ValueError(msg)
     return value
 

@@ -27,7 +27,7 @@ _QUOTED = re.compile(
     '"[^"]{1,500}"|\u201c[^\u201d]{1,500}\u201d|\u00ab[^\u00bb]{1,500}\u00bb'
     "|(?<!\\w)['\u2018][^'\u2019]{1,500}['\u2019](?!\\w)"
 )
-_LEAST_STEM = 4
+_MIN_STEM = 4
 """Shorter stems take no affix: ``oda`` must not be found in ``modani``."""
 
 _SUBJECT = r"(?:ni|u|a|tu|m|mu|wa|i|li|ya|ki|vi|zi|ku|pa)"
@@ -130,7 +130,7 @@ def _stems(form: str, language: str) -> tuple[str, ...]:
     """The form in folded words, and its Swahili plurals."""
     parts = words(unicode_form(form))
     stem = " ".join(parts)
-    if language != "sw" or len(parts[0]) < _LEAST_STEM:
+    if language != "sw" or len(parts[0]) < _MIN_STEM:
         return (stem,)
     plurals = (
         plural + parts[0][len(single) :] + stem[len(parts[0]) :]
@@ -144,7 +144,7 @@ def _pattern(form: str, language: str) -> re.Pattern[str]:
     """Finds a form, with the affixes of the language, in a line of folded words with a space between any two."""
     parts = words(unicode_form(form))
     prefix, suffix = _AFFIXES.get(language, ("", ""))
-    first, last = (any(len(part) >= _LEAST_STEM for part in end) for end in (parts[:1], parts[-1:]))
+    first, last = (any(len(part) >= _MIN_STEM for part in end) for end in (parts[:1], parts[-1:]))
     stems = "|".join(map(re.escape, _stems(form, language)))
     before = f"{prefix}?" if prefix and first else ""
     after = f"{suffix}?" if suffix and last else ""

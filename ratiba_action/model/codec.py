@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Protocol, Union, get_args, get_origin, get_type_hints
 
 from ratiba_action.model.measurement import Errored, NotRun, Scored, evaluation_failures
+from ratiba_action.model.renamed_keys import FORMER
 
 OUTCOMES: Mapping[type, str] = types.MappingProxyType({Scored: "scored", Errored: "errored", NotRun: "not_run"})
 """The types that appear side by side in one list, and the value of ``outcome`` that tells them apart."""
@@ -147,8 +148,9 @@ class _Decoder:
         found = self.expect(dict, value, path)
         values: dict[str, Any] = {}
         for name, read, required in _fields_of(hint):
-            if name in found:
-                values[name] = read(self, found[name], f"{path}.{name}")
+            given = name if name in found else FORMER.get(name, name)
+            if given in found:
+                values[name] = read(self, found[given], f"{path}.{given}")
             elif required:
                 raise CodecError(f"{path}.{name} is missing.")
         try:

@@ -254,12 +254,12 @@ class Rules:
         screen_level: p-value of the first look that asks for confirmation.
         single_run_screen_level: the same where a single run of the base is compared with, which scatters more.
         confirm_level: chance that the looks at further trials take noise for a drop of the mean, all looks together.
-        least_margin: drop of the mean that must be ruled out, in points of the score; more where fewer scenarios
+        min_margin: drop of the mean that must be ruled out, in points of the score; more where fewer scenarios
             can see less.
         scenario_drop: drop of one scenario that is looked at by itself.
         confirming_trials: looks after an alarm at most, one further trial of every scenario on both arms before each.
         suspect_trials: of a scenario that dropped, on both arms.
-        fewest_scenarios: below this only deterministic assertions and thresholds decide.
+        min_scenarios: below this only deterministic assertions and thresholds decide.
         pooled_runs: runs of the base that are pooled at most.
         stale_days: age of a baseline that is warned about.
         detectable_power: power of the minimum detectable effect that a report states.
@@ -269,11 +269,11 @@ class Rules:
     screen_level: float = 0.20
     single_run_screen_level: float = 0.25
     confirm_level: float = 0.025
-    least_margin: float = 0.10
+    min_margin: float = 0.10
     scenario_drop: float = 0.25
     confirming_trials: int = 3
     suspect_trials: int = 3
-    fewest_scenarios: int = 10
+    min_scenarios: int = 10
     pooled_runs: int = 3
     stale_days: int = 7
     detectable_power: float = 0.80

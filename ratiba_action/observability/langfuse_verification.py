@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DATASET = "ratiba-verify"
-LEAST_VERSION = (4, 59)
+MIN_VERSION = (4, 59)
 """Of a server that SDK 5 is made for; an older one lacks parts."""
 
 EXPERIMENTS = "GET /api/public/experiments"
@@ -99,7 +99,7 @@ def verify(access: LangfuseAccess, run: str, now: datetime) -> Iterator[Step]:
 def _version(server: LangfuseServer) -> str:
     health = ask(lambda: server.api.health.health(request_options=server.options), server.deadline)
     numbers = tuple(int(part) for part in re.findall(r"\d+", str(health.version))[:2])
-    older = f", older than {LEAST_VERSION[0]}.{LEAST_VERSION[1]}" if numbers < LEAST_VERSION else ""
+    older = f", older than {MIN_VERSION[0]}.{MIN_VERSION[1]}" if numbers < MIN_VERSION else ""
     return f"it answers, with version {health.version!s:.40}{older}"
 
 

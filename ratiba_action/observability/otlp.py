@@ -45,7 +45,7 @@ _SERVICE = "ratiba-eval-gate"
 _INTERNAL, _CLIENT = 1, 3
 _ERROR_STATUS = 2
 _INFO, _ERROR = 9, 17
-_MOST_CHARACTERS = 1_000_000
+_MAX_CHARACTERS = 1_000_000
 """Characters of a request's items, unless one item alone has more; the collector's own limit is 20 MB."""
 
 _LONGEST_MESSAGE = 16_000
@@ -203,7 +203,7 @@ def _batches(signal: _Signal, items: Iterable[Json]) -> Iterator[tuple[int, byte
     """How many items a request has, and its body."""
     batch: list[str] = []
     for text in (json.dumps(item, allow_nan=False, separators=(",", ":")) for item in items):
-        if batch and sum(map(len, batch)) + len(text) > _MOST_CHARACTERS:
+        if batch and sum(map(len, batch)) + len(text) > _MAX_CHARACTERS:
             yield len(batch), _body(signal, batch)
             batch = []
         batch.append(text)

@@ -42,8 +42,8 @@ _LONGEST = 200
 """Characters of an alert's text. Escaped they may be five times as many, and Slack refuses a section above 3,000 and
 a message of about 13,000."""
 
-_MOST = 8
-_POLICY = RetryPolicy(first_seconds=0.25, most_tries=4)
+_MAX = 8
+_POLICY = RetryPolicy(first_seconds=0.25, max_tries=4)
 _RETRYABLE = frozenset({429, 500, 502, 503, 504})
 _SLACK = Peer("Slack", "slack-webhook-url")
 _WEBHOOK = Peer("The webhook", "webhook-url")
@@ -149,7 +149,7 @@ def notify(
     """
     mask = redactor or Redactor(settings.secrets)
     alerts = [Alert(alert.kind, _short(mask.text(alert.text))) for alert in message.alerts if alert.kind in kinds]
-    targets = _targets(settings, _masked(message, alerts[:_MOST], mask), datetime.now(UTC)) if alerts else ()
+    targets = _targets(settings, _masked(message, alerts[:_MAX], mask), datetime.now(UTC)) if alerts else ()
     if not targets:
         return False
     ends = time.monotonic() + seconds

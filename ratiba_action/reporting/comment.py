@@ -90,7 +90,7 @@ def _top(summary: ReportSummary, attempts: tuple[Attempt, ...]) -> list[str]:
 
 
 def _sections(summary: ReportSummary) -> list[_Section]:
-    failing = (failures.failing(summary), failures.failing(summary, most=_SHOWN), failures.failing_names(summary))
+    failing = (failures.failing(summary), failures.failing(summary, maximum=_SHOWN), failures.failing_names(summary))
     compared = [
         _Section("comparison", (comparison(summary), "")),
         _Section("answers of newly failing or passing scenarios", (flips(summary), "")),

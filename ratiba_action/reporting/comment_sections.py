@@ -65,13 +65,15 @@ def _metric_row(row: MetricRow, rate: float) -> tuple[str, ...]:
     )
 
 
-def causes(summary: ReportSummary, most: int = _CAUSES) -> str:
+def causes(summary: ReportSummary, maximum: int = _CAUSES) -> str:
     """Which lines of the change make scenarios fail."""
     found = summary.explanation
     if found is None:
         return ""
-    shown = [inline(cause.sentence, _CAUSE) for cause in found.causes[:most]]
-    shown += [f"{plural(len(found.causes) - most, 'more cause')} in the report."] if len(found.causes) > most else []
+    shown = [inline(cause.sentence, _CAUSE) for cause in found.causes[:maximum]]
+    shown += (
+        [f"{plural(len(found.causes) - maximum, 'more cause')} in the report."] if len(found.causes) > maximum else []
+    )
     return f"**Which line did it:** {' '.join(shown)} {inline(found.note)}"
 
 

@@ -43,7 +43,7 @@ class ChartSize:
 WIDE, NARROW = ChartSize(640, 250, 26), ChartSize(340, 0, 42)
 """For a window and for a phone, where the names of the wide one would be too small to read."""
 _PADDING = 20
-_LEAST_SPAN = 0.02
+_MIN_SPAN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def chart_of(rows: Sequence[Row], margin: float | None, size: ChartSize = WIDE) 
     if not drawn:
         return None
     values = [abs(value) for row in drawn for value in _values(row)]
-    span = max(*values, margin if margin is not None and math.isfinite(margin) else 0.0, _LEAST_SPAN) * 1.1
+    span = max(*values, margin if margin is not None and math.isfinite(margin) else 0.0, _MIN_SPAN) * 1.1
 
     def place(value: float) -> float:
         width = size.width - size.labels - 2 * _PADDING

@@ -23,7 +23,7 @@ _CELL = 60
 """Most characters of an error in the table; the report has all of it."""
 
 _TRACEBACKS = 3
-_MOST_ROWS = 200
+_MAX_ROWS = 200
 """Scenarios that are listed at most; of more, only those that did not pass."""
 _FRAME_LINES = 30
 _COLOURS = {"passed": "green", "failed": "red", "not run": "yellow"}
@@ -162,7 +162,7 @@ def print_results(summary: ReportSummary, console: "Console", *, in_workflow: bo
         console.print(_table(rows))
     if len(rows) < len(summary.scenarios):
         left_out = plural(len(summary.scenarios) - len(rows), "more scenario")
-        what = "passed; report.html lists them" if len(rows) < _MOST_ROWS else "in report.html"
+        what = "passed; report.html lists them" if len(rows) < _MAX_ROWS else "in report.html"
         console.out(f"{left_out} {what}", highlight=False)
     _print_frames(summary, console)
     if in_workflow:
@@ -211,7 +211,7 @@ def print_files(paths: Mapping[str, Path], console: "Console") -> None:
 
 def _shown(rows: Sequence[ScenarioRow]) -> Sequence[ScenarioRow]:
     """All of a few; of many the first that did not pass, since nobody reads a thousand lines."""
-    return rows if len(rows) <= _MOST_ROWS else [row for row in rows if row.deciding.ended != "passed"][:_MOST_ROWS]
+    return rows if len(rows) <= _MAX_ROWS else [row for row in rows if row.deciding.ended != "passed"][:_MAX_ROWS]
 
 
 def _table(rows: Sequence[ScenarioRow]) -> object:

@@ -107,7 +107,7 @@ async def open_services(
             arms=arms,
             tenants=tenants,
             detect_language=_language_detector(head.scenarios),
-            stop_rule=partial(FailureLimit, inputs.configuration.suite.most_failed, head.day),
+            stop_rule=partial(FailureLimit, inputs.configuration.suite.max_failed, head.day),
         )
 
 

@@ -452,7 +452,7 @@ def _refused_by_budget(inputs: RunInputs, head: ArmInputs, expected: Forecast | 
         return None
     if len(expected.limits) > 1:  # A shared account is opened, and its state reported, whatever is left of it.
         return None
-    reasons = [admit(expected.limits, (), conversation.most).reason for conversation in expected.conversations]
+    reasons = [admit(expected.limits, (), conversation.maximum).reason for conversation in expected.conversations]
     if not all(reasons):
         return None
     refused = tuple(NotRun(trial, reason) for trial, reason in zip(head.plan.trials, reasons, strict=True))

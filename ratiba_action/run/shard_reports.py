@@ -396,8 +396,8 @@ def _wrong_scores(result: ScenarioResult, scenario: Scenario) -> str:
         return "has scores that its scenario does not ask for"
     if isinstance(result, Scored) and given.keys() != asked.keys():
         return "lacks scores that its scenario asks for"
-    least = {name: threshold_of(scenario, asked[name], score.version) for name, score in given.items()}
-    if any(not isfinite(score.value) or score.threshold != least[name] for name, score in given.items()):
+    minimum = {name: threshold_of(scenario, asked[name], score.version) for name, score in given.items()}
+    if any(not isfinite(score.value) or score.threshold != minimum[name] for name, score in given.items()):
         return "has a score with another threshold than its scenario asks for, or without a value"
     return ""
 

@@ -89,7 +89,7 @@ class SimulatedUserBlock(StrictModel):
 
     persona: Text
     goal: Text
-    most_turns: Annotated[int, Field(ge=1, le=50)] = 8
+    max_turns: Annotated[int, Field(ge=1, le=50)] = 8
     must_reach_goal: bool = Field(
         default=True, description="whether the scenario fails if the conversation ends without the goal"
     )
@@ -178,7 +178,7 @@ class ScenarioBlock(StrictModel):
 
     @model_validator(mode="after")
     def _critical_is_exact(self) -> Self:
-        loose = [f"strategy.{name}" for name in ("least_mean", "passes") if name in self.strategy.model_fields_set]
+        loose = [f"strategy.{name}" for name in ("min_mean", "passes") if name in self.strategy.model_fields_set]
         loose += [] if self.strategy.type is None else ["strategy.type"]
         loose += ["quarantine"] if self.quarantine is not None else []
         loose += ["gates that decide"] if any(gate.decides for gate in self.gates) else []

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.launch import launch, programs_of_the_gate
 from ratiba_action.systems.link import describe_end
-from ratiba_action.systems.scratch import MOST_DECLARED_BYTES, share
+from ratiba_action.systems.scratch import MAX_DECLARED_BYTES, share
 from ratiba_action.systems.workplace import (
     OWNED,
     Surroundings,
@@ -108,7 +108,7 @@ class Setup:
         files = dict[str, tuple[bytes, bool]]()
         for name in self.reads or ():
             try:
-                content = read_plain_file(copy, name, MOST_DECLARED_BYTES)
+                content = read_plain_file(copy, name, MAX_DECLARED_BYTES)
                 files[name] = content, bool((copy / name).lstat().st_mode & stat.S_IXUSR)
             except OSError as problem:
                 raise WorkerError(
@@ -157,7 +157,7 @@ class Inputs:
         """
         for name, (content, _) in self.files.items():
             try:
-                found = read_plain_file(folder, name, MOST_DECLARED_BYTES)
+                found = read_plain_file(folder, name, MAX_DECLARED_BYTES)
             except OSError:
                 found = None
             if found != content:

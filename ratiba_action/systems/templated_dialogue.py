@@ -10,7 +10,7 @@ from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.util.body_template import fill, places
 from ratiba_action.util.json_expression import Expression, ExpressionError
 
-MOST_CHARACTERS = 1024 * 1024
+MAX_CHARACTERS = 1024 * 1024
 _REMEDY = "Correct `system.http` in the configuration; docs/adapters.md explains it."
 
 
@@ -74,8 +74,8 @@ class TemplatedDialogue:
         elif found["text"] is None:
             raise WorkerError(f"`system.http.reply.text` found nothing in {_shown(answer)}.", _REMEDY)
         reply = {name: value for name, value in found.items() if value is not None}
-        if len(json.dumps(reply)) > MOST_CHARACTERS:
-            raise WorkerError(f"the reply is longer than {MOST_CHARACTERS} characters.", _REMEDY)
+        if len(json.dumps(reply)) > MAX_CHARACTERS:
+            raise WorkerError(f"the reply is longer than {MAX_CHARACTERS} characters.", _REMEDY)
         self._history += [*self._said, {"role": "assistant", "content": reply["text"]}]
         return reply
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from .strict_json import DuplicateKeyError, read_json
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 _SHOWN = 300
 _LINES = 20
 _LINE = 400
@@ -102,8 +102,8 @@ class _Program:
             self._process.stdin.write(json.dumps(request).encode("ascii") + b"\n")
             self._process.stdin.flush()
             line = self._line()
-        if len(line) > MOST_BYTES:
-            raise CommandError(f"the command {self._argv!r} answered a line of more than {MOST_BYTES} bytes")
+        if len(line) > MAX_BYTES:
+            raise CommandError(f"the command {self._argv!r} answered a line of more than {MAX_BYTES} bytes")
         if not line.endswith(b"\n"):
             raise CommandError(f"the command {self._argv!r} {self._how_it_ended()} before it answered{self._told()}")
         self._refuse_more("after its answer", self._unread)
@@ -119,7 +119,7 @@ class _Program:
     def _line(self) -> bytes:
         """One line with its end, or what came before the output's end or the limit; the rest stays unread."""
         read = bytearray()
-        while b"\n" not in read and len(read) <= MOST_BYTES and (piece := self._read()):
+        while b"\n" not in read and len(read) <= MAX_BYTES and (piece := self._read()):
             read += piece
         line, end, self._unread = bytes(read).partition(b"\n")
         return line + end

@@ -23,7 +23,7 @@ OF_ANYBODY = frozenset({"benchmarks", "doc", "docs", "example", "examples", "scr
 """Names that many repositories use, and that packages leave among installed ones by mistake: nothing needs those."""
 _EDITABLE = re.compile(r"import (__editable___\w+_finder); \1\.install\(\)")
 _MAPPING = re.compile(r"^MAPPING(?:: [^=\n]*)? = (\{[^\n]*\})", re.MULTILINE)
-_MOST_READ = 1 << 20
+_MAX_READ = 1 << 20
 
 
 def enter(checkout: str) -> None:
@@ -206,6 +206,6 @@ def _read(path: str) -> str:
     """The text of a small file; empty where it cannot be read."""
     try:
         with open(path, encoding="utf-8-sig") as file:  # noqa: PTH123 - as above
-            return file.read(_MOST_READ)
+            return file.read(_MAX_READ)
     except (OSError, UnicodeDecodeError):
         return ""

@@ -33,7 +33,7 @@ TO_SIGTERM, TO_SIGKILL = 7.5, 10.0
 """Seconds from the first signal, as a runner waits them."""
 
 
-def most() -> float:
+def maximum() -> float:
     """Seconds until the comment: seven, and more on a machine that has more than twice as much to do as it can."""
     return 7.0 * max(1.0, os.getloadavg()[0] / (2 * (os.cpu_count() or 1)))
 
@@ -216,7 +216,7 @@ def test_a_job_that_is_cancelled_at_any_moment_says_so_in_its_comment(
         assert "conclusion<<" in cancelled.outputs, where
         assert "\npassed\n" not in cancelled.outputs, where
         assert cancelled.told is not None, where
-        assert cancelled.told < most(), f"{cancelled.told:.2f} s: {where}"
+        assert cancelled.told < maximum(), f"{cancelled.told:.2f} s: {where}"
         print(f"cancelled after {cancelled.began:6.2f} of {length:.2f} s: told after {cancelled.told:5.2f} s")  # noqa: T201
         found.append(cancelled.told)
     record_property("seconds until the comment, median", statistics.median(found))
@@ -240,7 +240,7 @@ def test_a_build_is_ended_by_the_first_signal(job: Job, tmp_path: Path) -> None:
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         printed, _ = process.communicate(timeout=60)
-    assert time.monotonic() - began < most(), printed
+    assert time.monotonic() - began < maximum(), printed
     assert "ended=cancelled" in runner.outputs
     eventually(lambda: ENDLESS not in processes(), 30)
     assert runner.conclude().returncode == 3
@@ -259,7 +259,7 @@ def test_a_job_that_is_cancelled_while_it_decides_says_so_too(job: Job, after: f
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(after)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=most())
+        process.communicate(timeout=maximum())
     # As GitHub's runner does then: no further step but those that always run.
     assert job.runner.conclude(RATIBA_ENDED="skipped").returncode == 3
     (comment,) = job.github.comments

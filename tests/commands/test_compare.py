@@ -147,7 +147,7 @@ def tier_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_the_rules_are_those_of_the_configuration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = write(folder, "a.json"), write(folder, "b.json")
-    (folder / "own.yml").write_text(CONFIGURATION + "  fewest_scenarios: 13\n")
+    (folder / "own.yml").write_text(CONFIGURATION + "  min_scenarios: 13\n")
     assert tier_of(capsys, *names) == "within noise"
     assert tier_of(capsys, *names, "--config", "own.yml") == "unclear"
     (folder / ".github").mkdir()
@@ -162,8 +162,8 @@ def test_a_configuration_that_is_wrong_or_missing_is_misuse(
     folder: Path, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
     write(folder, "a.json"), write(folder, "b.json")
-    (folder / "own.yml").write_text(CONFIGURATION + "  least_margin: 7\n")
+    (folder / "own.yml").write_text(CONFIGURATION + "  min_margin: 7\n")
     assert run([*command, "--config", "own.yml"], {}) == 2
-    assert "own.yml:4: comparison.least_margin" in capsys.readouterr().err
+    assert "own.yml:4: comparison.min_margin" in capsys.readouterr().err
     assert run([*command, "--config", "missing.yml"], {}) == 2
     assert "the file 'missing.yml' does not exist" in capsys.readouterr().err

@@ -21,7 +21,7 @@ from tests.support.raw_server import answering, raw_server
 
 TOKEN = "ghs_planted"
 HEAD, BASE = "a" * 40, "b" * 40
-FAST = RetryPolicy(first_seconds=0.001, most_tries=3)
+FAST = RetryPolicy(first_seconds=0.001, max_tries=3)
 
 Connect = Callable[..., GithubRepository]
 

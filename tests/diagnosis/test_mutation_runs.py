@@ -105,6 +105,6 @@ def test_mutants_are_compared_with_recorded_answers_only(shop: Path, llm: Llm) -
             RunLog(RecordedProgress()),
             Ledger(inputs.settings.budget_usd),
             open_session=no_session,
-            most=1,
+            maximum=1,
             progress=lambda _: None,
         )

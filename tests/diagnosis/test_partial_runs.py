@@ -95,4 +95,4 @@ def test_what_goes_wrong_is_a_note_and_the_verdict_stays(tmp_path: Path) -> None
 
 def test_a_change_without_a_base_cannot_be_explained(tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError, match="cannot be compared with its base: the change has no base"):
-        explain(gate(tmp_path, RUDE).inputs(), Ledger(Decimal(20)), open_session=no_session, most_runs=1)
+        explain(gate(tmp_path, RUDE).inputs(), Ledger(Decimal(20)), open_session=no_session, max_runs=1)

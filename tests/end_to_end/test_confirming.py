@@ -18,7 +18,7 @@ from tests.support.provider_faults import Served
 from tests.support.small_repository import Ended
 
 NAMES = tuple(f"asks_{number}" for number in range(6))
-RULES = "comparison: {fewest_scenarios: 6}\n"
+RULES = "comparison: {min_scenarios: 6}\n"
 """Six conversations that all fell are the fewest that no chance explains."""
 
 

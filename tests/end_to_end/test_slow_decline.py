@@ -11,7 +11,7 @@ from tests.support.small_repository import Ended
 
 NAMES = tuple(f"asks_{number}" for number in range(10))
 """Ten that all fell are the fewest that a tenth of the level of 1 % allows."""
-RULES = "comparison: {fewest_scenarios: 6}\n"
+RULES = "comparison: {min_scenarios: 6}\n"
 OPTIONS = ("--no-deepeval-cache", "--mode", "blocking")
 
 

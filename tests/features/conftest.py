@@ -12,7 +12,7 @@ from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
-from tests.support.judges import least_answer
+from tests.support.judges import smallest_answer
 from tests.support.model_servers import ModelServer, Received
 from tests.support.small_repository import SmallRepository
 
@@ -56,7 +56,7 @@ class Models:
         schema = _schema(received.body)
         said = self.says(frozenset(schema.get("properties", ())), json.dumps(received.body, ensure_ascii=False))
         if said is None and schema:
-            said = least_answer(schema) | ({"score": 1} if "score" in schema["properties"] else {})
+            said = smallest_answer(schema) | ({"score": 1} if "score" in schema["properties"] else {})
         usage = Usage(400, 60)
         if isinstance(said, dict):
             return Step(provider, data=said, usage=usage)

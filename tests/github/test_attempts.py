@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.github.attempts import (
     EVENTS,
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
     Attempt,
     attempt_of,
     attempts_line,
@@ -33,7 +33,7 @@ ATTEMPTS = st.builds(
     st.sampled_from(Conclusion),
     st.sampled_from(EVENTS),
 )
-LISTS = st.lists(ATTEMPTS, max_size=MOST_ATTEMPTS, unique_by=lambda one: (one.run_id, one.number)).map(tuple)
+LISTS = st.lists(ATTEMPTS, max_size=MAX_ATTEMPTS, unique_by=lambda one: (one.run_id, one.number)).map(tuple)
 
 
 def body(line: str) -> str:
@@ -64,7 +64,7 @@ PIECES = st.sampled_from(
 @given(st.text() | st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join))
 def test_no_text_raises_or_is_read_as_anything_but_what_would_be_written(text: str) -> None:
     attempts = read_attempts(text)
-    assert len(attempts) <= MOST_ATTEMPTS
+    assert len(attempts) <= MAX_ATTEMPTS
     if attempts:
         assert text.split("\n")[1].removesuffix("\r") == attempts_line(attempts)
 
@@ -84,7 +84,7 @@ def test_no_text_raises_or_is_read_as_anything_but_what_would_be_written(text: s
         f" {LINE}",
         f"{LINE} more",
         LINE.replace(" 1001", " 1001.1:a1b2c3d4e5f6:blocking:failed:pull_request 1001"),
-        attempts_line(tuple(replace(ONE, number=number) for number in range(1, MOST_ATTEMPTS + 2))),
+        attempts_line(tuple(replace(ONE, number=number) for number in range(1, MAX_ATTEMPTS + 2))),
         "<!-- ratiba-eval-gate-attempts -->",
     ],
 )
@@ -105,9 +105,9 @@ def test_the_present_attempt_comes_last_and_replaces_itself() -> None:
 @given(LISTS, ATTEMPTS)
 def test_at_most_ten_are_kept_and_the_oldest_go(earlier: tuple[Attempt, ...], present: Attempt) -> None:
     kept = history(earlier, present)
-    assert len(kept) <= MOST_ATTEMPTS
+    assert len(kept) <= MAX_ATTEMPTS
     assert kept[-1] == present
-    assert history((*earlier, present)[-MOST_ATTEMPTS:], present) == kept
+    assert history((*earlier, present)[-MAX_ATTEMPTS:], present) == kept
 
 
 def test_outside_a_workflow_there_is_no_attempt() -> None:

@@ -56,7 +56,7 @@ async def test_the_score_is_the_share_of_replies_in_their_language() -> None:
 async def test_the_share_of_words_that_is_enough_is_a_parameter() -> None:
     mixed = conversation(MIXED)
     assert (await load_metric("ReplyLanguageMetric").measure(mixed, 0.8)).value == 0
-    assert (await load_metric("ReplyLanguageMetric", None, {"least_share": 0.2}).measure(mixed, 0.8)).value == 1
+    assert (await load_metric("ReplyLanguageMetric", None, {"min_share": 0.2}).measure(mixed, 0.8)).value == 1
 
 
 async def test_a_turns_own_language_goes_before_the_scenarios() -> None:

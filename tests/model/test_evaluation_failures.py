@@ -47,7 +47,7 @@ def test_a_score_below_its_threshold_is_told_with_both_and_the_reason() -> None:
 
 def test_a_mean_that_is_reached_excuses_the_scores_below_their_thresholds() -> None:
     trial = sample_trial("a")
-    lenient = replace(sample_scenario("a"), strategy=Strategy(least_mean=0.5))
+    lenient = replace(sample_scenario("a"), strategy=Strategy(min_mean=0.5))
     scores = (replace(sample_score(0.2), threshold=0.8), sample_score(1.0))
     held = replace(sample_scored("a", (), scores), trial=replace(trial, scenario=lenient))
     assert (told(held), flagged(held)) == ([], False)

@@ -210,7 +210,7 @@ def test_a_text_is_masked_once_and_what_is_remembered_has_a_bound() -> None:
         asked.append(text)
         return text
 
-    texts = MaskedTexts(most=10)
+    texts = MaskedTexts(maximum=10)
     for text in ("abcdef", "abcdef", "ghijkl", "ghijkl", "abcdef"):
         texts.of(texts, text, mask)
     assert asked == ["abcdef", "ghijkl", "abcdef"]

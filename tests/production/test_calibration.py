@@ -35,7 +35,7 @@ from ratiba_action.production.judge_calibration import (
     thresholds,
 )
 from ratiba_action.verdict.agreement import cohen_kappa, gwet_coefficient, quadratic
-from ratiba_action.verdict.human_agreement import LEAST, human_agreement
+from ratiba_action.verdict.human_agreement import MIN, human_agreement
 
 BEGUN = date(2026, 1, 5)
 MASK = Redactor()
@@ -253,7 +253,7 @@ def test_the_gate_says_that_a_judge_disagrees_until_it_is_fixed(tmp_path: Path) 
     with_judge(tmp_path, 40)
     assert calibration_notes(tmp_path, ["opus"], BEGUN) == ()
     assert calibration_notes(tmp_path, ["other"], BEGUN) == (
-        f"The judge is uncalibrated: 0 of {LEAST} labelled conversations have its score.",
+        f"The judge is uncalibrated: 0 of {MIN} labelled conversations have its score.",
     )
     (late,) = calibration_notes(tmp_path, ["opus"], date(2026, 2, 9))
     assert "of 2026-02-02 is overdue by 7 days" in late

@@ -69,7 +69,7 @@ def test_the_most_is_never_less_than_what_is_expected() -> None:
     both = evaluated(configuration(price_per_turn_usd=0.25), judged("spa"), judged("salon"), spa=(answer({}),))
     assert [one.scenario_id for one in both] == ["spa", "salon"]
     for one in both:
-        assert one.most > one.cost
+        assert one.maximum > one.cost
 
 
 def test_a_metric_by_claim_is_bounded_by_the_sentences_that_were_recorded() -> None:
@@ -101,7 +101,7 @@ def test_votes_that_are_not_recorded_are_counted_near_the_threshold_only() -> No
     assert costs == {"far": one, "near": 3 * one, "voted": 3 * one}
     (unknown,) = ArmCosts(PRICES).add(arm).expected(arm.plan.trials)
     assert unknown.cost == JUDGE.price(UNKNOWN)
-    assert unknown.most > 3 * JUDGE.price(UNKNOWN), "any unknown score may be near its threshold"
+    assert unknown.maximum > 3 * JUDGE.price(UNKNOWN), "any unknown score may be near its threshold"
 
 
 def after(ledger: Ledger, calls: int) -> None:
@@ -119,8 +119,8 @@ def test_what_no_recording_tells_is_known_from_the_tenth_call_of_the_run() -> No
     after(ledger, 1)
     (known,) = costs.expected(arm.plan.trials, learned=True)
     assert known.cost == Decimal("0.01")
-    assert known.most == Decimal("0.08"), "a call of six cents at most, and two votes"
-    assert costs.most(arm.plan.trials[0]) == known.most < usual.most
+    assert known.maximum == Decimal("0.08"), "a call of six cents at most, and two votes"
+    assert costs.maximum(arm.plan.trials[0]) == known.maximum < usual.maximum
     assert costs.expected(arm.plan.trials) == (usual,), "what is run to its end all together needs room"
 
 
@@ -133,4 +133,4 @@ def test_a_recorded_call_costs_what_it_did_and_is_never_set_aside_at_more_than_t
     after(ledger, 10)
     (known,) = costs.expected(arm.plan.trials, learned=True)
     assert known.cost == before.cost == SYSTEM.price(Usage(10_000, 100))
-    assert before.most > known.most == Decimal("0.06")
+    assert before.maximum > known.maximum == Decimal("0.06")

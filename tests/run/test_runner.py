@@ -229,11 +229,11 @@ async def test_no_more_conversations_run_at_once_than_asked_for() -> None:
         run(*(scenario(name) for name in "abcdef"), system=system, tenants=tenants, concurrency=2)
     )
     await system.asked.wait()
-    most = 0
+    maximum = 0
     for _ in range(200):
         await asyncio.sleep(0)
-        most = max(most, len(tenants.alive))
-    assert most == 2
+        maximum = max(maximum, len(tenants.alive))
+    assert maximum == 2
     system.let.set()
     assert len(await running) == 6
 

@@ -21,7 +21,7 @@ from ratiba_action.observability.event_lines import event_line, read_events
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
-from ratiba_action.run.shard_folders import MOST_FOLDERS, ShardFolders, report_folders
+from ratiba_action.run.shard_folders import MAX_FOLDERS, ShardFolders, report_folders
 from tests.support.eventually import eventually
 from tests.support.sample_report import sample_report, sample_scored
 
@@ -235,4 +235,4 @@ def test_a_second_process_whose_gate_is_killed_in_the_middle_of_a_request_ends_a
 
 def test_more_reports_than_any_run_has_are_refused_before_one_is_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"There are more than 2,000 reports\."):
-        report_folders([str(tmp_path / "none")] * (MOST_FOLDERS + 1))
+        report_folders([str(tmp_path / "none")] * (MAX_FOLDERS + 1))

@@ -32,7 +32,7 @@ from tests.support.systems import ScriptedSystem
 from tests.support.tenants import InMemoryTenants
 from tests.support.told_answers import ToldAnswers
 
-USER = SimulatedUser("Wanjiku, writes short Swahili", "a massage tomorrow at two", most_turns=3)
+USER = SimulatedUser("Wanjiku, writes short Swahili", "a massage tomorrow at two", max_turns=3)
 HEAD = Arm("head", "repository")
 SCENARIO = replace(
     sample_scenario("spa"),
@@ -94,7 +94,7 @@ async def test_a_conversation_that_ends_without_the_goal_fails(last: str, got: s
     assert isinstance(result, Scored)
     (check,) = [check for check in result.checks if check.kind == "goal"]
     assert (check.passed, check.got) == (False, got)
-    assert check.expected == "reached within 3 messages (most_turns)"
+    assert check.expected == "reached within 3 messages (max_turns)"
 
 
 async def test_the_last_reply_may_reach_the_goal() -> None:

@@ -62,7 +62,7 @@ WHOLE: dict[str, dict[str, Any]] = {
         "language": "fr",
         "now": "2026-04-25T10:00:00+03:00",
         "customer": {"name": "Amina", "phone": "+254 700 000 001"},
-        "simulated_user": {"persona": "in a hurry", "goal": "book a massage", "most_turns": 4},
+        "simulated_user": {"persona": "in a hurry", "goal": "book a massage", "max_turns": 4},
         "rules": [{"type": "must_not_contain", "value": "spare"}],
     },
 }

@@ -146,7 +146,7 @@ def is_as_strict(scenario: Scenario, other: Scenario) -> bool:
     """Whether a scenario demands all that another demands."""
     found = thresholds(scenario)
     return (
-        all(found.get(metric, -1) >= least for metric, least in thresholds(other).items())
+        all(found.get(metric, -1) >= minimum for metric, minimum in thresholds(other).items())
         and rules(scenario) >= rules(other)
         and scenario.critical >= other.critical
     )

@@ -13,7 +13,7 @@ from tests.support.github_state import GithubState, Pull, Received
 
 _LONGEST_BODY = 65_536
 _LONGEST_DESCRIPTION = 140
-_MOST_FILES = 3_000
+_MAX_FILES = 3_000
 _NOT_FOUND = "Not Found"
 _READ_ONLY = "Resource not accessible by integration"
 
@@ -108,7 +108,7 @@ def _list_files(request: _Request) -> Answer:
     pull = request.pull()
     if pull is None:
         return _refuse(404, _NOT_FOUND)
-    return request.page([request.objects.file(path, pull.head) for path in pull.files[:_MOST_FILES]])
+    return request.page([request.objects.file(path, pull.head) for path in pull.files[:_MAX_FILES]])
 
 
 def _list_comments(request: _Request) -> Answer:

@@ -19,9 +19,9 @@ from tests.support.langfuse_state import (
 )
 
 _NANOSECONDS = 1_000_000_000
-_MOST = 1000
-_MOST_TRACES = 100
-_MOST_METADATA = 200
+_MAX = 1000
+_MAX_TRACES = 100
+_MAX_METADATA = 200
 _EQUAL = {
     "traceId": "traceId",
     "sessionId": "sessionId",
@@ -131,7 +131,7 @@ def list_observations(state: LangfuseState, query: Mapping[str, str]) -> Answer:
     unknown = set(query) - {*_EQUAL, *times, "fields", "limit", "cursor", "isRootObservation", "expandMetadata"}
     groups = set(query.get("fields", "basic").split(","))
     limit = int(query.get("limit", "50"))
-    if unknown or groups - {*_GROUPS, *_OTHER_GROUPS} or not 1 <= limit <= _MOST:
+    if unknown or groups - {*_GROUPS, *_OTHER_GROUPS} or not 1 <= limit <= _MAX:
         return refused(400, f"not understood: {sorted(unknown)}, fields {sorted(groups)}, limit {limit}")
     seen = [observation_of(span) for span in state.spans] if state.visible else []
     found = [one for one in sorted(seen, key=lambda one: str(one["startTime"]), reverse=True) if _asked(one, query)]
@@ -142,7 +142,7 @@ def list_observations(state: LangfuseState, query: Mapping[str, str]) -> Answer:
 def list_traces(state: LangfuseState, query: Mapping[str, str]) -> Answer:
     """``GET /api/public/traces`` of version 3, of which a page has at most 100; SDK 5 has no model of it."""
     unknown = set(query) - {"sessionId", "fields", "limit", "page"}
-    if unknown or not 1 <= int(query.get("limit", "50")) <= _MOST_TRACES:
+    if unknown or not 1 <= int(query.get("limit", "50")) <= _MAX_TRACES:
         return refused(400, f"not understood: {sorted(unknown)}, limit {query.get('limit')}")
     found: dict[str, list[str]] = {}
     for span in state.spans if state.visible else []:
@@ -174,7 +174,7 @@ def _with_fields(one: Mapping[str, Any], groups: Iterable[str], query: Mapping[s
 def _cut(value: Any) -> Any:
     """A value of metadata that was not asked for by name."""
     text = value if isinstance(value, str) else json.dumps(value)
-    return value if len(text) <= _MOST_METADATA else text[:_MOST_METADATA]
+    return value if len(text) <= _MAX_METADATA else text[:_MAX_METADATA]
 
 
 def observation_of(span: TakenSpan) -> dict[str, Any]:

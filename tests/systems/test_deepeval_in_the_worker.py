@@ -14,7 +14,7 @@ from ratiba_action.model.measurement import Answer, Question, Score
 from ratiba_action.model.scenario import Assertion, Expectation, ExpectedTool
 from ratiba_action.systems.worker_system import WorkerSystem
 from tests.support.cases import case, create, exchange
-from tests.support.judges import least_answer
+from tests.support.judges import smallest_answer
 from tests.systems.test_judge_channel import ADAPTER, PRELOAD
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
@@ -104,7 +104,7 @@ class Warm:
 
     async def answer(self, question: Question) -> Answer:
         self.asked.append(question)
-        body = least_answer(question.schema or {"type": "object", "properties": {}})
+        body = smallest_answer(question.schema or {"type": "object", "properties": {}})
         return Answer({name: 8 if name == "score" else value for name, value in body.items()})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, RatibaError
-from ratiba_action.metrics.judging.repository_metric import MOST_PROMPT, RepositoryMetric
+from ratiba_action.metrics.judging.repository_metric import MAX_PROMPT, RepositoryMetric
 from ratiba_action.model.measurement import JudgeScore, Score
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.run.runner import CustomMetric
@@ -134,7 +134,7 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
     ({"judge": {"prompt": "kind?"}}, "is not a prompt with a schema"),
     ({"judge": {"prompt": "kind?", "schema": None, "model": "gpt-5"}}, "is not a prompt with a schema"),
     ({"judge": {"prompt": 7, "schema": None}}, "the prompt 7 is not a text"),
-    ({"judge": {"prompt": "x" * (MOST_PROMPT + 1), "schema": None}}, "200,001 characters"),
+    ({"judge": {"prompt": "x" * (MAX_PROMPT + 1), "schema": None}}, "200,001 characters"),
     ({"judge": {"prompt": "kind?", "schema": []}}, "the schema [] is not an object"),
     ({"judge": {"prompt": "kind?", "schema": {"type": "string"}}}, "not one of an object"),
     (

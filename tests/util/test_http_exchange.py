@@ -14,7 +14,7 @@ import pytest
 
 from ratiba_action.errors import ExchangeError, GithubError
 from ratiba_action.github.github_api import GithubApi
-from ratiba_action.util.http_exchange import MOST_BYTES, USUAL, Outage, repeat
+from ratiba_action.util.http_exchange import MAX_BYTES, USUAL, Outage, repeat
 from tests.support.github_server import GithubState, github_server
 from tests.support.raw_server import answering, raw_server
 
@@ -45,7 +45,7 @@ def test_an_endless_answer_is_not_read_to_its_end() -> None:
         except OSError:
             return
 
-    with raw_server(serve) as host, pytest.raises(GithubError, match=f"{MOST_BYTES:,} bytes"):
+    with raw_server(serve) as host, pytest.raises(GithubError, match=f"{MAX_BYTES:,} bytes"):
         client(f"http://{host}").get("pulls/7")
 
 

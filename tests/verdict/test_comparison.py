@@ -174,9 +174,9 @@ def test_levels_and_margins_are_those_of_the_rules() -> None:
     assert tier(pairs, confirm_level=0.0000001, confirming_trials=2) is Tier.WITHIN_NOISE
     assert tier(pairs, screen_level=0.0000001, single_run_screen_level=0.0000001) is Tier.WITHIN_NOISE
     assert tier(pairs, confirm_level=0.0000001) is None, "a third look is to come"
-    assert tier(small, fewest_scenarios=7) is Tier.WITHIN_NOISE
+    assert tier(small, min_scenarios=7) is Tier.WITHIN_NOISE
     assert tier([*small, pair(10, -0.1), *map(pair, range(11, 20))], scenario_drop=0.1) is None
-    exact = examine([pair(0, -0.06)], (), replace(RULES, least_margin=0.05), exact=True)
+    exact = examine([pair(0, -0.06)], (), replace(RULES, min_margin=0.05), exact=True)
     assert isinstance(exact, Comparison)
     assert exact.tier is Tier.REGRESSION
 
@@ -199,7 +199,7 @@ def test_an_exact_difference_has_an_interval_over_the_conversations_that_decides
     assert found.high is not None
     assert found.difference is not None
     assert found.low < found.difference < found.high
-    assert (found.low < -RULES.least_margin, found.tier) == (True, Tier.WITHIN_NOISE)
+    assert (found.low < -RULES.min_margin, found.tier) == (True, Tier.WITHIN_NOISE)
     assert concluded([pair(0, -0.05)], exact=True).low is None, "one conversation has no spread"
 
 

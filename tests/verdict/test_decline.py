@@ -138,7 +138,7 @@ def test_the_trials_confirm_at_a_tenth_of_the_level_so_that_ten_runs_share_it(le
 
 
 def test_too_few_scenarios_for_any_confirmation_pay_for_no_trial() -> None:
-    given = evidence(0.07, rules=Rules(fewest_scenarios=6, decline=DeclineRules(level=0.001)))
+    given = evidence(0.07, rules=Rules(min_scenarios=6, decline=DeclineRules(level=0.001)))
     verdict = verdict_of(given)
     assert verdict.decline is not None
     assert verdict.decline.problem == "12 scenarios can be compared, and 14 are the least"

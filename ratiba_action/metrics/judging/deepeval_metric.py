@@ -24,7 +24,7 @@ class DeepEvalSpec:
 
     Args:
         name: its class in ``deepeval.metrics``.
-        most: the most judge calls that it makes for one test case.
+        maximum: the most judge calls that it makes for one test case.
         options: keywords of its constructor besides the model.
         items: attribute with what it asks a verdict for, one each, under ``verdicts``; empty where that is not so.
         verdict_per_document: it asks for one verdict for each document.
@@ -32,7 +32,7 @@ class DeepEvalSpec:
     """
 
     name: str
-    most: int
+    maximum: int
     options: Mapping[str, Any] = field(default_factory=dict)
     items: str = ""
     verdict_per_document: bool = False
@@ -94,7 +94,7 @@ async def measure(spec: DeepEvalSpec, shown: SingleTurn | Conversation, judge: J
         BudgetError: a call was refused.
     """
     deepeval = load_deepeval()
-    calls = JudgeCalls(judge, first, spec.most)
+    calls = JudgeCalls(judge, first, spec.maximum)
     with warnings.catch_warnings():
         # That 1 is good, which it is here; DeepEval tells whoever knew its older releases.
         warnings.simplefilter("ignore", DeprecationWarning)

@@ -62,5 +62,5 @@ async def run(url: str, journal_path: Path, how: str, calls: int, cap: Decimal) 
 
 
 if __name__ == "__main__":
-    address, path, way, count, most = sys.argv[1:]
-    asyncio.run(run(address, Path(path), way, int(count), Decimal(most)))
+    address, path, way, count, maximum = sys.argv[1:]
+    asyncio.run(run(address, Path(path), way, int(count), Decimal(maximum)))

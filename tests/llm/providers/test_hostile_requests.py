@@ -178,9 +178,9 @@ async def test_a_model_that_bills_more_than_tokens_is_refused_unless_that_is_pri
 def test_what_is_paid_beside_tokens_is_reserved_and_booked_for_each_call() -> None:
     rates = replace(RATES, per_call_usd=Decimal("0.05"))
     prices = PriceList({"gpt-4o-search-preview": rates})
-    most = prices.upper_bound("gpt-4o-search-preview", "openai", 1_000, 100)
+    maximum = prices.upper_bound("gpt-4o-search-preview", "openai", 1_000, 100)
     cost = prices.price("gpt-4o-search-preview", "openai", Usage(1_000, 100))
-    assert most >= cost == RATES.price(Usage(1_000, 100)) + Decimal("0.05")
+    assert maximum >= cost == RATES.price(Usage(1_000, 100)) + Decimal("0.05")
 
 
 @pytest.mark.parametrize(

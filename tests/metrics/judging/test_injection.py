@@ -21,7 +21,7 @@ from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.scenario import Expectation, Turn
 from ratiba_action.util.text import quoted
 from tests.support.cases import case, exchange
-from tests.support.judges import ScriptedPaidCalls, least_answer, whole_answer
+from tests.support.judges import ScriptedPaidCalls, smallest_answer, whole_answer
 from tests.support.metric_samples import PARAMETERS
 
 MODELS = (JudgeModel("anthropic", "claude-opus-5-5"), JudgeModel("openai", "gpt-5.6"))
@@ -183,7 +183,7 @@ class ObligingCalls:
             schema = request.body["output_config"]["format"]["schema"]
         else:
             schema = request.body["response_format"]["json_schema"]["schema"]
-        return PaidAnswer(whole_answer(request.provider, json.dumps(least_answer(schema))), Usage(1, 1))
+        return PaidAnswer(whole_answer(request.provider, json.dumps(smallest_answer(schema))), Usage(1, 1))
 
 
 SHOWING = (
