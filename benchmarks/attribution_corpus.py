@@ -448,9 +448,9 @@ def judged(pull_request: PullRequest, found: Explanation, seconds: float) -> Fou
     if len(found.parts) != len(pull_request.edits):
         raise ValueError(f"{pull_request.name}: {len(found.parts)} parts, not {len(pull_request.edits)}")
     names = [name_of(part, pull_request) for part in found.parts]
-    said = [cause for cause in found.scenarios.values() if cause.finding in CERTAIN]
-    parts = {names[part] for cause in said for part in cause.parts}
-    certain = 0 < len(said) == len(found.scenarios) and not any(cause.why for cause in said)
+    texts = [cause for cause in found.scenarios.values() if cause.finding in CERTAIN]
+    parts = {names[part] for cause in texts for part in cause.parts}
+    certain = 0 < len(texts) == len(found.scenarios) and not any(cause.why for cause in texts)
     return Found(
         pull_request,
         frozenset(parts - {""}),

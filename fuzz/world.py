@@ -119,10 +119,10 @@ class World:
             holds=not self.broken or code != 0,
         )
         case.require("f", f"the exit code is {code}: {printed[-1500:]}", holds=code in {0, 1, 2, 3} or signalled)
-        self._require_told(texts, printed, signalled=signalled)
+        self._require_reported(texts, printed, signalled=signalled)
         case.require("a", f"a redirect carried a token: {self.elsewhere}", holds="PLANTED" not in str(self.elsewhere))
 
-    def _require_told(self, texts: Mapping[str, str], printed: str, *, signalled: bool) -> None:
+    def _require_reported(self, texts: Mapping[str, str], printed: str, *, signalled: bool) -> None:
         names = {name.rpartition("/")[2] for name in texts}
         reported = bool(self.github.comments) or "comment.md" in names or "results.json" in names
         self.case.require("d", f"neither comment nor file: {sorted(names)}: {printed[-1500:]}", holds=reported)

@@ -11,7 +11,7 @@ from ratiba_action.model.values import JsonObject
 
 _MAX_BYTES, _MAX_BYTES_OF_MANY = 4 << 20, 64 << 20
 
-_SAID = ("text", "input_text", "output_text")
+_TEXT_BLOCKS = ("text", "input_text", "output_text")
 _ROLES = ("user", "assistant", "system", "developer", "tool")
 _ABOUT = ("id", "language", "captured_at", "provider")
 
@@ -148,7 +148,7 @@ def _texts_of(content: Any) -> Iterator[str]:
     if isinstance(content, str) and content:
         yield content
     for block in content if isinstance(content, list) else []:
-        if isinstance(block, dict) and block.get("type") in _SAID and isinstance(block.get("text"), str):
+        if isinstance(block, dict) and block.get("type") in _TEXT_BLOCKS and isinstance(block.get("text"), str):
             yield block["text"]
 
 

@@ -261,7 +261,7 @@ def _ask_all(task: _Task, calibration: "CalibrationSet", by: str) -> "Calibratio
 
     for number, conversation in enumerate(waiting := calibration.unlabelled, 1):
         sys.stderr.write(f"\n--- {number} of {len(waiting)}: {conversation.id}\n")
-        sys.stderr.writelines(f"{printable(line)}\n" for line in _said(conversation))
+        sys.stderr.writelines(f"{printable(line)}\n" for line in _lines_of(conversation))
         scores = _ask(list(calibration.criteria))
         if scores is None:
             break
@@ -273,7 +273,7 @@ def _ask_all(task: _Task, calibration: "CalibrationSet", by: str) -> "Calibratio
     return calibration
 
 
-def _said(conversation: "ConversationBlock") -> Iterator[str]:
+def _lines_of(conversation: "ConversationBlock") -> Iterator[str]:
     for turn in conversation.turns:
         yield f"customer: {turn.user}"
         yield f"system:   {turn.reply}"

@@ -246,9 +246,9 @@ class Gateway:
             return None
         if answer.usd is not None:
             return answer.usd
-        prices, told = self._prices, (call.model, call.provider, answer.usage)
-        listed = prices.price_of_answer(*told, answer.answered_by)
-        return prices.price(*told) if listed is None else listed
+        prices, usage = self._prices, (call.model, call.provider, answer.usage)
+        listed = prices.price_of_answer(*usage, answer.answered_by)
+        return prices.price(*usage) if listed is None else listed
 
     def _check_model(self, model: str) -> None:
         if base_model(model) in self._forbidden:

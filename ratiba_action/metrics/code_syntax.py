@@ -14,7 +14,7 @@ from ratiba_action.util.validation import StrictModel
 __version__ = "1.0.0"
 
 _MAX_LEVELS = 200
-_TOLD = 3
+_SHOWN = 3
 
 
 class CodeSyntaxMetric:
@@ -44,7 +44,7 @@ class CodeSyntaxMetric:
         ]
         problems = [f"turn {number}: {clip(problem)}" for number, problem in wrong if problem]
         value = 1 - len(problems) / len(wrong) if wrong else 0.0
-        reason = "; ".join(problems[:_TOLD]) or f"{len(wrong)} blocks of {self._language} can be parsed"
+        reason = "; ".join(problems[:_SHOWN]) or f"{len(wrong)} blocks of {self._language} can be parsed"
         if not wrong:
             reason = f"no reply holds a block of {self._language}"
         return Score(self.name, self.version, value, threshold, judged=False, reason=reason)

@@ -64,7 +64,7 @@ class SecretLeakMetric:
         """Score each reply that says anything, in words or as a structured output."""
         values = []
         for number, exchange in enumerate(case.transcript.exchanges, 1):
-            text = _said(exchange.reply)
+            text = _content(exchange.reply)
             if text.strip():
                 places = [str(place) for place, secret in enumerate(self._forbidden, 1) if reveals(text, secret)]
                 values.append(
@@ -75,6 +75,6 @@ class SecretLeakMetric:
         )
 
 
-def _said(reply: Reply) -> str:
+def _content(reply: Reply) -> str:
     output = "" if reply.output is None else json.dumps(reply.output, ensure_ascii=False)
     return f"{reply.text}\n{output}"

@@ -65,7 +65,7 @@ class RivalUse:
     """A rival in a text, in the words of the text."""
 
     canonical: str
-    said: str
+    text: str
 
 
 class Catalogue:
@@ -105,18 +105,18 @@ class Catalogue:
             starts.append(at)
             at += len(word) + 1
         # A text without the stem is recognised in microseconds; the affixes around it take a thousand times as long.
-        said = [
+        found = [
             (canonical, match.span())
             for canonical, stems, pattern in self._rivals
             if any(stem in line for stem in stems)
             for match in pattern.finditer(line)
         ]
-        if not said:
+        if not found:
             return ()
         allowed = _Spans(match.span() for pattern in self._allowed for match in pattern.finditer(line))
         quotes = _Spans(_quotes_of(text, customer))
         uses = []
-        for canonical, (begin, finish) in said:
+        for canonical, (begin, finish) in found:
             if allowed.cover(begin, finish):
                 continue
             first, last = bisect_left(starts, begin), bisect_left(starts, finish) - 1
@@ -228,7 +228,7 @@ class TerminologyMetric:
             customer.append(exchange.turn.user or "")
             if exchange.reply.text.strip():
                 uses = self._catalogue.rivals_in(exchange.reply.text, customer)
-                detail = ", ".join(f"says {use.said!r} for {use.canonical!r}" for use in uses)
+                detail = ", ".join(f"says {use.text!r} for {use.canonical!r}" for use in uses)
                 values.append(TurnValue(number, float(not uses), detail))
         return mean_of_turns(
             self.name, self.version, threshold, values, "Give the conversation a turn that the system answers."

@@ -59,7 +59,7 @@ _ONE_REQUEST = frozenset({400, 413})
 
 _POLICY = RetryPolicy(first_seconds=0.25)
 _PEER = Peer("The collector", "otlp-endpoint")
-_TOLD = 300
+_MAX_PROBLEM = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +160,14 @@ def _send_signal(access: OtlpAccess, signal: _Signal, items: Sequence[Json], end
         try:
             answer = repeat(partial(_post, access, signal, content, ends), _POLICY, ends, lambda _: True)
         except ExchangeError as error:
-            problems.append(printable(clip(error.problem, _TOLD)).rstrip("."))
+            problems.append(printable(clip(error.problem, _MAX_PROBLEM)).rstrip("."))
             if error.status in _ONE_REQUEST:
                 continue
             break
         refused, why = rejected(answer.body, signal.rejected)
         taken += batch - min(refused, batch)
         if refused:
-            reason = f": {printable(clip(why, _TOLD))}" if why else ""
+            reason = f": {printable(clip(why, _MAX_PROBLEM))}" if why else ""
             problems.append(f"it rejected {refused} {signal.noun}{reason}")
     return taken
 

@@ -313,8 +313,8 @@ def _scored(
         if isinstance(score, str):
             problems.append(f"{conversation.id}, {name}, {model}: {score}")
             continue
-        said, asked = conversation.digest, _asked(assertion)
-        marks.append(JudgeMark(conversation.id, said, model, name, asked, score.metric, score.version, score.value))
+        digest, asked = conversation.digest, _asked(assertion)
+        marks.append(JudgeMark(conversation.id, digest, model, name, asked, score.metric, score.version, score.value))
     return marks, problems
 
 

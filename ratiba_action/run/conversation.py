@@ -64,7 +64,7 @@ class Conversation:
         self._ended = False
         self._whole = False
         self._broken_turn = 0
-        self._told: set[str] = set()
+        self._reported_models: set[str] = set()
         self._size = ReplySize(trial.scenario.id)
         self._refused: Sequence[RatibaError] = ()
 
@@ -119,7 +119,7 @@ class Conversation:
             exchanges=tuple(self._exchanges),
             rows=rows,
             prompt_versions=versions,
-            models=tuple(sorted({*access.models, *self._told})),
+            models=tuple(sorted({*access.models, *self._reported_models})),
         )
 
     async def _open(self, tenant: Tenant, access: ModelAccess) -> Session:
@@ -301,7 +301,7 @@ class Conversation:
         """Send a turn and keep its exchange; False where recorded answers stand in and the system stopped at one."""
         scenario_id, arm = self._trial.scenario.id, self._trial.arm.name
         await self._services.turns.before(scenario_id, arm)
-        self._services.reads.said(self._trial, turn.user)
+        self._services.reads.note_message(self._trial, turn.user)
         before, started = access.calls, time.monotonic()
         try:
             reply = await session.send(turn)
@@ -316,7 +316,7 @@ class Conversation:
         _raise_first(access)
         self._size.require(parts_of(reply), MAX_BYTES_OF_A_PART, self.turn)
         seconds, calls = time.monotonic() - started, access.calls
-        self._told.update(call.model for call in session.reported_usage)
+        self._reported_models.update(call.model for call in session.reported_usage)
         self._reported_calls += len(session.reported_usage)
         replayed = self._arm.captured or calls.replayed > before.replayed
         self._exchanges.append(Exchange(turn, reply, seconds, None, replayed, cut=_cut(before, calls)))

@@ -200,11 +200,11 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
     if LANGFUSE_SECONDS not in environment:
         access = replace(access, seconds=_RESEND_SECONDS)
     delivery = deliver(access, _all_runs(path))
-    _print_delivery(delivery, _told(delivery, path), as_json=as_json)
+    _print_delivery(delivery, _delivered(delivery, path), as_json=as_json)
     return 0 if delivery.complete and not delivery.unverified else _INCOMPLETE
 
 
-def _told(delivery: TraceDelivery, path: Path) -> str:
+def _delivered(delivery: TraceDelivery, path: Path) -> str:
     if delivery.complete and not delivery.unverified:
         counts = f"{plural(delivery.spans, 'span')} and {plural(delivery.scores, 'score')}"
         return f"{delivery.host} has everything: {plural(delivery.traces, 'scenario')} with {counts}."

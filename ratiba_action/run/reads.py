@@ -27,13 +27,13 @@ class ReadsOfRun:
 
     def __init__(self) -> None:
         self._turns: dict[str, dict[str, int]] = {}
-        self._said: dict[str, list[str]] = {}
+        self._messages: dict[str, list[str]] = {}
         self._room = _MAX_CHARACTERS
 
-    def said(self, trial: Trial, message: str | None) -> None:
+    def note_message(self, trial: Trial, message: str | None) -> None:
         """Note what the user says, before it is sent: it stands in no file of the system."""
-        if message and message not in self._said.get(trial.scenario.id, ()):
-            self._said.setdefault(trial.scenario.id, []).append(message)
+        if message and message not in self._messages.get(trial.scenario.id, ()):
+            self._messages.setdefault(trial.scenario.id, []).append(message)
 
     def sent(self, trial: Trial, turn: int, request: ModelRequest) -> None:
         """Note what a model is sent.
@@ -46,7 +46,7 @@ class ReadsOfRun:
         scenario_id = trial.scenario.id
         if trial.arm.name == BASE:
             return
-        for text in sent_texts(request.body, self._said.get(scenario_id, ())):
+        for text in sent_texts(request.body, self._messages.get(scenario_id, ())):
             turns = self._turns.get(text)
             if turns is None:
                 if len(text) > self._room:
@@ -134,10 +134,10 @@ def notes_of_reads(inputs: RunInputs, measured: "Measured") -> tuple[str, ...]:
         ("now sends a model text of ", sorted(now.sent.keys() - before.sent.keys())),
         ("no longer sends a model text of ", sorted(before.sent.keys() - now.sent.keys())),
     ]
-    told = "; ".join(f"{what}{_named(paths)}" for what, paths in parts if paths)
-    if not told:
+    differences = "; ".join(f"{what}{_named(paths)}" for what, paths in parts if paths)
+    if not differences:
         return ()
-    message = f"Unlike the recordings of the base say, the system {told}."
+    message = f"Unlike the recordings of the base say, the system {differences}."
     return (Note(message, "If that is right, run without any cost: ratiba record --reads"),)
 
 

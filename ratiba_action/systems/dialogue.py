@@ -205,7 +205,7 @@ def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemR
         clip(printable(hide(str(part), secrets)))
         for part in (place.get("file"), place.get("function"), error.get("type"), error.get("message"))
     )
-    return SystemRaisedError(problem, kind=kind, place=f"{file}:{line} in {function}", said=message)
+    return SystemRaisedError(problem, kind=kind, place=f"{file}:{line} in {function}", message=message)
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:

@@ -89,13 +89,13 @@ class Reads:
         for path in map(os.fsdecode, list(self._paths)):
             if path.startswith(root + os.sep) and "\0" not in path and (name := _relative(path, root, own)):
                 found |= {name, _relative(_real(path, folders), root, own) or name}
-        told, size = [], 0
+        reported, size = [], 0
         for name in sorted(found):
             size += len(json.dumps(name)) + 2
             if size > MAX_BYTES:
                 break
-            told.append(name)
-        return told
+            reported.append(name)
+        return reported
 
 
 def _real(path: str, folders: dict[str, str]) -> str:

@@ -64,13 +64,13 @@ class Cancelled:
 
     Args:
         began: when the signal came, in seconds after the step's start.
-        told: when the comment said that the run was cancelled, in seconds after the signal; None for never.
+        reported: when the comment said that the run was cancelled, in seconds after the signal; None for never.
         late: whether the job had its verdict by then: its outputs and its only comment say that it passed.
         printed: by the steps.
     """
 
     began: float
-    told: float | None
+    reported: float | None
     late: bool
     comments: list[str]
     printed: str
@@ -215,10 +215,10 @@ def test_a_job_that_is_cancelled_at_any_moment_says_so_in_its_comment(
         assert "cancelled" in comment, f"{where}\n{comment}"
         assert "conclusion<<" in cancelled.outputs, where
         assert "\npassed\n" not in cancelled.outputs, where
-        assert cancelled.told is not None, where
-        assert cancelled.told < maximum(), f"{cancelled.told:.2f} s: {where}"
-        print(f"cancelled after {cancelled.began:6.2f} of {length:.2f} s: told after {cancelled.told:5.2f} s")  # noqa: T201
-        found.append(cancelled.told)
+        assert cancelled.reported is not None, where
+        assert cancelled.reported < maximum(), f"{cancelled.reported:.2f} s: {where}"
+        print(f"cancelled after {cancelled.began:6.2f} of {length:.2f} s: in {cancelled.reported:5.2f} s")  # noqa: T201
+        found.append(cancelled.reported)
     record_property("seconds until the comment, median", statistics.median(found))
     record_property("seconds until the comment, most", max(found))
 

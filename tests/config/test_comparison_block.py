@@ -41,7 +41,7 @@ def test_what_is_written_is_what_a_run_is_held_to() -> None:
         "screen_levle: 0.1",
     ],
 )
-def test_a_value_out_of_bounds_or_an_unknown_key_is_told_with_its_line(line: str) -> None:
+def test_a_value_out_of_bounds_or_an_unknown_key_is_reported_with_its_line(line: str) -> None:
     with pytest.raises(SuiteError) as raised:
         configured("  scenario_drop: 0.2" if "drop" not in line else "  stale_days: 7", f"  {line}")
     (problem,) = raised.value.problems

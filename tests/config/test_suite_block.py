@@ -41,7 +41,7 @@ def answers(trial: int) -> ModelRecording:
     return ModelRecording("key", 0, "live", "openai", "gpt-5", "hello", "0" * 12, {}, trial=trial)
 
 
-def test_a_replay_with_too_few_recorded_trials_is_told_for_every_scenario() -> None:
+def test_a_replay_with_too_few_recorded_trials_is_reported_for_every_scenario() -> None:
     scenarios = [sample_scenario(name, strategy=Strategy(trials=3)) for name in ("one", "none", "enough")]
     recorded = {"one": (answers(0),), "enough": (answers(0), answers(1), answers(2))}
     with pytest.raises(SuiteError) as raised:

@@ -77,7 +77,7 @@ def test_what_is_known_when_the_runs_end_is_said_with_its_probability() -> None:
     assert (early.finding, early.causes, early.why) == (Finding.NOT_RESOLVED, (), "the limit was reached")
 
 
-def test_parts_that_do_not_build_one_without_the_other_are_never_told_apart() -> None:
+def test_parts_that_do_not_build_one_without_the_other_are_never_distinguished() -> None:
     for seed in range(4):
         found = attribute_by_chance(4, Flaky([{0}], seed, unresolved=(0, 1)), seed)
         assert found.finding not in CERTAIN, found

@@ -73,6 +73,7 @@ def test_a_journal_still_holds_what_a_killed_run_paid_and_reserved(tmp_path: Pat
 def test_a_head_with_the_new_names_is_no_other_configuration_than_its_base_and_the_old_ones_are_noted(
     local: SmallRepository,
 ) -> None:
+    local.scenario("greeting", "say hello")
     configuration = (local.folder / ".github/ratiba.yml").read_text()
     local.write(".github/ratiba.yml", configuration + "comparison: {least_margin: 0.05, fewest_scenarios: 12}\n")
     local.commit()

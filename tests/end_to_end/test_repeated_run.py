@@ -27,8 +27,8 @@ async def test_a_red_run_that_is_run_again_adds_its_data(live: LiveRepository, t
     judge, file = JudgeOfArms(), tmp_path / "earlier.json"
     live.talk.instead = judge
     adapter = live.small.folder / "adapter.py"
-    said = '"text": text'
-    adapter.write_text(adapter.read_text().replace(said, '"text": text + " (base)"'))
+    text = '"text": text'
+    adapter.write_text(adapter.read_text().replace(text, '"text": text + " (base)"'))
     for number in range(MIN):
         live.scenario(f"asks_{number}", f"Hello {number}")
     assert (await live.gate("--baseline-out", str(file))).code == 0

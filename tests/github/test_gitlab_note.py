@@ -92,16 +92,16 @@ def test_a_write_whose_answer_was_lost_leaves_one_note(state: GitlabState, addre
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [(401, "is valid"), (403, "scope 'api'"), (404, "may read"), (422, "text"), (501, "again")]
+    ("status", "message"), [(401, "is valid"), (403, "scope 'api'"), (404, "may read"), (422, "text"), (501, "again")]
 )
-def test_a_refusal_says_what_to_do(state: GitlabState, address: str, status: int, told: str) -> None:
+def test_a_refusal_says_what_to_do(state: GitlabState, address: str, status: int, message: str) -> None:
     state.failure = (status, "insufficient_scope")
     with pytest.raises(PublishError) as caught:
         note(address).publish(REPORT)
     assert caught.value.problem == (
         f"The comment could not be posted: GitLab answered {status} ('insufficient_scope')."
     )
-    assert told in caught.value.remedy
+    assert message in caught.value.remedy
     assert "job's log" in caught.value.remedy
 
 

@@ -91,11 +91,11 @@ def test_the_report_command_compresses_the_last_run_and_a_new_run_removes_what_i
     monkeypatch.chdir(tmp_path)
     write_report_directory(SUMMARY, tmp_path / "ratiba-report")
     assert run(["report", "--compress", "--json"], {}) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["unpacked_bytes"] == len(TEXT)
-    assert gzip.decompress((tmp_path / told["file"]).read_bytes()) == TEXT
+    output = json.loads(capsys.readouterr().out)
+    assert output["unpacked_bytes"] == len(TEXT)
+    assert gzip.decompress((tmp_path / output["file"]).read_bytes()) == TEXT
     write_report_directory(SUMMARY, tmp_path / "ratiba-report")
-    assert not (tmp_path / told["file"]).exists()
+    assert not (tmp_path / output["file"]).exists()
 
 
 def bomb(size: int) -> bytes:

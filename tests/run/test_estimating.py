@@ -55,7 +55,7 @@ def test_an_answer_without_usable_usage_counts_as_a_usual_one_and_can_be_recorde
     assert spa.by_party[Party.SYSTEM] == SYSTEM.price(UNKNOWN)
 
 
-def test_the_judge_is_told_apart_from_the_system() -> None:
+def test_the_judge_is_distinguished_from_the_system() -> None:
     (spa,) = evaluated(configuration(), judged("spa"))
     assert spa.by_party == {Party.SYSTEM: 0, Party.JUDGE: JUDGE.price(UNKNOWN)}
 
@@ -74,8 +74,8 @@ def test_the_most_is_never_less_than_what_is_expected() -> None:
 
 def test_a_metric_by_claim_is_bounded_by_the_sentences_that_were_recorded() -> None:
     scenario = sample_scenario("rag", assertions=(Assertion("FaithfulnessByClaimMetric", 0.8),))
-    said = "We open at nine. I don't know the price. The pool is heated."
-    response = {"object": "chat.completion", "usage": {}, "choices": [{"message": {"content": said}}]}
+    text = "We open at nine. I don't know the price. The pool is heated."
+    response = {"object": "chat.completion", "usage": {}, "choices": [{"message": {"content": text}}]}
     recorded = replace(answer({}), response=response)
     (unknown,), (known,) = evaluated(configuration(), scenario), evaluated(configuration(), scenario, rag=(recorded,))
     assert known.by_party[Party.JUDGE] == 2 * JUDGE.price(UNKNOWN), "two sentences claim something"

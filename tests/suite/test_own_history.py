@@ -60,7 +60,7 @@ def test_the_history_is_a_number_of_values_or_their_age(written: str, meant: Sta
     assert content_digest(scenario) == content_digest(load(HEAD)), "what it passes by changes no score"
 
 
-def test_every_mistake_is_told_at_once_with_its_line() -> None:
+def test_every_mistake_is_reported_at_once_with_its_line() -> None:
     wrong = """\
 strategy:
   type: statistical

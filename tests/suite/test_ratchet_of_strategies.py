@@ -50,7 +50,9 @@ def hold(head: Scenario, *base: Scenario) -> tuple[Scenario, tuple[str, ...]]:
         (Strategy(timeout_seconds=10), Strategy(timeout_seconds=5), Strategy(timeout_seconds=5)),
     ],
 )
-def test_the_stricter_strategy_holds_and_the_reader_is_told(before: Strategy, asked: Strategy, held: Strategy) -> None:
+def test_the_stricter_strategy_holds_and_the_reader_is_reported(
+    before: Strategy, asked: Strategy, held: Strategy
+) -> None:
     got, notes = hold(scenario(strategy=asked), scenario(strategy=before))
     assert got.strategy == held
     assert bool(notes) == (held != asked)
@@ -69,7 +71,7 @@ def test_a_rule_that_becomes_an_assertion_stays_exact() -> None:
     assert got.assertions == base.assertions
 
 
-def test_a_quarantine_of_the_changes_own_making_does_not_hold_and_is_told() -> None:
+def test_a_quarantine_of_the_changes_own_making_does_not_hold_and_is_reported() -> None:
     for base in ((scenario(),), ()):
         got, notes = hold(scenario(quarantine=FLAKY), *base)
         assert got.quarantine is None

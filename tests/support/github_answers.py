@@ -172,8 +172,8 @@ def _list_runs(request: _Request) -> Answer:
     query, found = request.query, []
     for run in {one.run.number: one.run for one in request.state.kept}.values():
         status = "completed" if run.conclusion else "in_progress"
-        told = {"branch": run.branch, "event": run.event, "head_sha": run.commit}
-        matches = all(query.get(name) in {None, value} for name, value in told.items())
+        reported = {"branch": run.branch, "event": run.event, "head_sha": run.commit}
+        matches = all(query.get(name) in {None, value} for name, value in reported.items())
         if matches and query.get("status") in {None, run.conclusion, status}:
             found.append(request.objects.run(run))
     return request.page(found, inside="workflow_runs")

@@ -71,8 +71,8 @@ class ImportedSession:
         except Exception as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             kind, place = type(error).__name__, f"{self._module}.py:{frame.lineno} in {frame.name}"
-            said = f"{kind}: {error}"
-            raise SystemRaisedError(f"the system raised {said}", kind=kind, place=place, said=str(error)) from error
+            text = f"{kind}: {error}"
+            raise SystemRaisedError(f"the system raised {text}", kind=kind, place=place, message=str(error)) from error
         return parse_reply({"text": answer} if isinstance(answer, str) else answer)
 
     async def close(self) -> None:

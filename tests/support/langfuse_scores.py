@@ -37,8 +37,8 @@ def take_scores(state: LangfuseState, body: Any) -> Answer:
             _keep(state, score)
     if not errors:
         return Answer(202, {"message": "Accepted"})
-    told = [{"message": message} for message in errors]
-    return Answer(207, {"accepted": len(body) - len(errors), "rejected": len(errors), "errors": told})
+    reported = [{"message": message} for message in errors]
+    return Answer(207, {"accepted": len(body) - len(errors), "rejected": len(errors), "errors": reported})
 
 
 def take_events(state: LangfuseState, body: Any) -> Answer:

@@ -149,8 +149,8 @@ def list_traces(state: LangfuseState, query: Mapping[str, str]) -> Answer:
         if span.attributes.get("session.id") == query["sessionId"]:
             found.setdefault(span.trace_id, []).append(span.span_id)
     page, meta = numbered_page(list(found.items()), query)
-    told = "observations" in query["fields"].split(",")
-    rows = [{"id": trace, "observations": spans if told else None} for trace, spans in page]
+    text = "observations" in query["fields"].split(",")
+    rows = [{"id": trace, "observations": spans if text else None} for trace, spans in page]
     return Answer(200, {"data": rows, "meta": meta})
 
 
@@ -179,8 +179,8 @@ def _cut(value: Any) -> Any:
 
 def observation_of(span: TakenSpan) -> dict[str, Any]:
     """A span as the API gives it back, with every field group."""
-    said = span.attributes
-    cost = json.loads(said.get("langfuse.observation.cost_details", "{}"))
+    text = span.attributes
+    cost = json.loads(text.get("langfuse.observation.cost_details", "{}"))
     return {
         "id": span.span_id,
         "traceId": span.trace_id,
@@ -188,29 +188,29 @@ def observation_of(span: TakenSpan) -> dict[str, Any]:
         "endTime": _moment(span.end),
         "projectId": PROJECT_ID,
         "parentObservationId": span.parent_id or None,
-        "type": str(said.get("langfuse.observation.type", "span")).upper(),
+        "type": str(text.get("langfuse.observation.type", "span")).upper(),
         "isRootObservation": not span.parent_id,
         "name": span.name,
-        "level": said.get("langfuse.observation.level", "DEFAULT"),
-        "statusMessage": said.get("langfuse.observation.status_message"),
-        "version": said.get("langfuse.version"),
-        "environment": said.get("langfuse.environment", "default"),
-        "userId": said.get("user.id"),
-        "sessionId": said.get("session.id"),
-        "input": said.get("langfuse.observation.input"),
-        "output": said.get("langfuse.observation.output"),
-        "metadata": dict(_metadata(said)),
-        "model": said.get("langfuse.observation.model.name"),
-        "usageDetails": json.loads(said.get("langfuse.observation.usage_details", "{}")),
+        "level": text.get("langfuse.observation.level", "DEFAULT"),
+        "statusMessage": text.get("langfuse.observation.status_message"),
+        "version": text.get("langfuse.version"),
+        "environment": text.get("langfuse.environment", "default"),
+        "userId": text.get("user.id"),
+        "sessionId": text.get("session.id"),
+        "input": text.get("langfuse.observation.input"),
+        "output": text.get("langfuse.observation.output"),
+        "metadata": dict(_metadata(text)),
+        "model": text.get("langfuse.observation.model.name"),
+        "usageDetails": json.loads(text.get("langfuse.observation.usage_details", "{}")),
         "costDetails": cost,
         "totalCost": sum(cost.values()),
-        "traceName": said.get("langfuse.trace.name"),
-        "tags": said.get("langfuse.trace.tags", []),
+        "traceName": text.get("langfuse.trace.name"),
+        "tags": text.get("langfuse.trace.tags", []),
     }
 
 
-def _metadata(said: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in said.items():
+def _metadata(reported: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in reported.items():
         if name.startswith((f"{_METADATA}.", "langfuse.trace.metadata.")):
             # The client encodes every value as JSON on an observation, and none on a trace.
             plain = json.loads(value) if name.startswith(_METADATA) else value

@@ -130,7 +130,7 @@ def test_a_part_of_the_cases_decides_nothing() -> None:
     assert (one.selected, one.cases) == (1, 40)
 
 
-def test_a_data_set_of_which_nothing_was_selected_is_not_told() -> None:
+def test_a_data_set_of_which_nothing_was_selected_is_not_reported() -> None:
     assert score_case_files([CaseFile("intents", "a.jsonl", "", 3)], [NotRun(sample_trial("spa"), "no")], DAY) == ()
 
 
@@ -158,7 +158,7 @@ def test_an_answer_without_a_label_lowers_its_class_and_no_other() -> None:
     ]
 
 
-def test_confidence_is_told_and_calibration_is_1_less_its_error() -> None:
+def test_confidence_is_reported_and_calibration_is_1_less_its_error() -> None:
     one = scores(labelled(0, "A", "A", 0.9), labelled(1, "A", "B", 0.9), labelled(2, "A", "A"), calibration=0.6)
     assert one.values["mean confidence"] == pytest.approx(0.9)
     assert one.values["calibration"] == pytest.approx(0.6)

@@ -181,10 +181,10 @@ def test_levels_and_margins_are_those_of_the_rules() -> None:
     assert exact.tier is Tier.REGRESSION
 
 
-def test_the_smallest_drop_that_is_told_grows_with_the_power_that_is_asked_for() -> None:
+def test_the_smallest_drop_that_is_reported_grows_with_the_power_that_is_asked_for() -> None:
     pairs = [pair(number) for number in range(20)]
-    told = [examine(pairs, (), replace(RULES, detectable_power=power), exact=False) for power in (0.5, 0.8, 0.99)]
-    drops = [one.detectable for one in told if isinstance(one, Comparison) and one.detectable is not None]
+    reported = [examine(pairs, (), replace(RULES, detectable_power=power), exact=False) for power in (0.5, 0.8, 0.99)]
+    drops = [one.detectable for one in reported if isinstance(one, Comparison) and one.detectable is not None]
     assert len(drops) == 3
     assert drops == sorted(set(drops))
 

@@ -159,9 +159,9 @@ def test_what_cannot_be_confirmed_warns_and_is_incomplete_where_a_decline_would_
         given = evidence(0.07, rules=Rules(decline=DeclineRules(block=block)))
         verdict = verdict_of(replace(given, no_base=changes.get("no_base"), no_further=changes.get("no_further")))
         assert verdict.conclusion is (Conclusion.INCOMPLETE if block else Conclusion.PASSED)
-        said = verdict.reason if block else verdict.warnings[0]
-        assert "There may be a slow decline: the mean score of 12 scenarios is 7 points below" in said
-        assert f"It could not be confirmed: {why}." in said
+        warnings = verdict.reason if block else verdict.warnings[0]
+        assert "There may be a slow decline: the mean score of 12 scenarios is 7 points below" in warnings
+        assert f"It could not be confirmed: {why}." in warnings
 
 
 def test_further_trials_that_were_not_measured_are_not_run_again() -> None:

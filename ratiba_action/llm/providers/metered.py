@@ -87,18 +87,18 @@ def charge_of(request: PaidRequest, answer: JsonObject, prices: Prices) -> Charg
         ValueError: the usage cannot be used.
         ConfigurationError: the model asked for has no price.
     """
-    told = answer_usage(endpoint_named(request.endpoint), answer)
-    usage, unexplained = told.usage, told.unexplained
+    reported = answer_usage(endpoint_named(request.endpoint), answer)
+    usage, unexplained = reported.usage, reported.unexplained
     answered_by = spelled_otherwise(request.model, answering_model(answer))
     usd = prices.price_of_answer(request.model, request.provider, usage, answered_by)
     if usd is None:
         unexplained += (f"{answered_by!r} answered, for which no price is known",)
         usd = prices.price(request.model, request.provider, usage)
-    if told.long_cache_writes:
+    if reported.long_cache_writes:
         # The list has one price for a token that was written to a cache; for an hour's the dearest way is counted.
         prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         usd = max(usd, prices.upper_bound(request.model, request.provider, prompt_tokens, usage.output_tokens))
-    return Charge(usage, max(usd, told.usd or usd), unexplained)
+    return Charge(usage, max(usd, reported.usd or usd), unexplained)
 
 
 _FORBIDDEN = frozenset({401, 403})

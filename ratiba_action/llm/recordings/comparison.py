@@ -158,8 +158,8 @@ def render(comparison: Comparison) -> tuple[str, ...]:
         lines.append(f"{marks[difference.kind]} {difference.what}")
         before, after = dict(difference.before), dict(difference.after)
         for name in dict.fromkeys((*before, *after)):
-            lines += [f"    - {name}: {line}" for line in _told(before.get(name), after.get(name))]
-            lines += [f"    + {name}: {line}" for line in _told(after.get(name), before.get(name))]
+            lines += [f"    - {name}: {line}" for line in _differing_lines(before.get(name), after.get(name))]
+            lines += [f"    + {name}: {line}" for line in _differing_lines(after.get(name), before.get(name))]
     unlisted = len(comparison.differences) - _CHANGES_SHOWN
     if unlisted > 0:
         lines.append(f"… and {unlisted} more; git diff shows all of them")
@@ -253,7 +253,7 @@ def _unread(line: Recording) -> Parts:
     return (name, question[:_DIGEST_DIGITS]), ("usage", canonical_json(usage))
 
 
-def _told(text: str | None, other: str | None) -> Iterator[str]:
+def _differing_lines(text: str | None, other: str | None) -> Iterator[str]:
     """The lines of a text, from shortly before its first difference when it is long."""
     if text is None or not text:
         return

@@ -32,7 +32,7 @@ def root_span(trace_id: str, place: Place, events: Sequence[LoggedEvent]) -> Spa
         kind="agent",
         given=[{"user": turn.user} if turn.user is not None else {"event": turn.event} for turn in turns],
         made=[turn.reply for turn in turns],
-        metadata=_told(last),
+        metadata=_metadata(last),
         problem=_root_problem(last),
     )
     start = min(logged.at for logged in events)
@@ -48,7 +48,7 @@ def root_span(trace_id: str, place: Place, events: Sequence[LoggedEvent]) -> Spa
     )
 
 
-def _told(last: ConversationEnded | None) -> dict[str, object]:
+def _metadata(last: ConversationEnded | None) -> dict[str, object]:
     if last is None:
         return {}
     return {"outcome": last.outcome, "seconds": last.seconds, "retried": "; ".join(last.retried)}

@@ -75,8 +75,8 @@ async def test_an_answer_that_cannot_be_used_is_paid_in_full_and_tried_once_more
         assert KEY not in repr(caught.value)
 
 
-def with_usage(**told: Any) -> Altered:
-    return Altered(HELLO, lambda body: {**body, "usage": {**body["usage"], **told}})
+def with_usage(**reported: Any) -> Altered:
+    return Altered(HELLO, lambda body: {**body, "usage": {**body["usage"], **reported}})
 
 
 UNEXPLAINED: dict[str, tuple[Served, str]] = {
@@ -223,8 +223,8 @@ async def test_a_truncated_answer_and_a_refusing_model_are_answers_and_are_paid(
         answer = await rig.calls.call(paid_request(endpoint))
         assert rig.reservations.done == ("reserve", "settle")
         assert rig.reservations.spent == rig.server.bill.total > 0
-        said = str(dict(answer.body))
-        assert "max_tokens" in said or "max_output_tokens" in said or "length" in said or "refusal" in said
+        sent = str(dict(answer.body))
+        assert "max_tokens" in sent or "max_output_tokens" in sent or "length" in sent or "refusal" in sent
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS[:3])

@@ -101,13 +101,13 @@ def quoted_turns(text: str) -> tuple[str, list[dict[str, str]], str]:
 
 
 def expected_turns(one: Case) -> list[dict[str, str]]:
-    said: list[dict[str, str]] = []
+    texts: list[dict[str, str]] = []
     for each in one.transcript.exchanges:
         if each.turn.user and each.turn.user.strip():
-            said.append({"role": "user", "content": each.turn.user})
+            texts.append({"role": "user", "content": each.turn.user})
         if each.reply.text.strip():
-            said.append({"role": "assistant", "content": each.reply.text})
-    return said
+            texts.append({"role": "assistant", "content": each.reply.text})
+    return texts
 
 
 HARMLESS = spoken(("Habari", "Karibu"))
