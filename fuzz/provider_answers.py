@@ -10,7 +10,7 @@ from typing import Any
 
 from fuzz.case import Case
 from ratiba_action.errors import RatibaError
-from ratiba_action.llm.providers.metered import RetryPolicy
+from ratiba_action.llm.providers.metered import CallRetryPolicy
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.live_calls import KEY, LiveRig, live_calls, paid_request
@@ -103,7 +103,7 @@ def pay_faulty_providers(case: Case) -> None:
 async def _pay(case: Case) -> None:
     rng = case.rng
     cap = Decimal(rng.choice(("0.0001", "0.001", "0.01", "0.05", "0.2", "5")))
-    retries = RetryPolicy(attempts=rng.randint(1, 4), unknown=rng.randint(0, 2), first_wait=0.01)
+    retries = CallRetryPolicy(attempts=rng.randint(1, 4), unknown=rng.randint(0, 2), first_wait=0.01)
     served = random.Random(f"answers {case.seed}")
     seconds = rng.choice((0.2, 0.4, 2.0))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ratiba_action.authoring.imports import ImportedCase, NotImportedError, Outcome
+from ratiba_action.authoring.imports import ImportedCase, ImportOutcome, NotImportedError
 from ratiba_action.util.patterns import pattern_problem
 
 Assert = Mapping[str, Any]
@@ -18,7 +18,6 @@ def _texts(given: Assert, *, split: bool = False) -> list[str]:
     """The texts of a value.
 
     Args:
-        given: with a value.
         split: a text is a comma-separated list.
 
     Raises:
@@ -227,13 +226,13 @@ class Rule:
     """
 
     becomes: str
-    outcome: Outcome = Outcome.MAPPED
+    outcome: ImportOutcome = ImportOutcome.MAPPED
     apply: Callable[[ImportedCase, Assert], str | None] | None = None
 
 
 _JUDGE = "a judge of the configuration scores it"
-_near = partial(Rule, outcome=Outcome.APPROXIMATED)
-_person = partial(Rule, outcome=Outcome.MANUAL)
+_near = partial(Rule, outcome=ImportOutcome.APPROXIMATED)
+_person = partial(Rule, outcome=ImportOutcome.MANUAL)
 
 ASSERTIONS: Mapping[str, Rule] = {
     "contains": Rule(

@@ -129,7 +129,6 @@ def change_request(
 
     Args:
         arguments: with the options of ``change_options``, and ``scenario``.
-        environment: the process's own.
         failed: choose the scenarios that failed in the last run.
 
     Raises:

@@ -15,9 +15,9 @@ from ratiba_action.authoring.deepeval_tests import read_test_file
 from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, FORMATS, Mapped, read_goldens
 from ratiba_action.authoring.imports import (
     TEST,
-    Finding,
     Import,
-    Outcome,
+    ImportFinding,
+    ImportOutcome,
     SourceFolder,
     Target,
     Written,
@@ -52,9 +52,9 @@ EXAMPLE = """example:
 
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_-]{0,23}")
 _TITLES = {
-    Outcome.MAPPED: "Mapped",
-    Outcome.APPROXIMATED: "Approximated",
-    Outcome.MANUAL: "For a person",
+    ImportOutcome.MAPPED: "Mapped",
+    ImportOutcome.APPROXIMATED: "Approximated",
+    ImportOutcome.MANUAL: "For a person",
 }
 
 
@@ -211,12 +211,12 @@ def finding_lines(found: Import) -> list[str]:
     return lines
 
 
-def _in_order(found: Import) -> list[Finding]:
+def _in_order(found: Import) -> list[ImportFinding]:
     return sorted(found.findings, key=lambda finding: (finding.file, finding.line))
 
 
 def _imported(found: Import) -> int:
-    return sum(finding.what == TEST and finding.outcome == Outcome.MAPPED for finding in found.findings)
+    return sum(finding.what == TEST and finding.outcome == ImportOutcome.MAPPED for finding in found.findings)
 
 
 def _as_json(found: Import, written: Written, block: Mapping[str, Any], *, dry_run: bool) -> dict[str, Any]:

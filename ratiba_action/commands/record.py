@@ -36,7 +36,7 @@ from ratiba_action.run.gate import RunOutcome, evaluate
 from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest
 from ratiba_action.run.planned_run import plan_run
 from ratiba_action.run.provider_keys import keys_line, require_key
-from ratiba_action.run.recording_review import Candidate, Outcome, Review, review
+from ratiba_action.run.recording_review import RecordingCandidate, RecordingReview, ReviewOutcome, review
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.report_folder import make_report_folder
 from ratiba_action.settings.run_deadline import read_deadline
@@ -146,7 +146,7 @@ class _Recorded:
         waiting: recording files that were not replaced, with the path of their new content.
     """
 
-    reviewed: Review
+    reviewed: RecordingReview
     report: Report
     written: Sequence[Path]
     waiting: Mapping[Path, Path]
@@ -169,7 +169,7 @@ def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, *, overwrite: bool
         reads=outcome.reads,
     )
     beside = Path(settings.report_dir).absolute() / "recordings" / inputs.variant
-    changed = [item.path for item in reviewed.kept if item.outcome is Outcome.CHANGED and not overwrite]
+    changed = [item.path for item in reviewed.kept if item.outcome is ReviewOutcome.CHANGED and not overwrite]
     waiting = {path: beside / path.name for path in changed}
     if waiting:
         make_report_folder(Path(settings.report_dir).absolute())
@@ -230,12 +230,12 @@ def _print(recorded: _Recorded, redactor: Redactor, stream: TextIO) -> None:
     stream.flush()
 
 
-def _lines_of(candidate: Candidate) -> list[str]:
-    if candidate.outcome is Outcome.UNFINISHED:
+def _lines_of(candidate: RecordingCandidate) -> list[str]:
+    if candidate.outcome is ReviewOutcome.UNFINISHED:
         return [f"{candidate.scenario_id}: not recorded: {candidate.reason}"]
-    if candidate.outcome is Outcome.FAILED:
+    if candidate.outcome is ReviewOutcome.FAILED:
         return [f"{candidate.scenario_id}: not recorded: {candidate.reason}", f"  {_AFTER_A_FAILURE}"]
-    if candidate.outcome is Outcome.REFUSED:
+    if candidate.outcome is ReviewOutcome.REFUSED:
         return [
             f"{candidate.scenario_id}: refused",
             *(f"  {candidate.path.name} {finding}" for finding in candidate.findings),
@@ -248,7 +248,7 @@ def _lines_of(candidate: Candidate) -> list[str]:
 
 def _ending(recorded: _Recorded) -> list[str]:
     """What was written, and what to do with the rest."""
-    refused = recorded.reviewed.having(Outcome.REFUSED)
+    refused = recorded.reviewed.having(ReviewOutcome.REFUSED)
     if refused:
         return [
             f"Nothing was written: recordings of {plural(len(refused), 'scenario')} contain forbidden identifiers.",
@@ -264,9 +264,9 @@ def _ending(recorded: _Recorded) -> list[str]:
 
 
 def _exit_code(recorded: _Recorded) -> int:
-    if recorded.reviewed.having(Outcome.REFUSED, Outcome.FAILED) or recorded.waiting:
+    if recorded.reviewed.having(ReviewOutcome.REFUSED, ReviewOutcome.FAILED) or recorded.waiting:
         return 1
-    return 3 if recorded.reviewed.having(Outcome.UNFINISHED) or not recorded.reviewed.candidates else 0
+    return 3 if recorded.reviewed.having(ReviewOutcome.UNFINISHED) or not recorded.reviewed.candidates else 0
 
 
 def _as_json(recorded: _Recorded, redactor: Redactor) -> dict[str, object]:

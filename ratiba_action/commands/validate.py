@@ -21,7 +21,7 @@ from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
 from ratiba_action.config.renamed_keys import former_keys
 from ratiba_action.errors import FileProblem, SuiteError
-from ratiba_action.llm.recordings.lines import Finding, find_forbidden
+from ratiba_action.llm.recordings.lines import ForbiddenText, find_forbidden
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.run.configuration_checks import (
@@ -213,7 +213,7 @@ def _inspect_recordings(
     return problems, warnings, tuple(unused)
 
 
-def _forbidden(name: str, findings: Iterable[Finding]) -> list[FileProblem]:
+def _forbidden(name: str, findings: Iterable[ForbiddenText]) -> list[FileProblem]:
     return [
         FileProblem(name, finding.line, f"{finding.field}: {finding.kind} ({finding.shown}) must not be recorded")
         for finding in findings

@@ -56,7 +56,7 @@ Files = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WatchedOutcome:
     """How a scenario ended.
 
     Args:
@@ -154,7 +154,7 @@ class _Watch:
         self._options, self._environment, self._settings, self._git = options, environment, settings, git
         self._report = Path(settings.report_dir).resolve()
         self._asked = options.scenarios
-        self._known: dict[str, Outcome] = {}
+        self._known: dict[str, WatchedOutcome] = {}
         self._left = settings.budget_usd
         self._services, self._renew = services, False
 
@@ -266,7 +266,7 @@ class _Watch:
                 _print(f"  {line}")
             return
         rows = summarise(report).scenarios
-        outcomes = {row.name: Outcome(row.ended, clip(_first_problem(row), _LINE)) for row in rows}
+        outcomes = {row.name: WatchedOutcome(row.ended, clip(_first_problem(row), _LINE)) for row in rows}
         for line in changes(self._known, outcomes):
             _print(f"  {line}")
         self._known |= outcomes
@@ -328,7 +328,7 @@ _MIN = Decimal("0.01")
 """US dollars; with less left of the budget that all runs share, models are called no more."""
 
 
-def changes(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> Iterator[str]:
+def changes(before: Mapping[str, WatchedOutcome], after: Mapping[str, WatchedOutcome]) -> Iterator[str]:
     """A line for each scenario that ended otherwise than before, and for each that did not pass and ran first now.
 
     Args:

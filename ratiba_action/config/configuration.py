@@ -311,9 +311,6 @@ class Configuration(StrictModel):
 def read_configuration(name: str, content: bytes) -> Configuration:
     """Decode and check a configuration file.
 
-    Args:
-        content: its bytes.
-
     Raises:
         SuiteError: the file is wrong; holds every problem.
     """

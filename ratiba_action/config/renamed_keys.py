@@ -7,18 +7,17 @@ from typing import Any
 from ratiba_action.errors import FileProblem
 from ratiba_action.model.note import Note
 from ratiba_action.model.renamed_keys import RENAMED_KEYS, RenamedKey
-from ratiba_action.util.strict_yaml import Document, Path, read_yaml
+from ratiba_action.util.strict_yaml import Path, YamlDocument, read_yaml
 
 _NAMED = 5
 _OTHERS = (".csv", ".json", ".jsonl")
 
 
-def read_current(name: str, content: bytes) -> tuple[Document | None, tuple[FileProblem, ...]]:
+def read_current(name: str, content: bytes) -> tuple[YamlDocument | None, tuple[FileProblem, ...]]:
     """Decode a file; what it says by former keys stands under today's, and a key that is given twice is a problem.
 
     Args:
         name: path of the file, for messages.
-        content: its bytes.
 
     Returns:
         The document, or None if it is no YAML, and the problems.

@@ -160,7 +160,6 @@ def read_change(
     Args:
         event_name: as in ``GITHUB_EVENT_NAME``; empty for the work tree against its merge base.
         event: the payload, None when there is none.
-        environment: variables of the run.
         pull_request: number of the pull request that a manual run is about; empty for none.
     """
     reader = _ChangeReader(event or {}, environment, pull_request, connect)

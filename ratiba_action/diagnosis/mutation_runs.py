@@ -43,7 +43,7 @@ from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.paid_run import journal_place
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import Measured, RunServices
-from ratiba_action.run.session import OpenSession, Session
+from ratiba_action.run.session import OpenSession, RunSession
 from ratiba_action.systems.scratch import copied_files
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.util.gitignore import PatternList
@@ -360,7 +360,7 @@ class _Mutants:
         if session.interruptions:
             self.mutation.ended = session.interruptions[0]
 
-    async def _run_in(self, session: Session) -> None:
+    async def _run_in(self, session: RunSession) -> None:
         system = session.services.arms[self._head.arm.name].system
         if not isinstance(system, WorkerSystem):
             raise ConfigurationError("Replies that were captured earlier have no mutants.", "Give an adapter.")
@@ -373,7 +373,7 @@ class _Mutants:
             await self._run_mutant(mutant, services, system)
         await session.finish(Measured())
 
-    def _ends(self, session: Session) -> bool:
+    def _ends(self, session: RunSession) -> bool:
         if current().name is not None:
             self.mutation.ended = current().reason or ""
         elif session.late:

@@ -13,7 +13,7 @@ from ratiba_action.diagnosis.delta_debugging import (
     BASE_FAILS,
     PASSES_AGAIN,
     NoFurtherStepError,
-    Outcome,
+    StepOutcome,
     Subset,
     attribute,
 )
@@ -34,7 +34,7 @@ from ratiba_action.run.earlier_runs import NONE
 from ratiba_action.run.inputs import RunInputs, RunLog, SilentProgress, needs_judge
 from ratiba_action.run.paid_run import journal_path
 from ratiba_action.run.services import Measured
-from ratiba_action.run.session import OpenSession, Session
+from ratiba_action.run.session import OpenSession, RunSession
 from ratiba_action.util.interruption import current
 from ratiba_action.util.text import clip
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
@@ -242,9 +242,9 @@ class _PartialRuns:
     varying: Collection[str]
     signatures: Mapping[str, frozenset[str]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
-    known: dict[Subset, list[Mapping[str, Outcome]]] = field(default_factory=dict)
+    known: dict[Subset, list[Mapping[str, StepOutcome]]] = field(default_factory=dict)
     schemas: dict[Subset, Arm] = field(default_factory=dict)
-    session: Session | None = None
+    session: RunSession | None = None
 
     @property
     def count(self) -> int:
@@ -286,13 +286,13 @@ class _PartialRuns:
     def _whole(self) -> Subset:
         return frozenset(range(len(self.trees.parts)))
 
-    def _session(self, partial: RunInputs) -> Session:
+    def _session(self, partial: RunInputs) -> RunSession:
         """What runs every combination; the whole change is its first arm."""
         head, scratch, log = head_inputs(partial), self.trees.scratch, RunLog(SilentProgress())
         self.schemas[self._whole] = head.arm
         return self.open_session(partial, head, ledger=self.ledger, log=log, scratch=scratch)
 
-    async def _first_failures(self, partial: RunInputs, session: Session) -> Sequence[ScenarioResult]:
+    async def _first_failures(self, partial: RunInputs, session: RunSession) -> Sequence[ScenarioResult]:
         """Run the selected scenarios with the whole change; the results that decide of those that fail."""
         results = await session.run(first_plan(partial, head_inputs(partial), measured=False))
         outcomes = outcomes_of(results)
@@ -313,13 +313,13 @@ class _PartialRuns:
         """The cause of one scenario's failure; it is repeated where it varies, or turns out to."""
         count, asked = len(self.trees.parts), Counter[Subset]()
 
-        def once(subset: Subset) -> Outcome:
-            return self._outcomes(subset, 0, loop).get(name, Outcome.UNRESOLVED)
+        def once(subset: Subset) -> StepOutcome:
+            return self._outcomes(subset, 0, loop).get(name, StepOutcome.UNRESOLVED)
 
-        def again(subset: Subset) -> Outcome:
+        def again(subset: Subset) -> StepOutcome:
             asked[subset] += 1
             # A run for another scenario is none that this one was asked for yet.
-            return self._outcomes(subset, asked[subset] - 1, loop).get(name, Outcome.UNRESOLVED)
+            return self._outcomes(subset, asked[subset] - 1, loop).get(name, StepOutcome.UNRESOLVED)
 
         if not by_chance:
             found = attribute(count, once)
@@ -330,7 +330,7 @@ class _PartialRuns:
 
         return attribute_by_chance(count, again, seed=int(digest(name)[:8], 16))
 
-    def _outcomes(self, subset: Subset, number: int, loop: asyncio.AbstractEventLoop) -> Mapping[str, Outcome]:
+    def _outcomes(self, subset: Subset, number: int, loop: asyncio.AbstractEventLoop) -> Mapping[str, StepOutcome]:
         known = self.known.setdefault(subset, [])
         if number >= len(known):
             if self.count >= self.max_runs:
@@ -340,7 +340,7 @@ class _PartialRuns:
             self.progress(_step(self.count, subset, len(self.trees.parts), known[-1]))
         return known[number]
 
-    def _run(self, partial: RunInputs, subset: Subset, loop: asyncio.AbstractEventLoop) -> Mapping[str, Outcome]:
+    def _run(self, partial: RunInputs, subset: Subset, loop: asyncio.AbstractEventLoop) -> Mapping[str, StepOutcome]:
         cancelled = NoFurtherStepError("the run was cancelled")
         if current().name is not None or self.session is None:
             raise cancelled
@@ -359,7 +359,7 @@ class _PartialRuns:
         deciding = {outcome.scenario.id: outcome.deciding for outcome in outcomes_of(results)}
         return {name: outcome_of(result, self.signatures[name]) for name, result in deciding.items()}
 
-    async def _results(self, partial: RunInputs, subset: Subset, session: Session) -> Sequence[ScenarioResult]:
+    async def _results(self, partial: RunInputs, subset: Subset, session: RunSession) -> Sequence[ScenarioResult]:
         arm = head_inputs(partial)
         arm = replace(arm, arm=Arm(partial.repository.name, arm.arm.root))
         with session.cancelled_by_signals():
@@ -368,7 +368,7 @@ class _PartialRuns:
                 return await session.run(first_plan(partial, arm, measured=False))
 
 
-def _step(number: int, subset: Subset, total: int, outcomes: Mapping[str, Outcome]) -> str:
+def _step(number: int, subset: Subset, total: int, outcomes: Mapping[str, StepOutcome]) -> str:
     what = "the base" if not subset else f"{len(subset)} of {total} parts of the change"
     ended = ", ".join(f"{name} {outcome.value}" for name, outcome in sorted(outcomes.items()))
     return f"run {number}: {what}: {ended or 'could not be run'}"

@@ -23,7 +23,7 @@ _LONGEST = 1_500  # characters; ten items of the greatest length are shorter
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class CommentAttempt:
     """One run of the gate.
 
     Args:
@@ -40,16 +40,18 @@ class Attempt:
     event: str
 
 
-def attempt_of(report: Report) -> Attempt | None:
+def attempt_of(report: Report) -> CommentAttempt | None:
     """The attempt that a report is of; None outside a workflow."""
     subject = report.subject
     head = subject.head[:12] if re.fullmatch(r"[0-9a-f]{7,64}", subject.head) else NO_HEAD
     event = subject.event if subject.event in EVENTS else "other"
-    attempt = Attempt(subject.run_id, subject.run_attempt, head, report.decision.mode, report.verdict.conclusion, event)
+    attempt = CommentAttempt(
+        subject.run_id, subject.run_attempt, head, report.decision.mode, report.verdict.conclusion, event
+    )
     return attempt if _ITEM.fullmatch(_item(attempt)) else None
 
 
-def history(earlier: tuple[Attempt, ...], present: Attempt | None) -> tuple[Attempt, ...]:
+def history(earlier: tuple[CommentAttempt, ...], present: CommentAttempt | None) -> tuple[CommentAttempt, ...]:
     """The earlier attempts with the present one last; the oldest go beyond ``MAX_ATTEMPTS``.
 
     Args:
@@ -62,12 +64,12 @@ def history(earlier: tuple[Attempt, ...], present: Attempt | None) -> tuple[Atte
     return (*others, present)[-MAX_ATTEMPTS:]
 
 
-def attempts_line(attempts: tuple[Attempt, ...]) -> str:
+def attempts_line(attempts: tuple[CommentAttempt, ...]) -> str:
     """The hidden line; empty for no attempts."""
     return f"{_PREFIX} {' '.join(map(_item, attempts))} -->" if attempts else ""
 
 
-def read_attempts(body: str) -> tuple[Attempt, ...]:
+def read_attempts(body: str) -> tuple[CommentAttempt, ...]:
     """The attempts of a comment; none when its second line is not exactly such a line.
 
     The first line is the marker. Nothing below the second is looked at: people and models wrote it.
@@ -84,15 +86,15 @@ def read_attempts(body: str) -> tuple[Attempt, ...]:
     return attempts if len({(attempt.run_id, attempt.number) for attempt in attempts}) == len(attempts) else ()
 
 
-def _item(attempt: Attempt) -> str:
+def _item(attempt: CommentAttempt) -> str:
     return (
         f"{attempt.run_id}.{attempt.number}:{attempt.head}:{attempt.mode.value}:{attempt.conclusion.value}"
         f":{attempt.event}"
     )
 
 
-def _attempt(match: re.Match[str]) -> Attempt:
-    return Attempt(
+def _attempt(match: re.Match[str]) -> CommentAttempt:
+    return CommentAttempt(
         int(match["run"]),
         int(match["number"]),
         match["head"],

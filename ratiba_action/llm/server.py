@@ -61,7 +61,6 @@ class Gateway:
     """All model traffic of the system under test goes through here.
 
     Args:
-        answers: where the answers come from.
         forbidden_models: models that no scenario may use, in any spelling: those of the judges.
         prices: gives the estimated cost of each answer; None leaves it out.
         scripts: how many calls the script of each scripted scenario answers; such an answer has no list price.

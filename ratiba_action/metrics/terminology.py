@@ -49,7 +49,6 @@ class Term:
 
     Args:
         canonical: what is to be said.
-        rivals: what is not.
         aliases: what may be said as well, also where it holds a rival: ``reservation desk``.
         inflections: further forms of the rivals that the affixes do not cover.
     """

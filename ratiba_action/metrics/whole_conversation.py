@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.metrics.judging.deepeval_metric import Conversation, DeepEvalSpec, Message, SingleTurn, measure
+from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec, JudgedConversation, Message, SingleTurn, measure
 from ratiba_action.metrics.judging.judged_identity import judged_identity
 from ratiba_action.model.canonical import canonical_json, digest, transcript_digest
 from ratiba_action.model.conversation import Exchange
@@ -152,7 +152,7 @@ class WholeConversationMetric:
         maximum = self.maximum + self.max_a_turn * len(case.transcript.exchanges)
         spec = DeepEvalSpec(self.deepeval, maximum, self.options())
         question = case.question(self._identity.asks, self.evidence(case))
-        shown = Conversation(messages, self.chatbot_role())
+        shown = JudgedConversation(messages, self.chatbot_role())
         measured = await measure(spec, shown, self._judge, question)
         return Score(self.name, self.version, measured.value, threshold, judged=True, reason=measured.reason)
 

@@ -136,7 +136,6 @@ class FigureChange:
     Args:
         scenarios: how many both sides measured.
         low: of the 95 % interval of head minus base; None where nothing varies by chance, or there is one scenario.
-        high: the other end.
         limit: greatest allowed increase as a share of the base's; None where there is none.
         exceeded: whether the increase is over its limit, by more than chance explains.
         median: of all replies, base and head; for seconds only.
@@ -290,7 +289,6 @@ class Pair:
         fresh_base: of further trials, run beside those of the head.
         fresh_head: of further trials, run beside those of the base.
         added_base: of further trials of earlier attempts at the same commit.
-        added_head: the same.
         metrics: that the composite is the mean of, by name, each with its means on base and head.
     """
 
@@ -334,10 +332,8 @@ class ScenarioComparison:
 
     Args:
         base: mean composite, over as many trials as every scenario has.
-        head: the same.
         dropped_again: its drop showed again in the further trials alone.
         confirming_base: composites of all further trials; a repeated run adds its own to them.
-        confirming_head: the same.
     """
 
     scenario_id: str
@@ -355,9 +351,7 @@ class MetricComparison:
     """One metric over the scenarios that have it on both arms.
 
     Args:
-        scenarios: how many there are.
         base: mean of the scenarios' means.
-        head: the same.
         low: lower end of the 90 % interval of the difference; None for fewer than two scenarios.
         high: upper end.
     """

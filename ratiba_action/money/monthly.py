@@ -66,7 +66,6 @@ class SharedCapError(BudgetError):
 
     Args:
         problem: which cap, with its amounts.
-        remedy: what to do.
         can_fit_later: the call fits once calls in flight turn out cheaper.
     """
 

@@ -68,7 +68,6 @@ class SealedPlace:
 
     Args:
         folder: made if it is missing.
-        key: the secret.
         attempt: of the run, from 1.
         holds: earlier attempts whose lines this one begins with.
     """
@@ -90,7 +89,6 @@ class OpenedCopy:
     """What an earlier attempt has left.
 
     Args:
-        attempt: which one.
         holds: attempts before it whose lines it has, too.
         concluded: whether that attempt ran to its end, so that there is nothing to go on with.
         content: lines of the write-ahead journal; none if it is concluded.
@@ -184,7 +182,6 @@ def find_copy(folder: Path, key: str, run: JournalRun, attempt: int) -> OpenedCo
 
     Args:
         folder: with copies; written by somebody who is not trusted.
-        key: the secret.
         run: copies of others are passed over.
 
     Raises:

@@ -28,9 +28,9 @@ from ratiba_action.observability.traces.attributes import LONGEST_TEXT, TRACE_ME
 from ratiba_action.observability.traces.model import Span, Trace, TracedRun, TraceScore, nanoseconds
 from ratiba_action.observability.traces.scores import PASSED
 from ratiba_action.util.http_exchange import (
-    Answer,
+    HttpAnswer,
+    HttpQuestion,
     Peer,
-    Question,
     RetryPolicy,
     asked_wait,
     exchange,
@@ -172,9 +172,9 @@ def _send_signal(access: OtlpAccess, signal: _Signal, items: Sequence[Json], end
     return taken
 
 
-def _post(access: OtlpAccess, signal: _Signal, content: bytes, ends: float) -> Answer:
+def _post(access: OtlpAccess, signal: _Signal, content: bytes, ends: float) -> HttpAnswer:
     headers = {**access.headers, "content-type": "application/json", "user-agent": _SERVICE}
-    question = Question("POST", f"{access.endpoint}{signal.path}", headers, _PEER, content)
+    question = HttpQuestion("POST", f"{access.endpoint}{signal.path}", headers, _PEER, content)
     answer = exchange(question, access.environment, ends)
     if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
         raise ExchangeError(

@@ -236,7 +236,6 @@ class JudgeRequest:
         calibration: with labels.
         configurations: one for each judge with a key; none to use only the scores that are kept.
         settings: keys, and the budget of all judges together.
-        note: called with each warning.
     """
 
     folder: Path

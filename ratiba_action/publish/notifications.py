@@ -26,7 +26,7 @@ from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.wording import dollars
 from ratiba_action.settings.settings import Settings
-from ratiba_action.util.http_exchange import Answer, Peer, Question, RetryPolicy, asked_wait, exchange, repeat
+from ratiba_action.util.http_exchange import HttpAnswer, HttpQuestion, Peer, RetryPolicy, asked_wait, exchange, repeat
 from ratiba_action.util.text import clip, printable
 from ratiba_action.verdict.decline import note_of_decline
 
@@ -172,24 +172,24 @@ def _short(text: str) -> str:
     return clip(printable(clip(text, 5 * _LONGEST)), _LONGEST)
 
 
-def _targets(settings: Settings, message: Message, now: datetime) -> tuple[Question, ...]:
+def _targets(settings: Settings, message: Message, now: datetime) -> tuple[HttpQuestion, ...]:
     plain = {"Content-Type": "application/json", "User-Agent": "ratiba-eval-gate"}
-    found: list[Question] = []
+    found: list[HttpQuestion] = []
     if settings.slack_webhook_url:
         content = json.dumps(slack_content(message)).encode()
-        found.append(Question("POST", settings.slack_webhook_url, plain, _SLACK, content))
+        found.append(HttpQuestion("POST", settings.slack_webhook_url, plain, _SLACK, content))
     if settings.webhook_url:
         content = json.dumps(webhook_content(message, now)).encode()
         name = f"msg_{hashlib.sha256(content).hexdigest()[:32]}"
         signed = signature_headers(settings.webhook_secret, name, int(now.timestamp()), content)
-        found.append(Question("POST", settings.webhook_url, {**plain, **signed}, _WEBHOOK, content))
+        found.append(HttpQuestion("POST", settings.webhook_url, {**plain, **signed}, _WEBHOOK, content))
     return tuple(found)
 
 
-def _send(question: Question, *, environment: Mapping[str, str], ends: float) -> str:
+def _send(question: HttpQuestion, *, environment: Mapping[str, str], ends: float) -> str:
     """Post it, and again while that may help; what went wrong in the end, empty for nothing."""
 
-    def once() -> Answer:
+    def once() -> HttpAnswer:
         answer = exchange(question, environment, ends)
         if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
             body = clip(answer.body.decode("utf-8", "replace"), _LONGEST)

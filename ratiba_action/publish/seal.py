@@ -43,7 +43,6 @@ def seal(sealed: Sealed, key: str) -> bytes:
 
     Args:
         sealed: what the run came to.
-        key: the run's own.
     """
     text = json.dumps(asdict(sealed))
     return json.dumps({"sealed": text, "hmac": _code(text, key)}).encode("ascii") + b"\n"

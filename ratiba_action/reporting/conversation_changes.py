@@ -191,7 +191,6 @@ def sides(base: str | None, head: str | None) -> tuple[tuple[Piece, ...] | None,
 
     Args:
         base: a text; None if there is none.
-        head: the same.
     """
     if base is None or head is None:
         alone = [None if text is None else _shortened((Piece(kind, text),)) for text, kind in _kinds(base, head)]

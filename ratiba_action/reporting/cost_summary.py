@@ -35,7 +35,6 @@ class CostSummary:
 
     Args:
         line: cost, calls and time in one sentence; empty if none of them changed by a hundredth.
-        figures: one row for each figure.
         scenarios: the cost of scenarios that changed, the largest rise first; calls where no cost is known.
         unchanged: how many scenarios did not change.
     """

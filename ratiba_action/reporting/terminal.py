@@ -30,11 +30,7 @@ _COLOURS = {"passed": "green", "failed": "red", "not run": "yellow"}
 
 
 def make_console(stream: TextIO, environment: Mapping[str, str]) -> "Console":
-    """A console for the stream; colours only on a terminal and never when ``NO_COLOR`` is set.
-
-    Args:
-        stream: where to write.
-    """
+    """A console for the stream; colours only on a terminal and never when ``NO_COLOR`` is set."""
     from rich.console import Console  # heavy, and a skipped run prints two lines
 
     terminal = stream.isatty() and environment.get("TERM") != "dumb" and not in_ci(environment)
@@ -62,11 +58,7 @@ def make_progress(stream: TextIO, environment: Mapping[str, str], redactor: Reda
 
 
 class RichPrinter:
-    """Prints a report: with colours and a table on a terminal, as lines elsewhere.
-
-    Args:
-        stream: where to write.
-    """
+    """Prints a report: with colours and a table on a terminal, as lines elsewhere."""
 
     def __init__(self, stream: TextIO, environment: Mapping[str, str]) -> None:
         self._console = make_console(stream, environment)

@@ -337,6 +337,5 @@ def possible_trials(head: Mapping[str, int], base: Mapping[str, int]) -> dict[st
 
     Args:
         head: how many there can be on the head, by scenario id.
-        base: the same of the base.
     """
     return {name: min(count, base[name]) for name, count in head.items() if name in base}

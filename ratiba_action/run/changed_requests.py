@@ -29,7 +29,7 @@ from ratiba_action.run.arms import alone, scratch_folder
 from ratiba_action.run.base_commit import BaseInputs, fetch_base
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog, SilentProgress
-from ratiba_action.run.session import OpenSession, Session
+from ratiba_action.run.session import OpenSession, RunSession
 from ratiba_action.util.text import clip
 from ratiba_action.verdict.quarantine import day_of
 
@@ -194,7 +194,7 @@ class _Comparison:
         )
         log, ledger = RunLog(SilentProgress(), asked=keep), Ledger(inputs.settings.budget_usd)
 
-        async def work(session: Session) -> None:
+        async def work(session: RunSession) -> None:
             await session.run(arm.plan)
 
         with scratch_folder() as scratch:

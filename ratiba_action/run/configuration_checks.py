@@ -149,7 +149,6 @@ def located(name: str, content: bytes, settings: Iterable[Setting]) -> tuple[Fil
 
     Args:
         name: path of the configuration, for messages.
-        content: its bytes.
         settings: what is wrong with it.
     """
     document, _ = read_yaml(name, content)

@@ -98,8 +98,6 @@ def tracer_of(
     """What sends a run to each server and says in its report what came of it; None without any, or without events.
 
     Args:
-        settings: the run's own.
-        environment: the process's own.
         events: log of the run, complete.
     """
     access, collector, path = langfuse_access(settings, environment), otlp_access(settings, environment), events.path
@@ -142,7 +140,6 @@ def resend_to_collector(settings: Settings, environment: Mapping[str, str], path
 
     Args:
         settings: with the endpoint.
-        environment: the process's own.
         path: an ``events.jsonl``.
         as_json: print JSON.
 
@@ -185,7 +182,6 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
 
     Args:
         settings: with the keys.
-        environment: the process's own.
         path: an ``events.jsonl``.
         as_json: print JSON.
 

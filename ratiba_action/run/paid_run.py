@@ -296,8 +296,8 @@ def _calls(
 ) -> PaidCalls:
     from ratiba_action.llm.providers.bounds import OutputLimits
     from ratiba_action.llm.providers.metered import (
+        CallRetryPolicy,
         MeteredCalls,
-        RetryPolicy,
     )
 
     own = {name: OutputLimits(*models.output_of(name)) for name in models.overrides}
@@ -306,7 +306,7 @@ def _calls(
         reservations,
         prices,
         limits=OutputLimits(*models.output_of(), of=own),
-        retries=RetryPolicy(attempts=models.retries + 1, longest_wait=models.longest_wait_seconds),
+        retries=CallRetryPolicy(attempts=models.retries + 1, longest_wait=models.longest_wait_seconds),
         concurrency=concurrency,
         note=note,
     )

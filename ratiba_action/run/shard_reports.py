@@ -218,11 +218,7 @@ def _unknown_usd(
     identity: Mapping[str, str],
     run_attempt: int,
 ) -> Decimal:
-    """The most that attempts have spent whose calls are not known: a share of the budget for each of them.
-
-    Args:
-        found: all shards.
-    """
+    """The most that attempts have spent whose calls are not known: a share of the budget for each of them."""
     if identity.get("ledger") != NO_LEDGER:
         return Decimal(0)  # The ledger knows what every shard has reserved.
     cap, readable = Decimal(identity["budget"]), [shard for shard in found if shard.report is not None]

@@ -154,11 +154,7 @@ def _unreadable(why: str) -> InfrastructureError:
 
 
 def has_proxy_password(environment: Mapping[str, str]) -> bool:
-    """Whether a proxy's variable holds a user and a password.
-
-    Args:
-        environment: the process's own.
-    """
+    """Whether a proxy's variable holds a user and a password."""
     return any(is_secret(name, environment.get(name, "")) for name in PROXIES)
 
 

@@ -17,7 +17,7 @@ from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.references import CATALOGUE_SUFFIX, MetricCheck, RuleCheck, TruthReaders, with_catalogues
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.util.locked_folder import is_folder, read_plain_file
-from ratiba_action.util.strict_yaml import Document
+from ratiba_action.util.strict_yaml import YamlDocument
 from ratiba_action.util.validation import validate
 
 NOT_SCENARIOS = ("recordings", "calibration")
@@ -144,7 +144,7 @@ def _load_file(name: str, files: Mapping[str, bytes], checks: Checks) -> Loaded:
     return replace(loaded, problems=(*problems, *loaded.problems))
 
 
-def _load_document(document: Document, files: Mapping[str, bytes], checks: Checks) -> Loaded:
+def _load_document(document: YamlDocument, files: Mapping[str, bytes], checks: Checks) -> Loaded:
     document, read, problems = with_catalogues(document, files)
     if problems:
         return Loaded(problems=problems, read=read)

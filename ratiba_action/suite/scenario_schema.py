@@ -95,7 +95,7 @@ class SimulatedUserBlock(StrictModel):
     )
 
 
-class LimitsBlock(StrictModel):
+class TurnLimitsBlock(StrictModel):
     """Limits of each turn."""
 
     seconds: Seconds | None = None
@@ -164,7 +164,7 @@ class ScenarioBlock(StrictModel):
         default=None, description="layer replay: how a reply is compared with the captured one; default: exact"
     )
     simulated_user: SimulatedUserBlock | None = None
-    limits: LimitsBlock = Field(default_factory=LimitsBlock)
+    limits: TurnLimitsBlock = Field(default_factory=TurnLimitsBlock)
     strategy: StrategyBlock = Field(default_factory=StrategyBlock)
     quarantine: QuarantineBlock | None = None
     provenance: dict[str, Any] = Field(default_factory=dict, description="source of a captured conversation")

@@ -43,7 +43,6 @@ class Setup:
     Args:
         reads: every file that it reads, below the system's folder; None for any.
         timeout: seconds that it may take.
-        around: where it runs.
         configured: variables given by value.
         python: the interpreter of the configuration, which it may make.
     """

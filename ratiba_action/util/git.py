@@ -319,9 +319,6 @@ class Git:
     def submodule(self, folder: Path) -> "Git":
         """The repository of a submodule that is checked out.
 
-        Args:
-            folder: its own.
-
         Raises:
             InfrastructureError: it cannot be used.
         """
@@ -337,7 +334,6 @@ class Blobs:
 
     Args:
         command: ``git cat-file --batch``.
-        environment: its whole environment.
     """
 
     def __init__(self, command: list[str], environment: Mapping[str, str]) -> None:

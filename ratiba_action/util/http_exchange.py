@@ -164,7 +164,7 @@ MAX_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What came back, whatever its status; the names of headers are in small letters."""
 
     status: int
@@ -188,7 +188,7 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class HttpQuestion:
     """What is asked.
 
     Args:
@@ -205,7 +205,7 @@ class Question:
     content: bytes | None = field(default=None, repr=False)
 
 
-def exchange(question: Question, environment: Mapping[str, str], ends: float) -> Answer:
+def exchange(question: HttpQuestion, environment: Mapping[str, str], ends: float) -> HttpAnswer:
     """Ask once; no redirect is followed.
 
     Args:
@@ -219,7 +219,7 @@ def exchange(question: Question, environment: Mapping[str, str], ends: float) ->
     return _within(ends, lambda: _open(question, environment, ends), question)
 
 
-def _open(question: Question, environment: Mapping[str, str], ends: float) -> Answer:
+def _open(question: HttpQuestion, environment: Mapping[str, str], ends: float) -> HttpAnswer:
     import urllib.error  # slow to import, and seldom needed by a run that only decides
     import urllib.request
 
@@ -238,7 +238,7 @@ def _open(question: Question, environment: Mapping[str, str], ends: float) -> An
         raise _unreachable(question, getattr(error, "reason", None) or error) from None
 
 
-def _unreachable(question: Question, reason: object) -> ExchangeError:
+def _unreachable(question: HttpQuestion, reason: object) -> ExchangeError:
     writes = question.method != "GET"
     if isinstance(reason, TimeoutError):
         return _too_slow(question.peer, writes=writes)
@@ -324,7 +324,7 @@ def _http_error() -> type[Exception]:
     return http.client.HTTPException
 
 
-def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPError", peer: Peer) -> Answer:
+def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPError", peer: Peer) -> HttpAnswer:
     content = response.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         problem = f"{peer.name}'s answer has more than {MAX_BYTES:,} bytes and was not read."
@@ -334,12 +334,12 @@ def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPEr
         import http.client
 
         raise http.client.IncompleteRead(content, int(expected) - len(content))
-    return Answer(status, {str(name).lower(): str(value) for name, value in response.headers.items()}, content)
+    return HttpAnswer(status, {str(name).lower(): str(value) for name, value in response.headers.items()}, content)
 
 
-def _within(ends: float, work: Callable[[], Answer], question: Question) -> Answer:
+def _within(ends: float, work: Callable[[], HttpAnswer], question: HttpQuestion) -> HttpAnswer:
     """Do the work in a thread and leave it behind when its time is over; a slow server feeds a byte at a time."""
-    results: list[Answer] = []
+    results: list[HttpAnswer] = []
     errors: list[Exception] = []
 
     def run() -> None:

@@ -105,7 +105,6 @@ class JsonPath:
     """A JMESPath that names places: names, ``[3]``, ``[*]`` for each item of a list, ``*`` for each value of an object.
 
     Args:
-        text: as it was written.
         steps: from the whole value to the place.
     """
 

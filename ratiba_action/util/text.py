@@ -55,7 +55,6 @@ def part_of(part: int, whole: int, noun: str, one: str, several: str) -> str:
     """Such as ``1 of 3 conversations passes`` and ``0 of 1 conversation passes``.
 
     Args:
-        whole: all that there are.
         noun: in the singular; its plural ends in s.
         one: what is said of a single one.
         several: what is said of none or several.

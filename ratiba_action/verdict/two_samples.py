@@ -58,7 +58,6 @@ class CliffsDelta:
     Args:
         delta: -1 (every value of the first sample is lower) to 1.
         low: of its interval; None where a sample has a single value.
-        high: the other end.
     """
 
     delta: float

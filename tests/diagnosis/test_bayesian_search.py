@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiba_action.diagnosis.bayesian_search import attribute_by_chance
-from ratiba_action.diagnosis.delta_debugging import NoFurtherStepError, Outcome, Subset
+from ratiba_action.diagnosis.delta_debugging import NoFurtherStepError, StepOutcome, Subset
 from ratiba_action.model.attribution import Attribution, Finding
 
 CERTAIN = (Finding.FOUND, Finding.SEVERAL)
@@ -23,14 +23,14 @@ class Flaky:
         self.causes, self.random = [frozenset(cause) for cause in causes], random.Random(seed)  # noqa: S311 - a simulation
         self.maximum, self.unresolved, self.asked = maximum, frozenset(unresolved), list[Subset]()
 
-    def __call__(self, subset: Subset) -> Outcome:
+    def __call__(self, subset: Subset) -> StepOutcome:
         if len(self.asked) >= self.maximum:
             raise NoFurtherStepError("the limit was reached")
         self.asked.append(subset)
         if self.unresolved and subset & self.unresolved and not self.unresolved <= subset:
-            return Outcome.UNRESOLVED
+            return StepOutcome.UNRESOLVED
         fails = any(cause <= subset for cause in self.causes)
-        return Outcome.FAILS if self.random.random() < (0.9 if fails else 0.05) else Outcome.PASSES
+        return StepOutcome.FAILS if self.random.random() < (0.9 if fails else 0.05) else StepOutcome.PASSES
 
 
 def attributed(parts: int, causes: Sequence[set[int]], count: int = 8) -> list[Attribution]:
@@ -57,7 +57,7 @@ def test_a_failure_that_no_part_causes_is_called_that() -> None:
 
 
 def test_a_failure_that_every_run_showed_is_not_said_to_vary() -> None:
-    found = attribute_by_chance(6, lambda _: Outcome.FAILS)
+    found = attribute_by_chance(6, lambda _: StepOutcome.FAILS)
     assert (found.finding, found.why) == (Finding.NONE, "the base fails as well")
 
 
@@ -84,7 +84,7 @@ def test_parts_that_do_not_build_one_without_the_other_are_never_distinguished()
 
 
 def test_nothing_that_runs_is_no_answer() -> None:
-    found = attribute_by_chance(3, lambda _: Outcome.UNRESOLVED)
+    found = attribute_by_chance(3, lambda _: StepOutcome.UNRESOLVED)
     assert (found.finding, found.why) == (Finding.NOT_RESOLVED, "too many combinations could not be run")
 
 

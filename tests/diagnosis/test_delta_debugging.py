@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.diagnosis.delta_debugging import NoFurtherStepError, Outcome, Subset, apply_parts, attribute, split
+from ratiba_action.diagnosis.delta_debugging import (
+    NoFurtherStepError,
+    StepOutcome,
+    Subset,
+    apply_parts,
+    attribute,
+    split,
+)
 from ratiba_action.model.attribution import Finding
 
 
@@ -20,13 +27,13 @@ class Asked:
         self.causes, self.unresolved, self.maximum = causes, unresolved, maximum
         self.subsets: list[Subset] = []
 
-    def __call__(self, subset: Subset) -> Outcome:
+    def __call__(self, subset: Subset) -> StepOutcome:
         if len(self.subsets) >= self.maximum:
             raise NoFurtherStepError(f"{self.maximum} steps were made")
         self.subsets.append(subset)
         if self.unresolved and subset == self.unresolved:
-            return Outcome.UNRESOLVED
-        return Outcome.FAILS if any(cause <= subset for cause in self.causes) else Outcome.PASSES
+            return StepOutcome.UNRESOLVED
+        return StepOutcome.FAILS if any(cause <= subset for cause in self.causes) else StepOutcome.PASSES
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 6, 16, 50])
@@ -80,12 +87,12 @@ def test_parts_that_could_not_be_run_alone_are_never_called_the_cause_for_certai
 
 
 def test_a_base_that_could_not_be_run_confirms_no_cause() -> None:
-    found = attribute(1, lambda subset: Outcome.FAILS if subset else Outcome.UNRESOLVED)
+    found = attribute(1, lambda subset: StepOutcome.FAILS if subset else StepOutcome.UNRESOLVED)
     assert (found.finding, found.why) == (Finding.ONE_OF, "the change without them could not be run")
 
 
 def test_a_change_that_could_not_be_run_again_is_not_called_innocent() -> None:
-    found = attribute(2, lambda _: Outcome.UNRESOLVED)
+    found = attribute(2, lambda _: StepOutcome.UNRESOLVED)
     assert (found.finding, found.parts) == (Finding.ONE_OF, (0, 1))
     assert "could not be run again" in found.why
 

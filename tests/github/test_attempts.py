@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ratiba_action.github.attempts import (
     EVENTS,
     MAX_ATTEMPTS,
-    Attempt,
+    CommentAttempt,
     attempt_of,
     attempts_line,
     history,
@@ -21,11 +21,11 @@ from ratiba_action.model.verdict import Conclusion
 from tests.support.sample_report import sample_report
 
 MARKER = str(marker_of(sample_report()))
-ONE = Attempt(1001, 1, "a1b2c3d4e5f6", Mode.BLOCKING, Conclusion.FAILED, "pull_request")
+ONE = CommentAttempt(1001, 1, "a1b2c3d4e5f6", Mode.BLOCKING, Conclusion.FAILED, "pull_request")
 LINE = "<!-- ratiba-eval-gate-attempts 1001.1:a1b2c3d4e5f6:blocking:failed:pull_request -->"
 
 ATTEMPTS = st.builds(
-    Attempt,
+    CommentAttempt,
     st.integers(1, 10**19 - 1),
     st.integers(1, 10**9 - 1),
     st.text("0123456789abcdef", min_size=7, max_size=12) | st.just("none"),
@@ -47,12 +47,12 @@ def test_an_attempt_says_run_commit_mode_result_and_event() -> None:
 
 
 @given(LISTS)
-def test_what_is_written_is_read_back(attempts: tuple[Attempt, ...]) -> None:
+def test_what_is_written_is_read_back(attempts: tuple[CommentAttempt, ...]) -> None:
     assert read_attempts(body(attempts_line(attempts))) == attempts
 
 
 @given(LISTS)
-def test_line_ends_of_a_form_do_not_matter(attempts: tuple[Attempt, ...]) -> None:
+def test_line_ends_of_a_form_do_not_matter(attempts: tuple[CommentAttempt, ...]) -> None:
     assert read_attempts(body(attempts_line(attempts)).replace("\n", "\r\n")) == attempts
 
 
@@ -103,7 +103,7 @@ def test_the_present_attempt_comes_last_and_replaces_itself() -> None:
 
 
 @given(LISTS, ATTEMPTS)
-def test_at_most_ten_are_kept_and_the_oldest_go(earlier: tuple[Attempt, ...], present: Attempt) -> None:
+def test_at_most_ten_are_kept_and_the_oldest_go(earlier: tuple[CommentAttempt, ...], present: CommentAttempt) -> None:
     kept = history(earlier, present)
     assert len(kept) <= MAX_ATTEMPTS
     assert kept[-1] == present

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ratiba_action.errors import PublishError
-from ratiba_action.github.attempts import Attempt, attempt_of, attempts_line, history, read_attempts
+from ratiba_action.github.attempts import CommentAttempt, attempt_of, attempts_line, history, read_attempts
 from ratiba_action.github.comment import ACTIONS_BOT, PullRequestComment
 from ratiba_action.github.marker import Marker, marker_of
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
@@ -18,7 +18,7 @@ REPORT = sample_report()
 HEAD = REPORT.subject.head
 
 
-def render(report: Report, _earlier: tuple[Attempt, ...] = ()) -> str:
+def render(report: Report, _earlier: tuple[CommentAttempt, ...] = ()) -> str:
     return f"{marker_of(report)}\n## {report.verdict.reason}"
 
 
@@ -190,7 +190,7 @@ def test_the_token_is_not_shown() -> None:
     assert "ghs_planted" not in repr(PullRequestComment("ghs_planted", render))
 
 
-def listed(report: Report, earlier: tuple[Attempt, ...]) -> str:
+def listed(report: Report, earlier: tuple[CommentAttempt, ...]) -> str:
     """A comment with the hidden line of attempts, as the real one has it."""
     attempts = history(earlier, attempt_of(report))
     return f"{marker_of(report)}\n{attempts_line(attempts)}\n## {report.verdict.reason}"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import PublishError
-from ratiba_action.github.attempts import Attempt
+from ratiba_action.github.attempts import CommentAttempt
 from ratiba_action.github.comment import PullRequestComment
 from ratiba_action.github.gitlab_note import as_note, without_quick_actions
 from ratiba_action.github.marker import Marker, marker_of
@@ -23,7 +23,7 @@ HEAD = REPORT.subject.head
 PROJECT = "shops/spa/assistant"
 
 
-def render(report: Report, _earlier: tuple[Attempt, ...] = ()) -> str:
+def render(report: Report, _earlier: tuple[CommentAttempt, ...] = ()) -> str:
     return f"{marker_of(report)}\n## {report.verdict.reason}"
 
 

@@ -29,7 +29,7 @@ from ratiba_action.publish.notifications import (
     slack_content,
 )
 from ratiba_action.settings.settings import read_settings
-from ratiba_action.util.http_exchange import Question
+from ratiba_action.util.http_exchange import HttpQuestion
 from tests.support.receiver import Posted, Receiver, Reply, receiver
 from tests.support.sample_report import sample_report
 from tests.support.slack_blocks import require_slack
@@ -182,7 +182,7 @@ def sent_to_slack(text: str, kind: AlertKind) -> bytes:
     message = Message("g" * 60, (Alert(kind, text),) * 20, {"branch": text, "repository": text}, url=text)
     posted: list[bytes] = []
 
-    def take(question: Question, **_: object) -> str:
+    def take(question: HttpQuestion, **_: object) -> str:
         posted.append(question.content or b"")
         return ""
 

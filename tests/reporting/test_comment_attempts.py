@@ -5,7 +5,7 @@ from dataclasses import replace
 from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
-from ratiba_action.github.attempts import MAX_ATTEMPTS, Attempt, attempt_of, history, read_attempts
+from ratiba_action.github.attempts import MAX_ATTEMPTS, CommentAttempt, attempt_of, history, read_attempts
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
@@ -15,9 +15,9 @@ from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_check, sample_report, sample_scored
 
 EARLIER = (
-    Attempt(999, 1, "0f1e2d3c4b5a", Mode.ADVISORY, Conclusion.PASSED, "pull_request"),
-    Attempt(1000, 1, "a1b2c3d4e5f6", Mode.BLOCKING, Conclusion.INCOMPLETE, "pull_request"),
-    Attempt(1000, 2, "none", Mode.BLOCKING, Conclusion.FAILED, "workflow_dispatch"),
+    CommentAttempt(999, 1, "0f1e2d3c4b5a", Mode.ADVISORY, Conclusion.PASSED, "pull_request"),
+    CommentAttempt(1000, 1, "a1b2c3d4e5f6", Mode.BLOCKING, Conclusion.INCOMPLETE, "pull_request"),
+    CommentAttempt(1000, 2, "none", Mode.BLOCKING, Conclusion.FAILED, "workflow_dispatch"),
 )
 MANY = tuple(replace(EARLIER[0], run_id=run) for run in range(900, 900 + MAX_ATTEMPTS))
 

@@ -36,7 +36,7 @@ from ratiba_action.run.arms import base_of
 from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.services import Arms, ArmServices, RunServices, StartArm
-from ratiba_action.run.session import Session
+from ratiba_action.run.session import RunSession
 from ratiba_action.systems.dialogue import parse_reply
 from tests.support.gateways import InMemoryGateway
 from tests.support.systems import ScriptedSystem
@@ -52,7 +52,7 @@ class Context:
 
 
 class ImportedSession:
-    """Implements ``Session`` with a conversation of an adapter."""
+    """Implements ``RunSession`` with a conversation of an adapter."""
 
     reported_usage: tuple[ReportedUsage, ...] = ()
 
@@ -204,7 +204,7 @@ async def open_services(
     await tenants.close()
 
 
-open_session = partial(Session, open_services)
+open_session = partial(RunSession, open_services)
 """Makes the session of a run on imported systems."""
 
 DESCRIPTION, EXAMPLE, add_arguments = gate.DESCRIPTION, gate.EXAMPLE, gate.add_arguments

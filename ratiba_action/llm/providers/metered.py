@@ -22,7 +22,7 @@ _TEMPORARY = frozenset({408, 409, 429})
 
 
 @dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class CallRetryPolicy:
     """Bounds of the attempts of one call.
 
     Args:
@@ -128,7 +128,7 @@ class MeteredCalls:
         prices: Prices,
         *,
         limits: OutputLimits | None = None,
-        retries: RetryPolicy | None = None,
+        retries: CallRetryPolicy | None = None,
         concurrency: int = 8,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         note: Callable[[str], None] = lambda _: None,
@@ -137,7 +137,7 @@ class MeteredCalls:
         self._reservations = reservations
         self._prices = prices
         self._limits = limits or OutputLimits()
-        self._retries = retries or RetryPolicy()
+        self._retries = retries or CallRetryPolicy()
         self._slots = asyncio.Semaphore(concurrency)
         self._sleep = sleep
         self._note = note

@@ -60,7 +60,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class JudgedConversation:
     """What is shown of a whole conversation.
 
     Args:
@@ -79,7 +79,9 @@ class Measured:
     reason: str
 
 
-async def measure(spec: DeepEvalSpec, shown: SingleTurn | Conversation, judge: Judge, first: Question) -> Measured:
+async def measure(
+    spec: DeepEvalSpec, shown: SingleTurn | JudgedConversation, judge: Judge, first: Question
+) -> Measured:
     """Run a metric of DeepEval on one test case with our judge.
 
     Every text of the conversation is handed over as a quoted string, because most of DeepEval's forms put it in as it
@@ -148,7 +150,7 @@ def _single_turn(shown: SingleTurn) -> Any:
     )
 
 
-def _conversation(shown: Conversation) -> Any:
+def _conversation(shown: JudgedConversation) -> Any:
     from deepeval.test_case import ConversationalTestCase, Turn
 
     turns = [
@@ -164,7 +166,7 @@ def _tools(calls: Sequence[ToolCall]) -> list[Any]:
     return [DeepEvalTool(name=call.name, input_parameters=dict(call.args), output=call.output) for call in calls]
 
 
-def _require_verdicts(spec: DeepEvalSpec, metric: Any, shown: SingleTurn | Conversation, first: Question) -> None:
+def _require_verdicts(spec: DeepEvalSpec, metric: Any, shown: SingleTurn | JudgedConversation, first: Question) -> None:
     """Each item has its verdict: DeepEval takes the mean over those that are there, and that of none for 1."""
     if spec.verdict_per_document and isinstance(shown, SingleTurn):
         items, kind = len(shown.documents), "documents"

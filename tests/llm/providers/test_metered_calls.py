@@ -8,7 +8,7 @@ import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError, ProviderError
 from ratiba_action.llm.providers.bounds import OutputLimits
-from ratiba_action.llm.providers.metered import RetryPolicy
+from ratiba_action.llm.providers.metered import CallRetryPolicy
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.eventually import eventually_async
@@ -150,7 +150,7 @@ async def test_a_second_attempt_that_is_answered_is_paid_beside_the_first(endpoi
 
 async def test_every_byte_at_which_an_answer_can_break_off_leaves_the_books_above_the_bill() -> None:
     faults: list[Served] = [Cut(HUGE, after) for after in range(0, 320, 6)]
-    async with live_calls(faults, retries=RetryPolicy(attempts=1)) as rig:
+    async with live_calls(faults, retries=CallRetryPolicy(attempts=1)) as rig:
         for ordinal in range(len(faults)):
             with pytest.raises(ProviderError, match="counts as spent"):
                 await rig.calls.call(paid_request(ordinal=ordinal))
