@@ -20,11 +20,11 @@ def test_of_nobody_there_is_no_share() -> None:
 
 
 def test_a_comment_is_neither_and_takes_nothing_back() -> None:
-    said_of = [
+    counts_of = [
         pressed("a", "thumbs_down", 1),
         pressed("a", "comment", 2),
         pressed("b", "comment"),
         pressed("c", "thumbs_up"),
     ]
-    assert count_feedback(said_of) == FeedbackCounts(positive=1, negative=1, other=1)
-    assert count_feedback(said_of).negative_share == 0.5
+    assert count_feedback(counts_of) == FeedbackCounts(positive=1, negative=1, other=1)
+    assert count_feedback(counts_of).negative_share == 0.5
