@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.options import add_max, parse_option
+from ratiba_action.commands.options import add_json, add_max, add_repo, parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import plural, printable
@@ -76,10 +76,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--html", metavar="FILE", help="thresholds: also write the report of that run with a plot of the thresholds"
     )
     parser.add_argument("--today", metavar="DAY", help="the day to count from (default: today)")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
+    add_repo(parser, "this folder")
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration, for the judges (RATIBA_CONFIG)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ratiba_action.commands.options import add_json
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import printable
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--budget-usd", metavar="VALUE", help="maximum cost in US dollars (RATIBA_EVAL_BUDGET_USD)")
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration, for the judge (RATIBA_CONFIG)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
-from ratiba_action.commands.options import add_rules, read_rules
+from ratiba_action.commands.options import add_json, add_rules, read_rules
 from ratiba_action.errors import UsageError
 
 DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and scenario, and
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="a results.json, or a report directory")
     add_rules(parser)
-    parser.add_argument("--json", action="store_true", help="print the runs and their comparisons as JSON")
+    add_json(parser, "print the runs and their comparisons as JSON")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

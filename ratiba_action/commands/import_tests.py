@@ -28,7 +28,7 @@ from ratiba_action.authoring.imports import (
 )
 from ratiba_action.authoring.promptfoo import read_promptfoo
 from ratiba_action.authoring.starter_answers import one_of, parse_language
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.model.scenario import SystemType
@@ -87,10 +87,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--system-type", choices=[each.value for each in SystemType], default="chatbot", help="default: chatbot"
     )
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
+    add_repo(parser, "this folder")
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

@@ -60,6 +60,21 @@ def add_max(parser: argparse.ArgumentParser, description: str, default: str | No
     either.add_argument("--most", dest="max", default=default, action=FormerOption, help=argparse.SUPPRESS)
 
 
+def add_repo(parser: argparse.ArgumentParser, default: str = "GITHUB_WORKSPACE or this folder") -> None:
+    """Add the option for the checkout."""
+    parser.add_argument("--repo", metavar="DIR", help=f"the checkout (default: {default})")
+
+
+def repository_of(arguments: argparse.Namespace, environment: Mapping[str, str]) -> Path:
+    """The folder that ``--repo`` names, or else GITHUB_WORKSPACE, or else this one."""
+    return Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+
+
+def add_json(parser: argparse.ArgumentParser, description: str = "print JSON") -> None:
+    """Add the option for JSON instead of text."""
+    parser.add_argument("--json", action="store_true", help=description)
+
+
 def add_variant(parser: argparse.ArgumentParser) -> None:
     """Add the option to run a variant of the system instead."""
     parser.add_argument(

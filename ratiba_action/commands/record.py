@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.commands.options import add_json, add_repo, add_variant, parse_option, repository_of
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.decide.deciding import decide, event_of, request_of
 from ratiba_action.errors import UsageError
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options: the inputs of a live run, and options for local use."""
     for entry in _inputs():
         parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    add_repo(parser)
     parser.add_argument(
         "--scenario", action="append", default=[], metavar="ID", help="record this scenario; may be repeated"
     )
@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run cleanly after this time (RATIBA_DEADLINE)")
     parser.add_argument("--resume", action="store_true", help="continue a killed run without paying for anything twice")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
@@ -187,7 +187,7 @@ def _inputs() -> tuple[Input, ...]:
 
 
 def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings) -> RunRequest:
-    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    repository = repository_of(arguments, environment)
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     request = request_of(settings, event_of(environment, repository))
