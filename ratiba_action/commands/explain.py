@@ -3,18 +3,19 @@
 import argparse
 import json
 import sys
-from collections.abc import Collection, Iterator, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import clip, printable
 
 if TYPE_CHECKING:
     from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation
-    from ratiba_action.run.inputs import RunRequest
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.run.inputs import RunInputs, RunRequest
     from ratiba_action.run.session import OpenSession
 
 DESCRIPTION = """Find the lines of a change that make scenarios fail. The failing scenarios of the last run, or those
@@ -29,7 +30,7 @@ _INPUTS = (
     *("config", "scenarios", "rules", "budget-usd", "monthly-budget-usd", "llm"),
     *("anthropic-base-url", "openai-base-url", "report-dir"),
 )
-_RUNS, _MOST_RUNS = 30, 500
+_RUNS, _MAX_RUNS = 30, 500
 _INCOMPLETE = 3
 _LINE = 100
 
@@ -54,10 +55,10 @@ def change_options(parser: argparse.ArgumentParser, inputs: Collection[str]) -> 
     for entry in INPUTS:
         if entry.name in inputs:
             parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    add_repo(parser)
     parser.add_argument("--concurrency", metavar="N", help="scenarios to run in parallel (default: 4)")
     parser.add_argument("--deadline", metavar="SECONDS", help="end after this time with what is known")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(
@@ -83,25 +84,17 @@ def run(
     from ratiba_action.privacy.masking import Redactor
     from ratiba_action.run.composition import open_session as open_real_session
     from ratiba_action.run.evaluation_inputs import read_inputs
-    from ratiba_action.run.provider_keys import keys_line, require_key
     from ratiba_action.util.persisted_credentials import persisted_credentials
 
-    most = parse_option("--runs", arguments.runs, _runs)
+    maximum = parse_option("--runs", arguments.runs, _runs)
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS})
     inputs = read_inputs(change_request(arguments, settings, environment, failed=not arguments.scenario))
     persisted = persisted_credentials(inputs.decided.change.git, environment)
     redactor = Redactor((*settings.secrets, *persisted.secrets))
-
-    def progress(line: str) -> None:
-        sys.stderr.write(f"{printable(redactor.text(line))}\n")
-        sys.stderr.flush()
-
-    require_key(inputs.settings, inputs.configuration, environment)
-    if inputs.llm != Llm.REPLAY and (line := keys_line(inputs.settings, inputs.configuration, environment)):
-        progress(line)
+    progress = progress_with_keys(inputs, redactor, environment)
     ledger = Ledger(settings.budget_usd)
     found = redactor.explanation(
-        explain(inputs, ledger, open_session=open_session or open_real_session, most_runs=most, progress=progress)
+        explain(inputs, ledger, open_session=open_session or open_real_session, max_runs=maximum, progress=progress)
     )
     if arguments.json:
         shown = redactor.value(_as_json(found))
@@ -116,9 +109,29 @@ def run(
     return 0 if complete and not found.left_out else _INCOMPLETE
 
 
+def progress_with_keys(
+    inputs: "RunInputs", redactor: "Redactor", environment: Mapping[str, str]
+) -> Callable[[str], None]:
+    """What prints lines of progress on standard error; the first one says which keys are used.
+
+    Raises:
+        ConfigurationError: models are to be called, and there is no key.
+    """
+    from ratiba_action.run.provider_keys import keys_line, require_key
+
+    def progress(line: str) -> None:
+        sys.stderr.write(f"{printable(redactor.text(line))}\n")
+        sys.stderr.flush()
+
+    require_key(inputs.settings, inputs.configuration, environment)
+    if inputs.llm != Llm.REPLAY and (line := keys_line(inputs.settings, inputs.configuration, environment)):
+        progress(line)
+    return progress
+
+
 def _runs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST_RUNS:
-        raise ValueError(f"a number from 1 to {_MOST_RUNS}")
+    if not text.isdecimal() or not 1 <= int(text) <= _MAX_RUNS:
+        raise ValueError(f"a number from 1 to {_MAX_RUNS}")
     return int(text)
 
 
@@ -129,7 +142,6 @@ def change_request(
 
     Args:
         arguments: with the options of ``change_options``, and ``scenario``.
-        environment: the process's own.
         failed: choose the scenarios that failed in the last run.
 
     Raises:

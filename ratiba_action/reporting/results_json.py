@@ -10,50 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError, PublishError
-from ratiba_action.model.change import Mode, Reason
-from ratiba_action.model.codec import USD, CodecError, decode, encode, schema_of
+from ratiba_action.model.codec import CodecError, decode, encode
 from ratiba_action.model.measurement import Scored
-from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.report_formats import ExactFormats
 from ratiba_action.reporting.summary import ReportSummary, outputs_of
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_json import refuse_constant, unique_keys
-
-
-def results_schema() -> dict[str, Any]:
-    """The JSON schema of ``results.json``, published as ``results.schema.json``."""
-    definitions: dict[str, Any] = {}
-    outputs = {
-        "mode": schema_of(Mode, definitions),
-        "reasons": schema_of(tuple[Reason, ...], definitions),
-        "conclusion": schema_of(Conclusion, definitions),
-        **{name: {"type": "integer", "minimum": 0} for name in ("passed", "failed", "errored", "not_run")},
-        "duration_seconds": {"type": "number", "minimum": 0},
-        "duration_ms": {"type": "integer", "minimum": 0},
-        "regression_detected": {"type": "boolean"},
-        "confidence": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
-        "spent_usd": dict(USD),
-        "budget_usd": dict(USD),
-        "exit_code": {"enum": [0, 1, 2, 3]},
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Results of a Ratiba Eval Gate run",
-        "type": "object",
-        "required": ["schema", "outputs", "report"],
-        "properties": {
-            "schema": {"const": 1},
-            "outputs": {"type": "object", "required": list(outputs), "properties": outputs},
-            "report": schema_of(Report, definitions),
-        },
-        "$defs": definitions,
-    }
-
-
-def schema_text() -> str:
-    """The schema as the published file writes it."""
-    return json.dumps(results_schema(), indent=2) + "\n"
-
 
 SCHEMA = 1
 """Version of the file's format; increased when a field changes its meaning or is removed."""
@@ -62,7 +25,7 @@ RESULTS, COMPRESSED = "results.json", "results.json.gz"
 _GZIP = b"\x1f\x8b"
 _ONE_LINE = json.JSONEncoder(ensure_ascii=True, allow_nan=False)
 _NO_RESULTS = '\n  "results": []'
-_MOST_DIGITS = 300
+_MAX_DIGITS = 300
 
 
 def render_results(summary: ReportSummary) -> str:
@@ -99,7 +62,7 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
         ConfigurationError: the text is not JSON, of another version, or lacks a field; says which.
     """
     remedy = "Write the file again with this version: ratiba gate"
-    text = _unpacked(text, _most(exact=exact)) if isinstance(text, bytes) and text.startswith(_GZIP) else text
+    text = _unpacked(text, _maximum(exact=exact)) if isinstance(text, bytes) and text.startswith(_GZIP) else text
     try:
         content = _STRICT.decode(_text(text)) if exact else json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -118,15 +81,15 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
     return report
 
 
-def _unpacked(content: bytes, most: int) -> bytes:
+def _unpacked(content: bytes, maximum: int) -> bytes:
     """What one gzip stream holds, at most so many bytes: a small file can name gigabytes."""
     stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        text = stream.decompress(content, most + 1)
+        text = stream.decompress(content, maximum + 1)
     except zlib.error as error:
         raise _not_unpacked(f"it is damaged ({error})") from error
-    if len(text) > most:
-        raise _not_unpacked(f"it has more than {most:,} bytes when it is unpacked")
+    if len(text) > maximum:
+        raise _not_unpacked(f"it has more than {maximum:,} bytes when it is unpacked")
     if not stream.eof:
         raise _not_unpacked("its end is missing")
     if stream.unused_data:
@@ -153,7 +116,7 @@ def _text(content: str | bytes) -> str:
 
 
 def _short_int(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
+    if len(digits) > _MAX_DIGITS:
         raise ValueError(f"a number has {len(digits):,} digits")
     return int(digits)
 
@@ -206,15 +169,15 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-MOST_BYTES = 250_000_000
+MAX_BYTES = 250_000_000
 """Of a file, and of what it holds when it is unpacked: about 25,000 conversations of four turns."""
 
-MOST_EXACT_BYTES = 20_000_000
+MAX_EXACT_BYTES = 20_000_000
 """The same of a file from an untrusted source."""
 
 
-def _most(*, exact: bool) -> int:
-    return MOST_EXACT_BYTES if exact else MOST_BYTES
+def _maximum(*, exact: bool) -> int:
+    return MAX_EXACT_BYTES if exact else MAX_BYTES
 
 
 def results_in_folder(folder: Path) -> Path:
@@ -236,7 +199,7 @@ def read_results(path: Path, *, exact: bool = False) -> Report:
     inside = not path.is_absolute() and ".." not in path.parts
     root, name = (Path.cwd(), str(path)) if inside else (path.parent, path.name)
     try:
-        content = read_plain_file(root, name, _most(exact=exact))
+        content = read_plain_file(root, name, _maximum(exact=exact))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(

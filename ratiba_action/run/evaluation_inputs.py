@@ -11,6 +11,7 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import Configuration, load_configuration
 from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.config.ratchet import ratchet
+from ratiba_action.config.renamed_keys import notes_of_former_keys
 from ratiba_action.config.suite_block import unmeasured_metrics
 from ratiba_action.decide.contents import Contents
 from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, UsageError
@@ -42,7 +43,7 @@ from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.affected import affected
 from ratiba_action.suite.load import files_digest, is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.suite.ratchet import ratchet_suite
-from ratiba_action.suite.scenario_selection import select, with_defaults, with_least_trials
+from ratiba_action.suite.scenario_selection import select, with_defaults, with_min_trials
 from ratiba_action.suite.team_tests import FoundTests, files_of_checkout, find_tests, has_tests, with_tests
 from ratiba_action.suite.thresholds import with_configured_thresholds
 from ratiba_action.util.locked_folder import is_folder, read_plain_file
@@ -76,7 +77,7 @@ def read_inputs(request: RunRequest) -> RunInputs:
     else:
         decided = inputs.decided
         selection = select(decided.decision, inputs.suite, decided.change.files, _is_free(inputs), decided.observed.of)
-    scenarios = tuple(with_least_trials(scenario, inputs.trials) for scenario in selection.scenarios)
+    scenarios = tuple(with_min_trials(scenario, inputs.trials) for scenario in selection.scenarios)
     return replace(inputs, selection=replace(selection, scenarios=scenarios))
 
 
@@ -146,6 +147,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
         if unusable:
             more += (f"The base could not be read in {', '.join(unusable)}, so the ratchet did not apply there.",)
         more += (settings.why_withheld,) if settings.withheld else ()
+        more += notes_of_former_keys({settings.config: read_plain_file(request.repository, settings.config), **files})
         theirs = base_configuration.system if base_configuration is not None else None
         judging = judging_code(base, theirs, configuration.system, suite, base_suite)
         alike = run_alike(suite, base_suite, digests)
