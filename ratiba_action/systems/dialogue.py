@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -163,6 +164,9 @@ def describe_error(error: Any, secrets: Sequence[str]) -> str:
 
 
 _UNUSABLE = "ratiba_worker.http_call.AnswerError"
+_SERVER = ("ratiba_worker.server_process.ServerError", "ratiba_worker.server_process.PortTakenError")
+_CHECK_SERVER = "Check that the system's server runs, and its address and format in the configuration."
+_CORRECT_SERVER = "Correct the server, or `system.serve` in the configuration."
 _MISSING = ("ModuleNotFoundError", "ratiba_worker.lookup.AdapterError")
 
 
@@ -185,9 +189,40 @@ def describe_unusable(error: Any, secrets: Sequence[str]) -> str:
         error: what the worker sent about it.
         secrets: texts that must not appear.
     """
-    if not isinstance(error, dict) or error.get("place") is not None or error.get("type") != _UNUSABLE:
+    known = (_UNUSABLE, *_SERVER)
+    if not isinstance(error, dict) or error.get("place") is not None or error.get("type") not in known:
         return ""
-    return clip(printable(hide(str(error.get("message")), secrets)), MAX_MESSAGE)
+    return clip(printable_lines(hide(str(error.get("message")), secrets)), MAX_MESSAGE)
+
+
+def remedy_of_server(error: Mapping[str, Any]) -> str:
+    """What to do about what ``describe_unusable`` describes."""
+    if error["type"] == _UNUSABLE:
+        return _CHECK_SERVER
+    return setup_of_missing(str(error["message"])) or _CORRECT_SERVER
+
+
+_MODULE = re.compile(
+    r"""Cannot find (?:module|package) ['"](?P<node>(?:@[\w.-]+/)?[\w-][\w.-]*)|"""
+    r"""No module named ['"]?(?P<python>[\w.]+)"""
+)
+
+
+def setup_of_missing(text: str) -> str:
+    """The line of ``system.setup`` that installs a module that an interpreter did not find; empty for none."""
+    found = _MODULE.search(text)
+    if found is None:
+        return ""
+    if found["node"]:
+        return (
+            f"Install the package {found['node']!r} for it, such as by `setup: [npm, ci]` and "
+            "`setup_reads: [package.json, package-lock.json]` in the block `system` of the configuration."
+        )
+    return (
+        f'Install the package of the module {found["python"]!r} for it, such as by `setup: [sh, -c, "python3 -m venv '
+        '.venv && .venv/bin/pip install -r requirements.txt"]` in the block `system` of the configuration, and run it '
+        "by .venv/bin/python."
+    )
 
 
 def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemRaisedError | None:

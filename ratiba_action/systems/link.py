@@ -17,6 +17,7 @@ from ratiba_action.systems.dialogue import (
     describe_raised,
     describe_unusable,
     hide,
+    remedy_of_server,
 )
 from ratiba_action.util.text import printable_lines
 
@@ -148,7 +149,7 @@ class Link:
             if operation == "migrate" and (missing := describe_missing(answer["error"], self._secrets)):
                 raise ConfigurationError(f"The system's adapter cannot be loaded: {missing}.", _CORRECT_ADAPTER)
             if unusable := describe_unusable(answer["error"], self._secrets):
-                remedy = "Check that the system's server runs, and its address and format in the configuration."
+                remedy = remedy_of_server(answer["error"])
                 raise WorkerError(f"{self._name}: the system gave no usable answer: {unusable}", remedy)
             described = describe_error(answer["error"], self._secrets)
             problem = f"{self._name}: {operation}() of the adapter raised {described}"

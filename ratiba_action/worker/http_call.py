@@ -28,8 +28,13 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         """Follow nothing."""
 
 
-def call(method: str, address: str, headers: Mapping[str, str], content: bytes | None) -> bytes:
+def call(
+    method: str, address: str, headers: Mapping[str, str], content: bytes | None, *, seconds: float | None = None
+) -> bytes:
     """Ask once; returns the bytes of the answer.
+
+    Args:
+        seconds: that each wait may take; None for no limit.
 
     Raises:
         AnswerError: nobody answered, or with an error, a redirect or too much.
@@ -40,7 +45,7 @@ def call(method: str, address: str, headers: Mapping[str, str], content: bytes |
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
     place = f"{method} {address}"
     try:
-        with opener.open(request) as response:
+        with opener.open(request, timeout=seconds) as response:
             return _read(response, place)
     except urllib.error.HTTPError as error:
         with error:
