@@ -1,6 +1,6 @@
 """Which system stands behind each way of describing one: a literal table, so that a new way is one more entry."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -34,7 +34,7 @@ def choose_system(
     """
     if block.replay is not None:
         return ReplaySystem(around.root / block.root, block.replay.transcripts)
-    adapter = _served(_IN_WORKER[block.kind](block), block)
+    adapter = _served(_IN_WORKER[block.kind](block), block, around.commits)
     return WorkerSystem(adapter, block, around, setups=setups, beside=beside)
 
 
@@ -85,11 +85,13 @@ def _templated(block: SystemBlock) -> WorkerAdapter:
     return WorkerAdapter("ratiba_worker.templated_http_system:Adapter", options, dialogue)
 
 
-def _served(adapter: WorkerAdapter, block: SystemBlock) -> WorkerAdapter:
-    """What starts the server that an adapter speaks to; the adapter itself where the server runs already."""
-    serve = block.serve
+def _served(adapter: WorkerAdapter, block: SystemBlock, commits: Sequence[str]) -> WorkerAdapter:
+    """What starts the server that an adapter speaks to, or compares the commit that one which runs names."""
+    serve, proof = block.serve, {"path": block.version_path, "header": block.version_header}
     if serve is None:
-        return adapter
+        known = commits and any(proof.values())
+        version = {"version": {**proof, "commits": list(commits)}} if known else {}
+        return replace(adapter, options={**adapter.options, **version}) if adapter.options is not None else adapter
     environment = {name: value for name, value in block.environment.items() if PORT in value}
     options = {
         "serve": {**serve.model_dump(include={"command", "ready", "seconds"}), "environment": environment},

@@ -10,6 +10,7 @@ import os
 import urllib.parse
 from typing import Any
 
+from .code_version import require_path
 from .http_call import AnswerError, call, decode
 
 _HANDED_ON = (
@@ -28,7 +29,7 @@ class Adapter:
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self._address = options["url"].rstrip("/")
+        self._options, self._address = options, options["url"].rstrip("/")
 
     def migrate(self, database_url: str) -> None:
         """Have the system create its tables in the schema of the search path."""
@@ -36,6 +37,7 @@ class Adapter:
 
     def open(self, context: Any) -> Conversation:
         """Open one conversation; the system is told its tenant and where its models are."""
+        require_path(self._options)
         environment = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
         fields = {**vars(context), "now": context.now.isoformat()}
         answer = post(f"{self._address}/conversations", {"context": fields, "environment": environment})
