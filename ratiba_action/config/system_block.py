@@ -115,6 +115,11 @@ class SystemBlock(StrictModel):
         return next(name for name in KINDS if getattr(self, name) is not None)
 
     @property
+    def runs_elsewhere(self) -> bool:
+        """Whether it is a server that the gate does not start."""
+        return self.kind in _SERVERS and self.serve is None
+
+    @property
     def has_database(self) -> bool:
         """Whether each conversation gets a tenant of its own."""
         needed = self.kind in _WITH_DATABASE or getattr(getattr(self, self.kind), "needs_database", False)

@@ -153,7 +153,7 @@ class ModelCalls(TrialCalls):
             prices=self._prices,
             routes=self._inputs.configuration.gateway_routes,
             scripts={scenario_id: len(steps) for scenario_id, steps in self._scripts.items()},
-            host=listening_host(system.url if system.serve is None else None, network),
+            host=listening_host(system.url if system.runs_elsewhere else None, network),
             refused=self._ledger.count_refusal,
         )
         try:

@@ -264,7 +264,7 @@ def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple
 def unproven_server(inputs: RunInputs) -> tuple[str, ...]:
     """That nothing proves which code answered: the gate did not start the server, nor compare the commit it names."""
     system = inputs.configuration.system
-    if system.kind not in ("url", "http") or system.serve is not None:
+    if not system.runs_elsewhere:
         return ()
     asked = system.version_path or system.version_header
     if asked and inputs.decided.change.files.head:
@@ -274,7 +274,7 @@ def unproven_server(inputs: RunInputs) -> tuple[str, ...]:
     remedy = "Let the gate start it (`system.serve`)" + (
         "." if asked else ", or say where it names its commit (`system.version_path`, `system.version_header`)."
     )
-    return (Note(f"Nothing proves which code answered at {url}, for this change or for its base: {why}.", remedy),)
+    return (Note(f"Nothing proves which code answered at {url}: {why}.", remedy),)
 
 
 def notes_of_other_models(ledger: Ledger) -> tuple[str, ...]:

@@ -197,32 +197,28 @@ def describe_unusable(error: Any, secrets: Sequence[str]) -> str:
 
 def remedy_of_server(error: Mapping[str, Any]) -> str:
     """What to do about what ``describe_unusable`` describes."""
-    if error["type"] == _UNUSABLE:
-        return _CHECK_SERVER
-    return setup_of_missing(str(error["message"])) or _CORRECT_SERVER
+    return _CHECK_SERVER if error["type"] == _UNUSABLE else _CORRECT_SERVER
 
 
+_NPM = "setup: [npm, ci]"
+_PIP = "setup: [sh, -c, python3 -m venv .venv && .venv/bin/pip install -r requirements.txt]"
 _MODULE = re.compile(
     r"""Cannot find (?:module|package) ['"](?P<node>(?:@[\w.-]+/)?[\w-][\w.-]*)|"""
     r"""No module named ['"]?(?P<python>[\w.]+)"""
 )
 
 
-def setup_of_missing(text: str) -> str:
-    """The line of ``system.setup`` that installs a module that an interpreter did not find; empty for none."""
-    found = _MODULE.search(text)
+def setup_of_missing(error: Any) -> str:
+    """The line of ``system.setup`` that installs a module that an interpreter did not find; empty for none.
+
+    Args:
+        error: what the worker sent.
+    """
+    found = _MODULE.search(str(error.get("message"))) if isinstance(error, dict) else None
     if found is None:
         return ""
-    if found["node"]:
-        return (
-            f"Install the package {found['node']!r} for it, such as by `setup: [npm, ci]` and "
-            "`setup_reads: [package.json, package-lock.json]` in the block `system` of the configuration."
-        )
-    return (
-        f'Install the package of the module {found["python"]!r} for it, such as by `setup: [sh, -c, "python3 -m venv '
-        '.venv && .venv/bin/pip install -r requirements.txt"]` in the block `system` of the configuration, and run it '
-        "by .venv/bin/python."
-    )
+    line = _NPM if found["node"] else _PIP
+    return f"{found['node'] or found['python']!r} is not installed: `{line}` in the block `system` installs it. "
 
 
 def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemRaisedError | None:
