@@ -16,7 +16,7 @@ from .http_call import AnswerError, call, decode
 _HANDED_ON = (
     "DATABASE_URL",
     "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY",
-    "OPENAI_BASE_URL", "OPENAI_API_KEY",
+    "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_API_KEY",
     "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE", "GEMINI_API_KEY", "GOOGLE_API_KEY",
 )  # fmt: skip
 

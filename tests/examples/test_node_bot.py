@@ -75,7 +75,7 @@ def test_a_server_that_does_not_start_is_never_a_pass_and_says_why(bot: Bot) -> 
     assert ended.code != 0
     for report in (ended.comment, ended.printed):
         assert "Cannot find package 'express'" in report
-        assert re.search(r"'express' is not installed: `setup: \\?\[npm, ci\\?\]`", report), report
+        assert re.search(r"'express' is not installed: \\?`setup: \\?\[npm, ci\\?\]\\?`", report), report
 
 
 def test_the_commands_of_the_page_run(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ class RunningServer:
 
 async def said_by(folder: Path, kind: str, server: RunningServer, commits: tuple[str, ...], **proof: str) -> str:
     async with HttpStandIn(server.handle) as stand_in:
-        block = {"http": {"url": f"{stand_in.url}/chat", "reply": {"text": "text"}}}
+        block: dict[str, Any] = {"http": {"url": f"{stand_in.url}/chat", "reply": {"text": "text"}}}
         block = {"url": stand_in.url, "database": False} if kind == "url" else block
         system = choose_system(
             SystemBlock.model_validate({**block, **proof}), Surroundings(folder, os.environ, commits=commits)
