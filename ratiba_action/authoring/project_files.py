@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 _PIP = "setup: [sh, -c, python3 -m venv .venv && .venv/bin/pip install {}]"
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _python(names: Sequence[str]) -> tuple[str, ...]:
 
 def _node(path: Path, names: Sequence[str]) -> Project:
     try:
-        described = json.loads(path.read_bytes()[:_MOST_BYTES])
+        described = json.loads(path.read_bytes()[:_MAX_BYTES])
     except (OSError, ValueError, RecursionError):
         return Project()
     described = described if isinstance(described, dict) else {}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from ratiba_action.model.change import Mode, Reason
 from ratiba_action.model.reads import Reads, above_of
 
-_SHOWN, _MOST_LISTED, _MOST_NAMED = 40, 200, 8
+_SHOWN, _MAX_LISTED, _MAX_NAMED = 40, 200, 8
 RULE = "observed"
 
 
@@ -53,12 +53,12 @@ class ObservedFiles:
             for path in dict.fromkeys((*observation.files, *observation.sent)):
                 readers.setdefault(path, []).append(name)
         yield from ["What scenarios read, and of which a model is sent a text (*):"] if readers else []
-        for path in sorted(readers)[:_MOST_LISTED]:
+        for path in sorted(readers)[:_MAX_LISTED]:
             mark, names = ("*" if path in self._sent else ""), readers[path]
-            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-            yield f"- {path}{mark}: {', '.join(names[:_MOST_NAMED])}{more}"
-        if len(readers) > _MOST_LISTED:
-            yield f"and {len(readers) - _MOST_LISTED} more files"
+            more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+            yield f"- {path}{mark}: {', '.join(names[:_MAX_NAMED])}{more}"
+        if len(readers) > _MAX_LISTED:
+            yield f"and {len(readers) - _MAX_LISTED} more files"
 
     def why(
         self, path: str, name: str, *, is_new: Callable[[str], bool], may_change_text: Callable[[str], bool]

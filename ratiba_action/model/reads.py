@@ -105,13 +105,13 @@ def folders_of(path: str) -> tuple[str, ...]:
 
 def is_plain_path(path: object) -> bool:
     """Whether a text is a path below the repository's root that does no harm wherever it is shown."""
-    if not isinstance(path, str) or not 0 < len(path) <= MOST_CHARACTERS or not path.isprintable():
+    if not isinstance(path, str) or not 0 < len(path) <= MAX_CHARACTERS or not path.isprintable():
         return False
     parts = path.removesuffix("/").split("/")
     return "\\" not in path and not {"", ".", ".."} & {*parts}
 
 
-MOST_CHARACTERS = 1024
+MAX_CHARACTERS = 1024
 """Of a path."""
-MOST_FILES = 20_000
+MAX_FILES = 20_000
 """Of a scenario."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 _COMMIT = re.compile(r"(?<![0-9a-z])[0-9a-f]{7,64}(?![0-9a-z])")
-_MOST_READ = 2000
+_MAX_READ = 2000
 _SHOWN = 100
 
 
@@ -40,11 +40,11 @@ def require_header(options: Mapping[str, Any], headers: Mapping[str, str]) -> No
         _require(headers.get(version["header"]), f"the header {version['header']}", version["commits"])
 
 
-def _require(told: str | None, place: str, commits: list[str]) -> None:
+def _require(reported: str | None, place: str, commits: list[str]) -> None:
     """Compare; at least seven digits name a commit."""
-    named = _COMMIT.findall((told or "")[:_MOST_READ].lower())
+    named = _COMMIT.findall((reported or "")[:_MAX_READ].lower())
     if not any(commit.startswith(word) for word in named for commit in commits):
-        found = "nothing" if told is None else repr(told.strip()[:_SHOWN])
+        found = "nothing" if reported is None else repr(reported.strip()[:_SHOWN])
         raise AnswerError(
             f"the server runs other code than what is evaluated: {place} says {found}, and the commit is "
             f"{' or '.join(commits)}"

@@ -50,23 +50,23 @@ async def said_by(folder: Path, kind: str, server: RunningServer, commits: tuple
 
 
 @pytest.mark.parametrize("kind", ["url", "http"])
-@pytest.mark.parametrize("told", [HEAD, HEAD[:7], json.dumps({"commit": HEAD[:12].upper(), "built": "20261129"})])
-async def test_a_server_that_names_the_commit_answers(tmp_path: Path, kind: str, told: str) -> None:
-    assert await said_by(tmp_path, kind, RunningServer(told, None), (HEAD,), version_path="/version") == "Karibu"
+@pytest.mark.parametrize("message", [HEAD, HEAD[:7], json.dumps({"commit": HEAD[:12].upper(), "built": "20261129"})])
+async def test_a_server_that_names_the_commit_answers(tmp_path: Path, kind: str, message: str) -> None:
+    assert await said_by(tmp_path, kind, RunningServer(message, None), (HEAD,), version_path="/version") == "Karibu"
 
 
 @pytest.mark.parametrize("kind", ["url", "http"])
-@pytest.mark.parametrize("told", [HEAD[:6], OTHER, HEAD + "0", "unknown", ""])
-async def test_a_server_of_other_code_is_an_error_with_both_commits(tmp_path: Path, kind: str, told: str) -> None:
+@pytest.mark.parametrize("message", [HEAD[:6], OTHER, HEAD + "0", "unknown", ""])
+async def test_a_server_of_other_code_is_an_error_with_both_commits(tmp_path: Path, kind: str, message: str) -> None:
     with pytest.raises(WorkerError, match="the server runs other code than what is evaluated") as caught:
-        await said_by(tmp_path, kind, RunningServer(told, None), (HEAD,), version_path="/version")
-    assert told in caught.value.problem
+        await said_by(tmp_path, kind, RunningServer(message, None), (HEAD,), version_path="/version")
+    assert message in caught.value.problem
     assert HEAD in caught.value.problem
 
 
-@pytest.mark.parametrize("told", [OTHER, None])
-async def test_the_same_of_a_header_of_each_reply(tmp_path: Path, told: str | None) -> None:
+@pytest.mark.parametrize("reported", [OTHER, None])
+async def test_the_same_of_a_header_of_each_reply(tmp_path: Path, reported: str | None) -> None:
     proof = {"version_header": "X-Commit"}
     assert await said_by(tmp_path, "http", RunningServer("", HEAD), (OTHER, HEAD), **proof) == "Karibu"
-    with pytest.raises(WorkerError, match=f"X-Commit says {repr(told) if told else 'nothing'}"):
-        await said_by(tmp_path, "http", RunningServer("", told), (HEAD,), **proof)
+    with pytest.raises(WorkerError, match=f"X-Commit says {repr(reported) if reported else 'nothing'}"):
+        await said_by(tmp_path, "http", RunningServer("", reported), (HEAD,), **proof)

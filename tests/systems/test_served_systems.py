@@ -157,7 +157,7 @@ async def test_a_server_that_dies_is_the_scenario_s_error_even_after_its_answer(
         await ask(session, "die")
     session = await open_session()
     with pytest.raises(WorkerError, match="exit code 5"):
-        [await ask(session, said) for said in ("last", "a")]
+        [await ask(session, text) for text in ("last", "a")]
     with pytest.raises(WorkerError, match=r"status 500.* the slot is gone"):
         await ask(await open_session(), "fault")
 
