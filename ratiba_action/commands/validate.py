@@ -20,6 +20,7 @@ from ratiba_action.authoring.schema_files import schema_file
 from ratiba_action.commands.options import add_json, add_repo, repository_of
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
+from ratiba_action.config.renamed_keys import former_keys
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.lines import ForbiddenText, find_forbidden
 from ratiba_action.llm.recordings.reader import read_recordings
@@ -130,6 +131,7 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
     if suite is not None:
         warnings += scenario_advice(suite.scenarios, attach, repository, today)
         warnings += unused_columns(files)
+        warnings += former_keys({settings.config: read_plain_file(repository, settings.config), **files})
         warnings += (FileProblem(settings.config, 0, text) for text in metrics_without_truth(metrics, suite))
         gates = configuration.suite.gates if configuration is not None else {}
         warnings += (FileProblem(settings.config, 0, text) for text in thresholds_below(suite.data_sets, gates))

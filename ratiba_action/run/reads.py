@@ -134,10 +134,10 @@ def notes_of_reads(inputs: RunInputs, measured: "Measured") -> tuple[str, ...]:
         ("now sends a model text of ", sorted(now.sent.keys() - before.sent.keys())),
         ("no longer sends a model text of ", sorted(before.sent.keys() - now.sent.keys())),
     ]
-    text = "; ".join(f"{what}{_named(paths)}" for what, paths in parts if paths)
-    if not text:
+    differences = "; ".join(f"{what}{_named(paths)}" for what, paths in parts if paths)
+    if not differences:
         return ()
-    message = f"Unlike the recordings of the base say, the system {text}."
+    message = f"Unlike the recordings of the base say, the system {differences}."
     return (Note(message, "If that is right, run without any cost: ratiba record --reads"),)
 
 

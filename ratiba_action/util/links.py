@@ -4,8 +4,10 @@ A prompt may be a link, or lie below a linked folder. A change to the file that 
 though the changed path has another name.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from ratiba_action.model.reads import above_of
 
 _MAX_STEPS = 40  # as the kernel follows no more
 _MAX_NAMES = 200
@@ -101,7 +103,7 @@ class Links:
         for place in (real, *passed):
             if place != link:
                 self._leading.setdefault(place, {})[link] = None
-        for folder in _folders(real):
+        for folder in above_of(real):
             self._above.setdefault(folder, {})[link] = None
 
     def leads(self, path: str) -> tuple[str, str]:
@@ -143,7 +145,7 @@ class Links:
         waiting = [path, *self._above.get(path, ())]
         while waiting:
             name = waiting.pop()
-            for place in (name, *_folders(name)):
+            for place in (name, *above_of(name)):
                 for link in self._leading.get(place, ()):
                     rest = name[len(place) :].removeprefix("/")
                     other = f"{link}/{rest}" if rest else link
@@ -156,10 +158,3 @@ class Links:
             if len(used) > _MAX_NAMES:
                 raise ValueError(f"links lead to it under more than {_MAX_NAMES} names")
         return tuple(found)
-
-
-def _folders(path: str) -> Iterable[str]:
-    """The folders above a path, from the nearest; the repository itself is the empty one."""
-    while path:
-        path = path.rpartition("/")[0]
-        yield path
