@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from ratiba_action.authoring.project_files import read_project
 from ratiba_action.authoring.starter_answers import (
     ACTION,
     CODE_MODES,
@@ -60,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", metavar="NAME", help=f"name of the gate (default: {proposed.name})")
     parser.add_argument("--action", metavar="ACTION", help="the action that the workflow uses: owner/repository@commit")
-    parser.add_argument("--url", metavar="URL", help=f"URL of your server, for --kind http (default: {proposed.url})")
+    parser.add_argument(
+        "--url", metavar="URL", help="URL of your server, for --kind http, if the gate does not start it"
+    )
     add_repo(parser, "this folder")
     parser.add_argument("--yes", action="store_true", help="ask no questions; use options and defaults")
     add_json(parser, "print JSON; also asks no questions")
@@ -94,10 +97,11 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAnswers:
-    proposed = StarterAnswers()
+    proposed, project = StarterAnswers(), read_project(repository)
+    kind = "http" if project.serve or arguments.url else proposed.kind
     found = "prompts/*.md" if any((repository / "prompts").glob("*.md")) else ""
     return StarterAnswers(
-        kind=parse_option("--kind", arguments.kind or proposed.kind, parse_kind),
+        kind=parse_option("--kind", arguments.kind or kind, parse_kind),
         language=parse_option("--language", arguments.language or proposed.language, parse_language),
         prompts=parse_prompts(found if arguments.prompts is None else arguments.prompts),
         name=parse_option("--name", arguments.name or proposed.name, parse_name),
@@ -105,6 +109,7 @@ def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAns
         branch=_default_branch(repository),
         action=parse_option("--action", arguments.action or ACTION, _parse_action),
         url=arguments.url or proposed.url,
+        project=project,
     )
 
 
@@ -144,10 +149,9 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     own, judged = stand_in(answers), RECORDING in contents
     if judged and find_spec("deepeval") is None:
         yield "pip install 'ratiba-eval-gate[judges]'  # a judge scores replies in this language"
-    if own and answers.kind == "http":
-        yield f"python3 {own} &     # start the stand-in for your server; the gate does not start it"
     if not own:
-        yield f"Start your server, and set its URL and format in {CONFIGURATION}."
+        start = "Start your server, and set its URL" if answers.has_url else "Set the path of your server's URL"
+        yield f"{start} and format in {CONFIGURATION}."
         yield "ratiba gate                  # calls your server"
     else:
         yield from _first_gate(contents)
@@ -163,6 +167,6 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     yield f"ratiba validate              # checks {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
         yield f"In {WORKFLOW} replace OWNER by the action's owner and COMMIT by the commit of a release."
-    if answers.kind == "http":
+    if answers.has_url:
         yield f"In {WORKFLOW} start your server in a separate step before the step Evaluate."
     yield "Commit the files, open a pull request, and make `eval` a required check."

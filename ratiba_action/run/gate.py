@@ -51,6 +51,7 @@ from ratiba_action.run.notes import (
     silences_base,
     silent,
     unconfirmed,
+    unproven_server,
     unseen_calls,
 )
 from ratiba_action.run.own_history import notes_of_own_history
@@ -362,6 +363,7 @@ class _Gate:
         """Everything that is published, but for the time that it took."""
         inputs, configuration = self._inputs, self._inputs.configuration
         notes = (
+            *unproven_server(inputs),
             *inputs.notes,
             *self._log.warnings,
             *notes_of_credentials(measured.own),

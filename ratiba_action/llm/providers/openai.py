@@ -106,7 +106,8 @@ class OpenAI(WireFormat):
 
     def environment(self, url: str, token: str) -> Mapping[str, str]:
         """See ``WireFormat.environment``."""
-        return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": token}
+        # LlamaIndex reads ``OPENAI_API_BASE`` alone; LangChain and LiteLLM read either.
+        return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": token}
 
     def headers(self, key: str, query: str) -> dict[str, str]:
         """Azure, which is known by the version of its API in the address, takes the key in a header of its own."""
