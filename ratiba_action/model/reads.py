@@ -37,6 +37,40 @@ class Reads:
         return any(path in known or path in above or not whole.isdisjoint(above_of(path)) for path in paths)
 
 
+@dataclass(frozen=True, slots=True)
+class FileReaders:
+    """Which scenarios read a file.
+
+    Args:
+        path: from the repository's root; one that ends with ``/`` means every file below it.
+        sent: whether a text of it was in a request to a model.
+        scenarios: ids of the first ones.
+        more: how many others there are.
+    """
+
+    path: str
+    sent: bool
+    scenarios: tuple[str, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMap:
+    """Which files the scenarios of the base read, as far as there is room to list them.
+
+    Args:
+        files: sorted by path.
+        more_files: how many others are read.
+        unread: files that no scenario reads, and folders of which none reads anything.
+        more_unread: how many others there are.
+    """
+
+    files: tuple[FileReaders, ...]
+    more_files: int = 0
+    unread: tuple[str, ...] = ()
+    more_unread: int = 0
+
+
 def above_of(path: str) -> Iterable[str]:
     """The folders above a path, from the nearest; the repository itself is the empty one."""
     while path:

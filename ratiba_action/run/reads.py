@@ -10,7 +10,7 @@ from ratiba_action.model.measurement import Scored
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.note import Note
 from ratiba_action.model.plan import BASE, Trial
-from ratiba_action.model.reads import MOST_FILES, Reads, folded, turn_name
+from ratiba_action.model.reads import MOST_FILES, ReadMap, Reads, folded, turn_name
 from ratiba_action.run.inputs import RunInputs
 from ratiba_action.util.locked_folder import MOST_BYTES, read_plain_file
 
@@ -116,6 +116,15 @@ def _contents(root: Path, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             content = read_plain_file(root, name, min(left, MOST_BYTES))
             left -= len(content)
             yield name, content
+
+
+def read_map(inputs: RunInputs) -> ReadMap | None:
+    """Which files of the base its scenarios read, and which of the repository's none does; None where none is known."""
+    decided = inputs.decided
+    if not decided.observed:
+        return None
+    every = decided.links.paths if decided.links is not None else ()
+    return decided.observed.read_map(path for path in every if not _is_own(inputs, path))
 
 
 def notes_of_reads(inputs: RunInputs, measured: "Measured") -> tuple[str, ...]:
