@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ratiba_action.diagnosis.bayesian_search import attribute_by_chance
-from ratiba_action.diagnosis.delta_debugging import Outcome, Subset
+from ratiba_action.diagnosis.delta_debugging import StepOutcome, Subset
 from ratiba_action.model.attribution import Attribution, Finding
 
 CAUSE, REST = 0.9, 0.05
@@ -27,9 +27,9 @@ def simulate(parts: int, causes: Sequence[frozenset[int]], seed: int) -> Attribu
     """The attribution of one simulated failure."""
     random = np.random.default_rng(seed)
 
-    def outcome(subset: Subset) -> Outcome:
+    def outcome(subset: Subset) -> StepOutcome:
         fails = any(cause <= subset for cause in causes)
-        return Outcome.FAILS if random.random() < (CAUSE if fails else REST) else Outcome.PASSES
+        return StepOutcome.FAILS if random.random() < (CAUSE if fails else REST) else StepOutcome.PASSES
 
     return attribute_by_chance(parts, outcome, seed)
 

@@ -41,7 +41,7 @@ SYSTEM = "examples/booking_assistant"
 CLASSIFIER, ORCHESTRATOR = (f"{SYSTEM}/prompts/{name}.md" for name in ("intent_classifier", "booking_orchestrator"))
 CODE = f"{SYSTEM}/booking_assistant"
 KEY = "sk-ant-" + "a" * 24
-MOST_RUNS = 40
+MAX_RUNS = 40
 SEEDS = 3
 WORTH, LOSS, NOISE = 9.0, 3.0, 1.4
 """Of the judge's scores, 0 to 10: with nothing wrong, what a fault takes away, and the standard deviation."""
@@ -434,7 +434,7 @@ def measure(pull_request: PullRequest, judge: NoisyJudge, progress: Callable[[st
         arguments = argparse.Namespace(repo=str(folder), scenario=[], concurrency=None, deadline=None)
         inputs = read_inputs(change_request(arguments, settings, os.environ, failed=False))
         found = explain(
-            inputs, Ledger(settings.budget_usd), open_session=open_session, most_runs=MOST_RUNS, progress=progress
+            inputs, Ledger(settings.budget_usd), open_session=open_session, max_runs=MAX_RUNS, progress=progress
         )
     return judged(pull_request, found, time.monotonic() - began)
 
@@ -448,9 +448,9 @@ def judged(pull_request: PullRequest, found: Explanation, seconds: float) -> Fou
     if len(found.parts) != len(pull_request.edits):
         raise ValueError(f"{pull_request.name}: {len(found.parts)} parts, not {len(pull_request.edits)}")
     names = [name_of(part, pull_request) for part in found.parts]
-    said = [cause for cause in found.scenarios.values() if cause.finding in CERTAIN]
-    parts = {names[part] for cause in said for part in cause.parts}
-    certain = 0 < len(said) == len(found.scenarios) and not any(cause.why for cause in said)
+    texts = [cause for cause in found.scenarios.values() if cause.finding in CERTAIN]
+    parts = {names[part] for cause in texts for part in cause.parts}
+    certain = 0 < len(texts) == len(found.scenarios) and not any(cause.why for cause in texts)
     return Found(
         pull_request,
         frozenset(parts - {""}),

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ratiba_action.production.canary import FAILURES, OPINIONS, Answer, CanaryRules, Watched, look
+from ratiba_action.production.canary import FAILURES, OPINIONS, CanaryAnswer, CanaryRules, Watched, look
 from ratiba_action.production.drift import Version
 
 PAGE = Path(__file__).parents[1] / "docs" / "canary.md"
 BEGIN, END = "<!-- simulations -->\n", "<!-- /simulations -->"
 START = datetime(2026, 11, 22, tzinfo=UTC)
 SHARE, HOURS = 0.05, 26
-FEWEST, QUANTILE = 10, 2.498
+MIN, QUANTILE = 10, 2.498
 """Of the z-test: values of a sample, and the quantile of 0.025 / 4."""
 NEVER, WORKERS = 10**9, 2
-ANSWERS = (Answer.ROLL_BACK, Answer.PROMOTE, Answer.WAIT)
+ANSWERS = (CanaryAnswer.ROLL_BACK, CanaryAnswer.PROMOTE, CanaryAnswer.WAIT)
 ASKED, LIKED, FAILING = 0.1, 0.8, 0.02
 """Shares of conversations with feedback, of positive among them, and of failures."""
 SERIES = tuple((name, Version("1", "judge")) for name in ("fluency", "tone"))
@@ -96,7 +96,7 @@ def _scores(means: Numbers, world: World, random: Random) -> Numbers:
 class Played:
     """How one canary went: the first answer but wait, after how many of its conversations, and a peeked z-test's."""
 
-    answer: Answer
+    answer: CanaryAnswer
     canaries: int
     peeked: bool
 
@@ -108,7 +108,7 @@ def play(world: World, random: Random) -> Played:
     for hour in range(1, HOURS + 1):
         until = START + timedelta(hours=hour)
         found = look((each for each in waiting if each.at < until), replace(rules, until=until))
-        if found.answer is not Answer.WAIT:
+        if found.answer is not CanaryAnswer.WAIT:
             break
     return Played(found.answer, found.canary, _peeked(waiting))
 
@@ -133,7 +133,7 @@ def _peeked(waiting: Sequence[Watched]) -> bool:
 
 def _significant(rows: Numbers) -> bool:
     canary, stable = rows[rows[:, 1] == 1, 2], rows[rows[:, 1] == 0, 2]
-    if min(len(canary), len(stable)) < FEWEST:
+    if min(len(canary), len(stable)) < MIN:
         return False
     error = float(np.sqrt(stable.var(ddof=1) / len(stable) + canary.var(ddof=1) / len(canary)))
     return bool(error and (stable.mean() - canary.mean()) / error > QUANTILE)
@@ -167,7 +167,7 @@ def table(repeats: int) -> str:
         with ProcessPoolExecutor(WORKERS) as pool:
             played = [*pool.map(partial(_numbered, world, row), range(tried), chunksize=10)]
         shares = [f"{np.mean([each.answer is answer for each in played]):.1%}" for answer in ANSWERS]
-        stopped = sorted(each.canaries if each.answer is Answer.ROLL_BACK else NEVER for each in played)
+        stopped = sorted(each.canaries if each.answer is CanaryAnswer.ROLL_BACK else NEVER for each in played)
         reached = [stopped[int(len(stopped) * part)] for part in (0.5, 0.8)]
         needed = ", ".join("-" if number == NEVER else str(number) for number in reached)
         peeked = f"{np.mean([each.peeked for each in played]):.1%}"

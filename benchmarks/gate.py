@@ -41,15 +41,15 @@ def run(pull_request: str) -> tuple[float, int]:
     """Seconds of one demo from start to exit, and the most kilobytes that its processes held together."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "examples/demo.py", "--pull-request", pull_request, "--report-dir", folder]
-        started, most = time.perf_counter(), 0
+        started, maximum = time.perf_counter(), 0
         process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while process.poll() is None:
             try:
-                most = max(most, sum(proportional_kilobytes(pid) for pid in family(process.pid)))
+                maximum = max(maximum, sum(proportional_kilobytes(pid) for pid in family(process.pid)))
             except OSError:
                 continue
             time.sleep(0.2)
-        return time.perf_counter() - started, most
+        return time.perf_counter() - started, maximum
 
 
 def seconds_of(*words: str, folder: Path = PROJECT) -> float:

@@ -43,12 +43,12 @@ def measure(words: Sequence[str], root: Path, environment: Mapping[str, str], mo
         RuntimeError: it ended with another exit code than 0.
     """
     started, gate, children = time.perf_counter(), 0.0, 0.0
-    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile() as text:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *words],
             cwd=root,
             env={**environment, "HOME": home},
-            stdout=said,
+            stdout=text,
             stderr=subprocess.STDOUT,
         )
         while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
@@ -59,8 +59,8 @@ def measure(words: Sequence[str], root: Path, environment: Mapping[str, str], mo
         wall = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            said.seek(0)
-            raise RuntimeError(f"{words} ended with exit code {process.returncode}:\n{said.read().decode()[-3000:]}")
+            text.seek(0)
+            raise RuntimeError(f"{words} ended with exit code {process.returncode}:\n{text.read().decode()[-3000:]}")
     return Run(wall, usage.ru_utime + usage.ru_stime, gate, children)
 
 

@@ -210,22 +210,22 @@ class Cell:
     """One rate of a table.
 
     Args:
-        least: share that must be blocked; a cell that misses it by more than three standard errors fails the script.
-        most: share that may be blocked.
+        minimum: share that must be blocked; a cell that misses it by more than three standard errors fails the script.
+        maximum: share that may be blocked.
         weight: of the repeats that are asked for: a rate near 0 or 1 is known sooner.
     """
 
     world: World
-    least: float = 0.0
-    most: float = 1.0
+    minimum: float = 0.0
+    maximum: float = 1.0
     weight: float = 1.0
 
     def miss(self, rates: Rates) -> str:
         """What is off its limit, empty where nothing is."""
         allowed = 3 * max(rates.error, 1 / rates.repeats)
-        if self.least - allowed <= rates.blocked <= self.most + allowed:
+        if self.minimum - allowed <= rates.blocked <= self.maximum + allowed:
             return ""
-        return f"{self.world}: {rates} blocked, and {self.least:.1%} to {self.most:.1%} is the limit"
+        return f"{self.world}: {rates} blocked, and {self.minimum:.1%} to {self.maximum:.1%} is the limit"
 
 
 SIZES = ((50, 0.10, 3), (50, 0.10, 1), (10, 0.10, 3), (20, 0.10, 3), (200, 0.10, 3), (50, 0.20, 3))
@@ -270,10 +270,10 @@ DEPENDENCES = (
 )
 
 
-def _dependence_row(title: str, most: float, changes: Mapping[str, float | int]) -> tuple[str, list[Cell]]:
+def _dependence_row(title: str, maximum: float, changes: Mapping[str, float | int]) -> tuple[str, list[Cell]]:
     plain = replace(World(), **changes)  # type: ignore[arg-type] # names and types are those of World
     weight = 50 / plain.scenarios
-    return title, [Cell(plain, 0.0, most, 1.5 * weight), Cell(replace(plain, drop=0.05), weight=weight)]
+    return title, [Cell(plain, 0.0, maximum, 1.5 * weight), Cell(replace(plain, drop=0.05), weight=weight)]
 
 
 @dataclass(frozen=True, slots=True)

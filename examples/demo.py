@@ -21,7 +21,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 EXAMPLES = PROJECT / "examples"
 BUNDLED = EXAMPLES / "pull_requests"
 CONTENTS = (".github/ratiba.yml", "scenarios", "examples/booking_assistant", "docs/scenarios.md")
-MOST_LINES = 14
+MAX_LINES = 14
 MADE_BY = {
     "GIT_AUTHOR_NAME": "Ratiba demo",
     "GIT_AUTHOR_EMAIL": "demo@example.invalid",
@@ -61,10 +61,10 @@ def introduce(bundle: Path) -> None:
     sys.stderr.write(f"Pull request {about['number']} by {about['author']}: {about['title']}\n")
     patch = (bundle / "change.patch").read_text(encoding="utf-8").splitlines()
     changed = [line for line in patch if line.startswith(("+", "-"))]
-    for line in changed[:MOST_LINES]:
+    for line in changed[:MAX_LINES]:
         sys.stderr.write(f"    {line}\n")
-    if len(changed) > MOST_LINES:
-        sys.stderr.write(f"    and {len(changed) - MOST_LINES} more lines\n")
+    if len(changed) > MAX_LINES:
+        sys.stderr.write(f"    and {len(changed) - MAX_LINES} more lines\n")
     sys.stderr.flush()
 
 

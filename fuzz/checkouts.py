@@ -203,7 +203,7 @@ def hostile_change(
     source: Path,
     more: Mapping[str, str | bytes | None],
     *,
-    most: int = 4,
+    maximum: int = 4,
     hazards: Sequence[Hazard] = HAZARDS,
     always: Hazard | None = None,
     commits: bool = True,
@@ -214,24 +214,24 @@ def hostile_change(
         case: chooses them.
         source: folder whose files the base has.
         more: further files of the base.
-        most: number of hazards.
+        maximum: number of hazards.
         hazards: what they are chosen from.
         always: one more.
         commits: False leaves the change in the work tree.
     """
     change = HostileChange(source, case.folder / "checkout", os.environ["PATH"], more)
-    least = ["skip"]
-    chosen = case.rng.sample(hazards, case.rng.randint(1, most))
+    minimum = ["skip"]
+    chosen = case.rng.sample(hazards, case.rng.randint(1, maximum))
 
     def edit(tree: HostileTree) -> None:
         for hazard in dict.fromkeys([*chosen, *([always] if always else [])]):
             try:
-                least.append(hazard(case, tree))
+                minimum.append(hazard(case, tree))
             except OSError:
                 continue  # two hazards wanted the same name
 
     change.propose_tree(edit, commits=commits)
-    return change, max(least, key=ORDER.index)
+    return change, max(minimum, key=ORDER.index)
 
 
 def decide_on_hostile_checkout(case: Case) -> None:
@@ -239,7 +239,7 @@ def decide_on_hostile_checkout(case: Case) -> None:
     empty = case.folder / "empty"
     empty.mkdir()
     in_workflow = case.chance(0.8)
-    change, least = hostile_change(case, empty, BASE, commits=in_workflow)
+    change, minimum = hostile_change(case, empty, BASE, commits=in_workflow)
     credential = f'[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic {case.secrets["checkout"]}\n'
     with (change.folder / ".git" / "config").open("a") as file:
         file.write(credential)
@@ -267,7 +267,7 @@ def decide_on_hostile_checkout(case: Case) -> None:
     ran = marker.read_text(errors="replace") if marker.exists() else ""
     marker.unlink(missing_ok=True)
     mode = next((name for name in ORDER if f"\n{name}\n" in written), "")
-    require_decision(case, Decision(result.code, result.printed, written, ran, mode), least)
+    require_decision(case, Decision(result.code, result.printed, written, ran, mode), minimum)
     case.require("g", "decide changed the checkout", holds=_state(change.folder) == before)
 
 
@@ -287,7 +287,7 @@ class Decision:
     mode: str
 
 
-def require_decision(case: Case, decision: Decision, least: str) -> None:
+def require_decision(case: Case, decision: Decision, minimum: str) -> None:
     """Every invariant, after a decision that had to be at least so strict."""
     printed = decision.printed
     case.require("f", f"decide ended with {decision.code}: {printed[-500:]}", holds=decision.code == 0)
@@ -295,8 +295,8 @@ def require_decision(case: Case, decision: Decision, least: str) -> None:
     case.require_no_secret({"output": printed, "step output": decision.written})
     case.require_harmless_log(printed)
     case.require("a", f"a command of the change ran: {decision.ran[:300]!r}", holds=not decision.ran)
-    message = f"the mode is {decision.mode!r}, and must be at least {least!r}: {printed[:1000]}"
-    case.require("c", message, holds=decision.mode in ORDER and ORDER.index(decision.mode) >= ORDER.index(least))
+    message = f"the mode is {decision.mode!r}, and must be at least {minimum!r}: {printed[:1000]}"
+    case.require("c", message, holds=decision.mode in ORDER and ORDER.index(decision.mode) >= ORDER.index(minimum))
 
 
 def _state(folder: Path) -> list[tuple[str, int, int]]:

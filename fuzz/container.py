@@ -105,7 +105,7 @@ def decide_in_container(case: Case) -> None:
     empty, report = case.folder / "empty", case.folder / "report"
     empty.mkdir()
     report.mkdir()
-    change, least = hostile_change(case, empty, BASE)
+    change, minimum = hostile_change(case, empty, BASE)
     (report / "event.json").write_text(json.dumps(change.pull_request_event()))
     (report / "output").touch()
     if case.chance(0.8):
@@ -132,7 +132,7 @@ def decide_in_container(case: Case) -> None:
     ran = (report / "ran").read_text(errors="replace") if (report / "ran").exists() else ""
     mode = next((name for name in ORDER if f"\n{name}\n" in written), "")
     printed = f"{done.stdout}\n{done.stderr}"
-    require_decision(case, Decision(done.returncode, printed, written, ran, mode), least)
+    require_decision(case, Decision(done.returncode, printed, written, ran, mode), minimum)
 
 
 class _Inspected:

@@ -42,11 +42,11 @@ def starve_gate(case: Case) -> None:
     rng, workers = case.rng, case.chance(0.2)
     events, how = rng.choice(GROUPS), rng.choice(ERRORS)
     number = int(2 ** rng.uniform(0, 10.5 if workers else 9.5))
-    most = rng.choice((1, 1, 3, 30, FOREVER, FOREVER))
-    told = case.folder / "told"
-    fault = json.dumps({"events": events, "how": how, "number": number, "most": most, "told": str(told)})
+    maximum = rng.choice((1, 1, 3, 30, FOREVER, FOREVER))
+    reported = case.folder / "told"
+    fault = json.dumps({"events": events, "how": how, "number": number, "most": maximum, "told": str(reported)})
     shown = errno.errorcode.get(how, "MemoryError")
-    case.note = f"{'workers' if workers else 'transcripts'}, {most} of {events[0]}… from {number}: {shown}"
+    case.note = f"{'workers' if workers else 'transcripts'}, {maximum} of {events[0]}… from {number}: {shown}"
     change = proposed(case, {}) if workers else transcripts(case)
     honest = (
         case.services.honest
@@ -54,7 +54,7 @@ def starve_gate(case: Case) -> None:
         else case.services.judged("transcripts", lambda inner: gate(inner, transcripts(inner)))
     )
     ended = gate(case, change, more={"FUZZ_FAULT": fault})
-    failed = told.read_text() if told.exists() else ""
+    failed = reported.read_text() if reported.exists() else ""
     case.count("gates whose operations fail", bool(failed))
     case.note += f", {failed}"
     require_not_better(case, honest, ended)

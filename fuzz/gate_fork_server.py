@@ -41,7 +41,7 @@ class Fault:
     def __init__(self, fault: Mapping[str, Any], gate: int) -> None:
         self._events, self._gate = frozenset(fault["events"]), gate
         self._number, self._last, self._how = fault["number"], fault["number"] + fault["most"], fault["how"]
-        self._told = os.open(fault["told"], os.O_CREAT | os.O_WRONLY) if fault.get("told") else -1
+        self._report = os.open(fault["told"], os.O_CREAT | os.O_WRONLY) if fault.get("told") else -1
         self._seen = 0
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -50,7 +50,7 @@ class Fault:
             return
         self._seen += 1
         if self._number <= self._seen < self._last:
-            if self._seen == self._number and self._told >= 0:
+            if self._seen == self._number and self._report >= 0:
                 self._tell(event, arguments)
             if not self._how:
                 raise MemoryError
@@ -59,7 +59,7 @@ class Fault:
     def _tell(self, event: str, arguments: tuple[Any, ...]) -> None:
         frames = [frame for frame in traceback.extract_stack() if "ratiba_action" in frame.filename]
         places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-4:]]
-        os.write(self._told, f"{event} {arguments!r:.200} in {places}".encode())
+        os.write(self._report, f"{event} {arguments!r:.200} in {places}".encode())
 
 
 def _is_import(event: str, arguments: tuple[Any, ...]) -> bool:

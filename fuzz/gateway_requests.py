@@ -13,7 +13,7 @@ from fuzz.in_process import captured
 from fuzz.provider_answers import random_answer, require_paid
 from ratiba_action.llm.access import ScenarioAccess
 from ratiba_action.llm.answers import LiveAnswers
-from ratiba_action.llm.providers.metered import RetryPolicy
+from ratiba_action.llm.providers.metered import CallRetryPolicy
 from ratiba_action.llm.server import Gateway
 from tests.support.live_calls import KEY, MODELS, live_calls
 from tests.support.model_servers import Received
@@ -66,7 +66,7 @@ async def _send(case: Case) -> None:
     def script(received: Received) -> Served:
         return random_answer(served, received, slow=False)
 
-    retries = RetryPolicy(attempts=2, first_wait=0.01, longest_wait=0.1)
+    retries = CallRetryPolicy(attempts=2, first_wait=0.01, longest_wait=0.1)
     async with live_calls(script, cap=cap, total_seconds=1.0, retries=retries) as rig:
         gateway = Gateway(LiveAnswers(rig.calls), forbidden_models=["claude-opus-5-5"], body_limit=200_000)
         await gateway.start()

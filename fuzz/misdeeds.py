@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ORDERS = Path(__file__).with_name("misdeeds.json")
-"""``step``, ``deeds``, ``seed``, ``places`` to harm, ``most`` (a scale), and whether every process is fair game."""
+"""``step``, ``deeds``, ``seed``, ``places`` to harm, ``maximum`` (a scale), and whether every process is fair game."""
 SIGNALS = [signal.SIGSTOP, signal.SIGTERM, signal.SIGKILL, signal.SIGHUP, signal.SIGXCPU, signal.SIGALRM, signal.SIGIO]
 LIMITS = [getattr(resource, f"RLIMIT_{name}") for name in (
     "STACK", "FSIZE", "NOFILE", "AS", "DATA", "NPROC", "CPU", "MEMLOCK", "CORE", "RSS")]  # fmt: skip
@@ -103,7 +103,7 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _paths(orders: dict[str, Any], most: int = 400) -> Iterator[str]:
+def _paths(orders: dict[str, Any], maximum: int = 400) -> Iterator[str]:
     """Folders first, then what is in them; no link is followed."""
     places = [place for place in orders["places"] if not os.path.islink(place)]
     yield from places
@@ -111,8 +111,8 @@ def _paths(orders: dict[str, Any], most: int = 400) -> Iterator[str]:
         for parent, folders, files in os.walk(place):
             for name in [*folders, *files]:
                 path = f"{parent}/{name}"
-                if most > 0 and not os.path.islink(path):
-                    most -= 1
+                if maximum > 0 and not os.path.islink(path):
+                    maximum -= 1
                     yield path
 
 
@@ -149,8 +149,8 @@ def limits(rng: random.Random, orders: dict[str, Any]) -> None:
         for which in chosen:
             with contextlib.suppress(OSError, ValueError):
                 hard = resource.prlimit(pid, which)[1]
-                least = value if hard == resource.RLIM_INFINITY else min(value, hard)
-                resource.prlimit(pid, which, (least, hard if soft_only else least))
+                minimum = value if hard == resource.RLIM_INFINITY else min(value, hard)
+                resource.prlimit(pid, which, (minimum, hard if soft_only else minimum))
 
 
 def own_limits(rng: random.Random, orders: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fuzz.case import Case
 from ratiba_action.errors import RatibaError
-from ratiba_action.llm.providers.metered import RetryPolicy
+from ratiba_action.llm.providers.metered import CallRetryPolicy
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.live_calls import KEY, LiveRig, live_calls, paid_request
@@ -89,9 +89,9 @@ def honest_step(rng: random.Random, received: Received) -> Step:
     """An answer whose tokens are no more than the request allows, and no fewer than one."""
     body = received.body
     limits = [body[name] for name in ("max_tokens", "max_completion_tokens", "max_output_tokens") if body.get(name)]
-    most = min([1_000, *(limit for limit in limits if isinstance(limit, int))])
+    maximum = min([1_000, *(limit for limit in limits if isinstance(limit, int))])
     tokens = max(len(json.dumps(body)), 1)
-    usage = Usage(rng.randint(1, tokens), rng.randint(1, max(most, 1)))
+    usage = Usage(rng.randint(1, tokens), rng.randint(1, max(maximum, 1)))
     return Step("any", text=rng.choice(("Karibu.", "", "\u202e", "x" * 2000)), usage=usage)
 
 
@@ -103,7 +103,7 @@ def pay_faulty_providers(case: Case) -> None:
 async def _pay(case: Case) -> None:
     rng = case.rng
     cap = Decimal(rng.choice(("0.0001", "0.001", "0.01", "0.05", "0.2", "5")))
-    retries = RetryPolicy(attempts=rng.randint(1, 4), unknown=rng.randint(0, 2), first_wait=0.01)
+    retries = CallRetryPolicy(attempts=rng.randint(1, 4), unknown=rng.randint(0, 2), first_wait=0.01)
     served = random.Random(f"answers {case.seed}")
     seconds = rng.choice((0.2, 0.4, 2.0))
 

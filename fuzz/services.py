@@ -17,7 +17,7 @@ from fuzz.case import Case
 from fuzz.deprived import gate
 from fuzz.hostile_tree import HostileChange
 from fuzz.regression import Ended, proposed
-from fuzz.victims import MOST, Scene, open_scene
+from fuzz.victims import MAX, Scene, open_scene
 from tests.support.act import checkout_of
 from tests.support.container_image import build, why_not
 from tests.support.gate_forks import GateForks, gate_forks
@@ -75,7 +75,7 @@ class Services:
 
     def scene(self) -> Scene:
         """A hostile system and what it may try to harm; others once they were harmed, or used often."""
-        if self._scene is not None and self._scene[0].cases >= MOST:
+        if self._scene is not None and self._scene[0].cases >= MAX:
             self._scene[1].close()
             self._scene = None
         if self._scene is None:

@@ -32,7 +32,7 @@ LIGHT = ("modes", "owners_and_times", "limits", "own_limits", "priorities", "sig
          "clock", "shared_memory", "locks", "watches")  # fmt: skip
 HEAVY = ("disk", "inodes", "memory", "descriptors", "processes", "processor", "sockets")
 STEPS = ("open", "first turn", "last turn", "later", "daemon", "close")
-MOST = 60
+MAX = 60
 """Cases after which the systems are started anew: what a conversation wrote to its own copy stays for the next one."""
 ADAPTER = """\
 import json, misdeeds
@@ -152,14 +152,14 @@ def harm_victims(case: Case) -> None:
     before = victims.state()
     scene.cases += 1
     try:
-        said = scene.loop.run(_talk(scene.head, json.dumps(orders | {"pids": victims.pids})))
-        case.count("conversations of misdeeds that came to their end", said == "done")
+        text = scene.loop.run(_talk(scene.head, json.dumps(orders | {"pids": victims.pids})))
+        case.count("conversations of misdeeds that came to their end", text == "done")
         changed = victims.changes(before)
         case.require("h", "; ".join(changed)[:2000], holds=not changed)
-        said = scene.loop.run(_talk(scene.base, "fine"))
-        case.require("h", f"a conversation of the base afterwards: {said!r}", holds=said == "fine")
+        text = scene.loop.run(_talk(scene.base, "fine"))
+        case.require("h", f"a conversation of the base afterwards: {text!r}", holds=text == "fine")
     except BaseException:
-        scene.cases = MOST  # whoever comes next has others
+        scene.cases = MAX  # whoever comes next has others
         raise
 
 
@@ -241,7 +241,7 @@ def _process(pid: int) -> Any:
         words = dict(
             line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line
         )
-        told = {
+        answers = {
             name: Path(f"/proc/{pid}/{name}").read_text() for name in ("oom_score_adj", "coredump_filter", "autogroup")
         }
         return {
@@ -252,7 +252,7 @@ def _process(pid: int) -> Any:
             "io": libc.syscall(252, 1, pid),
             "stopped": words["State"][:1] in "TtZX",
             "traced": words["TracerPid"],
-            **told,
+            **answers,
         }
     return "gone"
 

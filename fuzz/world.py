@@ -119,10 +119,10 @@ class World:
             holds=not self.broken or code != 0,
         )
         case.require("f", f"the exit code is {code}: {printed[-1500:]}", holds=code in {0, 1, 2, 3} or signalled)
-        self._require_told(texts, printed, signalled=signalled)
+        self._require_reported(texts, printed, signalled=signalled)
         case.require("a", f"a redirect carried a token: {self.elsewhere}", holds="PLANTED" not in str(self.elsewhere))
 
-    def _require_told(self, texts: Mapping[str, str], printed: str, *, signalled: bool) -> None:
+    def _require_reported(self, texts: Mapping[str, str], printed: str, *, signalled: bool) -> None:
         names = {name.rpartition("/")[2] for name in texts}
         reported = bool(self.github.comments) or "comment.md" in names or "results.json" in names
         self.case.require("d", f"neither comment nor file: {sorted(names)}: {printed[-1500:]}", holds=reported)
@@ -167,7 +167,7 @@ def hostile_world(case: Case, ground: Ground, *, live: bool | None = None, bind:
     shutil.copy(Path(__file__).with_name("hostile_system.py"), source / "adapter.py")
     hazards = HAZARDS if case.chance(0.2) else HARMLESS
     base = _base(case, ground, asks=asks, broken=broken)
-    change, _ = hostile_change(case, source, base, most=2, hazards=hazards, always=_blocking)
+    change, _ = hostile_change(case, source, base, maximum=2, hazards=hazards, always=_blocking)
     state = GithubState(heads={7: change.head})
     faults, transient = random_faults(case.rng, case.nonce)
     served = random.Random(f"answers {case.seed}")

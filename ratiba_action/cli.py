@@ -64,7 +64,7 @@ def build_parser(arguments: Sequence[str], table: Mapping[str, tuple[str, str]] 
             module = import_module(module_name)
             command.description, command.epilog = module.DESCRIPTION, module.EXAMPLE
             module.add_arguments(command)
-            command.set_defaults(run=module.run, told_by=command)
+            command.set_defaults(run=module.run, reporting_parser=command)
     return parser
 
 
@@ -76,8 +76,8 @@ class _CommandLine(argparse.ArgumentParser):
     ) -> argparse.Namespace:
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            told_by: argparse.ArgumentParser = getattr(parsed, "told_by", self)
-            told_by.error(f"unrecognized arguments: {' '.join(unknown)}")
+            reporting_parser: argparse.ArgumentParser = getattr(parsed, "reporting_parser", self)
+            reporting_parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         return parsed
 
 

@@ -136,14 +136,14 @@ class SystemRaisedError(WorkerError):
         problem: what was raised, with the end of its traceback.
         kind: type of the exception.
         place: file, line and function of the last frame in a file of the repository.
-        said: the exception's message, on one line.
+        message: the exception's message, on one line.
     """
 
-    def __init__(self, problem: str, *, kind: str, place: str, said: str) -> None:
+    def __init__(self, problem: str, *, kind: str, place: str, text: str) -> None:
         super().__init__(problem)
         self.kind = kind
         self.place = place
-        self.said = said
+        self.message = text
 
 
 class ProviderError(InfrastructureError):

@@ -61,5 +61,7 @@ def test_a_key_that_nobody_knows_is_refused_wherever_it_stands(place: Any, key: 
 def test_a_mapping_in_the_place_of_a_word_or_number_is_refused_where_it_stands(place: Any) -> None:
     document = spoilt(WHOLE, place, {"surely": ["wrong"]})
     line = line_of("surely", document)
-    told = [problem.line for problem in problems_of(document)]
-    assert any(at is not None and line - 2 <= at <= line for at in told)  # a block of two forms is told at its own key
+    messages = [problem.line for problem in problems_of(document)]
+    assert any(
+        at is not None and line - 2 <= at <= line for at in messages
+    )  # a block of two forms is told at its own key

@@ -112,9 +112,9 @@ def test_the_example_of_a_rule_and_a_metric_of_ones_own_runs() -> None:
     (source,) = (block for page, block in fenced("python") if page.name == "scenarios.md")
     own: dict[str, Any] = {}
     exec(compile(source, "own/tone.py", "exec"), own)  # noqa: S102 - our own page
-    said = case(exchange("Asante", "Karibu tena, wewe!"))
-    assert own["polite"](evidence(said, {})) == {"passed": False, "reason": "1 rude replies"}
-    assert own["Tone"]().measure(evidence(said, {"words": ["Karibu", "Pole"]}))["value"] == 1.0
+    spoken = case(exchange("Asante", "Karibu tena, wewe!"))
+    assert own["polite"](evidence(spoken, {})) == {"passed": False, "reason": "1 rude replies"}
+    assert own["Tone"]().measure(evidence(spoken, {"words": ["Karibu", "Pole"]}))["value"] == 1.0
 
 
 def test_the_example_of_cases_is_accepted() -> None:
@@ -164,8 +164,8 @@ def test_every_module_that_is_pointed_at_exists() -> None:
 
 def test_every_package_says_where_to_start_and_that_file_is_there() -> None:
     for package in sorted((PROJECT / "ratiba_action").rglob("__init__.py")):
-        said = ast.get_docstring(ast.parse(package.read_text(encoding="utf-8"))) or ""
-        _, start, rest = said.partition("tart with")
+        answers = ast.get_docstring(ast.parse(package.read_text(encoding="utf-8"))) or ""
+        _, start, rest = answers.partition("tart with")
         files = re.findall(r"``([\w/]+\.py)``", rest)
         assert start, package
         assert [name for name in files if not (package.parent / name).exists()] == [], package

@@ -78,9 +78,9 @@ def test_a_reader_that_goes_away_leaves_no_complaint(repository: GitRepository) 
         assert process.stderr is not None
         process.stdout.read(10)
         process.stdout.close()
-        told = process.stderr.read()
+        stderr = process.stderr.read()
 
-    assert told == b""
+    assert stderr == b""
     assert process.returncode == 3
 
 

@@ -68,10 +68,10 @@ def test_a_mistake_in_a_commands_options_shows_that_commands_usage(
     with pytest.raises(SystemExit) as ended:
         run(["decide", *arguments], {})
 
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert ended.value.code == 2
-    assert told.startswith("usage: ratiba decide")
-    assert arguments[0] in told.rpartition("ratiba decide: error: ")[2]
+    assert stderr.startswith("usage: ratiba decide")
+    assert arguments[0] in stderr.rpartition("ratiba decide: error: ")[2]
 
 
 @pytest.mark.parametrize("arguments", [["--nothing", "decide"], ["nothing"], []])
@@ -87,7 +87,7 @@ def test_a_mistake_outside_a_command_shows_the_usage_of_the_program(
 FAILING = {"fail": ("tests.support.failing_command", "fail")}
 
 
-def test_an_error_that_a_user_can_mend_is_told_with_its_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_that_a_user_can_mend_is_reported_with_its_remedy(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fail", "infrastructure"], {}, FAILING) == 3
     assert capsys.readouterr().err == "ratiba: The server 'db\\x1b' is gone. Start it.\n"
 
@@ -95,10 +95,10 @@ def test_an_error_that_a_user_can_mend_is_told_with_its_remedy(capsys: pytest.Ca
 def test_an_unexpected_error_is_one_line_and_a_place_to_report_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fail", "unexpected"], {}, FAILING) == 3
 
-    told = capsys.readouterr().err
-    assert "unexpected KeyError" in told
-    assert "report it" in told
-    assert "Traceback" not in told
+    stderr = capsys.readouterr().err
+    assert "unexpected KeyError" in stderr
+    assert "report it" in stderr
+    assert "Traceback" not in stderr
 
 
 def test_the_traceback_of_an_unexpected_error_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,10 +49,12 @@ def snapshots() -> dict[str, str]:
     """The content of each snapshot by its name: under each module its messages."""
     found: dict[str, list[str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        said = list(dict.fromkeys(messages(ast.parse(path.read_text("utf-8")))))
+        answers = list(dict.fromkeys(messages(ast.parse(path.read_text("utf-8")))))
         name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        lines = ["  " + line.replace("\n", "\n    ") for line in said]
-        found.setdefault(f"{name}.txt", []).extend(["", str(path.relative_to(PACKAGE.parent)), *lines] if said else [])
+        lines = ["  " + line.replace("\n", "\n    ") for line in answers]
+        found.setdefault(f"{name}.txt", []).extend(
+            ["", str(path.relative_to(PACKAGE.parent)), *lines] if answers else []
+        )
     return {name: "\n".join(lines[1:]) + "\n" for name, lines in found.items() if lines}
 
 

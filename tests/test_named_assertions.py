@@ -76,7 +76,7 @@ def test_both_are_loaded_with_their_own_thresholds_and_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (
             FILE.replace(b"name: list-in-json, ", b"name: list-in-python, "),
@@ -86,8 +86,8 @@ def test_both_are_loaded_with_their_own_thresholds_and_parameters() -> None:
         (FILE.replace(b"name: list-in-json, ", b"name: '', "), "assertions.1.name"),
     ],
 )
-def test_names_that_do_not_tell_them_apart_are_refused(content: bytes, said: str) -> None:
-    with pytest.raises(SuiteError, match=said):
+def test_names_that_do_not_tell_them_apart_are_refused(content: bytes, message: str) -> None:
+    with pytest.raises(SuiteError, match=message):
         loaded(content)
 
 
@@ -100,11 +100,11 @@ async def test_each_has_its_score_its_mean_and_its_place_in_the_comment() -> Non
     }
     assert metric_values([result]) == {PYTHON: [1.0], JSON: [0.0]}
     report = sample_report(results=(result,))
-    said = render_comment(summarise(report))
-    assert all(name in said for name in (PYTHON, JSON))
+    comment = render_comment(summarise(report))
+    assert all(name in comment for name in (PYTHON, JSON))
     line = next(one.line for one in scenario.assertions if one.label == JSON)
-    (told,) = [one for one in annotations_of(summarise(report)) if JSON in one.message]
-    assert told.line == line
+    (rendered,) = [one for one in annotations_of(summarise(report)) if JSON in one.message]
+    assert rendered.line == line
 
 
 def test_a_threshold_of_the_suite_is_set_by_the_label() -> None:

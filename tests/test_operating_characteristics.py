@@ -46,7 +46,7 @@ def test_what_the_page_shows_is_within_the_limits_that_the_benchmark_holds(bench
         for shown, cell in zip(row[-len(cells) - 1 : -1], cells, strict=True):
             blocked, error = (float(number) / 100 for number in re.findall(r"\d+\.\d", shown))
             allowed = 3 * max(error, 0.004)
-            assert cell.least - allowed <= blocked <= cell.most + allowed, (row, cell)
+            assert cell.minimum - allowed <= blocked <= cell.maximum + allowed, (row, cell)
 
 
 def test_the_table_of_the_pass_rate_is_the_benchmarks(benchmark: ModuleType) -> None:

@@ -8,13 +8,13 @@ from retrieval import Retriever
 
 HERE = Path(__file__).parent
 MODEL = "claude-haiku-4-5"
-MOST_DOCUMENTS = 3
+MAX_DOCUMENTS = 3
 
 
 def answer(message: str) -> dict[str, Any]:
     """The reply to one question, and the documents that it was drawn from."""
     rules = {path.stem: path.read_text(encoding="utf-8").strip() for path in (HERE / "house_rules").glob("*.md")}
-    found = Retriever(rules).best(message, MOST_DOCUMENTS)
+    found = Retriever(rules).best(message, MAX_DOCUMENTS)
     context = "\n".join(f"[{name}] {rules[name]}" for name, _ in found)
     return {
         "text": ask_model(f"House rules:\n{context}\n\nQuestion: {message}"),

@@ -23,7 +23,7 @@ class Retriever:
         self._rarity = {word: math.log(1 + len(documents) / number) for word, number in having.items()}
         self._vectors = {name: self._vector(count) for name, count in counts.items()}
 
-    def best(self, question: str, most: int) -> list[tuple[str, float]]:
+    def best(self, question: str, maximum: int) -> list[tuple[str, float]]:
         """Ids and scores of the documents nearest to a question, the best first."""
         query = self._vector(Counter(words(question)))
         scores = {
@@ -31,7 +31,7 @@ class Retriever:
             for name, vector in self._vectors.items()
         }
         ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
-        return [(name, score) for name, score in ranked[:most] if score > 0]
+        return [(name, score) for name, score in ranked[:maximum] if score > 0]
 
     def _vector(self, count: Counter[str]) -> dict[str, float]:
         """Weights of the words, of length 1."""

@@ -9,7 +9,7 @@ from tools import TOOLS, Depot
 
 PROMPT = Path(__file__).parent / "prompts" / "agent.md"
 MODEL = "claude-haiku-4-5"
-MOST_STEPS = 5
+MAX_STEPS = 5
 AFTER = {"find_parcel": "FOUND", "move_delivery": "MOVED"}
 
 
@@ -28,7 +28,7 @@ class Agent:
         """Answer a message; the reply tells the tools that were called and the changes of state."""
         self._messages.append({"role": "user", "content": message})
         reply: dict[str, Any] = {"text": "", "tool_calls": [], "events": []}
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             response = self._ask()
             calls = [block for block in response.content if block.type == "tool_use"]
             if not calls:

@@ -17,7 +17,7 @@ from ratiba_action.util.instants import home_zone, unclear_times
 from ratiba_action.verdict.quarantine import ends_soon
 
 _NOT_LOOKED_INTO = frozenset({".git", ".venv", "node_modules", "__pycache__", "ratiba-report"})
-_MOST_FILES = 200_000
+_MAX_FILES = 200_000
 
 
 Attach = Callable[[Scenario], tuple[Assertion, ...]]
@@ -152,7 +152,7 @@ def _files(repository: Path) -> Iterator[str]:
         top = Path(folder).relative_to(repository)
         for name in names:
             count += 1
-            if count > _MOST_FILES:
+            if count > _MAX_FILES:
                 return
             yield (top / name).as_posix()
 
@@ -189,7 +189,7 @@ def clock_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
     yield from ((line, problem + read) for line, problem in unclear_times(scenario))
 
 
-_LEAST_LETTERS = 3
+_MIN_LETTERS = 3
 
 
 def short_text_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
@@ -212,7 +212,7 @@ def _is_short(value: str) -> bool:
     text = comparable(value)
     count = sum(character.isalnum() for character in text)
     spaced = all(is_of_word(character) for character in text if character.isalnum())
-    return 0 < count < _LEAST_LETTERS and spaced and (is_of_word(text[0]) or is_of_word(text[-1]))
+    return 0 < count < _MIN_LETTERS and spaced and (is_of_word(text[0]) or is_of_word(text[-1]))
 
 
 def _found_anywhere(key: str, value: str) -> str:

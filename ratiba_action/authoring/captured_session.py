@@ -9,9 +9,9 @@ from typing import Any
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.model.values import JsonObject
 
-_MOST_BYTES, _MOST_BYTES_OF_MANY = 4 << 20, 64 << 20
+_MAX_BYTES, _MAX_BYTES_OF_MANY = 4 << 20, 64 << 20
 
-_SAID = ("text", "input_text", "output_text")
+_TEXT_BLOCKS = ("text", "input_text", "output_text")
 _ROLES = ("user", "assistant", "system", "developer", "tool")
 _ABOUT = ("id", "language", "captured_at", "provider")
 
@@ -148,7 +148,7 @@ def _texts_of(content: Any) -> Iterator[str]:
     if isinstance(content, str) and content:
         yield content
     for block in content if isinstance(content, list) else []:
-        if isinstance(block, dict) and block.get("type") in _SAID and isinstance(block.get("text"), str):
+        if isinstance(block, dict) and block.get("type") in _TEXT_BLOCKS and isinstance(block.get("text"), str):
             yield block["text"]
 
 
@@ -177,7 +177,7 @@ def read_session_file(name: str) -> CapturedSession:
         SuiteError: it is not a session; every problem.
     """
     try:
-        data = json.loads(_content(name, _MOST_BYTES).decode("utf-8"))
+        data = json.loads(_content(name, _MAX_BYTES).decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"The session {name!r} is not JSON in UTF-8: {error}.", "Export it again.") from error
     session, problems = read_session(data)
@@ -196,7 +196,7 @@ def read_sessions(name: str) -> list[CapturedSession]:
     if not name.endswith(".jsonl"):
         return [read_session_file(name)]
     sessions, wrong = list[CapturedSession](), list[FileProblem]()
-    for number, line in enumerate(_content(name, _MOST_BYTES_OF_MANY).splitlines(), 1):
+    for number, line in enumerate(_content(name, _MAX_BYTES_OF_MANY).splitlines(), 1):
         if not line.strip():
             continue
         try:
@@ -210,14 +210,14 @@ def read_sessions(name: str) -> list[CapturedSession]:
     return sessions
 
 
-def _content(name: str, most: int) -> bytes:
+def _content(name: str, maximum: int) -> bytes:
     try:
         with Path(name).open("rb") as file:
-            content = file.read(most + 1)
+            content = file.read(maximum + 1)
     except OSError as error:
         raise UsageError(
             f"The session {name!r} cannot be read: {error.strerror}.", "Give a readable JSON file."
         ) from error
-    if len(content) > most:
-        raise UsageError(f"The session {name!r} has more than {most:,} bytes.", "Shorten it.")
+    if len(content) > maximum:
+        raise UsageError(f"The session {name!r} has more than {maximum:,} bytes.", "Shorten it.")
     return content

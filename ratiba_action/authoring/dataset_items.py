@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.authoring.goldens import DEFAULT_METRIC, OVER_ALL, Mapped, cell, read_row
-from ratiba_action.authoring.imports import ITEM, TEST, Import, ImportedCase, Outcome, Target, scenario_files
+from ratiba_action.authoring.imports import ITEM, TEST, Import, ImportedCase, ImportOutcome, Target, scenario_files
 from ratiba_action.model.langfuse_dataset import DatasetItem, StoredDataset
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.datasets.local_suite import LocalSuite
@@ -47,9 +47,6 @@ def map_items(stored: StoredDataset, mapping: ItemMapping, local: LocalSuite) ->
 
     A scenario file that is there already with the same file of cases stays as it is: people add thresholds and metrics.
 
-    Args:
-        mapping: how.
-
     Raises:
         SuiteError: there are more items than an import takes.
     """
@@ -85,18 +82,20 @@ def _without_labels(data: Mapping[str, Any]) -> dict[str, Any]:
 def _read_item(found: Import, item: DatasetItem, mapped: Mapped, redactor: Redactor) -> None:
     place = (f"item {shorten(item.id)[1:-1]}", 0)
     if ours(item.metadata) is not None:
-        found.note(place, Outcome.MANUAL, TEST, "not mapped: `ratiba dataset push` made it; pull it without --map")
+        found.note(
+            place, ImportOutcome.MANUAL, TEST, "not mapped: `ratiba dataset push` made it; pull it without --map"
+        )
         return
     content = {"input": item.input, "expectedOutput": item.expected_output, "metadata": dict(item.metadata)}
     masked = {name: redactor.value(value) for name, value in content.items()}
     row: dict[str, Any] = {"id": item.id, **masked}
     if masked != content:
-        found.note(place, Outcome.APPROXIMATED, TEST, "secrets, and what identifies a person, are masked")
+        found.note(place, ImportOutcome.APPROXIMATED, TEST, "secrets, and what identifies a person, are masked")
     if cell(row, mapped.columns["input"]) is None:
         result = f"not mapped: there is nothing at {mapped.columns['input']}. Give --map input=PATH"
-        found.note(place, Outcome.MANUAL, TEST, result)
+        found.note(place, ImportOutcome.MANUAL, TEST, result)
         return
     for name, path in mapped.columns.items():
         if name not in USUAL and cell(row, path) in (None, "", []) and (name, cell(row, path)) != ("history", []):
-            found.note(place, Outcome.MANUAL, name, f"not mapped: there is nothing at {path}")
+            found.note(place, ImportOutcome.MANUAL, name, f"not mapped: there is nothing at {path}")
     read_row(found, ImportedCase(*place, name=item.id, item=item.id), row, mapped)

@@ -7,14 +7,14 @@ from types import MappingProxyType
 from typing import Any
 
 from ratiba_action.authoring.goldens import add_assertion, needs_answer
-from ratiba_action.authoring.imports import TEST, Import, ImportedCase, NotImportedError, Outcome, SourceFolder
+from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.util.patterns import pattern_problem
 from ratiba_action.util.strict_yaml import MAX_BYTES
 from ratiba_action.util.text import clip
 from ratiba_action.util.validation import shorten
 
-_NEAR, _PERSON, _MAPPED = Outcome.APPROXIMATED, Outcome.MANUAL, Outcome.MAPPED
+_NEAR, _PERSON, _MAPPED = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL, ImportOutcome.MAPPED
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,6 @@ class TestFile:
     """A parsed test file.
 
     Args:
-        name: for messages.
         found: gets cases and findings.
         shared: assertions of tests whose cases come from elsewhere.
         values: expression by name, of simple assignments that are in force; None for a parameter.
@@ -120,7 +119,7 @@ class TestFile:
                 self.used.add(id(node))
                 self._run(node)
 
-    def _note(self, node: ast.AST, outcome: Outcome, what: str, result: str) -> None:
+    def _note(self, node: ast.AST, outcome: ImportOutcome, what: str, result: str) -> None:
         self.found.note((self.name, getattr(node, "lineno", 1)), outcome, what, result)
 
     def _resolved(self, node: ast.expr | None) -> ast.expr | None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ratiba_action.authoring.imports import TEST, Import, ImportedCase, NotImportedError, Outcome, SourceFolder
+from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.util.json_expression import Expression, ExpressionError
 from ratiba_action.util.validation import shorten
 
-_NEAR, _PERSON, _MAPPED = Outcome.APPROXIMATED, Outcome.MANUAL, Outcome.MAPPED
+_NEAR, _PERSON, _MAPPED = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL, ImportOutcome.MAPPED
 
 FIELDS: Mapping[str, str] = MappingProxyType(
     {

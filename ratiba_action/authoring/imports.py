@@ -22,14 +22,14 @@ from ratiba_action.suite.case_ids import HISTORY
 from ratiba_action.suite.data_file import read_json, read_rows
 from ratiba_action.suite.load import load_suite
 from ratiba_action.util.locked_folder import read_plain_file, write_new_files
-from ratiba_action.util.strict_yaml import Document, read_yaml
 from ratiba_action.util.strict_yaml import Path as DataPath
+from ratiba_action.util.strict_yaml import YamlDocument, read_yaml
 from ratiba_action.util.text import printable
 
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 """Size of a file of rows; a YAML or Python file may have 1 MiB."""
-_MOST_CASES = 2_000
-_LEAST_ROWS = 3
+_MAX_CASES = 2_000
+_MIN_ROWS = 3
 """So many tests with the same kinds of assertions become one scenario with a file of cases."""
 ITEM = "_item"
 """Column with the id of the dataset item that a row was made of: a note, which no scenario uses."""
@@ -39,7 +39,7 @@ TEST = "test"
 """What a finding about a whole test names."""
 
 
-class Outcome(StrEnum):
+class ImportOutcome(StrEnum):
     """What became of a part of a file."""
 
     MAPPED = "mapped"
@@ -48,7 +48,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ImportFinding:
     """A part of an imported file, and what became of it.
 
     Args:
@@ -60,7 +60,7 @@ class Finding:
 
     file: str
     line: int
-    outcome: Outcome
+    outcome: ImportOutcome
     what: str
     result: str
 
@@ -138,12 +138,12 @@ class Import:
     """What was found in the files; problems forbid to write anything."""
 
     cases: list[ImportedCase] = field(default_factory=list)
-    findings: dict[Finding, None] = field(default_factory=dict)
+    findings: dict[ImportFinding, None] = field(default_factory=dict)
     problems: list[FileProblem] = field(default_factory=list)
 
-    def note(self, place: tuple[str, int], outcome: Outcome, what: str, result: str) -> None:
+    def note(self, place: tuple[str, int], outcome: ImportOutcome, what: str, result: str) -> None:
         """Add a finding; the same one is listed once."""
-        self.findings[Finding(*place, outcome, what, result)] = None
+        self.findings[ImportFinding(*place, outcome, what, result)] = None
 
     def wrong(self, place: tuple[str, int], message: str) -> None:
         """Add a problem."""
@@ -165,7 +165,7 @@ class SourceFolder:
         """The path of a file in messages."""
         return str(PurePosixPath(self.shown) / reference)
 
-    def read(self, reference: str, most: int = MOST_BYTES) -> bytes:
+    def read(self, reference: str, maximum: int = MAX_BYTES) -> bytes:
         """The content of a file.
 
         Raises:
@@ -176,7 +176,7 @@ class SourceFolder:
             problem = "it lies outside the folder of the imported file"
         else:
             try:
-                return read_plain_file(self.root, str(path), most)
+                return read_plain_file(self.root, str(path), maximum)
             except (OSError, ValueError) as error:
                 problem = getattr(error, "strerror", None) or str(error)
         raise SuiteError([FileProblem(self.name(reference), 1, f"it cannot be read: {problem}")])
@@ -192,7 +192,7 @@ class SourceFolder:
         except UnicodeDecodeError as error:
             raise SuiteError([FileProblem(self.name(reference), 1, "it is not UTF-8; save it as UTF-8")]) from error
 
-    def document(self, reference: str) -> Document:
+    def document(self, reference: str) -> YamlDocument:
         """A YAML, JSON, JSON Lines or CSV file as data with lines; rows are a list.
 
         Raises:
@@ -202,7 +202,7 @@ class SourceFolder:
         if reference.endswith((".csv", ".jsonl")):
             rows, problems = read_rows(name, content)
             lines: dict[DataPath, int] = {(index,): row.line for index, row in enumerate(rows)}
-            document: Document | None = Document(name, [dict(row.values) for row in rows], lines)
+            document: YamlDocument | None = YamlDocument(name, [dict(row.values) for row in rows], lines)
         else:
             document, problems = (read_json if reference.endswith(".json") else read_yaml)(name, content)
         if document is None or problems:
@@ -250,10 +250,10 @@ def scenario_files(found: Import, target: Target) -> dict[str, bytes]:
     Raises:
         SuiteError: the imported files have problems, or too many tests; nothing may be written.
     """
-    if len(found.cases) > _MOST_CASES:
-        first = found.cases[_MOST_CASES]
+    if len(found.cases) > _MAX_CASES:
+        first = found.cases[_MAX_CASES]
         found.wrong(
-            (first.file, first.line), f"{len(found.cases):,} tests; at most {_MOST_CASES:,} are imported at once"
+            (first.file, first.line), f"{len(found.cases):,} tests; at most {_MAX_CASES:,} are imported at once"
         )
     if found.problems:
         raise SuiteError(list(dict.fromkeys(found.problems)))
@@ -264,14 +264,14 @@ def scenario_files(found: Import, target: Target) -> dict[str, bytes]:
     taken: set[str] = set()
     files: dict[str, bytes] = {}
     for group in groups.values():
-        if target.as_cases or len(group) >= _LEAST_ROWS:
+        if target.as_cases or len(group) >= _MIN_ROWS:
             files |= _case_files(group, found, target, taken)
             continue
         for case in group:
             name = _unique(f"{target.prefix}_{slug(_name(case), 40) or 'test'}", taken)
             path = f"{target.folder}/{target.prefix}/{name}.yaml"
             files[path] = _yaml(_scenario(case, name, target), target)
-            found.note((case.file, case.line), Outcome.MAPPED, TEST, path)
+            found.note((case.file, case.line), ImportOutcome.MAPPED, TEST, path)
     if files:
         load_suite(files, metric_problems, validate_rule, readers_of)
     return dict(sorted(files.items()))
@@ -286,12 +286,12 @@ def _is_scenario(case: ImportedCase, found: Import, target: Target) -> bool:
     """Whether a case is a valid scenario; if not, why is a finding."""
     place = (case.file, case.line)
     if not case.asserts:
-        found.note(place, Outcome.MANUAL, TEST, "not written: no assertion is left, so it would measure nothing")
+        found.note(place, ImportOutcome.MANUAL, TEST, "not written: no assertion is left, so it would measure nothing")
         return False
     content = _yaml(_scenario(case, f"{target.prefix}_test", target), target)
     kinds = sorted(set(find_credentials(content.decode())))
     if kinds:
-        found.note(place, Outcome.MANUAL, TEST, f"not written: it contains {', '.join(kinds)}; remove it")
+        found.note(place, ImportOutcome.MANUAL, TEST, f"not written: it contains {', '.join(kinds)}; remove it")
         return False
     try:
         load_suite({"test.yaml": content}, metric_problems, validate_rule, readers_of)
@@ -301,12 +301,12 @@ def _is_scenario(case: ImportedCase, found: Import, target: Target) -> bool:
     except SuiteError as error:
         problem = "; ".join(each.message for each in error.problems)
     if problem:
-        found.note(place, Outcome.MANUAL, TEST, f"not written: {problem}")
+        found.note(place, ImportOutcome.MANUAL, TEST, f"not written: {problem}")
         return False
     people = sorted({each.kind for message in case.messages for each in find_identifiers(message)})
     if people:
         result = f"written, and contains {', '.join(people)}; replace it unless it is fictional"
-        found.note(place, Outcome.MANUAL, TEST, result)
+        found.note(place, ImportOutcome.MANUAL, TEST, result)
     return True
 
 
@@ -356,7 +356,7 @@ def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, ta
             row[ITEM] = case.item
         if len(case.messages) > 1:
             row[HISTORY] = [{"role": "user", "content": message} for message in case.messages[:-1]]
-        found.note((case.file, case.line), Outcome.MAPPED, TEST, f"{folder}/{name}.jsonl: {row['id']}")
+        found.note((case.file, case.line), ImportOutcome.MAPPED, TEST, f"{folder}/{name}.jsonl: {row['id']}")
     columns = _Columns(rows, target.as_cases)
     template = ImportedCase(
         first.file,

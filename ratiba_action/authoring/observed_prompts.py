@@ -21,7 +21,7 @@ from ratiba_action.settings.settings import Settings
 from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.locked_folder import read_plain_file
 
-_FEWEST_WORDS = 4
+_MIN_WORDS = 4
 _LARGEST = 500_000
 
 
@@ -135,7 +135,7 @@ def only_text(source: bytes) -> tuple[str, int]:
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation
-        and len(node.value.split()) >= _FEWEST_WORDS
+        and len(node.value.split()) >= _MIN_WORDS
     ]  # fmt: skip
     found = {id(owners.get(id(node))): owners.get(id(node)) for node in texts}
     owner = next(iter(found.values()), None) if len(found) == 1 else None

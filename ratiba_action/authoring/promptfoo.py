@@ -9,10 +9,10 @@ from itertools import islice, product
 from pathlib import PurePosixPath
 from typing import Any
 
-from ratiba_action.authoring.imports import TEST, Import, ImportedCase, NotImportedError, Outcome, SourceFolder
+from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
 from ratiba_action.authoring.promptfoo_assertions import TYPES, plain_text, rule_of
 from ratiba_action.errors import SuiteError
-from ratiba_action.util.strict_yaml import Document, Path
+from ratiba_action.util.strict_yaml import Path, YamlDocument
 from ratiba_action.util.validation import shorten
 
 _PLACE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
@@ -23,15 +23,15 @@ _EXPECTED = re.compile(
 _EXPECTED_COLUMN = re.compile(r"__expected\d*")
 _DATA = (".yaml", ".yml", ".json", ".jsonl", ".csv")
 _TEXT = (".txt", ".md", ".json", ".yaml", ".yml", ".csv")
-_MOST_FILES, _MOST_COMBINATIONS = 100, 200
+_MAX_FILES, _MAX_COMBINATIONS = 100, 200
 _MESSAGES = ("input", "question", "query", "message", "prompt", "user_input", "text")
 """Variables that are the message if a test has several."""
 
 _LEFT_OUT = "left out: it does not decide what passes"
 _SYSTEM = "not imported: the gate runs the system of your configuration"
 _CODE = "not imported: code is not run"
-_NEAR, _PERSON = Outcome.APPROXIMATED, Outcome.MANUAL
-CONFIGURATION_KEYS: Mapping[str, tuple[Outcome, str]] = {
+_NEAR, _PERSON = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL
+CONFIGURATION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     "prompts": (_PERSON, "not imported: prompts belong to your system"),
     "providers": (_PERSON, _SYSTEM),
     "targets": (_PERSON, _SYSTEM),
@@ -45,7 +45,7 @@ CONFIGURATION_KEYS: Mapping[str, tuple[Outcome, str]] = {
 }
 """Keys of a configuration that are not imported."""
 _READ = ("$schema", "description", "tests", "defaultTest", "scenarios", "assertionTemplates")
-TEST_KEYS: Mapping[str, tuple[Outcome, str]] = {
+TEST_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     "metadata": (_NEAR, _LEFT_OUT),
     "provider": (_PERSON, _SYSTEM),
     "providers": (_PERSON, _SYSTEM),
@@ -54,13 +54,13 @@ TEST_KEYS: Mapping[str, tuple[Outcome, str]] = {
     "assertScoringFunction": (_PERSON, f"{_CODE}; every assertion must pass"),
 }
 """Keys of a test that are not imported."""
-OPTIONS: Mapping[str, tuple[Outcome, str]] = {
+OPTIONS: Mapping[str, tuple[ImportOutcome, str]] = {
     **dict.fromkeys(("provider", "rubricPrompt"), (_NEAR, "left out: the configuration names the judge")),
-    **dict.fromkeys(("disableVarExpansion", "disableDefaultAsserts"), (Outcome.MAPPED, "applied")),
+    **dict.fromkeys(("disableVarExpansion", "disableDefaultAsserts"), (ImportOutcome.MAPPED, "applied")),
     **dict.fromkeys(("disableConversationVar", "runSerially"), (_NEAR, _LEFT_OUT)),
 }
 """Keys of a test's ``options``."""
-ASSERTION_KEYS: Mapping[str, tuple[Outcome, str]] = {
+ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     "weight": (_NEAR, "left out: every assertion must pass"),
     "metric": (_NEAR, _LEFT_OUT),
     "provider": (_NEAR, "left out: the configuration names the judge or the model"),
@@ -76,7 +76,7 @@ _TRANSFORM = "not imported: it looks at a transformed reply; let your system rep
 class _Part:
     """A mapping of a file, with its place."""
 
-    document: Document
+    document: YamlDocument
     path: Path
     data: Mapping[str, Any]
 
@@ -121,7 +121,9 @@ class _Reader:
             for config in self._parts(scenario, "config"):
                 self._run(default, [[config, *test] for test in tests])
 
-    def _keys(self, part: _Part, table: Mapping[str, tuple[Outcome, str]], read: Sequence[str], what: str = "") -> None:
+    def _keys(
+        self, part: _Part, table: Mapping[str, tuple[ImportOutcome, str]], read: Sequence[str], what: str = ""
+    ) -> None:
         """A finding for each key that is not read."""
         for key in part.data:
             if key not in read:
@@ -156,7 +158,7 @@ class _Reader:
             value = document.data
         return self._part(document, path, value, "defaultTest") if value is not None else None
 
-    def _part(self, document: Document, path: Path, value: Any, what: str) -> _Part | None:
+    def _part(self, document: YamlDocument, path: Path, value: Any, what: str) -> _Part | None:
         if isinstance(value, Mapping):
             return _Part(document, path, value)
         self.found.wrong((document.name, document.line(path)), f"{what}: {shorten(value)} is not a mapping")
@@ -189,7 +191,7 @@ class _Reader:
         return self._listed(part.document, (*part.path, key), value, files=True)
 
     def _listed(
-        self, document: Document, path: Path, value: Sequence[Any], *, files: bool = False
+        self, document: YamlDocument, path: Path, value: Sequence[Any], *, files: bool = False
     ) -> list[list[_Part]]:
         tests: list[list[_Part]] = []
         for index, item in enumerate(value):
@@ -214,10 +216,8 @@ class _Reader:
             self.found.note(place, _PERSON, "tests", result)
             return []
         names = self._glob(name) if "*" in name else [name]
-        if not names or len(names) > _MOST_FILES:
-            self.found.wrong(
-                place, f"tests: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MOST_FILES}"
-            )
+        if not names or len(names) > _MAX_FILES:
+            self.found.wrong(place, f"tests: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MAX_FILES}")
             return []
         tests: list[list[_Part]] = []
         for each in names:
@@ -229,19 +229,19 @@ class _Reader:
             tests += self._of_document(document)
         return tests
 
-    def _of_document(self, document: Document) -> list[list[_Part]]:
+    def _of_document(self, document: YamlDocument) -> list[list[_Part]]:
         """The tests of a file that holds nothing else."""
         data = document.data if isinstance(document.data, list) else [document.data]
         if document.name.endswith(".csv"):
             data = [self._of_row((document.name, document.line((index,))), row) for index, row in enumerate(data)]
-            document = Document(document.name, data, document.lines)
+            document = YamlDocument(document.name, data, document.lines)
         return self._listed(document, (), data)
 
     def _glob(self, pattern: str) -> list[str]:
         if ".." in PurePosixPath(pattern).parts:
             return []
         try:
-            found = list(islice(self.folder.root.glob(pattern), _MOST_FILES + 1))
+            found = list(islice(self.folder.root.glob(pattern), _MAX_FILES + 1))
         except (ValueError, NotImplementedError, OSError):  # pathlib implements no absolute pattern
             return []
         return sorted(path.relative_to(self.folder.root).as_posix() for path in found)
@@ -468,9 +468,9 @@ def _combinations(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
         NotImportedError: there are too many.
     """
     listed = [value if isinstance(value, list) else [value] for value in variables.values()]
-    found = list(islice(product(*listed), _MOST_COMBINATIONS + 1))
-    if len(found) > _MOST_COMBINATIONS:
-        raise NotImportedError(f"its lists of variables have more than {_MOST_COMBINATIONS} combinations")
+    found = list(islice(product(*listed), _MAX_COMBINATIONS + 1))
+    if len(found) > _MAX_COMBINATIONS:
+        raise NotImportedError(f"its lists of variables have more than {_MAX_COMBINATIONS} combinations")
     return [dict(zip(variables, values, strict=True)) for values in found]
 
 

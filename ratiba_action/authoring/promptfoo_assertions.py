@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ratiba_action.authoring.imports import ImportedCase, NotImportedError, Outcome
+from ratiba_action.authoring.imports import ImportedCase, ImportOutcome, NotImportedError
 from ratiba_action.util.patterns import pattern_problem
 
 Assert = Mapping[str, Any]
@@ -18,7 +18,6 @@ def _texts(given: Assert, *, split: bool = False) -> list[str]:
     """The texts of a value.
 
     Args:
-        given: with a value.
         split: a text is a comma-separated list.
 
     Raises:
@@ -198,10 +197,10 @@ def _refusal(case: ImportedCase, _: Assert) -> None:
 
 def _words(case: ImportedCase, given: Assert) -> str | None:
     value = given.get("value")
-    most = value.get("max") if isinstance(value, Mapping) else value
-    if not isinstance(most, int) or isinstance(most, bool):
+    maximum = value.get("max") if isinstance(value, Mapping) else value
+    if not isinstance(maximum, int) or isinstance(maximum, bool):
         raise NotImportedError("it has no `max`; only the most words of a reply can be asserted")
-    case.expect["max_words"] = min(most, case.expect.get("max_words", most))
+    case.expect["max_words"] = min(maximum, case.expect.get("max_words", maximum))
     return None if isinstance(value, Mapping) and "min" not in value else "the fewest words are not asserted"
 
 
@@ -227,13 +226,13 @@ class Rule:
     """
 
     becomes: str
-    outcome: Outcome = Outcome.MAPPED
+    outcome: ImportOutcome = ImportOutcome.MAPPED
     apply: Callable[[ImportedCase, Assert], str | None] | None = None
 
 
 _JUDGE = "a judge of the configuration scores it"
-_near = partial(Rule, outcome=Outcome.APPROXIMATED)
-_person = partial(Rule, outcome=Outcome.MANUAL)
+_near = partial(Rule, outcome=ImportOutcome.APPROXIMATED)
+_person = partial(Rule, outcome=ImportOutcome.MANUAL)
 
 ASSERTIONS: Mapping[str, Rule] = {
     "contains": Rule(

@@ -51,10 +51,10 @@ def limits_not_measured(results: Iterable[ScenarioResult]) -> tuple[str, ...]:
     return (f"{count} {what} not measured: recordings or scripts answered.",) if count else ()
 
 
-def _seconds(exchange: Exchange, most: float) -> tuple[str, bool | None]:
+def _seconds(exchange: Exchange, maximum: float) -> tuple[str, bool | None]:
     if exchange.replayed:
         return "not measured: a recording or a script answered", None
-    return f"{exchange.seconds:.2f} s", exchange.seconds <= most
+    return f"{exchange.seconds:.2f} s", exchange.seconds <= maximum
 
 
 def _check(turn: int, what: str, expected: str, got: str, *, passed: bool | None, line: int) -> Check:
@@ -62,7 +62,7 @@ def _check(turn: int, what: str, expected: str, got: str, *, passed: bool | None
 
 
 _SHOWN_BEFORE = 40
-MOST_SHOWN = 1_000
+MAX_SHOWN = 1_000
 """Characters of why a test failed."""
 
 
@@ -144,7 +144,7 @@ def _check_test(scenario: Scenario, transcript: Transcript) -> tuple[Check, ...]
                     0,
                     f"pytest {clip(name)}".rstrip(),
                     "passed",
-                    "passed" if outcome == "passed" else clip(got, MOST_SHOWN),
+                    "passed" if outcome == "passed" else clip(got, MAX_SHOWN),
                     passed=outcome == "passed",
                     line=scenario.line,
                 )

@@ -113,7 +113,6 @@ def beginning(  # noqa: PLR0917 - the facts of one event
 
     Args:
         run: id of the run in the log.
-        tenant: its own.
         attempt: from 1.
         began: when a conversation of production began.
     """

@@ -23,7 +23,7 @@ _MODEL_CODE_METRICS = frozenset({"CodeTestsMetric"})
 
 JUDGE_CALLS = "judge_calls"
 """Parameter of a repository's own metric that calls a judge: the most calls of one measurement."""
-MOST_JUDGE_CALLS = 100
+MAX_JUDGE_CALLS = 100
 _DEEPEVAL = "deepeval."
 _DEEPEVAL_CALLS = 20
 """Judge calls of a metric of DeepEval's own that names no number."""
@@ -46,9 +46,9 @@ def declared_judge_calls(address: str, parameters: JsonObject) -> int:
 def judge_calls_problem(parameters: JsonObject) -> str:
     """What is wrong with the number of judge calls that an assertion names; empty for nothing."""
     declared = parameters.get(JUDGE_CALLS, 0)
-    if isinstance(declared, int) and not isinstance(declared, bool) and 0 <= declared <= MOST_JUDGE_CALLS:
+    if isinstance(declared, int) and not isinstance(declared, bool) and 0 <= declared <= MAX_JUDGE_CALLS:
         return ""
-    return f"{JUDGE_CALLS} is {declared!r:.40}; give a whole number from 0 to {MOST_JUDGE_CALLS}"
+    return f"{JUDGE_CALLS} is {declared!r:.40}; give a whole number from 0 to {MAX_JUDGE_CALLS}"
 
 
 def needs_custom_code(scenarios: Iterable[Scenario]) -> bool:

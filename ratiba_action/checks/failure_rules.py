@@ -45,7 +45,7 @@ _OTHER_KEYS: Mapping[str, str] = {
 }
 """The key that a type of rule has besides ``value``, as the evaluation harness of the project's sources writes it."""
 
-_MOST_TURNS = 250
+_MAX_TURNS = 250
 
 
 def key_problem(rule: Mapping[str, Any], keys: Iterable[str]) -> str | None:
@@ -148,7 +148,7 @@ def _refusal_problem(value: Any) -> str | None:
         if value.get("judge") is not True or not value.keys() <= {"judge", "turn"}:
             return f"{shown} must be {{judge: true}} or {{judge: true, turn: N}}; without a judge: N or no value"
         value = value.get("turn")
-    number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_TURNS
+    number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MAX_TURNS
     return None if value is None or number else f"{shown} must be a turn, from 1, or {{judge: true}}"
 
 

@@ -9,7 +9,7 @@ from ratiba_action.util.text import clip
 KIND = "exception"
 """Of the check of a trial that an exception of the system ended."""
 
-_SAID = 80
+_MAX_MESSAGE = 80
 
 
 def exception_check(kind: str, place: str, message: str, turn: int) -> Check:
@@ -40,7 +40,7 @@ def raised(result: ScenarioResult) -> bool:
 def message_of(result: ScenarioResult) -> str:
     """What the exception said, after a colon; empty where it said nothing, or there is none."""
     message = next((check.got.partition(": ")[2] for check in _exceptions(result) if not check.passed), "")
-    return f": {clip(message, _SAID)}" if message else ""
+    return f": {clip(message, _MAX_MESSAGE)}" if message else ""
 
 
 def without_those_of_base(

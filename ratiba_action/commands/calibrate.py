@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import plural, printable
@@ -76,10 +76,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--html", metavar="FILE", help="thresholds: also write the report of that run with a plot of the thresholds"
     )
     parser.add_argument("--today", metavar="DAY", help="the day to count from (default: today)")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
+    add_repo(parser, "this folder")
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration, for the judges (RATIBA_CONFIG)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
@@ -172,13 +172,13 @@ def _add(task: _Task) -> _Ended:
         if not arguments.owner:
             raise UsageError("The calibration set is new and has no owner.", "Give --owner NAME: who labels it.")
         calibration = CalibrationSet(owner=parse_option("--owner", arguments.owner, _person))
-    most = parse_option("--most", "10" if arguments.most is None else arguments.most, _count)
+    maximum = parse_option("--most", "10" if arguments.maximum is None else arguments.maximum, _count)
     blocked: Mapping[str, str] = {}
     if arguments.langfuse:
         found, blocked = _of_langfuse(task)
     else:
         found = [_found(session, arguments.name) for session in read_sessions(arguments.file)]
-    changed, new = added_to(calibration, found, Redactor(task.settings.secrets, arguments.name), task.today, most)
+    changed, new = added_to(calibration, found, Redactor(task.settings.secrets, arguments.name), task.today, maximum)
     if new:
         write_calibration(task.folder, changed)
     waiting = len(changed.unlabelled)
@@ -261,7 +261,7 @@ def _ask_all(task: _Task, calibration: "CalibrationSet", by: str) -> "Calibratio
 
     for number, conversation in enumerate(waiting := calibration.unlabelled, 1):
         sys.stderr.write(f"\n--- {number} of {len(waiting)}: {conversation.id}\n")
-        sys.stderr.writelines(f"{printable(line)}\n" for line in _said(conversation))
+        sys.stderr.writelines(f"{printable(line)}\n" for line in _lines_of(conversation))
         scores = _ask(list(calibration.criteria))
         if scores is None:
             break
@@ -273,7 +273,7 @@ def _ask_all(task: _Task, calibration: "CalibrationSet", by: str) -> "Calibratio
     return calibration
 
 
-def _said(conversation: "ConversationBlock") -> Iterator[str]:
+def _lines_of(conversation: "ConversationBlock") -> Iterator[str]:
     for turn in conversation.turns:
         yield f"customer: {turn.user}"
         yield f"system:   {turn.reply}"

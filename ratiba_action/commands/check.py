@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ratiba_action.commands.options import add_json
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import printable
@@ -36,7 +37,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "names": list,
 }
 _BLOCKED = 1
-_MOST_BYTES = 64 << 20
+_MAX_BYTES = 64 << 20
 _SHOWN = 50
 
 
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--budget-usd", metavar="VALUE", help="maximum cost in US dollars (RATIBA_EVAL_BUDGET_USD)")
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration, for the judge (RATIBA_CONFIG)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +175,11 @@ def _read(name: str) -> Sequence[_Given]:
 
     try:
         with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
+            content = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{name!r} cannot be read: {error.strerror}.", "Give a JSON Lines file of answers.") from error
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"{name!r} has more than {_MOST_BYTES:,} bytes.", "Split it into several files.")
+    if len(content) > _MAX_BYTES:
+        raise UsageError(f"{name!r} has more than {_MAX_BYTES:,} bytes.", "Split it into several files.")
     if name.endswith((".csv", ".json")):
         raise UsageError(f"{name!r} is a {name.rpartition('.')[2].upper()} file.", "Give a JSON Lines file of answers.")
     rows, problems = read_rows(name, content)
@@ -252,7 +253,7 @@ def _lines(report: Mapping[str, Any]) -> Iterable[str]:
         yield f"{'BLOCK' if entry['blocked'] else 'FLAG '} {place}{' (' + entry['id'] + ')' if entry['id'] else ''}"
         for reason in entry["reasons"]:
             at = f" ({reason['file']}:{reason['line']})" if "line" in reason else ""
-            said = "; ".join(
+            expected = "; ".join(
                 text
                 for text in (
                     f"expected {reason['expected']}" if reason["expected"] else "",
@@ -261,7 +262,7 @@ def _lines(report: Mapping[str, Any]) -> Iterable[str]:
                 )
                 if text
             )
-            yield f"  {reason['action']}: {reason['name']}: {said}{at}"
+            yield f"  {reason['action']}: {reason['name']}: {expected}{at}"
     if len(failed) > _SHOWN:
         yield f"… and {len(failed) - _SHOWN} more; --json lists all of them."
     missing = Counter(text for entry in report["answers"] for text in entry["not_measured"])

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
-from ratiba_action.commands.options import add_rules, read_rules
+from ratiba_action.commands.options import add_json, add_rules, read_rules
 from ratiba_action.errors import UsageError
 
 DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and scenario, and
@@ -15,14 +15,14 @@ EXAMPLE = """example:
   ratiba compare main/results.json ratiba-report
   ratiba compare --json a.json b.json c.json"""
 
-_FEWEST, _MOST = 2, 6
+_MIN, _MAX = 2, 6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="a results.json, or a report directory")
     add_rules(parser)
-    parser.add_argument("--json", action="store_true", help="print the runs and their comparisons as JSON")
+    add_json(parser, "print the runs and their comparisons as JSON")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -42,8 +42,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.verdict.runs import compare_each
 
     paths: Sequence[str] = arguments.results
-    if not _FEWEST <= len(paths) <= _MOST:
-        raise UsageError(f"{len(paths)} results are given.", f"Give {_FEWEST} to {_MOST}.")
+    if not _MIN <= len(paths) <= _MAX:
+        raise UsageError(f"{len(paths)} results are given.", f"Give {_MIN} to {_MAX}.")
     runs = [NamedRun(path, found) for path, found in zip(paths, read_named_runs(paths), strict=True)]
     pairs = compare_each([run.run for run in runs], read_rules(arguments, environment))
     if arguments.json:

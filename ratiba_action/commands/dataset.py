@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             allow_abbrev=False,
         )
         module.add_arguments(task)
-        task.set_defaults(told_by=task)
+        task.set_defaults(reporting_parser=task)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

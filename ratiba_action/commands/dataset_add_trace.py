@@ -21,7 +21,7 @@ EXAMPLE = """example:
   ratiba dataset add-trace 0af7651916cd43dd8448eb211c80319c --case --expected '{"intent": "SUPPORT"}'"""
 
 _TRACE = re.compile(r"[A-Za-z0-9_-]{1,200}", re.ASCII)
-_MOST = 20_000
+_MAX = 20_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,8 +84,8 @@ def _parse_trace(text: str) -> str:
 
 
 def _parse_expected(text: str) -> Any:
-    if not text.strip() or len(text) > _MOST:
-        raise ValueError(f"JSON or a text of 1 to {_MOST:,} characters")
+    if not text.strip() or len(text) > _MAX:
+        raise ValueError(f"JSON or a text of 1 to {_MAX:,} characters")
     if text.lstrip()[0] not in "{[":
         return text
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.commands.import_tests import parse_field, parse_metric, parse_prefix
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
 from ratiba_action.errors import InfrastructureError, UsageError
 from ratiba_action.model.scenario import SystemType
 from ratiba_action.observability.traces.datasets import suite_dataset
@@ -158,10 +158,10 @@ def _parse_path(fields: list[str]) -> Callable[[str], tuple[str, str]]:
 def add_suite_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the scenarios of a checkout."""
     add_server_options(parser)
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    add_repo(parser)
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     parser.add_argument("--name", metavar="NAME", help="name of the gate (RATIBA_NAME)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], purpose: str) -> DatasetTask:
@@ -181,7 +181,7 @@ def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], pur
     settings = read_settings(environment, {"scenarios": arguments.scenarios, "name": arguments.name})
     access = replace(required_access(settings, environment, purpose), seconds=seconds)
     default = suite_dataset(environment.get("GITHUB_REPOSITORY") or "", settings.name)
-    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    repository = repository_of(arguments, environment)
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     named = getattr(arguments, "named", None)

@@ -35,7 +35,7 @@ EXAMPLE = """example:
 
 _WAITING = 1
 _NOTHING = 2
-_MOST_LINES = 2_000
+_MAX_LINES = 2_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,8 +108,8 @@ def _lines(task: DatasetTask, local: "LocalSuite", plan: "PullPlan", *, accepted
     from ratiba_action.production.datasets.pull_plan import difference
 
     lines = list(difference(local, plan))
-    more = len(lines) - _MOST_LINES
-    lines = [*lines[:_MOST_LINES], f"… and {more} more lines"] if more > 0 else lines
+    more = len(lines) - _MAX_LINES
+    lines = [*lines[:_MAX_LINES], f"… and {more} more lines"] if more > 0 else lines
     waiting = "written" if accepted else "not written without --accept"
     lines += [f"{waiting}: {local.folder}/{path}" for path in sorted(plan.files)]
     lines += [f"archived in Langfuse, still here: {name}" for name in plan.archived]

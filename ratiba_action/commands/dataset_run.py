@@ -22,7 +22,7 @@ from ratiba_action.commands.dataset_options import (
 )
 from ratiba_action.commands.gate_options import GateOptions, read_options
 from ratiba_action.commands.import_tests import finding_lines
-from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.commands.options import add_json, add_repo, add_variant, parse_option
 from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.model.change import Mode
 from ratiba_action.model.values import Usd
@@ -86,14 +86,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     description = "scenarios folder, for recordings and catalogues (RATIBA_SCENARIOS)"
     parser.add_argument("--scenarios", metavar="PATH", help=description)
     parser.add_argument("--name", metavar="NAME", help="name of the gate (RATIBA_NAME)")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    add_repo(parser)
     parser.add_argument(
         "--concurrency", metavar="N", help="scenarios to run in parallel (default: suite.concurrency, or 4)"
     )
     parser.add_argument("--trials", metavar="N", help="minimum number of trials per scenario, 1 to 50 (default: 1)")
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run cleanly after this time (RATIBA_DEADLINE)")
     add_variant(parser)
-    parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
+    add_json(parser, "print the outputs as JSON")
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, parse_option
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.text import printable
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", metavar="N", default="120", help="time limit for all steps in seconds (default: 120)"
     )
-    parser.add_argument("--json", action="store_true", help="print the steps as JSON")
+    add_json(parser, "print the steps as JSON")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

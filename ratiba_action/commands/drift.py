@@ -9,7 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import alert_kinds, length_of_time, moment, parse_option, send_alert, share
+from ratiba_action.commands.options import (
+    add_json,
+    alert_kinds,
+    length_of_time,
+    moment,
+    parse_option,
+    send_alert,
+    share,
+)
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import parse_seconds
@@ -58,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="PATH", help="the configuration with `notifications` (RATIBA_CONFIG)")
     parser.add_argument("--seconds", metavar="N", default="120", help="time limit for reading Langfuse (default: 120)")
     parser.add_argument("--fail", action="store_true", help="exit with 1 if a metric drifted or was lost")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

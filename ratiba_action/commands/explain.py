@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, MutableMapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import clip, printable
@@ -29,7 +29,7 @@ _INPUTS = (
     *("config", "scenarios", "rules", "budget-usd", "monthly-budget-usd", "llm"),
     *("anthropic-base-url", "openai-base-url", "report-dir"),
 )
-_RUNS, _MOST_RUNS = 30, 500
+_RUNS, _MAX_RUNS = 30, 500
 _INCOMPLETE = 3
 _LINE = 100
 
@@ -54,10 +54,10 @@ def change_options(parser: argparse.ArgumentParser, inputs: Collection[str]) -> 
     for entry in INPUTS:
         if entry.name in inputs:
             parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    add_repo(parser)
     parser.add_argument("--concurrency", metavar="N", help="scenarios to run in parallel (default: 4)")
     parser.add_argument("--deadline", metavar="SECONDS", help="end after this time with what is known")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(
@@ -86,7 +86,7 @@ def run(
     from ratiba_action.run.provider_keys import keys_line, require_key
     from ratiba_action.util.persisted_credentials import persisted_credentials
 
-    most = parse_option("--runs", arguments.runs, _runs)
+    maximum = parse_option("--runs", arguments.runs, _runs)
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS})
     inputs = read_inputs(change_request(arguments, settings, environment, failed=not arguments.scenario))
     persisted = persisted_credentials(inputs.decided.change.git, environment)
@@ -101,7 +101,7 @@ def run(
         progress(line)
     ledger = Ledger(settings.budget_usd)
     found = redactor.explanation(
-        explain(inputs, ledger, open_session=open_session or open_real_session, most_runs=most, progress=progress)
+        explain(inputs, ledger, open_session=open_session or open_real_session, max_runs=maximum, progress=progress)
     )
     if arguments.json:
         shown = redactor.value(_as_json(found))
@@ -117,8 +117,8 @@ def run(
 
 
 def _runs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST_RUNS:
-        raise ValueError(f"a number from 1 to {_MOST_RUNS}")
+    if not text.isdecimal() or not 1 <= int(text) <= _MAX_RUNS:
+        raise ValueError(f"a number from 1 to {_MAX_RUNS}")
     return int(text)
 
 
@@ -129,7 +129,6 @@ def change_request(
 
     Args:
         arguments: with the options of ``change_options``, and ``scenario``.
-        environment: the process's own.
         failed: choose the scenarios that failed in the last run.
 
     Raises:

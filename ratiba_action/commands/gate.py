@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Collection, MutableMapping
 
 from ratiba_action.commands.gate_options import read_options
-from ratiba_action.commands.options import add_variant
+from ratiba_action.commands.options import add_json, add_repo, add_variant
 from ratiba_action.settings.settings import INPUTS, read_settings
 
 DESCRIPTION = """Decide the mode, run the golden scenarios, and report whether the change may merge.
@@ -46,7 +46,7 @@ def add_run_options(parser: argparse.ArgumentParser, without: Collection[str] = 
         "--event", metavar="FILE", help="JSON file with the event's payload (default: GITHUB_EVENT_PATH)"
     )
     parser.add_argument("--event-name", metavar="NAME", help="name of the event (default: GITHUB_EVENT_NAME)")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    add_repo(parser)
     parser.add_argument(
         "--scenario", action="append", default=[], metavar="ID", help="run this scenario; may be repeated"
     )
@@ -63,7 +63,7 @@ def add_run_options(parser: argparse.ArgumentParser, without: Collection[str] = 
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run cleanly after this time (RATIBA_DEADLINE)")
     parser.add_argument("--no-deepeval-cache", action="store_true", help="do not use cached judge scores")
     parser.add_argument("--baseline-out", metavar="FILE", help="also write results.json to this file, for --baseline")
-    parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
+    add_json(parser, "print the outputs as JSON")
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ratiba_action.commands.options import parse_option
 from ratiba_action.errors import UsageError
-from ratiba_action.model.scenario import MOST_TRIALS
+from ratiba_action.model.scenario import MAX_TRIALS
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Settings
@@ -97,7 +97,7 @@ def read_options(arguments: argparse.Namespace, environment: Mapping[str, str]) 
     given = vars(arguments)
     inputs = {entry.name: given.get(entry.attribute) for entry in INPUTS}
     concurrency, trials, out = (given.get(name) for name in ("concurrency", "trials", "baseline_out"))
-    most_trials = partial(parse_count, most=MOST_TRIALS)
+    max_trials = partial(parse_count, maximum=MAX_TRIALS)
     return GateOptions(
         inputs={name: text for name, text in inputs.items() if text is not None},
         event=given.get("event") or "",
@@ -110,7 +110,7 @@ def read_options(arguments: argparse.Namespace, environment: Mapping[str, str]) 
         variant=given.get("variant") or "",
         variants=given.get("variants", False),
         concurrency=None if concurrency is None else parse_option("--concurrency", concurrency, parse_count),
-        trials=1 if trials is None else parse_option("--trials", trials, most_trials),
+        trials=1 if trials is None else parse_option("--trials", trials, max_trials),
         seconds=parse_option("--deadline", given.get("deadline") or "", lambda text: read_deadline(text, environment)),
         resume=given.get("resume", False),
         judge_cache=not given.get("no_deepeval_cache", False),

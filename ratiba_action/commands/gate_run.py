@@ -76,7 +76,6 @@ def run(
 
     Args:
         tracer: makes the function that sends the run's traces.
-        kept: what is started already.
         open_session: makes what scenarios run in.
 
     Raises:

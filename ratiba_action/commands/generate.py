@@ -13,7 +13,7 @@ from typing import Any
 from ratiba_action.authoring.captured_session import CapturedSession, CapturedTurn, read_session_file
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.commands import generate_proposals
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Layer
@@ -109,9 +109,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--now", metavar="TIME", help="time of the conversation (default: that of the session)")
     generate_proposals.add_arguments(parser)
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
+    add_repo(parser, "this folder")
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ratiba_action.config.configuration import Configuration
     from ratiba_action.money.budget import Ledger
 
-_MOST, _MOST_KNOWN, _REVIEW_DAYS = 20, 50, 30
+_MAX, _MAX_KNOWN, _REVIEW_DAYS = 20, 50, 30
 _INCOMPLETE = 3
 _SHOWN = 5
 
@@ -175,8 +175,8 @@ class _ModelCalls:
 
 
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MOST):
-        raise ValueError(f"a whole number from 1 to {_MOST}")
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MAX):
+        raise ValueError(f"a whole number from 1 to {_MAX}")
     return int(text)
 
 
@@ -253,7 +253,7 @@ def _known(repository: Path, folder: str) -> "tuple[Proposals, _Known]":
     # What they say counts here, and not when; the zone of those that name none stands in the configuration.
     scenarios = load_suite(files, metric_problems, validate_rule, timezone=None).scenarios if files else ()
     begin = (scenario.turns[0].user for scenario in scenarios if scenario.turns and scenario.turns[0].user)
-    known = _Known(tuple(begin)[:_MOST_KNOWN], tuple(sorted({scenario.language for scenario in scenarios})))
+    known = _Known(tuple(begin)[:_MAX_KNOWN], tuple(sorted({scenario.language for scenario in scenarios})))
     return Proposals(folder, {fingerprint_of(scenario) for scenario in scenarios}), known
 
 

@@ -15,9 +15,9 @@ from ratiba_action.authoring.deepeval_tests import read_test_file
 from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, FORMATS, Mapped, read_goldens
 from ratiba_action.authoring.imports import (
     TEST,
-    Finding,
     Import,
-    Outcome,
+    ImportFinding,
+    ImportOutcome,
     SourceFolder,
     Target,
     Written,
@@ -28,7 +28,7 @@ from ratiba_action.authoring.imports import (
 )
 from ratiba_action.authoring.promptfoo import read_promptfoo
 from ratiba_action.authoring.starter_answers import one_of, parse_language
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.model.scenario import SystemType
@@ -52,9 +52,9 @@ EXAMPLE = """example:
 
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_-]{0,23}")
 _TITLES = {
-    Outcome.MAPPED: "Mapped",
-    Outcome.APPROXIMATED: "Approximated",
-    Outcome.MANUAL: "For a person",
+    ImportOutcome.MAPPED: "Mapped",
+    ImportOutcome.APPROXIMATED: "Approximated",
+    ImportOutcome.MANUAL: "For a person",
 }
 
 
@@ -87,10 +87,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--system-type", choices=[each.value for each in SystemType], default="chatbot", help="default: chatbot"
     )
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
+    add_repo(parser, "this folder")
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -211,12 +211,12 @@ def finding_lines(found: Import) -> list[str]:
     return lines
 
 
-def _in_order(found: Import) -> list[Finding]:
+def _in_order(found: Import) -> list[ImportFinding]:
     return sorted(found.findings, key=lambda finding: (finding.file, finding.line))
 
 
 def _imported(found: Import) -> int:
-    return sum(finding.what == TEST and finding.outcome == Outcome.MAPPED for finding in found.findings)
+    return sum(finding.what == TEST and finding.outcome == ImportOutcome.MAPPED for finding in found.findings)
 
 
 def _as_json(found: Import, written: Written, block: Mapping[str, Any], *, dry_run: bool) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ratiba_action.authoring.starter_answers import (
     parse_prompts,
 )
 from ratiba_action.authoring.starter_files import CONFIGURATION, RECORDING, SCENARIO, WORKFLOW, stand_in, starter_files
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.errors import UsageError
 from ratiba_action.llm.recordings.folder import read_reads
@@ -67,9 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", metavar="NAME", help=f"name of the gate (default: {proposed.name})")
     parser.add_argument("--action", metavar="ACTION", help="the action that the workflow uses: owner/repository@commit")
     parser.add_argument("--url", metavar="URL", help=f"URL of your server, for --kind http (default: {proposed.url})")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
+    add_repo(parser, "this folder")
     parser.add_argument("--yes", action="store_true", help="ask no questions; use options and defaults")
-    parser.add_argument("--json", action="store_true", help="print JSON; also asks no questions")
+    add_json(parser, "print JSON; also asks no questions")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

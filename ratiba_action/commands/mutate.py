@@ -31,7 +31,7 @@ EXAMPLE = """example:
   ratiba mutate prompts/booking.md app/payments.py --mutants 200 --json"""
 
 _INPUTS = ("config", "scenarios", "budget-usd", "monthly-budget-usd", "llm", "anthropic-base-url", "openai-base-url")
-_MUTANTS, _MOST_MUTANTS = 100, 100_000
+_MUTANTS, _MAX_MUTANTS = 100, 100_000
 _LISTED = 40
 _LINE = 90
 _INCOMPLETE = 3
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.run.provider_keys import keys_line, require_key
     from ratiba_action.util.persisted_credentials import persisted_credentials
 
-    most = parse_option("--mutants", arguments.mutants, _count)
+    maximum = parse_option("--mutants", arguments.mutants, _count)
     given = {name: getattr(arguments, name.replace("-", "_")) for name in (*_INPUTS, "report-dir")}
     # A mutant may do anything to its database: it gets one that ends with the run.
     settings = replace(read_settings(environment, given), database_url="")
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     files, ledger = read_files(inputs, arguments.file), Ledger(settings.budget_usd)
     log = RunLog(SilentProgress())
     found = measure(
-        inputs, files, log, ledger, open_session=open_session, most=most, progress=progress, fresh=arguments.fresh
+        inputs, files, log, ledger, open_session=open_session, maximum=maximum, progress=progress, fresh=arguments.fresh
     )
     known = _as_json(found, inputs, ledger.spent)
     shown = redactor.value({"headline": headline(known), **known})
@@ -115,8 +115,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST_MUTANTS:
-        raise ValueError(f"a number from 1 to {_MOST_MUTANTS:,}")
+    if not text.isdecimal() or not 1 <= int(text) <= _MAX_MUTANTS:
+        raise ValueError(f"a number from 1 to {_MAX_MUTANTS:,}")
     return int(text)
 
 

@@ -27,8 +27,6 @@ def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
     """The value of an option.
 
     Args:
-        name: with its dashes.
-        text: as given.
         parse: raises ``ValueError`` with the allowed values.
 
     Raises:

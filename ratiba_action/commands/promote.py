@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import Settings, read_settings
@@ -54,9 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seconds", default="300", metavar="N", help="time limit for Langfuse in seconds (default: 300)"
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would be written, and write nothing")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: this folder)")
+    add_repo(parser, "this folder")
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -113,7 +113,7 @@ def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionReq
         tenants=tenants_outside(arguments.tenants, repository),
         redactor=Redactor(settings.secrets),
         review=Review(arguments.owner, (now + timedelta(days=days)).date()),
-        most=parse_option("--most", arguments.most, _whole_number),
+        maximum=parse_option("--most", arguments.maximum, _whole_number),
         dry_run=arguments.dry_run,
         timezone=(configuration.timezone if configuration is not None else None) or "",
     )

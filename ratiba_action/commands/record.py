@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from ratiba_action.commands.options import add_variant, parse_option
+from ratiba_action.commands.options import add_json, add_repo, add_variant, parse_option, repository_of
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.decide.deciding import decide, event_of, request_of
 from ratiba_action.errors import UsageError
@@ -22,7 +22,7 @@ from ratiba_action.llm.recordings.folder import read_folder
 from ratiba_action.llm.recordings.writer import write_all
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
-from ratiba_action.model.scenario import MOST_TRIALS
+from ratiba_action.model.scenario import MAX_TRIALS
 from ratiba_action.model.verdict import Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start
@@ -36,7 +36,7 @@ from ratiba_action.run.gate import RunOutcome, evaluate
 from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest
 from ratiba_action.run.planned_run import plan_run
 from ratiba_action.run.provider_keys import keys_line, require_key
-from ratiba_action.run.recording_review import Candidate, Outcome, Review, review
+from ratiba_action.run.recording_review import RecordingCandidate, RecordingReview, ReviewOutcome, review
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.report_folder import make_report_folder
 from ratiba_action.settings.run_deadline import read_deadline
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options: the inputs of a live run, and options for local use."""
     for entry in _inputs():
         parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    add_repo(parser)
     parser.add_argument(
         "--scenario", action="append", default=[], metavar="ID", help="record this scenario; may be repeated"
     )
@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run cleanly after this time (RATIBA_DEADLINE)")
     parser.add_argument("--resume", action="store_true", help="continue a killed run without paying for anything twice")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
@@ -146,7 +146,7 @@ class _Recorded:
         waiting: recording files that were not replaced, with the path of their new content.
     """
 
-    reviewed: Review
+    reviewed: RecordingReview
     report: Report
     written: Sequence[Path]
     waiting: Mapping[Path, Path]
@@ -169,7 +169,7 @@ def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, *, overwrite: bool
         reads=outcome.reads,
     )
     beside = Path(settings.report_dir).absolute() / "recordings" / inputs.variant
-    changed = [item.path for item in reviewed.kept if item.outcome is Outcome.CHANGED and not overwrite]
+    changed = [item.path for item in reviewed.kept if item.outcome is ReviewOutcome.CHANGED and not overwrite]
     waiting = {path: beside / path.name for path in changed}
     if waiting:
         make_report_folder(Path(settings.report_dir).absolute())
@@ -187,7 +187,7 @@ def _inputs() -> tuple[Input, ...]:
 
 
 def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str], settings: Settings) -> RunRequest:
-    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    repository = repository_of(arguments, environment)
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     request = request_of(settings, event_of(environment, repository))
@@ -204,7 +204,7 @@ def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         variant=arguments.variant,
-        trials=parse_option("--trials", arguments.trials, partial(parse_count, most=MOST_TRIALS)),
+        trials=parse_option("--trials", arguments.trials, partial(parse_count, maximum=MAX_TRIALS)),
     )
     return authorized(asked)
 
@@ -230,12 +230,12 @@ def _print(recorded: _Recorded, redactor: Redactor, stream: TextIO) -> None:
     stream.flush()
 
 
-def _lines_of(candidate: Candidate) -> list[str]:
-    if candidate.outcome is Outcome.UNFINISHED:
+def _lines_of(candidate: RecordingCandidate) -> list[str]:
+    if candidate.outcome is ReviewOutcome.UNFINISHED:
         return [f"{candidate.scenario_id}: not recorded: {candidate.reason}"]
-    if candidate.outcome is Outcome.FAILED:
+    if candidate.outcome is ReviewOutcome.FAILED:
         return [f"{candidate.scenario_id}: not recorded: {candidate.reason}", f"  {_AFTER_A_FAILURE}"]
-    if candidate.outcome is Outcome.REFUSED:
+    if candidate.outcome is ReviewOutcome.REFUSED:
         return [
             f"{candidate.scenario_id}: refused",
             *(f"  {candidate.path.name} {finding}" for finding in candidate.findings),
@@ -248,7 +248,7 @@ def _lines_of(candidate: Candidate) -> list[str]:
 
 def _ending(recorded: _Recorded) -> list[str]:
     """What was written, and what to do with the rest."""
-    refused = recorded.reviewed.having(Outcome.REFUSED)
+    refused = recorded.reviewed.having(ReviewOutcome.REFUSED)
     if refused:
         return [
             f"Nothing was written: recordings of {plural(len(refused), 'scenario')} contain forbidden identifiers.",
@@ -264,9 +264,9 @@ def _ending(recorded: _Recorded) -> list[str]:
 
 
 def _exit_code(recorded: _Recorded) -> int:
-    if recorded.reviewed.having(Outcome.REFUSED, Outcome.FAILED) or recorded.waiting:
+    if recorded.reviewed.having(ReviewOutcome.REFUSED, ReviewOutcome.FAILED) or recorded.waiting:
         return 1
-    return 3 if recorded.reviewed.having(Outcome.UNFINISHED) or not recorded.reviewed.candidates else 0
+    return 3 if recorded.reviewed.having(ReviewOutcome.UNFINISHED) or not recorded.reviewed.candidates else 0
 
 
 def _as_json(recorded: _Recorded, redactor: Redactor) -> dict[str, object]:

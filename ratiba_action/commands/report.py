@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ratiba_action.commands.options import add_rules, read_rules
+from ratiba_action.commands.options import add_json, add_rules, read_rules
 from ratiba_action.errors import InfrastructureError, PublishError, RatibaError, UsageError
 from ratiba_action.settings.settings import Settings, read_settings, read_settings_leniently
 
@@ -32,7 +32,7 @@ _SEALED = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("--results", metavar="FILE", help="results.json of the run (default: in the report directory)")
-    parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
+    add_json(parser, "print the outputs as JSON")
     add_rules(parser)
     task = parser.add_mutually_exclusive_group()
     task.add_argument(

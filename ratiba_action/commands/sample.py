@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import moment, parse_option, share
+from ratiba_action.commands.options import add_json, add_repo, moment, parse_option, repository_of, share
 from ratiba_action.errors import UsageError
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.scenario import SystemType
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget-usd", metavar="VALUE", help="maximum cost in US dollars (RATIBA_EVAL_BUDGET_USD)")
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration file (RATIBA_CONFIG)")
     parser.add_argument("--report-dir", metavar="VALUE", help="folder of events.jsonl (RATIBA_REPORT_DIR)")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    add_repo(parser)
     parser.add_argument(
         "--cursor", metavar="FILE", help="file that records where the last run ended (default: in ~/.local/state)"
     )
@@ -106,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seconds", metavar="N", default=_SECONDS, help="time limit for reading Langfuse (default: 120)"
     )
     parser.add_argument("--deadline", metavar="SECONDS", help="end measuring after this time (RATIBA_DEADLINE)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
@@ -151,7 +151,7 @@ def _request(
     from ratiba_action.run.authority import authorized_configuration
     from ratiba_action.run.event_logging import required_access
 
-    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    repository = repository_of(arguments, environment)
     settings, configuration = authorized_configuration(settings, repository, environment)
     access = None if arguments.files else required_access(settings, environment, "production cannot be read")
     cursor = _cursor(arguments, environment, access, repository)

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, parse_option
 from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.history.executions import Execution, Wanted, read_executions
 from ratiba_action.settings.gitlab import gitlab_job
@@ -24,14 +24,14 @@ EXAMPLE = """example:
   ratiba status 19283746501                             # or the id of a workflow run"""
 
 _UNKNOWN = 3
-_MOST = 1_000
+_MAX = 1_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("run_name", nargs="?", metavar="RUN", help="execution id, or id of the workflow run")
     parser.add_argument("--last", default="20", metavar="N", help="maximum number of runs (default: 20)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         LedgerError: the database cannot be read.
     """
     settings = read_settings(environment, {})
-    last = parse_option("--last", arguments.last, lambda text: parse_count(text, _MOST))
+    last = parse_option("--last", arguments.last, lambda text: parse_count(text, _MAX))
     named = arguments.run_name is not None
     wanted = wanted_of(arguments.run_name, settings, environment, 1 if named else last)
     found = read_executions(ledger_of(settings), wanted)

@@ -18,11 +18,12 @@ from ratiba_action.authoring.advice import (
 )
 from ratiba_action.authoring.observed_prompts import observed_prompts
 from ratiba_action.authoring.schema_files import schema_file
+from ratiba_action.commands.options import add_json, add_repo, repository_of
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.folder import read_reads
-from ratiba_action.llm.recordings.lines import Finding, find_forbidden
+from ratiba_action.llm.recordings.lines import ForbiddenText, find_forbidden
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.run.configuration_checks import (
@@ -49,7 +50,7 @@ EXAMPLE = """example:
   ratiba validate --repo . --scenarios scenarios --json"""
 
 _INPUTS = ("config", "scenarios")
-_MOST_NOTES = 20
+_MAX_NOTES = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,13 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for entry in INPUTS:
         if entry.name in _INPUTS:
             parser.add_argument(f"--{entry.name}", metavar="PATH", help=f"{entry.help} ({entry.environment_variable})")
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    add_repo(parser)
     parser.add_argument(
         "--schema",
         choices=("scenario", "configuration"),
         help="print the JSON Schema of scenario or configuration files",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         sys.stdout.write(schema_file(f"{arguments.schema}.schema.json").decode())
         return 0
     settings = read_settings(environment, {name: getattr(arguments, name) for name in _INPUTS})
-    repository = Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    repository = repository_of(arguments, environment)
     repository = repository if arguments.repo else find_checkout(repository) or repository
     found = inspect(repository, settings, datetime.now(UTC).date())
     if arguments.json:
@@ -220,7 +221,7 @@ def _inspect_recordings(
     return problems, warnings, tuple(unused)
 
 
-def _forbidden(name: str, findings: Iterable[Finding]) -> list[FileProblem]:
+def _forbidden(name: str, findings: Iterable[ForbiddenText]) -> list[FileProblem]:
     return [
         FileProblem(name, finding.line, f"{finding.field}: {finding.kind} ({finding.shown}) must not be recorded")
         for finding in findings
@@ -245,8 +246,8 @@ def _problem_values(problem: FileProblem) -> dict[str, object]:
 def _print(found: Inspected) -> None:
     lines = [str(problem) for problem in found.problems]
     lines += [f"warning: {warning}" for warning in found.warnings]
-    lines += [f"note: {each}" for each in found.observed[:_MOST_NOTES]]
-    if (omitted := len(found.observed) - _MOST_NOTES) > 0:
+    lines += [f"note: {each}" for each in found.observed[:_MAX_NOTES]]
+    if (omitted := len(found.observed) - _MAX_NOTES) > 0:
         lines.append(f"note: {omitted} more files are read or sent; print all with --json")
     if not found.problems and found.suite is not None:
         scenarios = [scenario for scenario in found.suite.scenarios if scenario.test is None]

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Mapping
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import add_json, parse_option
 from ratiba_action.commands.status import json_of, ledger_of, line_of, wanted_of
 from ratiba_action.history.executions import ExecutionStatus, wait_for
 from ratiba_action.settings.run_deadline import parse_seconds
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("run_name", metavar="RUN", help="execution id, or id of the workflow run")
     parser.add_argument("--seconds", default="3600", help="maximum time to wait (default: 3600)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

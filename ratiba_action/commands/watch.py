@@ -49,14 +49,14 @@ if TYPE_CHECKING:
     from ratiba_action.run.inputs import Kept
 
 _POLL_SECONDS = 0.2
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 _LINE = 300
 Files = Mapping[str, tuple[int, int]]
 """Time of change in nanoseconds and size in bytes by path from the repository's root."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WatchedOutcome:
     """How a scenario ended.
 
     Args:
@@ -154,7 +154,7 @@ class _Watch:
         self._options, self._environment, self._settings, self._git = options, environment, settings, git
         self._report = Path(settings.report_dir).resolve()
         self._asked = options.scenarios
-        self._known: dict[str, Outcome] = {}
+        self._known: dict[str, WatchedOutcome] = {}
         self._left = settings.budget_usd
         self._services, self._renew = services, False
 
@@ -195,8 +195,8 @@ class _Watch:
 
     def _concern(self, edited: Sequence[str]) -> None:
         """Run the scenarios that depend on edited files."""
-        more = f" and {len(edited) - _MOST_NAMES} more" if len(edited) > _MOST_NAMES else ""
-        _print(f"\n{', '.join(edited[:_MOST_NAMES])}{more}:")
+        more = f" and {len(edited) - _MAX_NAMES} more" if len(edited) > _MAX_NAMES else ""
+        _print(f"\n{', '.join(edited[:_MAX_NAMES])}{more}:")
         chosen = self._chosen(edited)
         if chosen is not None and not chosen:
             _print("  no scenario depends on it.")
@@ -266,7 +266,7 @@ class _Watch:
                 _print(f"  {line}")
             return
         rows = summarise(report).scenarios
-        outcomes = {row.name: Outcome(row.ended, clip(_first_problem(row), _LINE)) for row in rows}
+        outcomes = {row.name: WatchedOutcome(row.ended, clip(_first_problem(row), _LINE)) for row in rows}
         for line in changes(self._known, outcomes):
             _print(f"  {line}")
         self._known |= outcomes
@@ -311,8 +311,8 @@ class _Watch:
 
     def _given(self, scenarios: Sequence[str]) -> GateOptions:
         # Without a change the gate would run nothing, and whoever watches has not changed anything yet.
-        inputs = {"mode": Mode.BLOCKING.value, "budget-usd": f"{max(self._left, _LEAST):f}"}
-        if self._left < _LEAST:
+        inputs = {"mode": Mode.BLOCKING.value, "budget-usd": f"{max(self._left, _MIN):f}"}
+        if self._left < _MIN:
             inputs["llm"] = Llm.REPLAY.value
         return replace(
             self._options,
@@ -324,11 +324,11 @@ class _Watch:
 
 _MISCONFIGURED = 2
 _FAILED = 3
-_LEAST = Decimal("0.01")
+_MIN = Decimal("0.01")
 """US dollars; with less left of the budget that all runs share, models are called no more."""
 
 
-def changes(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> Iterator[str]:
+def changes(before: Mapping[str, WatchedOutcome], after: Mapping[str, WatchedOutcome]) -> Iterator[str]:
     """A line for each scenario that ended otherwise than before, and for each that did not pass and ran first now.
 
     Args:

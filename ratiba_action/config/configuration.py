@@ -292,8 +292,8 @@ class Configuration(StrictModel):
     def _prompt_output_is_allowed(self) -> Self:
         prompt = self.system.prompt
         if prompt is not None and prompt.max_output_tokens > self.models.output_of(prompt.model)[1]:
-            most = self.models.output_of(prompt.model)[1]
-            msg = f"system.prompt.max_output_tokens is {prompt.max_output_tokens}, but models allows {most}"
+            maximum = self.models.output_of(prompt.model)[1]
+            msg = f"system.prompt.max_output_tokens is {prompt.max_output_tokens}, but models allows {maximum}"
             raise ValueError(msg)
         return self
 
@@ -310,9 +310,6 @@ class Configuration(StrictModel):
 
 def read_configuration(name: str, content: bytes) -> Configuration:
     """Decode and check a configuration file.
-
-    Args:
-        content: its bytes.
 
     Raises:
         SuiteError: the file is wrong; holds every problem.

@@ -39,9 +39,9 @@ class ModelsBlock(StrictModel):
     @field_validator("default_output_tokens")
     @classmethod
     def _default_is_allowed(cls, value: int | None, info: ValidationInfo) -> int | None:
-        most = info.data.get("max_output_tokens")
-        if value is not None and most is not None and value > most:
-            msg = f"{value} is more than max_output_tokens, which is {most}"
+        maximum = info.data.get("max_output_tokens")
+        if value is not None and maximum is not None and value > maximum:
+            msg = f"{value} is more than max_output_tokens, which is {maximum}"
             raise ValueError(msg)
         return value
 
@@ -52,11 +52,11 @@ class ModelsBlock(StrictModel):
     ) -> dict[str, OutputBlock]:
         general = info.data.get("max_output_tokens")
         wrong = [
-            f"{name}: default_output_tokens {own.default_output_tokens} is more than its max_output_tokens, {most}"
+            f"{name}: default_output_tokens {own.default_output_tokens} is more than its max_output_tokens, {maximum}"
             for name, own in value.items()
             if own.default_output_tokens is not None
-            and (most := own.max_output_tokens or general) is not None
-            and own.default_output_tokens > most
+            and (maximum := own.max_output_tokens or general) is not None
+            and own.default_output_tokens > maximum
         ]
         if wrong:
             raise ValueError("; ".join(wrong))
@@ -76,5 +76,5 @@ class ModelsBlock(StrictModel):
             model: its name; empty for a model without its own limits.
         """
         own = self.overrides.get(model, OutputBlock())
-        most = own.max_output_tokens or self.max_output_tokens
-        return min(own.default_output_tokens or self.default_output_tokens or _USUAL_OUTPUT, most), most
+        maximum = own.max_output_tokens or self.max_output_tokens
+        return min(own.default_output_tokens or self.default_output_tokens or _USUAL_OUTPUT, maximum), maximum

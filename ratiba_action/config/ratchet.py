@@ -71,7 +71,7 @@ SMALLER = _whole_value(min)
 def _each_greater(head: Mapping[str, float], base: Mapping[str, float]) -> tuple[dict[str, float], Sequence[str]]:
     greater = {name: max(thresholds.get(name, 0.0) for thresholds in (head, base)) for name in sorted({*head, *base})}
     return greater, [
-        f".{name}{_values(least, head.get(name))}" for name, least in greater.items() if head.get(name) != least
+        f".{name}{_values(minimum, head.get(name))}" for name, minimum in greater.items() if head.get(name) != minimum
     ]
 
 
@@ -111,8 +111,8 @@ def _models(head: ModelsBlock, base: ModelsBlock) -> tuple[ModelsBlock, Sequence
 
 
 def _smaller_output(head: ModelsBlock, base: ModelsBlock, model: str) -> OutputBlock:
-    default, most = (min(pair) for pair in zip(head.output_of(model), base.output_of(model), strict=True))
-    return OutputBlock(max_output_tokens=most, default_output_tokens=default)
+    default, maximum = (min(pair) for pair in zip(head.output_of(model), base.output_of(model), strict=True))
+    return OutputBlock(max_output_tokens=maximum, default_output_tokens=default)
 
 
 def _block(rules: Mapping[str, Rule]) -> Rule:
@@ -149,7 +149,7 @@ _METRICS: Mapping[str, Rule] = {
 _COMPARISON: Mapping[str, Rule] = {
     # A greater level and a smaller drop both detect more.
     **dict.fromkeys(("screen_level", "single_run_screen_level", "confirm_level"), GREATER),
-    **dict.fromkeys(("least_margin", "scenario_drop", "detectable_power", "fewest_scenarios", "stale_days"), SMALLER),
+    **dict.fromkeys(("min_margin", "scenario_drop", "detectable_power", "min_scenarios", "stale_days"), SMALLER),
     **dict.fromkeys(("confirming_trials", "suspect_trials", "pooled_runs"), BASE),
     "decline": _block({"anchor": BASE, "weeks": BASE, "level": GREATER, "block": GREATER}),
 }

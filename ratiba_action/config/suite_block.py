@@ -9,8 +9,8 @@ from pydantic import AliasChoices, BeforeValidator, Field, field_validator, mode
 from ratiba_action.config.metrics_block import STANDARD_THRESHOLDS, unknown_aggregates
 from ratiba_action.config.model_limits import Name
 from ratiba_action.model.comparison import DeclineRules, Rules
-from ratiba_action.model.own_history import LEAST_CONFIDENCE, MOST_CONFIDENCE, Statistical
-from ratiba_action.model.scenario import MOST_TRIALS, Strategy, Suite
+from ratiba_action.model.own_history import MAX_CONFIDENCE, MIN_CONFIDENCE, Statistical
+from ratiba_action.model.scenario import MAX_TRIALS, Strategy, Suite
 from ratiba_action.util.validation import StrictModel
 
 _DEFAULT = Rules()
@@ -19,7 +19,7 @@ _Level = Annotated[float, Field(gt=0, le=0.5, allow_inf_nan=False)]
 _Drop = Annotated[float, Field(ge=0.01, le=1, allow_inf_nan=False)]
 
 
-LEAST_MEAN = 0.5
+MIN_MEAN = 0.5
 """Of the scores of a scenario that passes by their mean; from the evaluation harness of the sources."""
 
 
@@ -56,8 +56,8 @@ class ComparisonBlock(StrictModel):
     confirm_level: Annotated[float, Field(gt=0, le=0.1, allow_inf_nan=False)] = Field(
         default=_DEFAULT.confirm_level, description="p-value over all data below which a drop is a regression"
     )
-    least_margin: _Drop = Field(
-        default=_DEFAULT.least_margin, description="non-inferiority margin; larger if the run can detect less"
+    min_margin: _Drop = Field(
+        default=_DEFAULT.min_margin, description="non-inferiority margin; larger if the run can detect less"
     )
     scenario_drop: _Drop = Field(
         default=_DEFAULT.scenario_drop, description="drop of a single scenario that is examined on its own"
@@ -72,8 +72,8 @@ class ComparisonBlock(StrictModel):
     suspect_trials: Annotated[int, Field(ge=2, le=9)] = Field(
         default=_DEFAULT.suspect_trials, description="further trials of a scenario that dropped, on base and head"
     )
-    fewest_scenarios: Annotated[int, Field(ge=6, le=1_000)] = Field(
-        default=_DEFAULT.fewest_scenarios,
+    min_scenarios: Annotated[int, Field(ge=6, le=1_000)] = Field(
+        default=_DEFAULT.min_scenarios,
         description="minimum number for a statistical comparison; five could never reach 0.025",
     )
     pooled_runs: Annotated[int, Field(ge=1, le=10)] = Field(
@@ -97,7 +97,7 @@ Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
 STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "strict": {"trials": 3},
     "majority": {"trials": 3, "passes": 2},
-    "mean": {"least_mean": LEAST_MEAN},
+    "mean": {"min_mean": MIN_MEAN},
     "patient": {"timeout_seconds": 300, "retries": 2},
     "statistical": {"type": "statistical"},
 }
@@ -141,11 +141,11 @@ class StrategyBlock(StrictModel):
             raise ValueError(msg)
         return {**STRATEGIES[name], **own}
 
-    least_mean: Share | None = Field(
+    min_mean: Share | None = Field(
         default=None, description="minimum mean score, instead of each score's own threshold"
     )
-    trials: Annotated[int, Field(ge=1, le=MOST_TRIALS)] = 1
-    passes: Annotated[int, Field(ge=1, le=MOST_TRIALS)] | None = Field(
+    trials: Annotated[int, Field(ge=1, le=MAX_TRIALS)] = 1
+    passes: Annotated[int, Field(ge=1, le=MAX_TRIALS)] | None = Field(
         default=None, description="trials that must pass; default: all"
     )
     timeout_seconds: Seconds | None = None
@@ -157,7 +157,7 @@ class StrategyBlock(StrictModel):
     baseline_window: Annotated[int, Field(ge=1, le=500)] | Annotated[str, Field(pattern=r"^[1-9][0-9]?[dw]$")] = Field(
         default=20, description="type statistical: number of earlier values, or their age in days or weeks, like 30d"
     )
-    confidence_level: Annotated[float, Field(ge=LEAST_CONFIDENCE, le=MOST_CONFIDENCE, allow_inf_nan=False)] = Field(
+    confidence_level: Annotated[float, Field(ge=MIN_CONFIDENCE, le=MAX_CONFIDENCE, allow_inf_nan=False)] = Field(
         default=_DEFAULT_HISTORY.confidence_level,
         validation_alias=AliasChoices("confidence_level", _SHORT),
         description="type statistical: confidence of the lower bound; `confidence` is read too",
@@ -173,12 +173,12 @@ class StrategyBlock(StrictModel):
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> Self:
-        if self.type is not None and self.least_mean is not None:
-            msg = "`type: statistical` and least_mean both say what scores pass by; remove one of them"
+        if self.type is not None and self.min_mean is not None:
+            msg = "`type: statistical` and min_mean both say what scores pass by; remove one of them"
             raise ValueError(msg)
         found = self.statistical
-        if found is not None and found.needed < found.least:
-            msg = f"a confidence of {self.confidence_level:g} needs at least {found.least} values"
+        if found is not None and found.needed < found.minimum:
+            msg = f"a confidence of {self.confidence_level:g} needs at least {found.minimum} values"
             raise ValueError(f"{msg}; baseline_window is {found.needed}")
         return self
 
@@ -202,7 +202,7 @@ class StrategyBlock(StrictModel):
         return Strategy(**own, given=given, statistical=self.statistical)
 
 
-MOST_CONCURRENCY = 64
+MAX_CONCURRENCY = 64
 _WORD = "standard"
 
 
@@ -229,7 +229,7 @@ Gates = Annotated[dict[Name, Share], BeforeValidator(_or_standard, json_schema_i
 class SuiteBlock(StrictModel):
     """How all scenarios are run, and their common thresholds."""
 
-    concurrency: Annotated[int, Field(ge=1, le=MOST_CONCURRENCY)] | None = Field(
+    concurrency: Annotated[int, Field(ge=1, le=MAX_CONCURRENCY)] | None = Field(
         default=None, description="scenarios to run in parallel"
     )
     stop_on_failure: bool | StopBlock = Field(
@@ -241,7 +241,7 @@ class SuiteBlock(StrictModel):
     pass_: Literal["each", "mean"] = Field(
         default="each",
         alias="pass",
-        description="what a scenario passes by: each score, or the mean of its scores (least_mean: 0.5)",
+        description="what a scenario passes by: each score, or the mean of its scores (min_mean: 0.5)",
     )
     strategy: StrategyBlock = Field(default_factory=StrategyBlock, description="default for all scenarios")
     metric_thresholds: dict[Name, Share] = Field(
@@ -271,12 +271,12 @@ class SuiteBlock(StrictModel):
     def defaults(self) -> Strategy:
         """What scenarios take where their files say nothing."""
         strategy = self.strategy.strategy
-        if self.pass_ == "each" or "least_mean" in strategy.given:  # noqa: S105 - no password
+        if self.pass_ == "each" or "min_mean" in strategy.given:  # noqa: S105 - no password
             return strategy
-        return replace(strategy, least_mean=LEAST_MEAN, given=strategy.given | {"least_mean"})
+        return replace(strategy, min_mean=MIN_MEAN, given=strategy.given | {"min_mean"})
 
     @property
-    def most_failed(self) -> int | None:
+    def max_failed(self) -> int | None:
         """After how many failed scenarios the run stops; None for never."""
         if isinstance(self.stop_on_failure, StopBlock):
             return self.stop_on_failure.after

@@ -85,13 +85,13 @@ class Contents:
         self._listed[side] |= found
         return tuple(found)
 
-    def first_lines(self, side: str, under: str, ending: str, most: int) -> "Iterator[tuple[str, bytes]]":
+    def first_lines(self, side: str, under: str, ending: str, maximum: int) -> "Iterator[tuple[str, bytes]]":
         """Path and first line of each plain file of a commit below a folder; none without a commit.
 
         Args:
             side: ``base`` or ``head``.
             under: the folder, with a slash at its end.
-            most: bytes of a line that are read.
+            maximum: bytes of a line that are read.
 
         Raises:
             InfrastructureError: a file is not in this clone.
@@ -102,7 +102,7 @@ class Contents:
         tree = self._trees.get(side) or self._git.tree(commit, under)
         wanted = [path for path in tree if path.startswith(under) and path.endswith(ending)]
         files = [path for path in wanted if tree[path].mode in (PLAIN, EXECUTABLE)]
-        yield from zip(files, self._blobs.first_lines([tree[path].id for path in files], most), strict=True)
+        yield from zip(files, self._blobs.first_lines([tree[path].id for path in files], maximum), strict=True)
 
     def both(self, path: str) -> list[bytes]:
         """Content of a file at base and head, as far as it is there and can be read."""

@@ -120,7 +120,6 @@ def event_of(
     """The request of a run by the event that started it: an option's, GitHub's, or that of GitLab's job.
 
     Args:
-        environment: the process's own.
         event: file of the payload, from the command line.
         name: of the event, from the command line.
     """
@@ -363,7 +362,6 @@ def problems_of_options(request: DecideRequest, environment: Mapping[str, str], 
 
     Args:
         request: with the rules.
-        environment: the process's own.
         event: whether the event was given too, and not left by a runner.
     """
     problems: list[str] = []

@@ -13,7 +13,7 @@ from ratiba_action.model.change import Mode, Rule
 
 _ADDRESS = re.compile(r"(?<![\w.:/-])([^\W\d]\w*(?:\.[^\W\d]\w*)*):[^\W\d]\w*(?:\.[^\W\d]\w*)*(?![\w:/-])")
 _IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\b|import\s+([\w.]+))", re.MULTILINE)
-_MOST_MODULES = 500
+_MAX_MODULES = 500
 _WHY = "a metric or rule of the repository is, or needs, this code"
 
 Read = Callable[[str], Iterable[bytes]]
@@ -85,8 +85,8 @@ class Modules:
                 others = {name for content in self.read(path) for name in _imports(content, package)}
                 waiting += others - seen
                 seen |= others
-            if len(seen) > _MOST_MODULES:
-                raise ValueError(f"the metric or rule {module!r} imports more than {_MOST_MODULES} modules")
+            if len(seen) > _MAX_MODULES:
+                raise ValueError(f"the metric or rule {module!r} imports more than {_MAX_MODULES} modules")
 
     def _files(self, module: str) -> Iterator[tuple[str, str]]:
         """The module's own file and the package files on the way to it, each with the package that it belongs to."""

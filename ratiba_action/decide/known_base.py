@@ -57,7 +57,6 @@ def judge_base(
         files: of the change, as the event says them.
         git: the repository; None where there is none.
         request: the pull request that the event is about; None for none.
-        environment: variables of the run.
         github: makes the client that asks GitHub; raises where it cannot.
     """
     event = event_name or environment.get("GITHUB_EVENT_NAME", "")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from ratiba_action.model.change import Mode, Reason
 from ratiba_action.model.reads import FileReaders, ReadMap, Reads, above_of, folded
 
-_SHOWN, _MOST_LISTED, _MOST_NAMED = 40, 200, 8
+_SHOWN, _MAX_LISTED, _MAX_NAMED = 40, 200, 8
 RULE = "observed"
 
 
@@ -57,13 +57,13 @@ class ObservedFiles:
             for path in dict.fromkeys((*observation.files, *observation.sent)):
                 readers.setdefault(path, []).append(name)
         listed = tuple(
-            FileReaders(path, path in self._sent, tuple(names[:_MOST_NAMED]), max(0, len(names) - _MOST_NAMED))
-            for path, names in sorted(readers.items())[:_MOST_LISTED]
+            FileReaders(path, path in self._sent, tuple(names[:_MAX_NAMED]), max(0, len(names) - _MAX_NAMED))
+            for path, names in sorted(readers.items())[:_MAX_LISTED]
         )
         every = tuple(paths)
         unread = folded((path for path in every if not self._is_read(path)), every)
-        more = max(0, len(unread) - _MOST_LISTED)
-        return ReadMap(listed, max(0, len(readers) - _MOST_LISTED), unread[:_MOST_LISTED], more)
+        more = max(0, len(unread) - _MAX_LISTED)
+        return ReadMap(listed, max(0, len(readers) - _MAX_LISTED), unread[:_MAX_LISTED], more)
 
     def _is_read(self, path: str) -> bool:
         return path in self._read or any(folder in self._whole for folder in above_of(path))

@@ -197,8 +197,8 @@ class _Events:
 _QUOTED = re.compile(r"'((?:[^']|'')*)'|\"((?:[^\"\\]|\\.)*)\"")
 _COLON = re.compile(r" *:(?= |$)")
 _PLAIN_KEY = re.compile(r"(?:[^:]|:(?! |$))*")
-_MOST_KEY_CHARACTERS: Final = 1000
-_MOST_QUOTED_LINES: Final = 100
+_MAX_KEY_CHARACTERS: Final = 1000
+_MAX_QUOTED_LINES: Final = 100
 _NO_PLAIN_START = re.compile(r"[,\[\]{}#&*!|>'\"%@`]|[-?:](?:[ ,\[\]{}]|$)")
 _FLOW_WORD = re.compile(r"(?:[^ ,\[\]{}:#?]|:(?=[^ ,\[\]{}?])|(?<=[^ ])#|\?(?=[^ ])| +(?=[^ #,\[\]{}:]))+")
 _BLOCK_SCALAR = re.compile(r"([|>])([+-]?)(?: +#.*| *)")
@@ -327,7 +327,7 @@ class _PlainForm:
         if key is None or colon is None or (quoted is None and " #" in key[0]):
             return None
         name = key[0].rstrip(" ") if quoted is None else self._unquoted(quoted[1], quoted[2])
-        if key[0].rstrip(" ") == "<<" or colon.end() > _MOST_KEY_CHARACTERS:
+        if key[0].rstrip(" ") == "<<" or colon.end() > _MAX_KEY_CHARACTERS:
             raise self._doubt(f"the key {key[0][:80]!r} is not read")
         return name, colon.end()
 
@@ -376,7 +376,7 @@ class _PlainForm:
         text = self._line[column:]
         while (found := _QUOTED.match(text)) is None:
             self._at += 1
-            if self._at >= len(self._lines) or self._at - start > _MOST_QUOTED_LINES:
+            if self._at >= len(self._lines) or self._at - start > _MAX_QUOTED_LINES:
                 raise self._doubt("the quoted text that starts here does not end", start)
             if self._line.strip(" ") and self._indent <= parent:
                 raise self._doubt("a quoted text goes on without being indented")

@@ -27,7 +27,7 @@ Connect = Callable[[GithubApi], "GithubRepository"]
 """Makes the client that asks for pull requests."""
 
 _SECONDS = 60.0
-_RETRY = RetryPolicy(most_tries=4)  # a few seconds: without an answer the mode is blocking
+_RETRY = RetryPolicy(max_tries=4)  # a few seconds: without an answer the mode is blocking
 _CAP = 3000  # rows that the API gives at most
 
 
@@ -160,7 +160,6 @@ def read_change(
     Args:
         event_name: as in ``GITHUB_EVENT_NAME``; empty for the work tree against its merge base.
         event: the payload, None when there is none.
-        environment: variables of the run.
         pull_request: number of the pull request that a manual run is about; empty for none.
     """
     reader = _ChangeReader(event or {}, environment, pull_request, connect)

@@ -76,7 +76,7 @@ def counts(package: str, narrowing: frozenset[str] | None) -> bool:
 
 
 _NO_RULE = "no rule"
-_MOST_COMPARED = 100
+_MAX_COMPARED = 100
 """Files with texts for models that are looked into; a change to more of them is one of prompts."""
 
 
@@ -205,7 +205,7 @@ class _PathReasons:
 
     def _may_change_text(self, path: str) -> bool:
         self._compared += 1
-        if self._compared > _MOST_COMPARED:
+        if self._compared > _MAX_COMPARED:
             return True
         try:
             return may_change_sent_text(path, self._reader("base", path), self._reader("head", path))

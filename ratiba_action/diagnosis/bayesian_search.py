@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiba_action.diagnosis.delta_debugging import BASE_FAILS, PASSES_AGAIN, NoFurtherStepError, Outcome, Subset
+from ratiba_action.diagnosis.delta_debugging import BASE_FAILS, PASSES_AGAIN, NoFurtherStepError, StepOutcome, Subset
 from ratiba_action.model.attribution import Attribution, Finding
 
 Vector = NDArray[np.float64]
@@ -26,7 +26,7 @@ _CONFIRMATIONS = 3
 """Hypotheses that may fail their confirmation before nothing is said: the cause is then of another kind."""
 _UNRESOLVED = 10
 """Runs that did not come to their end before nothing is said."""
-_REPEATS, _LEAST_FAILS, _MOST_FAILS = 4, 3, 1
+_REPEATS, _MIN_FAILS, _MAX_FAILS = 4, 3, 1
 """Runs of each subset in the confirmation; how many must fail with the cause, and may fail without it."""
 
 
@@ -44,7 +44,7 @@ class FailRates:
 
 
 def attribute_by_chance(
-    parts: int, outcome: Callable[[Subset], Outcome], seed: int = 0, rates: FailRates | None = None
+    parts: int, outcome: Callable[[Subset], StepOutcome], seed: int = 0, rates: FailRates | None = None
 ) -> Attribution:
     """Find the parts of a change that make a scenario fail, for failures that vary by chance.
 
@@ -186,14 +186,14 @@ class _Search:
     """Asks for runs until a hypothesis is confirmed."""
 
     def __init__(
-        self, parts: int, outcome: Callable[[Subset], Outcome], random: np.random.Generator, rates: FailRates
+        self, parts: int, outcome: Callable[[Subset], StepOutcome], random: np.random.Generator, rates: FailRates
     ) -> None:
         self._whole = frozenset(range(parts))
         self._outcome, self._random = outcome, random
         self._belief = _Belief(parts, rates)
         self._steps = 0
         self._unresolved: set[Subset] = set()
-        self._ended: set[Outcome] = set()
+        self._ended: set[StepOutcome] = set()
         self._failures = self._doubted = 0
 
     def result(self) -> Attribution:
@@ -214,7 +214,7 @@ class _Search:
             return self._as(Finding.FOUND if len(hypothesis.causes) == 1 else Finding.SEVERAL, hypothesis.causes)
         why = BASE_FAILS if hypothesis.always else PASSES_AGAIN
         # What failed in every run, as it did in the gate's own, has not been seen to vary.
-        varies = "; the failure varies by chance" if Outcome.PASSES in self._ended else ""
+        varies = "; the failure varies by chance" if StepOutcome.PASSES in self._ended else ""
         return self._as(Finding.NONE, (), f"{why}{varies}")
 
     def so_far(self, why: str) -> Attribution:
@@ -237,23 +237,23 @@ class _Search:
         for place in self._random.permutation(len(schedule)):
             subset = schedule[int(place)]
             ended = self._ask(subset)
-            if ended is Outcome.UNRESOLVED:
+            if ended is StepOutcome.UNRESOLVED:
                 return False
             runs[subset] += 1
-            fails[subset] += ended is Outcome.FAILS
-            if subset in passing and fails[subset] > _MOST_FAILS:
+            fails[subset] += ended is StepOutcome.FAILS
+            if subset in passing and fails[subset] > _MAX_FAILS:
                 return False
-            if subset in failing and runs[subset] - fails[subset] > _REPEATS - _LEAST_FAILS:
+            if subset in failing and runs[subset] - fails[subset] > _REPEATS - _MIN_FAILS:
                 return False
         return True
 
-    def _ask(self, subset: Subset) -> Outcome:
+    def _ask(self, subset: Subset) -> StepOutcome:
         ended = self._outcome(subset)
         self._steps += 1
         self._ended.add(ended)
-        if ended is Outcome.UNRESOLVED:
+        if ended is StepOutcome.UNRESOLVED:
             self._unresolved.add(subset)
             self._failures += 1
         else:
-            self._belief.update(subset, failed=ended is Outcome.FAILS)
+            self._belief.update(subset, failed=ended is StepOutcome.FAILS)
         return ended

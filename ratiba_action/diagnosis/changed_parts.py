@@ -21,8 +21,8 @@ from ratiba_action.run.inputs import RunInputs
 from ratiba_action.run.own_history import with_statistical
 from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
 
-_MOST_BYTES = 256 << 20  # of a file; what is larger is not looked into
-_MOST_LINES = 40
+_MAX_BYTES = 256 << 20  # of a file; what is larger is not looked into
+_MAX_LINES = 40
 """Parts up to which each changed line of a prompt is one: neighbouring lines of a prompt are read one by one."""
 
 
@@ -37,7 +37,7 @@ def parts_of(inputs: RunInputs, base: Path) -> tuple[Part, ...]:
     system, changed = inputs.configuration.system, inputs.decided.change.files.paths
     prompts = edited_prompts(inputs.repository, system.root, system.prompt_patterns, changed)
     by_line = tuple(_parts(inputs, base, frozenset(prompts)))
-    return by_line if len(by_line) <= _MOST_LINES else tuple(_parts(inputs, base, frozenset()))
+    return by_line if len(by_line) <= _MAX_LINES else tuple(_parts(inputs, base, frozenset()))
 
 
 def _parts(inputs: RunInputs, base: Path, by_line: frozenset[str]) -> Iterator[Part]:
@@ -60,7 +60,7 @@ def _content(folder: Path, name: str) -> bytes | None:
         InfrastructureError: it is there and cannot be read.
     """
     try:
-        return read_plain_file(folder, name, _MOST_BYTES) if _is_plain(folder, name) else None
+        return read_plain_file(folder, name, _MAX_BYTES) if _is_plain(folder, name) else None
     except OSError as error:
         raise InfrastructureError(f"The file {name!r} of the change cannot be read: {error.strerror}.") from error
 

@@ -109,7 +109,7 @@ def apply_parts(base: bytes | None, parts: Sequence[Part]) -> bytes | None:
     return "".join(lines).encode(_TEXT)
 
 
-class Outcome(StrEnum):
+class StepOutcome(StrEnum):
     """How a scenario ended with some parts of the change."""
 
     FAILS = "fails"
@@ -122,7 +122,7 @@ class NoFurtherStepError(Exception):
     """No further subset may be tried; the message says why."""
 
 
-def attribute(parts: int, outcome: Callable[[Subset], Outcome]) -> Attribution:
+def attribute(parts: int, outcome: Callable[[Subset], StepOutcome]) -> Attribution:
     """Find the parts of a change that make a scenario fail, for failures that do not vary by chance.
 
     ``ddmin`` of Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (IEEE TSE 28(2), 2002):
@@ -145,14 +145,14 @@ def attribute(parts: int, outcome: Callable[[Subset], Outcome]) -> Attribution:
         nothing_to_find = _checked(whole, tried)
         if nothing_to_find is not None:
             return nothing_to_find
-        while tried(rest) is Outcome.FAILS:
+        while tried(rest) is StepOutcome.FAILS:
             suspects = rest
             for smaller in _smaller(rest, tried):
                 suspects = smaller
             causes.append(suspects)
             rest -= suspects
     except NoFurtherStepError as error:
-        more = tried.known(rest) is Outcome.FAILS and bool(causes)
+        more = tried.known(rest) is StepOutcome.FAILS and bool(causes)
         why = f"another cause is in the rest of the change: {error}" if more else str(error)
         return _result(causes or [suspects], tried, why, several=more)
     return _result(causes, tried, _doubt(causes, rest, tried))
@@ -166,10 +166,10 @@ def _result(causes: Sequence[Subset], tried: "_Tried", doubt: str, *, several: b
 
 def _doubt(causes: Sequence[Subset], rest: Subset, tried: "_Tried") -> str:
     """Why it is not certain that exactly these parts are the cause; empty where it is."""
-    if tried(rest) is Outcome.UNRESOLVED:
+    if tried(rest) is StepOutcome.UNRESOLVED:
         return "the change without them could not be run"
     several = [cause for cause in causes if len(cause) > 1]
-    if any(tried.known(cause - {part}) is Outcome.UNRESOLVED for cause in several for part in cause):
+    if any(tried.known(cause - {part}) is StepOutcome.UNRESOLVED for cause in several for part in cause):
         return "some combinations could not be run"
     return ""
 
@@ -177,12 +177,12 @@ def _doubt(causes: Sequence[Subset], rest: Subset, tried: "_Tried") -> str:
 def _checked(whole: Subset, tried: "_Tried") -> Attribution | None:
     """What is known without a search: the whole change must fail again, and the base must not."""
     again = tried(whole)
-    if again is Outcome.UNRESOLVED:
+    if again is StepOutcome.UNRESOLVED:
         why = "the whole change could not be run again, or failed in another way"
         return Attribution(Finding.ONE_OF, (tuple(sorted(whole)),), len(tried), why)
-    if again is Outcome.PASSES:
+    if again is StepOutcome.PASSES:
         return Attribution(Finding.NONE, steps=len(tried), why=PASSES_AGAIN)
-    if tried(frozenset()) is Outcome.FAILS:
+    if tried(frozenset()) is StepOutcome.FAILS:
         return Attribution(Finding.NONE, steps=len(tried), why=BASE_FAILS)
     return None
 
@@ -190,11 +190,11 @@ def _checked(whole: Subset, tried: "_Tried") -> Attribution | None:
 class _Tried:
     """The outcome of each subset, asked for once."""
 
-    def __init__(self, outcome: Callable[[Subset], Outcome]) -> None:
+    def __init__(self, outcome: Callable[[Subset], StepOutcome]) -> None:
         self._outcome = outcome
-        self._known: dict[Subset, Outcome] = {}
+        self._known: dict[Subset, StepOutcome] = {}
 
-    def __call__(self, subset: Subset) -> Outcome:
+    def __call__(self, subset: Subset) -> StepOutcome:
         if subset not in self._known:
             self._known[subset] = self._outcome(subset)
         return self._known[subset]
@@ -202,7 +202,7 @@ class _Tried:
     def __len__(self) -> int:
         return len(self._known)
 
-    def known(self, subset: Subset) -> Outcome | None:
+    def known(self, subset: Subset) -> StepOutcome | None:
         return self._known.get(subset)
 
 
@@ -213,7 +213,7 @@ def _smaller(failing: Subset, tried: _Tried) -> Iterator[Subset]:
         chunks = _chunks(sorted(failing), pieces)
         # Of two chunks each is the rest of the other.
         candidates = [*chunks, *(failing - chunk for chunk in chunks if len(chunks) > 2)]  # noqa: PLR2004 - two
-        found = next((subset for subset in candidates if tried(subset) is Outcome.FAILS), None)
+        found = next((subset for subset in candidates if tried(subset) is StepOutcome.FAILS), None)
         if found is not None:
             pieces = 2 if found in chunks else max(pieces - 1, 2)
             failing = found

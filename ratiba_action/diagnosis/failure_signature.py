@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ratiba_action.checks.system_exceptions import exception_of
-from ratiba_action.diagnosis.delta_debugging import Outcome
+from ratiba_action.diagnosis.delta_debugging import StepOutcome
 from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.verdict.trials import Standing, standing
 
@@ -29,8 +29,8 @@ def fails_alike(result: ScenarioResult, base: Sequence[ScenarioResult]) -> bool:
     return bool(failed and trials) and all(failed <= signature(each) for each in trials)
 
 
-def outcome_of(result: ScenarioResult, wanted: frozenset[str]) -> Outcome:
+def outcome_of(result: ScenarioResult, wanted: frozenset[str]) -> StepOutcome:
     """How a run with a part of the change ended, for the failure that is looked for."""
     if isinstance(result, Scored) and standing(result) is Standing.PASSED:
-        return Outcome.PASSES
-    return Outcome.FAILS if signature(result) & wanted else Outcome.UNRESOLVED
+        return StepOutcome.PASSES
+    return StepOutcome.FAILS if signature(result) & wanted else StepOutcome.UNRESOLVED

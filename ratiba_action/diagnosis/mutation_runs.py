@@ -43,7 +43,7 @@ from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.paid_run import journal_place
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import Measured, RunServices
-from ratiba_action.run.session import OpenSession, Session
+from ratiba_action.run.session import OpenSession, RunSession
 from ratiba_action.systems.scratch import copied_files
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.util.gitignore import PatternList
@@ -51,8 +51,8 @@ from ratiba_action.util.interruption import current
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of
 
-_MOST_BYTES = 1 << 20
-_LEAST_SECONDS, _FACTOR = 15.0, 10.0
+_MAX_BYTES = 1 << 20
+_MIN_SECONDS, _FACTOR = 15.0, 10.0
 """Of a trial with a mutant: at least so many seconds, else so many times as long as without it."""
 
 
@@ -164,7 +164,7 @@ def _is_prompt(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _text(root: Path, name: str) -> str:
-    text = read_plain_file(root, name, _MOST_BYTES).decode("utf-8")
+    text = read_plain_file(root, name, _MAX_BYTES).decode("utf-8")
     if "\0" in text:
         raise ValueError("it is not a text")
     return text
@@ -185,7 +185,7 @@ def measure(
     ledger: Ledger,
     *,
     open_session: OpenSession,
-    most: int,
+    maximum: int,
     progress: Callable[[str], None],
     fresh: bool = False,
 ) -> Mutation:
@@ -199,7 +199,7 @@ def measure(
         files: to make mutants of.
         ledger: of the run, with its budget.
         open_session: makes what scenarios run in.
-        most: mutants to run.
+        maximum: mutants to run.
         progress: receives a line after each of them.
         fresh: run those again whose result is known from an earlier run of the same files.
 
@@ -219,7 +219,7 @@ def measure(
         head = replace(head, free=frozenset(scenario.id for scenario in head.scenarios))
         with contextlib.closing(KnownResults(began, fresh=fresh)) as known:
             running = _Mutants(
-                began, head, files, changed, open_session=open_session, most=most, known=known, progress=progress
+                began, head, files, changed, open_session=open_session, maximum=maximum, known=known, progress=progress
             )
             try:
                 running.run(log, ledger, scratch)
@@ -340,12 +340,12 @@ class _Mutants:
         changed: frozenset[tuple[str, int]],
         *,
         open_session: OpenSession,
-        most: int,
+        maximum: int,
         known: KnownResults,
         progress: Callable[[str], None],
     ) -> None:
         self._inputs, self._head, self._files, self._changed = inputs, head, files, changed
-        self._open_session, self._most, self._known, self._progress = open_session, most, known, progress
+        self._open_session, self._maximum, self._known, self._progress = open_session, maximum, known, progress
         self._lines: Mapping[str, Mapping[str, frozenset[int]]] = {}
         self._outputs: dict[tuple[str, int], _Outputs] = {}
         self._passing: dict[str, Scenario] = {}
@@ -360,7 +360,7 @@ class _Mutants:
         if session.interruptions:
             self.mutation.ended = session.interruptions[0]
 
-    async def _run_in(self, session: Session) -> None:
+    async def _run_in(self, session: RunSession) -> None:
         system = session.services.arms[self._head.arm.name].system
         if not isinstance(system, WorkerSystem):
             raise ConfigurationError("Replies that were captured earlier have no mutants.", "Give an adapter.")
@@ -373,7 +373,7 @@ class _Mutants:
             await self._run_mutant(mutant, services, system)
         await session.finish(Measured())
 
-    def _ends(self, session: Session) -> bool:
+    def _ends(self, session: RunSession) -> bool:
         if current().name is not None:
             self.mutation.ended = current().reason or ""
         elif session.late:
@@ -416,8 +416,8 @@ class _Mutants:
         ordered = by_risk(
             mutants, self._changed, lambda mutant: any(scenario.critical for scenario in self._who_could(mutant))
         )
-        self.mutation.chosen = min(len(ordered), self._most)
-        return ordered[: self._most]
+        self.mutation.chosen = min(len(ordered), self._maximum)
+        return ordered[: self._maximum]
 
     def _who_could(self, mutant: Mutant) -> list[Scenario]:
         """The scenarios that could notice a mutant, those that are quick and exact first.
@@ -546,7 +546,7 @@ def _touches(scenario: Scenario, path: str) -> bool:
 
 def _with_time(scenario: Scenario, seconds: float) -> Scenario:
     """The scenario, once, and with little more time than it takes without a mutant: one may never end."""
-    allowed, own = max(_LEAST_SECONDS, seconds * _FACTOR), scenario.strategy.timeout_seconds
+    allowed, own = max(_MIN_SECONDS, seconds * _FACTOR), scenario.strategy.timeout_seconds
     limit = allowed if own is None else min(own, allowed)
     return replace(scenario, strategy=replace(scenario.strategy, timeout_seconds=limit, retries=0))
 

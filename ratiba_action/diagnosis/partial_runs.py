@@ -13,7 +13,7 @@ from ratiba_action.diagnosis.delta_debugging import (
     BASE_FAILS,
     PASSES_AGAIN,
     NoFurtherStepError,
-    Outcome,
+    StepOutcome,
     Subset,
     attribute,
 )
@@ -34,14 +34,14 @@ from ratiba_action.run.earlier_runs import NONE
 from ratiba_action.run.inputs import RunInputs, RunLog, SilentProgress, needs_judge
 from ratiba_action.run.paid_run import journal_path
 from ratiba_action.run.services import Measured
-from ratiba_action.run.session import OpenSession, Session
+from ratiba_action.run.session import OpenSession, RunSession
 from ratiba_action.util.interruption import current
 from ratiba_action.util.text import clip
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import Standing, outcomes_of, standing
 
 _MESSAGE = 200
-_MOST_SCENARIOS = 20
+_MAX_SCENARIOS = 20
 _FAILURES = frozenset({Standing.FAILED, Standing.BELOW_THRESHOLD})
 
 
@@ -51,10 +51,10 @@ def explain(
     failed: Sequence[ScenarioResult] | None = None,
     *,
     open_session: OpenSession,
-    most_runs: int,
+    max_runs: int,
     varying: Collection[str] = (),
     progress: Callable[[str], None] = lambda _: None,
-    most_code: int | None = None,
+    max_code: int | None = None,
     reported: Callable[[Measured], None] = lambda _: None,
 ) -> Explanation:
     """Find the parts of the change that make scenarios fail.
@@ -68,10 +68,10 @@ def explain(
         failed: the results that decided; one for each scenario. None to run the selected scenarios first, and explain
             at most twenty of those that fail.
         open_session: makes what scenarios run in.
-        most_runs: with parts of the change.
+        max_runs: with parts of the change.
         varying: ids of scenarios whose failure varies by chance; see ``varying_of``. Ignored where ``failed`` is None.
         progress: receives a line after each of them.
-        most_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.
+        max_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.
         reported: receives what is known at the end of all runs.
 
     Raises:
@@ -83,7 +83,7 @@ def explain(
     with scratch_folder() as scratch:
         folder = fetch_base(inputs.decided.change, base.commit, scratch)
         parts = parts_of(inputs, folder)
-        if most_code is not None and (not parts or count_of_code(inputs, parts) > most_code):
+        if max_code is not None and (not parts or count_of_code(inputs, parts) > max_code):
             return Explanation()
         if not parts:
             raise InfrastructureError(
@@ -97,7 +97,7 @@ def explain(
             trees=trees,
             ledger=ledger,
             open_session=open_session,
-            most_runs=most_runs,
+            max_runs=max_runs,
             progress=progress,
             varying=varying,
         )
@@ -131,7 +131,7 @@ def varying_of(inputs: RunInputs, results: Sequence[ScenarioResult], calls: Sequ
 FEW_PARTS = 20
 """Parts of code, besides any number of parts of prompts, up to which the gate looks for the cause by itself."""
 _FEW_SCENARIOS = 5
-_MOST_SECONDS = 600.0
+_MAX_SECONDS = 600.0
 """Whoever waits for the comment of a failed run waits no longer for this."""
 _SHARE = Decimal("0.25")
 _EXACT = Decimal("1e-12")
@@ -167,21 +167,21 @@ def with_explanation(
         report = replace(report, explanation=Explanation(scenarios=shared_failures))
     if not failed or (seconds is not None and seconds <= 0):
         return report
-    seconds = min(_MOST_SECONDS, _MOST_SECONDS if seconds is None else seconds)
+    seconds = min(_MAX_SECONDS, _MAX_SECONDS if seconds is None else seconds)
     left = max(ledger.allowed - ledger.spent, Decimal(0))
-    most = (left * _SHARE).quantize(_EXACT, ROUND_FLOOR) if block.budget_usd is None else min(block.budget_usd, left)
+    maximum = (left * _SHARE).quantize(_EXACT, ROUND_FLOOR) if block.budget_usd is None else min(block.budget_usd, left)
     seen: list[Measured] = []
     explanation: Explanation | None = None
     try:
-        with ledger.limited_to(most):
+        with ledger.limited_to(maximum):
             explanation = explain(
                 replace(inputs, seconds=seconds),
                 ledger,
                 failed[:_FEW_SCENARIOS],
                 open_session=open_session,
-                most_runs=block.max_steps,
+                max_runs=block.max_steps,
                 varying=varying_of(inputs, report.results, ledger.calls),
-                most_code=FEW_PARTS,
+                max_code=FEW_PARTS,
                 reported=seen.append,
             )
     except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
@@ -237,14 +237,14 @@ class _PartialRuns:
     trees: PartialTrees
     ledger: Ledger
     open_session: OpenSession
-    most_runs: int
+    max_runs: int
     progress: Callable[[str], None]
     varying: Collection[str]
     signatures: Mapping[str, frozenset[str]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
-    known: dict[Subset, list[Mapping[str, Outcome]]] = field(default_factory=dict)
+    known: dict[Subset, list[Mapping[str, StepOutcome]]] = field(default_factory=dict)
     schemas: dict[Subset, Arm] = field(default_factory=dict)
-    session: Session | None = None
+    session: RunSession | None = None
 
     @property
     def count(self) -> int:
@@ -286,13 +286,13 @@ class _PartialRuns:
     def _whole(self) -> Subset:
         return frozenset(range(len(self.trees.parts)))
 
-    def _session(self, partial: RunInputs) -> Session:
+    def _session(self, partial: RunInputs) -> RunSession:
         """What runs every combination; the whole change is its first arm."""
         head, scratch, log = head_inputs(partial), self.trees.scratch, RunLog(SilentProgress())
         self.schemas[self._whole] = head.arm
         return self.open_session(partial, head, ledger=self.ledger, log=log, scratch=scratch)
 
-    async def _first_failures(self, partial: RunInputs, session: Session) -> Sequence[ScenarioResult]:
+    async def _first_failures(self, partial: RunInputs, session: RunSession) -> Sequence[ScenarioResult]:
         """Run the selected scenarios with the whole change; the results that decide of those that fail."""
         results = await session.run(first_plan(partial, head_inputs(partial), measured=False))
         outcomes = outcomes_of(results)
@@ -303,8 +303,8 @@ class _PartialRuns:
             why = ended.reason if isinstance(ended, NotRun) else getattr(ended, "message", "it was not measured")
             raise InfrastructureError(f"{ended.trial.scenario.id}: {clip(why, _MESSAGE)}", "Run it first: ratiba gate")
         self.varying = varying_of(self.trees.inputs, results, self.ledger.calls)
-        self.left_out = tuple(result.trial.scenario.id for result in failed[_MOST_SCENARIOS:])
-        return failed[:_MOST_SCENARIOS]
+        self.left_out = tuple(result.trial.scenario.id for result in failed[_MAX_SCENARIOS:])
+        return failed[:_MAX_SCENARIOS]
 
     def _causes(self, loop: asyncio.AbstractEventLoop) -> dict[str, Attribution]:
         return {name: self._cause(name, loop, by_chance=name in self.varying) for name in self.signatures}
@@ -313,13 +313,13 @@ class _PartialRuns:
         """The cause of one scenario's failure; it is repeated where it varies, or turns out to."""
         count, asked = len(self.trees.parts), Counter[Subset]()
 
-        def once(subset: Subset) -> Outcome:
-            return self._outcomes(subset, 0, loop).get(name, Outcome.UNRESOLVED)
+        def once(subset: Subset) -> StepOutcome:
+            return self._outcomes(subset, 0, loop).get(name, StepOutcome.UNRESOLVED)
 
-        def again(subset: Subset) -> Outcome:
+        def again(subset: Subset) -> StepOutcome:
             asked[subset] += 1
             # A run for another scenario is none that this one was asked for yet.
-            return self._outcomes(subset, asked[subset] - 1, loop).get(name, Outcome.UNRESOLVED)
+            return self._outcomes(subset, asked[subset] - 1, loop).get(name, StepOutcome.UNRESOLVED)
 
         if not by_chance:
             found = attribute(count, once)
@@ -330,17 +330,17 @@ class _PartialRuns:
 
         return attribute_by_chance(count, again, seed=int(digest(name)[:8], 16))
 
-    def _outcomes(self, subset: Subset, number: int, loop: asyncio.AbstractEventLoop) -> Mapping[str, Outcome]:
+    def _outcomes(self, subset: Subset, number: int, loop: asyncio.AbstractEventLoop) -> Mapping[str, StepOutcome]:
         known = self.known.setdefault(subset, [])
         if number >= len(known):
-            if self.count >= self.most_runs:
-                raise NoFurtherStepError(f"the limit of {self.most_runs} runs was reached")
+            if self.count >= self.max_runs:
+                raise NoFurtherStepError(f"the limit of {self.max_runs} runs was reached")
             with self.trees.written(f"parts-{self.count}", subset) as partial:
                 known.append({} if partial is None else self._run(partial, subset, loop))
             self.progress(_step(self.count, subset, len(self.trees.parts), known[-1]))
         return known[number]
 
-    def _run(self, partial: RunInputs, subset: Subset, loop: asyncio.AbstractEventLoop) -> Mapping[str, Outcome]:
+    def _run(self, partial: RunInputs, subset: Subset, loop: asyncio.AbstractEventLoop) -> Mapping[str, StepOutcome]:
         cancelled = NoFurtherStepError("the run was cancelled")
         if current().name is not None or self.session is None:
             raise cancelled
@@ -359,7 +359,7 @@ class _PartialRuns:
         deciding = {outcome.scenario.id: outcome.deciding for outcome in outcomes_of(results)}
         return {name: outcome_of(result, self.signatures[name]) for name, result in deciding.items()}
 
-    async def _results(self, partial: RunInputs, subset: Subset, session: Session) -> Sequence[ScenarioResult]:
+    async def _results(self, partial: RunInputs, subset: Subset, session: RunSession) -> Sequence[ScenarioResult]:
         arm = head_inputs(partial)
         arm = replace(arm, arm=Arm(partial.repository.name, arm.arm.root))
         with session.cancelled_by_signals():
@@ -368,7 +368,7 @@ class _PartialRuns:
                 return await session.run(first_plan(partial, arm, measured=False))
 
 
-def _step(number: int, subset: Subset, total: int, outcomes: Mapping[str, Outcome]) -> str:
+def _step(number: int, subset: Subset, total: int, outcomes: Mapping[str, StepOutcome]) -> str:
     what = "the base" if not subset else f"{len(subset)} of {total} parts of the change"
     ended = ", ".join(f"{name} {outcome.value}" for name, outcome in sorted(outcomes.items()))
     return f"run {number}: {what}: {ended or 'could not be run'}"

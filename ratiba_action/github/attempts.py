@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ratiba_action.model.change import Mode
 from ratiba_action.model.verdict import Conclusion, Report
 
-MOST_ATTEMPTS = 10
+MAX_ATTEMPTS = 10
 EVENTS = ("pull_request", "merge_group", "push", "workflow_dispatch", "other")
 """What an attempt may have been started by; anything else is ``other``."""
 
@@ -23,7 +23,7 @@ _LONGEST = 1_500  # characters; ten items of the greatest length are shorter
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class CommentAttempt:
     """One run of the gate.
 
     Args:
@@ -40,34 +40,36 @@ class Attempt:
     event: str
 
 
-def attempt_of(report: Report) -> Attempt | None:
+def attempt_of(report: Report) -> CommentAttempt | None:
     """The attempt that a report is of; None outside a workflow."""
     subject = report.subject
     head = subject.head[:12] if re.fullmatch(r"[0-9a-f]{7,64}", subject.head) else NO_HEAD
     event = subject.event if subject.event in EVENTS else "other"
-    attempt = Attempt(subject.run_id, subject.run_attempt, head, report.decision.mode, report.verdict.conclusion, event)
+    attempt = CommentAttempt(
+        subject.run_id, subject.run_attempt, head, report.decision.mode, report.verdict.conclusion, event
+    )
     return attempt if _ITEM.fullmatch(_item(attempt)) else None
 
 
-def history(earlier: tuple[Attempt, ...], present: Attempt | None) -> tuple[Attempt, ...]:
-    """The earlier attempts with the present one last; the oldest go beyond ``MOST_ATTEMPTS``.
+def history(earlier: tuple[CommentAttempt, ...], present: CommentAttempt | None) -> tuple[CommentAttempt, ...]:
+    """The earlier attempts with the present one last; the oldest go beyond ``MAX_ATTEMPTS``.
 
     Args:
         earlier: as they were read from a comment.
         present: replaces an earlier one of the same run and number.
     """
     if present is None:
-        return earlier[-MOST_ATTEMPTS:]
+        return earlier[-MAX_ATTEMPTS:]
     others = [attempt for attempt in earlier if (attempt.run_id, attempt.number) != (present.run_id, present.number)]
-    return (*others, present)[-MOST_ATTEMPTS:]
+    return (*others, present)[-MAX_ATTEMPTS:]
 
 
-def attempts_line(attempts: tuple[Attempt, ...]) -> str:
+def attempts_line(attempts: tuple[CommentAttempt, ...]) -> str:
     """The hidden line; empty for no attempts."""
     return f"{_PREFIX} {' '.join(map(_item, attempts))} -->" if attempts else ""
 
 
-def read_attempts(body: str) -> tuple[Attempt, ...]:
+def read_attempts(body: str) -> tuple[CommentAttempt, ...]:
     """The attempts of a comment; none when its second line is not exactly such a line.
 
     The first line is the marker. Nothing below the second is looked at: people and models wrote it.
@@ -78,21 +80,21 @@ def read_attempts(body: str) -> tuple[Attempt, ...]:
         return ()
     found = [_ITEM.fullmatch(item) for item in line[len(_PREFIX) + 1 : -len(" -->")].split(" ")]
     matches = [match for match in found if match is not None]
-    if len(matches) != len(found) or len(found) > MOST_ATTEMPTS:
+    if len(matches) != len(found) or len(found) > MAX_ATTEMPTS:
         return ()
     attempts = tuple(map(_attempt, matches))
     return attempts if len({(attempt.run_id, attempt.number) for attempt in attempts}) == len(attempts) else ()
 
 
-def _item(attempt: Attempt) -> str:
+def _item(attempt: CommentAttempt) -> str:
     return (
         f"{attempt.run_id}.{attempt.number}:{attempt.head}:{attempt.mode.value}:{attempt.conclusion.value}"
         f":{attempt.event}"
     )
 
 
-def _attempt(match: re.Match[str]) -> Attempt:
-    return Attempt(
+def _attempt(match: re.Match[str]) -> CommentAttempt:
+    return CommentAttempt(
         int(match["run"]),
         int(match["number"]),
         match["head"],

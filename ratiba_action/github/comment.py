@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from ratiba_action.errors import ExchangeError, PublishError, ReportedError
-from ratiba_action.github.attempts import Attempt, attempt_of, read_attempts
+from ratiba_action.github.attempts import CommentAttempt, attempt_of, read_attempts
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.github.marker import Marker, is_stale, marker_of, read_marker
 from ratiba_action.github.urllib_repository import UrllibRepository
@@ -98,7 +98,7 @@ class PullRequestComment:
     """
 
     token: str = field(repr=False)
-    render: Callable[[Report, tuple[Attempt, ...]], str]
+    render: Callable[[Report, tuple[CommentAttempt, ...]], str]
     api_url: str = GITHUB_API
     author: str = ACTIONS_BOT
     create: bool = True

@@ -17,10 +17,10 @@ from ratiba_action.util.http_exchange import (
     RATE_LIMITED,
     TRANSIENT,
     USUAL,
-    Answer,
+    HttpAnswer,
+    HttpQuestion,
     Outage,
     Peer,
-    Question,
     RetryPolicy,
     asked_wait,
     exchange,
@@ -137,7 +137,6 @@ class GithubApi:
         Args:
             method: of HTTP.
             path: below the repository.
-            body: None for none.
 
         Raises:
             GithubError: as for ``get``. It says ``unclear`` where GitHub may have done it all the same.
@@ -146,7 +145,7 @@ class GithubApi:
         answer = self.request(method, self._url(path, None), content)
         return decoded(answer, writes=True) if answer.body else None
 
-    def request(self, method: str, url: str, content: bytes | None = None) -> Answer:
+    def request(self, method: str, url: str, content: bytes | None = None) -> HttpAnswer:
         """The answer to one request that succeeded; it is made again where that may help and can do no harm.
 
         Args:
@@ -157,9 +156,9 @@ class GithubApi:
         Raises:
             GithubError: GitHub refused, or did not answer in time.
         """
-        question = Question(method, url, _headers(self.token, content), _GITHUB, content)
+        question = HttpQuestion(method, url, _headers(self.token, content), _GITHUB, content)
 
-        def once() -> Answer:
+        def once() -> HttpAnswer:
             answer = self._exchange(question)
             if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
                 raise _refusal(answer, writes=method != "GET")
@@ -183,10 +182,10 @@ class GithubApi:
         return self.repeat(lambda: self._download(path), lambda _: True)
 
     def _download(self, path: str) -> bytes:
-        answer = self._exchange(Question("GET", self._url(path, None), _headers(self.token, None), _GITHUB))
+        answer = self._exchange(HttpQuestion("GET", self._url(path, None), _headers(self.token, None), _GITHUB))
         if answer.status in _REDIRECTS:
             elsewhere = self._elsewhere(answer.headers.get("location", ""))
-            answer = self._exchange(Question("GET", elsewhere, _ANONYMOUS, _GITHUB))
+            answer = self._exchange(HttpQuestion("GET", elsewhere, _ANONYMOUS, _GITHUB))
         if answer.status != 200:  # noqa: PLR2004 - what HTTP calls success, with a body
             raise _refusal(answer)
         return answer.body
@@ -217,7 +216,7 @@ class GithubApi:
             raise GithubError(f"The next page is said to be at {found[1][:200]!r}, which is not GITHUB_API_URL's host.")
         return found[1]
 
-    def _exchange(self, question: Question) -> Answer:
+    def _exchange(self, question: HttpQuestion) -> HttpAnswer:
         return exchange(
             question, self.environment, min(self._ends, time.monotonic() + self.outage.policy(self.retry).try_seconds)
         )
@@ -238,7 +237,7 @@ def _is_idempotent(method: str, url: str) -> bool:
     return method in {"GET", "DELETE"} or (method == "POST" and _STATUS.search(url) is not None)
 
 
-def _message_of(answer: Answer) -> str:
+def _message_of(answer: HttpAnswer) -> str:
     """What a refusal says; empty when it says nothing that can be read."""
     try:
         data = json.loads(answer.body)
@@ -248,7 +247,7 @@ def _message_of(answer: Answer) -> str:
     return message if isinstance(message, str) else ""
 
 
-def _refusal(answer: Answer, *, writes: bool = False) -> GithubError:
+def _refusal(answer: HttpAnswer, *, writes: bool = False) -> GithubError:
     status, headers, message = answer.status, answer.headers, _message_of(answer)
     answered = f"GitHub answered {status} ({message[:200] or 'no message'!r})"
     wait = asked_wait(status, headers, message)
@@ -272,7 +271,7 @@ def _refusal(answer: Answer, *, writes: bool = False) -> GithubError:
     return GithubError(f"{answered}.", status=status, transient=failed, unclear=writes and failed, wait_seconds=wait)
 
 
-def decoded(answer: Answer, *, writes: bool = False) -> Any:
+def decoded(answer: HttpAnswer, *, writes: bool = False) -> Any:
     """The JSON of an answer.
 
     Args:

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ratiba_action.errors import ExchangeError
-from ratiba_action.github.attempts import Attempt
+from ratiba_action.github.attempts import CommentAttempt
 from ratiba_action.github.comment import COMMENT_SECONDS, Forge, PullRequestComment, Result
 from ratiba_action.model.verdict import Report
 from ratiba_action.settings.gitlab import GitlabJob
 from ratiba_action.util.http_exchange import (
     TRANSIENT,
     USUAL,
-    Answer,
+    HttpAnswer,
+    HttpQuestion,
     Peer,
-    Question,
     RetryPolicy,
     asked_wait,
     exchange,
@@ -44,7 +44,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _SEGMENT = r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_.][A-Za-z0-9_.-]*"
 _PROJECT = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})+")
 _QUICK_ACTION = re.compile(r"^([ \t>*+-]*)/(?=[a-z_]+(?:[ \t\r]|$))", re.MULTILINE | re.IGNORECASE)
-_MOST_PAGES = 100
+_MAX_PAGES = 100
 
 
 def without_quick_actions(body: str) -> str:
@@ -60,7 +60,7 @@ def as_note(comment: PullRequestComment, job: GitlabJob, token: str) -> PullRequ
         token: of GitLab; empty when there is none.
     """
 
-    def render(report: Report, earlier: tuple[Attempt, ...]) -> str:
+    def render(report: Report, earlier: tuple[CommentAttempt, ...]) -> str:
         return without_quick_actions(comment.render(report, earlier))
 
     def connected() -> tuple["GitlabNotes", "GitlabNotes"]:
@@ -129,7 +129,7 @@ class GitlabNotes:
         """The notes that the token's user wrote, oldest first; of every other one nothing is said."""
         own = self._request("GET", "user")
         ours = own.get("id") if isinstance(own, dict) else None
-        for page in range(1, _MOST_PAGES + 1):
+        for page in range(1, _MAX_PAGES + 1):
             query = f"order_by=created_at&sort=asc&per_page=100&page={page}"
             rows = self._request("GET", f"{self._merge_request}/notes?{query}")
             if not isinstance(rows, list):
@@ -170,9 +170,9 @@ class GitlabNotes:
         content = None if body is None else json.dumps(body).encode()
         headers = {"PRIVATE-TOKEN": self.token, "Accept": "application/json", "User-Agent": "ratiba-eval-gate"}
         headers |= {} if content is None else {"Content-Type": "application/json"}
-        question = Question(method, f"{self.address.rstrip('/')}/{path}", headers, _PEER, content)
+        question = HttpQuestion(method, f"{self.address.rstrip('/')}/{path}", headers, _PEER, content)
 
-        def once() -> Answer:
+        def once() -> HttpAnswer:
             answer = exchange(question, self.environment, min(self._ends, time.monotonic() + self.retry.try_seconds))
             if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
                 raise _refusal(answer, writes=method == "POST")
@@ -193,7 +193,7 @@ class GitlabNotes:
             ) from error
 
 
-def _refusal(answer: Answer, *, writes: bool) -> ExchangeError:
+def _refusal(answer: HttpAnswer, *, writes: bool) -> ExchangeError:
     status = answer.status
     try:
         data = json.loads(answer.body)

@@ -19,7 +19,7 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.verdict.decline import best_anchor, first_of_each_week
 
 _SECONDS = 10.0
-_MOST = 5_000
+_MAX = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ async def _read(history: MetricsHistory, wanted: AnchorWanted, rules: Rules) -> 
     if now is None:
         return None
     since = None if wanted.named else now - timedelta(weeks=decline.weeks)
-    series = replace(wanted.series, last=_MOST, since=since)
+    series = replace(wanted.series, last=_MAX, since=since)
     found = await history.candidates(series, wanted.named)
     runs = [run for run in found if run.commit != wanted.own and run.answers in RECORDED_BY]
     kept = {wanted.named: tuple(runs)} if wanted.named else first_of_each_week(runs, now, decline.weeks)

@@ -18,14 +18,14 @@ from ratiba_action.history.results import load_baseline, measured_run
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.verdict import Report
 from ratiba_action.ports import GithubRepository
-from ratiba_action.reporting.results_json import COMPRESSED, MOST_BYTES, RESULTS
+from ratiba_action.reporting.results_json import COMPRESSED, MAX_BYTES, RESULTS
 
 TRUSTED_EVENTS = ("push", "schedule", "workflow_dispatch")
 """What starts a run of the base branch's own code. A pull request's run measures the pull request."""
 
 _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_MOST_PAGES = 5
-_MOST_COMMITS = 10
+_MAX_PAGES = 5
+_MAX_COMMITS = 10
 _ANCESTOR = frozenset({"ahead", "identical"})
 _FORBIDDEN = frozenset({403, 404})
 
@@ -85,7 +85,7 @@ def find_artifacts(github: GithubRepository, wanted: Wanted) -> FoundBaseline:
 def _search(github: GithubRepository, wanted: Wanted, notes: list[str]) -> tuple[MeasuredRun, ...]:
     artifacts = _artifacts(github, wanted)
     newest = sorted(artifacts, key=lambda artifact: (artifact.commit == wanted.commit, artifact.created), reverse=True)
-    for commit in list(dict.fromkeys(artifact.commit for artifact in newest))[:_MOST_COMMITS]:
+    for commit in list(dict.fromkeys(artifact.commit for artifact in newest))[:_MAX_COMMITS]:
         if not _is_ancestor(github, commit, wanted.commit):
             continue
         trusted = _trusted_runs(github, wanted, commit)
@@ -99,7 +99,7 @@ def _search(github: GithubRepository, wanted: Wanted, notes: list[str]) -> tuple
 def _artifacts(github: GithubRepository, wanted: Wanted) -> list[_Artifact]:
     """Those of the base branch on the newest page that has any; forks may leave as many as they like."""
     rows = github.artifacts(wanted.artifact)
-    for _ in range(_MOST_PAGES):
+    for _ in range(_MAX_PAGES):
         page = list(itertools.islice(rows, PAGE))
         found = [artifact for row in page for artifact in _artifact(mapping_of(row), wanted)]
         if found or len(page) < PAGE:
@@ -184,7 +184,7 @@ def mapping_of(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-_MOST_ENTRIES = 100
+_MAX_ENTRIES = 100
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 0x1
 
@@ -203,19 +203,19 @@ def results_in(archive: bytes) -> bytes:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             entry = _entry(opened.infolist())
             with opened.open(entry) as file:
-                content = file.read(MOST_BYTES + 1)
+                content = file.read(MAX_BYTES + 1)
     except ConfigurationError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError) as error:
         raise _refused(f"it is damaged ({type(error).__name__})") from error
-    if len(content) > MOST_BYTES:
+    if len(content) > MAX_BYTES:
         raise _too_large()
     return content
 
 
 def _entry(entries: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
-    if len(entries) > _MOST_ENTRIES:
-        raise _refused(f"it has {len(entries):,} entries, and {_MOST_ENTRIES} at most are looked at")
+    if len(entries) > _MAX_ENTRIES:
+        raise _refused(f"it has {len(entries):,} entries, and {_MAX_ENTRIES} at most are looked at")
     for entry in entries:
         path = PurePosixPath(entry.filename.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts:
@@ -226,7 +226,7 @@ def _entry(entries: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     found = found or [entry for entry in entries if entry.filename == COMPRESSED]
     if len(found) != 1:
         raise _refused(f"it holds {RESULTS!r} {len(found)} times, and must hold it once")
-    if found[0].file_size > MOST_BYTES:
+    if found[0].file_size > MAX_BYTES:
         raise _too_large()
     if found[0].compress_type not in _METHODS or found[0].flag_bits & _ENCRYPTED:
         raise _refused(f"{RESULTS!r} is encrypted, or packed by an unusual method")
@@ -234,7 +234,7 @@ def _entry(entries: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
 
 
 def _too_large() -> ConfigurationError:
-    return _refused(f"{RESULTS!r} has more than {MOST_BYTES:,} bytes")
+    return _refused(f"{RESULTS!r} has more than {MAX_BYTES:,} bytes")
 
 
 def _refused(why: str) -> ConfigurationError:

@@ -16,10 +16,10 @@ from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.values import JsonObject
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.ports import GithubRepository
-from ratiba_action.reporting.results_json import MOST_BYTES
+from ratiba_action.reporting.results_json import MAX_BYTES
 from ratiba_action.util.locked_folder import read_plain_file
 
-_MOST_ATTEMPTS = 10
+_MAX_ATTEMPTS = 10
 _RESULTS = "results.json"
 _KEPT = "attempts"
 _ASKED_ANEW = frozenset({AnswerOrigin.LIVE, AnswerOrigin.MIXED})
@@ -60,7 +60,7 @@ def attempts_in_folder(folder: Path, attempt: Attempt) -> tuple[MeasuredRun, ...
     contents = [] if _is_resumed(last, attempt) else [last]
     if _is_plain(folder / _KEPT):
         names = sorted((path.name for path in (folder / _KEPT).glob("*.json")), reverse=True)
-        contents += [_read(folder / _KEPT, name) for name in names[:_MOST_ATTEMPTS]]
+        contents += [_read(folder / _KEPT, name) for name in names[:_MAX_ATTEMPTS]]
     return _added(contents, attempt)
 
 
@@ -120,7 +120,7 @@ def _is_resumed(content: bytes, attempt: Attempt) -> bool:
 def _read(folder: Path, name: str) -> bytes:
     """A file's bytes; none of what is missing or no plain file."""
     try:
-        return read_plain_file(folder, name, MOST_BYTES)
+        return read_plain_file(folder, name, MAX_BYTES)
     except OSError:
         return b""
 
@@ -140,7 +140,7 @@ def attempts_on_github(github: GithubRepository, attempt: Attempt) -> tuple[Meas
     rows = map(mapping_of, github.artifacts_of_run(attempt.run_id, f"{attempt.gate}-report"))
     kept = (row["id"] for row in rows if isinstance(row.get("id"), int) and row.get("expired") is False)
     contents = []
-    for number in itertools.islice(kept, _MOST_ATTEMPTS):
+    for number in itertools.islice(kept, _MAX_ATTEMPTS):
         archive = github.download_artifact(number)
         try:
             contents.append(results_in(archive))

@@ -15,7 +15,7 @@ from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.history import KeptRun
 from ratiba_action.model.note import Note
 from ratiba_action.model.verdict import Report
-from ratiba_action.reporting.results_json import COMPRESSED, MOST_BYTES, RESULTS, read_results, results_in_folder
+from ratiba_action.reporting.results_json import COMPRESSED, MAX_BYTES, RESULTS, read_results, results_in_folder
 from ratiba_action.util.git import LINK, Git
 from ratiba_action.verdict.runs import compare_as_measured
 
@@ -107,7 +107,7 @@ def compared_with(results: Path, base: str, rules: Rules) -> Report:
     return replace(report, verdict=verdict, baseline=facts)
 
 
-_MOST_FILES = 50
+_MAX_FILES = 50
 
 
 def read_named_baseline(
@@ -164,7 +164,7 @@ def _of_base(path: Path, root: Path, changed: ChangedFiles, git: Git | None, rep
         raise InfrastructureError("its base reaches it by a symbolic link")
     tree = {name: entry for name, entry in commit.items() if _is_results(PurePosixPath(name), place)}
     with git.blobs() as blobs:
-        contents = {name: blobs.read(tree[name].id, MOST_BYTES) or b"" for name in sorted(tree)[:_MOST_FILES]}
+        contents = {name: blobs.read(tree[name].id, MAX_BYTES) or b"" for name in sorted(tree)[:_MAX_FILES]}
     return {name: partial(_load, content, repository) for name, content in contents.items()}
 
 
@@ -189,7 +189,7 @@ def _files(path: Path) -> list[Path]:
     # Of one that lies beside its compressed copy only one is read.
     compressed = {*path.glob("*.json.gz"), *path.glob("*/results.json.gz")}
     found |= {file for file in compressed if file.with_suffix("") not in found}
-    return sorted(found)[:_MOST_FILES]
+    return sorted(found)[:_MAX_FILES]
 
 
 def _edited(path: Path, root: Path, changed: ChangedFiles) -> str:

@@ -31,10 +31,10 @@ WINDOWS = (7, 30, 90)
 """Days."""
 AGREEMENT_BOUND = 0.7
 """Of the quadratic kappa of two judges; the bound of the agreement with people, too."""
-LEAST_PAIRS = 10
+MIN_PAIRS = 10
 """Scores that both judges of a run gave; with fewer its kappa says nothing."""
 _IN_A_ROW = 2
-_MOST = 5_000
+_MAX = 5_000
 """Runs that the longest window has at most."""
 
 
@@ -195,7 +195,7 @@ async def _trends(history: MetricsHistory, series: Series) -> tuple[Trend, ...]:
         return trends
     since = latest - timedelta(days=max(WINDOWS))
     every = {
-        trend.metric: trend for trend in join_trends(await history.points(replace(series, last=_MOST, since=since)))
+        trend.metric: trend for trend in join_trends(await history.points(replace(series, last=_MAX, since=since)))
     }
     return tuple(replace(trend, windows=windows_of(every.get(trend.metric), latest)) for trend in trends)
 
@@ -219,7 +219,7 @@ def judge_drift(points: Sequence[AgreementPoint]) -> Note | None:
     counted = [
         point
         for point in points
-        if point.pairs >= LEAST_PAIRS
+        if point.pairs >= MIN_PAIRS
         and (point.judge_model, point.second_model) == (latest[0].judge_model, latest[0].second_model)
     ][-_IN_A_ROW:]
     low = [point.kappa for point in counted if point.kappa is not None and point.kappa < AGREEMENT_BOUND]

@@ -10,7 +10,7 @@ from ratiba_action.model.history import KeptValue
 from ratiba_action.model.own_history import HistoryBound, Statistical, lower_prediction_bound
 
 _SECONDS = 10.0
-_MOST = 1_000
+_MAX = 1_000
 """Runs that are looked at."""
 
 
@@ -30,7 +30,7 @@ def read_own_values(
     """
     history = MetricsHistory(url, _SECONDS)
     found: dict[str, list[KeptValue]] = {}
-    for value in asyncio.run(history.own_values(replace(series, last=_MOST), judge, own, digests)):
+    for value in asyncio.run(history.own_values(replace(series, last=_MAX), judge, own, digests)):
         found.setdefault(value.digest, []).append(value)
     return found
 

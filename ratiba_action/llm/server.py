@@ -61,7 +61,6 @@ class Gateway:
     """All model traffic of the system under test goes through here.
 
     Args:
-        answers: where the answers come from.
         forbidden_models: models that no scenario may use, in any spelling: those of the judges.
         prices: gives the estimated cost of each answer; None leaves it out.
         scripts: how many calls the script of each scripted scenario answers; such an answer has no list price.
@@ -246,9 +245,9 @@ class Gateway:
             return None
         if answer.usd is not None:
             return answer.usd
-        prices, told = self._prices, (call.model, call.provider, answer.usage)
-        listed = prices.price_of_answer(*told, answer.answered_by)
-        return prices.price(*told) if listed is None else listed
+        prices, reported = self._prices, (call.model, call.provider, answer.usage)
+        listed = prices.price_of_answer(*reported, answer.answered_by)
+        return prices.price(*reported) if listed is None else listed
 
     def _check_model(self, model: str) -> None:
         if base_model(model) in self._forbidden:

@@ -18,9 +18,9 @@ from ratiba_action.util.comparable import comparable
 _UNSPACED = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 """Scripts that put no space between words: each of their characters counts as one."""
 _WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+")
-_FEWEST_WORDS, _FEWEST_CHARACTERS, _MOST_WORDS = 4, 18, 12
+_MIN_WORDS, _MIN_CHARACTERS, _MAX_WORDS = 4, 18, 12
 _KEY_WORDS = 3
-_MOST_CHARACTERS = 1 << 20
+_MAX_CHARACTERS = 1 << 20
 """Of a file, and of a text that was sent."""
 _GAP = "\0"
 _GAPS = re.compile(
@@ -35,14 +35,14 @@ _SPOKEN_BY_MODEL = frozenset({"assistant", "model"})
 _MADE_BY_MODEL = frozenset({"function_call", "reasoning", "tool_use", "functionCall"})
 
 
-def sent_texts(body: Mapping[str, Any], said: Sequence[str] = ()) -> Iterator[str]:
+def sent_texts(body: Mapping[str, Any], reported: Sequence[str] = ()) -> Iterator[str]:
     """The texts of a request: system prompt, messages, results and descriptions of tools, each whole JSON in one read.
 
     Args:
         body: of a request to a model, in any provider's format; of any depth.
-        said: what the user has said, which is left out, as are the model's own answers.
+        messages: what the user has said, which is left out, as are the model's own answers.
     """
-    own = [text for text in said if len(text) >= _FEWEST_CHARACTERS]
+    own = [text for text in reported if len(text) >= _MIN_CHARACTERS]
     waiting: list[Any] = [body]
     while waiting:
         value = waiting.pop()
@@ -59,7 +59,7 @@ def sent_texts(body: Mapping[str, Any], said: Sequence[str] = ()) -> Iterator[st
                 continue
             for text in own:
                 value = value.replace(text, _GAP)
-            if len(value) >= _FEWEST_CHARACTERS and not _is_identifier(value):
+            if len(value) >= _MIN_CHARACTERS and not _is_identifier(value):
                 yield value
 
 
@@ -76,7 +76,7 @@ def files_of(contents: Mapping[str, bytes], texts: Sequence[str]) -> dict[str, f
             known.setdefault(_key(piece), {}).setdefault(piece, set()).add(path)
     found: dict[str, set[int]] = {}
     for number, sent in enumerate(texts):
-        text = f" {_GAP} ".join(_words(part) for part in sent[:_MOST_CHARACTERS].split(_GAP))
+        text = f" {_GAP} ".join(_words(part) for part in sent[:_MAX_CHARACTERS].split(_GAP))
         words = text.split()
         keys = {" ".join(words[at : at + _KEY_WORDS]) for at in range(len(words) - _KEY_WORDS + 1)}
         for piece, paths in ((piece, paths) for key in keys & known.keys() for piece, paths in known[key].items()):
@@ -99,9 +99,9 @@ def pieces(path: str, content: bytes) -> frozenset[str]:
 
 def _literals(path: str, content: bytes) -> Iterable[str]:
     if b"\0" in content:
-        runs = _BINARY_TEXT.findall(content[:_MOST_CHARACTERS])
+        runs = _BINARY_TEXT.findall(content[:_MAX_CHARACTERS])
         return [run.decode("utf-8", "ignore") for run in runs]
-    text = content.decode("utf-8-sig", "replace")[:_MOST_CHARACTERS]
+    text = content.decode("utf-8-sig", "replace")[:_MAX_CHARACTERS]
     if path.endswith((".py", ".pyi")):
         try:
             return list(_python_strings(text))
@@ -161,11 +161,11 @@ def _words(text: str) -> str:
 
 def _cut(text: str) -> Iterator[str]:
     words = [] if _is_identifier(text) else _WORD.findall(comparable(text))
-    for start in range(0, len(words), _MOST_WORDS):
+    for start in range(0, len(words), _MAX_WORDS):
         left = len(words) - start
-        if start and left < _FEWEST_WORDS:
+        if start and left < _MIN_WORDS:
             return
-        piece = " ".join(words[start : start + _MOST_WORDS])
+        piece = " ".join(words[start : start + _MAX_WORDS])
         if _is_telling(piece):
             yield piece
 
@@ -177,7 +177,7 @@ def _is_identifier(text: str) -> bool:
 
 def _is_telling(words: str) -> bool:
     """Whether words say where they are from, as ``Yes.`` does not."""
-    return len(words) >= _FEWEST_CHARACTERS and words.count(" ") >= _FEWEST_WORDS - 1
+    return len(words) >= _MIN_CHARACTERS and words.count(" ") >= _MIN_WORDS - 1
 
 
 def _key(piece: str) -> str:

@@ -31,7 +31,6 @@ class Scripted:
     Args:
         text: what it says; empty for an answer that only calls tools.
         tools: that it calls, in order.
-        model: that was called.
         ids: digests that make the ids of two equal answers differ: of the answer, then of each tool call.
         usage: the tokens to report.
     """

@@ -23,7 +23,7 @@ class AnswerCorrectnessMetric(OwnTurnsMetric):
     name = "AnswerCorrectnessMetric"
     revision = __version__
     parts = frozenset({Part.ASKED, Part.REPLY, Part.REFERENCE})
-    most = 1
+    maximum = 1
     remedy = "Give a turn `expect.answer`."
 
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:

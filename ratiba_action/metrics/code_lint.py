@@ -15,7 +15,7 @@ from ratiba_action.util.validation import StrictModel
 __version__ = "1.0.0"
 
 Name = Annotated[str, Field(pattern=r"^[^\W\d]\w*$", max_length=200)]
-_TOLD = 3
+_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class CodeLintMetric:
         except ValueError as error:
             return TurnValue(turn, 0.0, f"cannot be parsed: {clip(str(error))}")
         lines, wrong = _lines(source), len({finding.line for finding in findings})
-        listed = "; ".join(f"line {finding.line}: {clip(finding.words)}" for finding in findings[:_TOLD])
-        more = f"; {len(findings) - _TOLD} more" if len(findings) > _TOLD else ""
+        listed = "; ".join(f"line {finding.line}: {clip(finding.words)}" for finding in findings[:_SHOWN])
+        more = f"; {len(findings) - _SHOWN} more" if len(findings) > _SHOWN else ""
         return TurnValue(turn, max(0.0, 1 - wrong / lines), listed + more or "no finding")
 
 

@@ -6,15 +6,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from ratiba_action.metrics.python_source import MOST_CHARACTERS, TOO_DEEP, code_blocks, parse_python
+from ratiba_action.metrics.python_source import MAX_CHARACTERS, TOO_DEEP, code_blocks, parse_python
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.util.text import clip
 from ratiba_action.util.validation import StrictModel
 
 __version__ = "1.0.0"
 
-_MOST_LEVELS = 200
-_TOLD = 3
+_MAX_LEVELS = 200
+_SHOWN = 3
 
 
 class CodeSyntaxMetric:
@@ -44,7 +44,7 @@ class CodeSyntaxMetric:
         ]
         problems = [f"turn {number}: {clip(problem)}" for number, problem in wrong if problem]
         value = 1 - len(problems) / len(wrong) if wrong else 0.0
-        reason = "; ".join(problems[:_TOLD]) or f"{len(wrong)} blocks of {self._language} can be parsed"
+        reason = "; ".join(problems[:_SHOWN]) or f"{len(wrong)} blocks of {self._language} can be parsed"
         if not wrong:
             reason = f"no reply holds a block of {self._language}"
         return Score(self.name, self.version, value, threshold, judged=False, reason=reason)
@@ -52,8 +52,8 @@ class CodeSyntaxMetric:
 
 def _problem(block: str, language: str) -> str:
     """What is wrong with a block, empty when nothing is."""
-    if len(block) > MOST_CHARACTERS:
-        return f"{len(block):,} characters; at most {MOST_CHARACTERS:,} are parsed"
+    if len(block) > MAX_CHARACTERS:
+        return f"{len(block):,} characters; at most {MAX_CHARACTERS:,} are parsed"
     try:
         _PARSERS[language](block)
     except ValueError as error:
@@ -70,8 +70,8 @@ def _yaml(block: str) -> None:
     try:
         for event in yaml.parse(block, Loader=yaml.CSafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _MOST_LEVELS:
-                raise ValueError(f"nested more than {_MOST_LEVELS} levels deep")
+            if depth > _MAX_LEVELS:
+                raise ValueError(f"nested more than {_MAX_LEVELS} levels deep")
         for _ in yaml.compose_all(block, Loader=yaml.CSafeLoader):
             pass
     except yaml.YAMLError as error:

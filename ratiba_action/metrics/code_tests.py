@@ -16,7 +16,7 @@ __version__ = "1.0.0"
 RUNNER = "ratiba_worker.code_tests:run_test"
 """The worker's own function; a process of its own for each test, bounded in time and memory."""
 
-_TOLD = 3
+_SHOWN = 3
 
 
 class CodeTestsMetric:
@@ -65,7 +65,7 @@ class CodeTestsMetric:
             failure = await self._failure(code, test)
             failures += [f"test {number}: {clip(failure)}"] if failure else []
         total = len(self._parameters.tests)
-        reason = "; ".join(failures[:_TOLD]) or f"{total} of {total} tests pass"
+        reason = "; ".join(failures[:_SHOWN]) or f"{total} of {total} tests pass"
         return Score(self.name, self.version, 1 - len(failures) / total, threshold, judged=False, reason=reason)
 
     async def _failure(self, code: str, test: str) -> str:

@@ -10,7 +10,7 @@ from ratiba_action.metrics.whole_conversation import Part, WholeConversationMetr
 from ratiba_action.ports import Judge
 from ratiba_action.util.validation import StrictModel
 
-MOST_DOCUMENTS = 20
+MAX_DOCUMENTS = 20
 _PLAIN = {"include_reason": False}
 _DOCUMENTS = "Let the system report the documents of its reply with their text; docs/adapters.md shows how."
 _REFERENCE = f"Give a turn `expect.answer`. {_DOCUMENTS}"
@@ -55,12 +55,12 @@ class ContextualRelevancyMetric(TurnByTurnMetric):
     """Share of the documents' statements that bear on what was asked; one question a document."""
 
     name = "ContextualRelevancyMetric"
-    spec = DeepEvalSpec("ContextualRelevancyMetric", MOST_DOCUMENTS, _PLAIN)
+    spec = DeepEvalSpec("ContextualRelevancyMetric", MAX_DOCUMENTS, _PLAIN)
     parts = frozenset({Part.ASKED, Part.DOCUMENTS})
     remedy = _DOCUMENTS
 
 
-MOST_INTENTIONS = 12
+MAX_INTENTIONS = 12
 
 
 class ConversationCompletenessMetric(WholeConversationMetric):
@@ -68,7 +68,7 @@ class ConversationCompletenessMetric(WholeConversationMetric):
 
     name = "ConversationCompletenessMetric"
     deepeval = "ConversationCompletenessMetric"
-    most = 1 + MOST_INTENTIONS
+    maximum = 1 + MAX_INTENTIONS
 
 
 class KnowledgeRetentionMetric(WholeConversationMetric):
@@ -76,7 +76,7 @@ class KnowledgeRetentionMetric(WholeConversationMetric):
 
     name = "KnowledgeRetentionMetric"
     deepeval = "KnowledgeRetentionMetric"
-    most_a_turn = 2
+    max_a_turn = 2
 
 
 class TurnRelevancyMetric(WholeConversationMetric):
@@ -84,7 +84,7 @@ class TurnRelevancyMetric(WholeConversationMetric):
 
     name = "TurnRelevancyMetric"
     deepeval = "TurnRelevancyMetric"
-    most_a_turn = 1
+    max_a_turn = 1
 
 
 class RoleParameters(StrictModel):
@@ -100,7 +100,7 @@ class RoleAdherenceMetric(WholeConversationMetric):
 
     name = "RoleAdherenceMetric"
     deepeval = "RoleAdherenceMetric"
-    most = 1
+    maximum = 1
     Parameters = RoleParameters
 
     def __init__(self, judge: Judge, parameters: RoleParameters) -> None:
@@ -142,7 +142,7 @@ class GoalAccuracyMetric(WholeConversationMetric):
 
     name = "GoalAccuracyMetric"
     deepeval = "GoalAccuracyMetric"
-    most_a_turn = 2
+    max_a_turn = 2
     shows_tools = True
 
 
@@ -164,7 +164,7 @@ class ToolUseMetric(WholeConversationMetric):
 
     name = "ToolUseMetric"
     deepeval = "ToolUseMetric"
-    most_a_turn = 2
+    max_a_turn = 2
     shows_tools = True
     Parameters = ToolUseParameters
 

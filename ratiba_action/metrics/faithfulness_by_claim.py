@@ -18,7 +18,7 @@ from ratiba_action.metrics.whole_conversation import Part, ShownTurn
 from ratiba_action.model.measurement import Question
 
 __version__ = "1.1.0"
-MOST_CLAIMS = 16
+MAX_CLAIMS = 16
 SUPPORTED, UNSUPPORTED, NO_CLAIM = "supported", "unsupported", "no claim"
 STEPS = (
     "Read the documents and the sentence. The sentence is one of an assistant's reply.",
@@ -38,7 +38,7 @@ class FaithfulnessByClaimMetric(OwnTurnsMetric):
     name = "FaithfulnessByClaimMetric"
     revision = __version__
     parts = frozenset({Part.REPLY, Part.DOCUMENTS})
-    most = MOST_CLAIMS
+    maximum = MAX_CLAIMS
     remedy = "Let the system report the documents of its reply with their text; docs/adapters.md shows how."
 
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:
@@ -46,9 +46,9 @@ class FaithfulnessByClaimMetric(OwnTurnsMetric):
         if refuses(turn.shown.reply):
             return TurnValue(turn.number, 1.0, "the reply refuses")
         claims = tuple(claim for claim in split_claims(turn.shown.reply) if has_content(claim))
-        if len(claims) > MOST_CLAIMS:
+        if len(claims) > MAX_CLAIMS:
             raise JudgeError(
-                f"{self.name} verifies at most {MOST_CLAIMS} sentences of a reply, and turn {turn.number} of scenario "
+                f"{self.name} verifies at most {MAX_CLAIMS} sentences of a reply, and turn {turn.number} of scenario "
                 f"{first.scenario_id!r} has {len(claims)}.",
                 "Let the system reply more briefly, or split the turn.",
             )

@@ -131,7 +131,7 @@ class TemplateJudgeMetric(OwnTurnsMetric):
 
     name = "TemplateJudgeMetric"
     revision = __version__
-    most = 1
+    maximum = 1
     remedy = "Let the system reply with what the template names."
     Parameters = TemplateParameters
 

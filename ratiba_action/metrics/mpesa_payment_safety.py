@@ -70,7 +70,7 @@ class _Record:
             "payments" in transcript.rows,
         )
 
-    def said(self, turn: int) -> str:
+    def message(self, turn: int) -> str:
         """The customer's message in a turn, empty when it was an event."""
         return self.exchanges[turn - 1].turn.user or ""
 
@@ -111,11 +111,11 @@ def _phone(record: _Record, turn: int, phone: Any) -> Invariant:
         (
             earlier
             for earlier in range(1, turn + 1)
-            if number is not None and number in find_phones(record.said(earlier))
+            if number is not None and number in find_phones(record.message(earlier))
         ),
         None,
     )
-    confirmed = given is not None and any(assents(record.said(later)) for later in range(given + 1, turn + 1))
+    confirmed = given is not None and any(assents(record.message(later)) for later in range(given + 1, turn + 1))
     right = number is not None and (number == record.own_phone or confirmed)
     # The last three digits are what a report may show of a number.
     shown = f"a number ending in {str(phone)[-3:]}"
@@ -164,7 +164,9 @@ def _references(record: _Record, turn: int) -> frozenset[str]:
 def _cancelled_is_not_charged_again(record: _Record) -> Iterator[Invariant]:
     """After a cancelled payment money is asked for again only in a turn in which the customer asks to pay."""
     for cancel in record.cancelled:
-        again = [call for call in record.calls if call.turn > cancel and not requests_payment(record.said(call.turn))]
+        again = [
+            call for call in record.calls if call.turn > cancel and not requests_payment(record.message(call.turn))
+        ]
         detail = f"cancelled in turn {cancel}" + (f", charged again in turn {again[0].turn}" if again else "")
         yield finding("cancelled_is_not_charged_again", detail, satisfied=not again)
 

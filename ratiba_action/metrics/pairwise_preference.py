@@ -41,7 +41,7 @@ class PairwisePreferenceMetric(OwnTurnsMetric):
     name = "PairwisePreferenceMetric"
     revision = __version__
     parts = frozenset({Part.ASKED, Part.REPLY, Part.REFERENCE})
-    most = 2
+    maximum = 2
     remedy = "Give a turn `expect.answer`, or a captured `reply`."
 
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:

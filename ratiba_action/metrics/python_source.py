@@ -42,7 +42,7 @@ def code_blocks(text: str, language: str) -> tuple[str, ...]:
     return tuple(blocks)
 
 
-MOST_CHARACTERS = 100_000
+MAX_CHARACTERS = 100_000
 TOO_DEEP = "nested too deep to be parsed"
 
 
@@ -52,8 +52,8 @@ def parse_python(source: str) -> ast.Module:
     Raises:
         ValueError: it is too long, nested too deep, or no Python; a ``SyntaxError`` becomes one too.
     """
-    if len(source) > MOST_CHARACTERS:
-        msg = f"{len(source):,} characters; at most {MOST_CHARACTERS:,} are parsed"
+    if len(source) > MAX_CHARACTERS:
+        msg = f"{len(source):,} characters; at most {MAX_CHARACTERS:,} are parsed"
         raise ValueError(msg)
     try:
         with quiet_source():

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ratiba_action.checks.custom_code import MOST_JUDGE_CALLS, declared_judge_calls, is_address, judge_calls_problem
+from ratiba_action.checks.custom_code import MAX_JUDGE_CALLS, declared_judge_calls, is_address, judge_calls_problem
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.judging.judged_identity import BY_DEEPEVAL
@@ -21,7 +21,7 @@ from ratiba_action.util.language_detection import how_to_install
 from ratiba_action.util.text import did_you_mean
 from ratiba_action.util.validation import StrictModel
 
-_MOST_TURNS = 250
+_MAX_TURNS = 250
 """More than any conversation has; a part of the identity of recorded votes."""
 _EXPECTED = re.compile(r"\bexpect\.(\w+)")
 
@@ -63,8 +63,8 @@ def question_stride(name: str, parameters: JsonObject | None = None) -> int:
         ConfigurationError: no metric has that name.
     """
     if is_address(name):
-        return MOST_JUDGE_CALLS  # more calls in a later version of the metric must not move the votes' ordinals
-    return judge_calls(name, _MOST_TURNS if _entry(name).judge_calls_a_turn else 0, parameters)
+        return MAX_JUDGE_CALLS  # more calls in a later version of the metric must not move the votes' ordinals
+    return judge_calls(name, _MAX_TURNS if _entry(name).judge_calls_a_turn else 0, parameters)
 
 
 def reads_documents(name: str) -> bool:

@@ -97,7 +97,7 @@ class ReplyLanguageMetric:
     class Parameters(LanguageParameters):
         """What the scenario may tell it."""
 
-        least_share: Annotated[
+        min_share: Annotated[
             float,
             Field(
                 gt=0, le=1, allow_inf_nan=False, description="least share of a reply's words in the expected language"
@@ -112,7 +112,7 @@ class ReplyLanguageMetric:
         values = [
             TurnValue(
                 reply.turn,
-                float(reply.share >= self._parameters.least_share),
+                float(reply.share >= self._parameters.min_share),
                 f"expected {reply.expected}: {reply.described}",
             )
             for reply in reply_languages(self.name, case, self._parameters)

@@ -50,7 +50,7 @@ class ReverseQuestionRelevancyMetric(OwnTurnsMetric):
     name = "ReverseQuestionRelevancyMetric"
     revision = __version__
     parts = frozenset({Part.ASKED, Part.REPLY})
-    most = 2
+    maximum = 2
     remedy = "Let the system reply in words."
 
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:

@@ -49,7 +49,7 @@ async def score_conversation(
         name=name,
         evaluation_params=[MultiTurnParams.ROLE, MultiTurnParams.CONTENT],
         evaluation_steps=list(steps),
-        model=deepeval_model(JudgeCalls(judge, question, most=1), scores=True),
+        model=deepeval_model(JudgeCalls(judge, question, maximum=1), scores=True),
         _include_g_eval_suffix=False,
     )
     try:

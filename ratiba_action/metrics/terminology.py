@@ -27,7 +27,7 @@ _QUOTED = re.compile(
     '"[^"]{1,500}"|\u201c[^\u201d]{1,500}\u201d|\u00ab[^\u00bb]{1,500}\u00bb'
     "|(?<!\\w)['\u2018][^'\u2019]{1,500}['\u2019](?!\\w)"
 )
-_LEAST_STEM = 4
+_MIN_STEM = 4
 """Shorter stems take no affix: ``oda`` must not be found in ``modani``."""
 
 _SUBJECT = r"(?:ni|u|a|tu|m|mu|wa|i|li|ya|ki|vi|zi|ku|pa)"
@@ -49,7 +49,6 @@ class Term:
 
     Args:
         canonical: what is to be said.
-        rivals: what is not.
         aliases: what may be said as well, also where it holds a rival: ``reservation desk``.
         inflections: further forms of the rivals that the affixes do not cover.
     """
@@ -65,7 +64,7 @@ class RivalUse:
     """A rival in a text, in the words of the text."""
 
     canonical: str
-    said: str
+    text: str
 
 
 class Catalogue:
@@ -105,18 +104,18 @@ class Catalogue:
             starts.append(at)
             at += len(word) + 1
         # A text without the stem is recognised in microseconds; the affixes around it take a thousand times as long.
-        said = [
+        texts = [
             (canonical, match.span())
             for canonical, stems, pattern in self._rivals
             if any(stem in line for stem in stems)
             for match in pattern.finditer(line)
         ]
-        if not said:
+        if not texts:
             return ()
         allowed = _Spans(match.span() for pattern in self._allowed for match in pattern.finditer(line))
         quotes = _Spans(_quotes_of(text, customer))
         uses = []
-        for canonical, (begin, finish) in said:
+        for canonical, (begin, finish) in texts:
             if allowed.cover(begin, finish):
                 continue
             first, last = bisect_left(starts, begin), bisect_left(starts, finish) - 1
@@ -130,7 +129,7 @@ def _stems(form: str, language: str) -> tuple[str, ...]:
     """The form in folded words, and its Swahili plurals."""
     parts = words(unicode_form(form))
     stem = " ".join(parts)
-    if language != "sw" or len(parts[0]) < _LEAST_STEM:
+    if language != "sw" or len(parts[0]) < _MIN_STEM:
         return (stem,)
     plurals = (
         plural + parts[0][len(single) :] + stem[len(parts[0]) :]
@@ -144,7 +143,7 @@ def _pattern(form: str, language: str) -> re.Pattern[str]:
     """Finds a form, with the affixes of the language, in a line of folded words with a space between any two."""
     parts = words(unicode_form(form))
     prefix, suffix = _AFFIXES.get(language, ("", ""))
-    first, last = (any(len(part) >= _LEAST_STEM for part in end) for end in (parts[:1], parts[-1:]))
+    first, last = (any(len(part) >= _MIN_STEM for part in end) for end in (parts[:1], parts[-1:]))
     stems = "|".join(map(re.escape, _stems(form, language)))
     before = f"{prefix}?" if prefix and first else ""
     after = f"{suffix}?" if suffix and last else ""
@@ -228,7 +227,7 @@ class TerminologyMetric:
             customer.append(exchange.turn.user or "")
             if exchange.reply.text.strip():
                 uses = self._catalogue.rivals_in(exchange.reply.text, customer)
-                detail = ", ".join(f"says {use.said!r} for {use.canonical!r}" for use in uses)
+                detail = ", ".join(f"says {use.text!r} for {use.canonical!r}" for use in uses)
                 values.append(TurnValue(number, float(not uses), detail))
         return mean_of_turns(
             self.name, self.version, threshold, values, "Give the conversation a turn that the system answers."

@@ -117,8 +117,8 @@ def step_efficiency(match: ToolMatch) -> float:
     Where every expected call was made this is expected / made. Work left undone counts like work done in vain, so that
     a system that does nothing is not efficient.
     """
-    most = max(match.made, match.expected)
-    return match.matched / most if most else 1.0
+    maximum = max(match.made, match.expected)
+    return match.matched / maximum if maximum else 1.0
 
 
 def ordered_accuracy(turns: Sequence[ToolTurn], clock: LocalTime) -> float:
@@ -130,8 +130,8 @@ def ordered_accuracy(turns: Sequence[ToolTurn], clock: LocalTime) -> float:
         longest_common_subsequence(turn.expected, turn.made, lambda tool, call: meets(tool, call, clock))
         for turn in turns
     )
-    most = sum(max(len(turn.expected), len(turn.made)) for turn in turns)
-    return right / most if most else 1.0
+    maximum = sum(max(len(turn.expected), len(turn.made)) for turn in turns)
+    return right / maximum if maximum else 1.0
 
 
 def argument_values(turn: ToolTurn, clock: LocalTime) -> tuple[tuple[ExpectedTool, frozenset[str]], ...]:

@@ -52,11 +52,11 @@ class ToolCallAccuracyMetric:
         """Score the calls turn by turn."""
         turns, clock = turns_of(self.name, case), clock_of(case.scenario)
         wrong = [turn for turn in turns if ordered_accuracy([turn], clock) < 1]
-        reason = "; ".join(_told(turn) for turn in wrong[:3]) or "every call in its place"
+        reason = "; ".join(_difference(turn) for turn in wrong[:3]) or "every call in its place"
         return Score(self.name, self.version, ordered_accuracy(turns, clock), threshold, judged=False, reason=reason)
 
 
-def _told(turn: ToolTurn) -> str:
+def _difference(turn: ToolTurn) -> str:
     expected = clip(", ".join(tool.name for tool in turn.expected) or "no call")
     made = clip(", ".join(call.name for call in turn.made) or "no call")
     same = " with other arguments or in another order" if expected == made else ""

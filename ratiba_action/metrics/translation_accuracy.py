@@ -31,7 +31,7 @@ class TranslationAccuracyMetric(OwnTurnsMetric):
     name = "TranslationAccuracyMetric"
     revision = __version__
     parts = frozenset({Part.ASKED, Part.REPLY})
-    most = 1
+    maximum = 1
     remedy = "Let the system reply in words."
 
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:

@@ -25,7 +25,7 @@ class OwnTurnsMetric(ABC):
     revision: ClassVar[str]
     judged = True
     parts: frozenset[Part]
-    most: ClassVar[int]
+    maximum: ClassVar[int]
     remedy: ClassVar[str]
 
     def __init__(self, judge: Judge) -> None:
@@ -63,7 +63,7 @@ class OwnTurnsMetric(ABC):
             BudgetError: the call was refused.
         """
         question = case.question(self._identity.asks, self.evidence(case))
-        calls = (self.value(turn, _of_turn(turn, question, self.most)) for turn in self.shown(case))
+        calls = (self.value(turn, _of_turn(turn, question, self.maximum)) for turn in self.shown(case))
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
@@ -133,12 +133,12 @@ class TurnByTurnMetric:
         return replace(mean_of_turns(self.name, self.version, threshold, values, self.remedy), judged=True)
 
     async def _turn(self, turn: ShownTurn, question: Question) -> Measured:
-        return await measure(self._asked, turn.shown, self._judge, _of_turn(turn, question, self._asked.most))
+        return await measure(self._asked, turn.shown, self._judge, _of_turn(turn, question, self._asked.maximum))
 
 
-def _of_turn(turn: ShownTurn, first: Question, most: int) -> Question:
+def _of_turn(turn: ShownTurn, first: Question, maximum: int) -> Question:
     """A turn's first question: each turn has a range of ordinals of its own, whoever is answered first."""
-    return replace(first, ordinal=first.ordinal + (turn.number - 1) * most)
+    return replace(first, ordinal=first.ordinal + (turn.number - 1) * maximum)
 
 
 def _all(outcomes: Sequence[Measured | BaseException]) -> list[Measured]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.metrics.judging.deepeval_metric import Conversation, DeepEvalSpec, Message, SingleTurn, measure
+from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec, JudgedConversation, Message, SingleTurn, measure
 from ratiba_action.metrics.judging.judged_identity import judged_identity
 from ratiba_action.model.canonical import canonical_json, digest, transcript_digest
 from ratiba_action.model.conversation import Exchange
@@ -100,8 +100,8 @@ class WholeConversationMetric:
     name: str
     judged = True
     deepeval: ClassVar[str]
-    most: ClassVar[int] = 0
-    most_a_turn: ClassVar[int] = 0
+    maximum: ClassVar[int] = 0
+    max_a_turn: ClassVar[int] = 0
     shows_tools: ClassVar[bool] = False
 
     def __init__(self, judge: Judge, parameters: StrictModel | None = None) -> None:
@@ -149,10 +149,10 @@ class WholeConversationMetric:
                 f"{self.name} found nothing to measure in this conversation: no message of the customer was answered.",
                 "Look at the system's replies, or leave the metric out.",
             )
-        most = self.most + self.most_a_turn * len(case.transcript.exchanges)
-        spec = DeepEvalSpec(self.deepeval, most, self.options())
+        maximum = self.maximum + self.max_a_turn * len(case.transcript.exchanges)
+        spec = DeepEvalSpec(self.deepeval, maximum, self.options())
         question = case.question(self._identity.asks, self.evidence(case))
-        shown = Conversation(messages, self.chatbot_role())
+        shown = JudgedConversation(messages, self.chatbot_role())
         measured = await measure(spec, shown, self._judge, question)
         return Score(self.name, self.version, measured.value, threshold, judged=True, reason=measured.reason)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _FIELDS = ("model", "modelVersion")
-_MOST_LETTERS = 200
+_MAX_LETTERS = 200
 _NO_NAME = re.compile(r"[^A-Za-z0-9._:/@+-]+")
 
 _VENDOR = re.compile(
@@ -65,7 +65,7 @@ def answering_model(answer: Mapping[str, Any]) -> str:
     """
     found = next((answer[name] for name in _FIELDS if isinstance(answer.get(name), str)), "")
     # Reports show it, and it may be the path of a file with any letters.
-    return _NO_NAME.sub("-", found.strip())[:_MOST_LETTERS]
+    return _NO_NAME.sub("-", found.strip())[:_MAX_LETTERS]
 
 
 def spelled_otherwise(asked: str, answered: str) -> str:

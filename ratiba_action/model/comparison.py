@@ -136,7 +136,6 @@ class FigureChange:
     Args:
         scenarios: how many both sides measured.
         low: of the 95 % interval of head minus base; None where nothing varies by chance, or there is one scenario.
-        high: the other end.
         limit: greatest allowed increase as a share of the base's; None where there is none.
         exceeded: whether the increase is over its limit, by more than chance explains.
         median: of all replies, base and head; for seconds only.
@@ -254,12 +253,12 @@ class Rules:
         screen_level: p-value of the first look that asks for confirmation.
         single_run_screen_level: the same where a single run of the base is compared with, which scatters more.
         confirm_level: chance that the looks at further trials take noise for a drop of the mean, all looks together.
-        least_margin: drop of the mean that must be ruled out, in points of the score; more where fewer scenarios
+        min_margin: drop of the mean that must be ruled out, in points of the score; more where fewer scenarios
             can see less.
         scenario_drop: drop of one scenario that is looked at by itself.
         confirming_trials: looks after an alarm at most, one further trial of every scenario on both arms before each.
         suspect_trials: of a scenario that dropped, on both arms.
-        fewest_scenarios: below this only deterministic assertions and thresholds decide.
+        min_scenarios: below this only deterministic assertions and thresholds decide.
         pooled_runs: runs of the base that are pooled at most.
         stale_days: age of a baseline that is warned about.
         detectable_power: power of the minimum detectable effect that a report states.
@@ -269,11 +268,11 @@ class Rules:
     screen_level: float = 0.20
     single_run_screen_level: float = 0.25
     confirm_level: float = 0.025
-    least_margin: float = 0.10
+    min_margin: float = 0.10
     scenario_drop: float = 0.25
     confirming_trials: int = 3
     suspect_trials: int = 3
-    fewest_scenarios: int = 10
+    min_scenarios: int = 10
     pooled_runs: int = 3
     stale_days: int = 7
     detectable_power: float = 0.80
@@ -290,7 +289,6 @@ class Pair:
         fresh_base: of further trials, run beside those of the head.
         fresh_head: of further trials, run beside those of the base.
         added_base: of further trials of earlier attempts at the same commit.
-        added_head: the same.
         metrics: that the composite is the mean of, by name, each with its means on base and head.
     """
 
@@ -334,10 +332,8 @@ class ScenarioComparison:
 
     Args:
         base: mean composite, over as many trials as every scenario has.
-        head: the same.
         dropped_again: its drop showed again in the further trials alone.
         confirming_base: composites of all further trials; a repeated run adds its own to them.
-        confirming_head: the same.
     """
 
     scenario_id: str
@@ -355,9 +351,7 @@ class MetricComparison:
     """One metric over the scenarios that have it on both arms.
 
     Args:
-        scenarios: how many there are.
         base: mean of the scenarios' means.
-        head: the same.
         low: lower end of the 90 % interval of the difference; None for fewer than two scenarios.
         high: upper end.
     """

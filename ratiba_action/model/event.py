@@ -294,8 +294,6 @@ class CanaryLooked:
     Args:
         answer: ``promote``, ``wait`` or ``roll back``.
         stable: tag, prompt version or model of one.
-        canary: of the other.
-        reason: for the answer.
         e_value: evidence that the canary is worse, over all metrics; 1 is none.
         role: whose rollout was set to 0 percent at this look; empty if none was.
     """

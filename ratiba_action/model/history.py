@@ -29,7 +29,6 @@ class ScoreRecord:
     Args:
         judge_model: that gave it; empty for an exact score.
         score: 0 to 1.
-        threshold: the same.
         status: ``passed`` or ``failed``.
         required: thresholds of the metric in that run in words, those of cases and means too; ``none`` without any.
         repeats: what the judge itself gave this transcript when it was called several times; empty for one score.
@@ -185,7 +184,6 @@ class TrendPoint:
     Args:
         judge_model: empty for an exact metric.
         mean: of all scores, 0 to 1.
-        count: how many they are.
         threshold: the highest that one of them had to reach.
         required: thresholds of the metric in words, those of cases and means too; empty for a run that an earlier
             version of the gate wrote.
@@ -221,7 +219,6 @@ class TrendWindow:
     """The runs of the last days before the latest one that can be compared with it.
 
     Args:
-        runs: how many they are.
         mean: of their scores; None without any.
     """
 

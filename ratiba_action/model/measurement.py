@@ -210,8 +210,8 @@ class Scored:
     @property
     def deciding_scores(self) -> tuple[Score, ...]:
         """What must reach its threshold: every score, or their mean where the scenario's strategy says so."""
-        least = least_mean_of(self.trial.scenario)
-        return self.scores if least is None or not self.scores else (_mean_score(self.scores, least),)
+        minimum = min_mean_of(self.trial.scenario)
+        return self.scores if minimum is None or not self.scores else (_mean_score(self.scores, minimum),)
 
     @property
     def passed(self) -> bool:
@@ -256,12 +256,12 @@ class Errored:
     @property
     def deciding_scores(self) -> tuple[Score, ...]:
         """Scores that count by themselves; a mean that lacks some of its scores is none."""
-        return self.scores if least_mean_of(self.trial.scenario) is None else ()
+        return self.scores if min_mean_of(self.trial.scenario) is None else ()
 
 
-def least_mean_of(scenario: Scenario) -> float | None:
+def min_mean_of(scenario: Scenario) -> float | None:
     """What the mean of a scenario's scores must reach; None where each has its threshold, as in a critical one."""
-    return None if scenario.critical else scenario.strategy.least_mean
+    return None if scenario.critical else scenario.strategy.min_mean
 
 
 def threshold_of(scenario: Scenario, assertion: Assertion, version: str) -> float:
@@ -278,14 +278,14 @@ def threshold_of(scenario: Scenario, assertion: Assertion, version: str) -> floa
     return own.threshold(assertion.label, version, assertion.threshold)
 
 
-def _mean_score(scores: tuple[Score, ...], least: float) -> Score:
+def _mean_score(scores: tuple[Score, ...], minimum: float) -> Score:
     names = ", ".join(score.metric for score in scores)
     judged = any(score.judged for score in scores)
-    return Score(MEAN, "1", mean([score.value for score in scores]), least, judged=judged, reason=f"mean of {names}")
+    return Score(MEAN, "1", mean([score.value for score in scores]), minimum, judged=judged, reason=f"mean of {names}")
 
 
 MEAN = "mean of the scores"
-"""What the score of a strategy with ``least_mean`` is called."""
+"""What the score of a strategy with ``min_mean`` is called."""
 
 
 @dataclass(frozen=True, slots=True)

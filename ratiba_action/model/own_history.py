@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
+MIN_CONFIDENCE, MAX_CONFIDENCE = 0.5, 0.999
 
 
 def rank_of_bound(count: int, confidence: float) -> int:
@@ -57,7 +57,7 @@ class Statistical:
     Args:
         values: how many of the latest values are the history; None where ``days`` is given.
         days: how many days of it are; None where ``values`` is given.
-        confidence_level: of the bound, from ``LEAST_CONFIDENCE`` to ``MOST_CONFIDENCE``.
+        confidence_level: of the bound, from ``MIN_CONFIDENCE`` to ``MAX_CONFIDENCE``.
         metrics: labels of the assertions that it applies to; empty for every judged one.
         branch: whose history was read when the run began; empty where none was.
     """
@@ -75,19 +75,19 @@ class Statistical:
         Raises:
             ValueError: says which.
         """
-        if not LEAST_CONFIDENCE <= self.confidence_level <= MOST_CONFIDENCE:
-            allowed = f"from {LEAST_CONFIDENCE:g} to {MOST_CONFIDENCE:g}"
+        if not MIN_CONFIDENCE <= self.confidence_level <= MAX_CONFIDENCE:
+            allowed = f"from {MIN_CONFIDENCE:g} to {MAX_CONFIDENCE:g}"
             raise ValueError(f"confidence_level is {self.confidence_level!s:.20}, and must be {allowed}")
 
     @property
-    def least(self) -> int:
+    def minimum(self) -> int:
         """The fewest values from which there is a bound of this confidence."""
         return math.ceil(1 / (1 - Decimal(str(self.confidence_level)))) - 1
 
     @property
     def needed(self) -> int:
         """How many values there must be: a whole window of values, or the fewest that suffice."""
-        return self.values or self.least
+        return self.values or self.minimum
 
     def applies_to(self, metric: str) -> bool:
         """Whether a judged score of this label is meant."""

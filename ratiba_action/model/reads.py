@@ -45,7 +45,6 @@ class FileReaders:
         path: from the repository's root; one that ends with ``/`` means every file below it.
         sent: whether a text of it was in a request to a model.
         scenarios: ids of the first ones.
-        more: how many others there are.
     """
 
     path: str
@@ -60,9 +59,7 @@ class ReadMap:
 
     Args:
         files: sorted by path.
-        more_files: how many others are read.
         unread: files that no scenario reads, and folders of which none reads anything.
-        more_unread: how many others there are.
     """
 
     files: tuple[FileReaders, ...]
@@ -139,13 +136,13 @@ def folders_of(path: str) -> tuple[str, ...]:
 
 def is_plain_path(path: object) -> bool:
     """Whether a text is a path below the repository's root that does no harm wherever it is shown."""
-    if not isinstance(path, str) or not 0 < len(path) <= MOST_CHARACTERS or not path.isprintable():
+    if not isinstance(path, str) or not 0 < len(path) <= MAX_CHARACTERS or not path.isprintable():
         return False
     parts = path.removesuffix("/").split("/")
     return "\\" not in path and not {"", ".", ".."} & {*parts}
 
 
-MOST_CHARACTERS = 1024
+MAX_CHARACTERS = 1024
 """Of a path."""
-MOST_FILES = 20_000
+MAX_FILES = 20_000
 """Of a scenario."""

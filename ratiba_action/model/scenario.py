@@ -245,13 +245,13 @@ class SimulatedUser:
     Args:
         persona: who the customer is and how they write.
         goal: what they want; the conversation ends when they have it.
-        most_turns: the conversation ends after so many messages of the customer.
+        max_turns: the conversation ends after so many messages of the customer.
         must_reach_goal: whether a conversation that ends without the goal fails.
     """
 
     persona: str
     goal: str
-    most_turns: int = 8
+    max_turns: int = 8
     must_reach_goal: bool = True
 
 
@@ -268,7 +268,7 @@ class TurnLimits:
     usd: Usd | None = None
 
 
-MOST_TRIALS = 50
+MAX_TRIALS = 50
 """Of one scenario, planned; further ones of a comparison come on top."""
 
 
@@ -277,9 +277,9 @@ class Strategy:
     """How the repeats of a scenario are run and when it passes.
 
     Args:
-        least_mean: None: each score must reach its own threshold. A number: their mean must reach this one
+        min_mean: None: each score must reach its own threshold. A number: their mean must reach this one
             instead, and every deterministic assertion must hold.
-        trials: how often the scenario is run, from 1 to ``MOST_TRIALS``.
+        trials: how often the scenario is run, from 1 to ``MAX_TRIALS``.
         passes: how many of the trials must pass, from 1; None for all.
         timeout_seconds: of one trial; None for no limit but the run's.
         retries: how often a trial that errored (never one that failed) is run again.
@@ -287,7 +287,7 @@ class Strategy:
         statistical: by which judged scores pass instead of by their thresholds; None for the thresholds.
     """
 
-    least_mean: float | None = None
+    min_mean: float | None = None
     trials: int = 1
     passes: int | None = None
     timeout_seconds: float | None = None
@@ -301,8 +301,8 @@ class Strategy:
         Raises:
             ValueError: says which.
         """
-        if not 1 <= self.trials <= MOST_TRIALS:
-            raise ValueError(f"trials is {self.trials!s:.20}, and must be from 1 to {MOST_TRIALS}")
+        if not 1 <= self.trials <= MAX_TRIALS:
+            raise ValueError(f"trials is {self.trials!s:.20}, and must be from 1 to {MAX_TRIALS}")
         if self.passes is not None and not 1 <= self.passes <= self.trials:
             raise ValueError(
                 f"passes is {self.passes!s:.20}, and must be from 1 to the number of trials, {self.trials}"

@@ -107,7 +107,6 @@ class Refusals:
     """The requests to models that the gateway received from the system and refused.
 
     Args:
-        count: how many.
         first: why the first one was, in one sentence; empty where none was.
     """
 
@@ -356,7 +355,6 @@ class Report:
         system_ran: False when nothing but captured replies was measured.
         edited_recordings: how many of the recordings that it is judged by the change itself edits.
         edited_scenarios: how many scenarios of the base the change edits or removes, so that they compare nothing.
-        base_scenarios: how many the base has.
         replaced: each setting by which the change tests another system than its base.
         edited_judges: addresses of rules and metrics that the change edits, and that measured it as it has them.
         self_reported: ids of scenarios of which some result comes from a process that runs the system's code too.

@@ -11,7 +11,7 @@ from ratiba_action.errors import LedgerError
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.values import Usd
-from ratiba_action.money.budget import Ledger, Limit, Running, Step, admit, cross_check_refusal
+from ratiba_action.money.budget import BudgetStep, Ledger, Limit, Running, admit, cross_check_refusal
 from ratiba_action.money.journal import Journal
 from ratiba_action.money.monthly import MonthlyLedger
 
@@ -123,13 +123,13 @@ class Admissions:
                     self._waiting.pop(trial_name(trial), None)
                     return str(error)
                 admission = admit(limits, self._trials(self._running), self._estimate(trial))
-                if admission.step is Step.WAIT:
+                if admission.step is BudgetStep.WAIT:
                     await self._ended.wait()
                     continue
                 self._waiting.pop(trial_name(trial), None)
-                if admission.step is Step.REFUSE:
+                if admission.step is BudgetStep.REFUSE:
                     self._refused.add(trial_name(trial))
-                return admission.reason if admission.step is Step.REFUSE else self._let_in(trial)
+                return admission.reason if admission.step is BudgetStep.REFUSE else self._let_in(trial)
 
     def _let_in(self, trial: Trial) -> str:
         if self._journal is not None:

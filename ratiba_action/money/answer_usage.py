@@ -16,7 +16,7 @@ from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.money.pricing import is_exact_usd, round_up
 
-_MOST_TOKENS = 1_000_000_000
+_MAX_TOKENS = 1_000_000_000
 """Far above any model's context; beyond it a count is a mistake, and its price would not be exact."""
 
 
@@ -125,7 +125,7 @@ def count(usage: Mapping[str, Any], name: str) -> int:
     value = usage.get(name)
     if value is None:
         return 0
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST_TOKENS:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_TOKENS:
         raise ValueError(f"usage.{name} is {repr(value)[:40]}, not a count of tokens")
     return value
 
@@ -140,13 +140,13 @@ def _reported_cost(usage: Mapping[str, Any]) -> Usd | None:
     OpenRouter's ``cost`` is its fee alone where its user brings a key: then whoever serves the model bills the rest.
     """
     cost = usage.get("cost")
-    said = _usd(cost.get("total_cost") if isinstance(cost, Mapping) else cost)
+    text = _usd(cost.get("total_cost") if isinstance(cost, Mapping) else cost)
     details = usage.get("cost_details")
     if usage.get("is_byok") is True:
         upstream = _usd(details.get("upstream_inference_cost")) if isinstance(details, Mapping) else None
-        said = None if upstream is None else upstream + (said or 0)
+        text = None if upstream is None else upstream + (text or 0)
     ticks, estimated = _usd(usage.get("cost_in_usd_ticks")), _usd(usage.get("estimated_cost"))
-    found = [said, estimated, None if ticks is None else ticks / _TICKS]
+    found = [text, estimated, None if ticks is None else ticks / _TICKS]
     amounts = [round_up(amount) for amount in found if amount is not None]
     return max(amounts, default=None)
 
@@ -156,9 +156,7 @@ def _usd(value: Any) -> Decimal | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     amount = Decimal(str(value))
-    return (
-        amount if amount.is_finite() and 0 <= amount < _MOST_TOKENS * 100 and is_exact_usd(round_up(amount)) else None
-    )
+    return amount if amount.is_finite() and 0 <= amount < _MAX_TOKENS * 100 and is_exact_usd(round_up(amount)) else None
 
 
 _LIST_PRICE_TIERS = frozenset({

@@ -73,7 +73,7 @@ class Running:
         return max(self.envelope - self.spent, _NOTHING)
 
 
-class Step(StrEnum):
+class BudgetStep(StrEnum):
     """What becomes of the next trial."""
 
     START = "start"
@@ -85,7 +85,7 @@ class Step(StrEnum):
 class Admission:
     """A step, and why the trial may not start at once."""
 
-    step: Step
+    step: BudgetStep
     reason: str = ""
 
 
@@ -99,11 +99,11 @@ def admit(limits: Sequence[Limit], running: Sequence[Running], estimate: Usd) ->
     """
     for limit in limits:
         if limit.spent + estimate > limit.cap:
-            return Admission(Step.REFUSE, _refused(limit, estimate))
+            return Admission(BudgetStep.REFUSE, _refused(limit, estimate))
     for limit in limits:
         if running and _committed(limit, running) + estimate > limit.cap:
-            return Admission(Step.WAIT, f"{limit.name} has no room beside the running scenarios")
-    return Admission(Step.START)
+            return Admission(BudgetStep.WAIT, f"{limit.name} has no room beside the running scenarios")
+    return Admission(BudgetStep.START)
 
 
 def cross_check_refusal(

@@ -85,7 +85,7 @@ class LedgerConnection:
                 return await cursor.fetchall() if cursor.description else []
         except (psycopg.Error, TimeoutError, OSError, UnicodeError) as error:
             await self._drop()
-            cause, remedy = self._told(error), "Check RATIBA_LEDGER_URL and its server."
+            cause, remedy = self._without_passwords(error), "Check RATIBA_LEDGER_URL and its server."
             problem = f"The shared ledger cannot be used: {cause}."
             if connects and is_refused(cause):
                 raise LedgerRefusedError(problem, remedy) from None
@@ -118,7 +118,7 @@ class LedgerConnection:
         if connection is not None:
             await connection.close()
 
-    def _told(self, error: Exception) -> str:
+    def _without_passwords(self, error: Exception) -> str:
         text = " ".join(str(error).split()) or f"it did not answer within {_CONNECT_SECONDS} s"
         for password in passwords_in(self._dsn):
             text = text.replace(password, "***")

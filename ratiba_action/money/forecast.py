@@ -13,7 +13,7 @@ from ratiba_action.util.text import plural
 
 _BYTES_PER_TOKEN = 4
 _OVERHEAD_TOKENS = 2_300
-_LEAST_OUTPUT = 1_024
+_MIN_OUTPUT = 1_024
 _NOTHING = Decimal(0)
 UNKNOWN = Usage(6_000, 1_000)
 """A call of which no recording tells the size."""
@@ -60,11 +60,11 @@ def expected_call(model: str, usage: Usage | None, price: Callable[[Usage], Usd]
     """
     tokens = usage or UNKNOWN
     prompt_tokens = tokens.input_tokens + tokens.cache_read_tokens + tokens.cache_write_tokens
-    most_input, most_output = (
+    max_input, max_output = (
         prompt_tokens * _BYTES_PER_TOKEN + _OVERHEAD_TOKENS,
-        max(tokens.output_tokens, _LEAST_OUTPUT),
+        max(tokens.output_tokens, _MIN_OUTPUT),
     )
-    return ExpectedCall(model, price(tokens), bound(most_input, most_output), usage is not None)
+    return ExpectedCall(model, price(tokens), bound(max_input, max_output), usage is not None)
 
 
 def envelope(calls: Sequence[ExpectedCall]) -> Usd:
@@ -84,12 +84,12 @@ class Expected:
 
     Args:
         by_party: what it is expected to cost.
-        most: with its dearest call at its upper bound, which must be free for it to start.
+        maximum: with its dearest call at its upper bound, which must be free for it to start.
     """
 
     scenario_id: str
     by_party: Mapping[Party, Usd]
-    most: Usd
+    maximum: Usd
 
     @property
     def cost(self) -> Usd:
@@ -124,10 +124,10 @@ class Forecast:
         return sum((conversation.cost for conversation in self.conversations), _NOTHING)
 
     @property
-    def most(self) -> Usd:
+    def maximum(self) -> Usd:
         """The same with the dearest call of all at its upper bound: with so much, none has to be left out."""
         return self.cost + max(
-            (conversation.most - conversation.cost for conversation in self.conversations), default=_NOTHING
+            (conversation.maximum - conversation.cost for conversation in self.conversations), default=_NOTHING
         )
 
     @property
@@ -144,7 +144,7 @@ class Forecast:
         """Conversations that would not be begun, one after the other as what is left goes down."""
         spent, missing = _NOTHING, []
         for conversation in self.conversations:
-            if spent + conversation.most > self.binding.left:
+            if spent + conversation.maximum > self.binding.left:
                 missing.append(conversation.scenario_id)
             else:
                 spent += conversation.cost
@@ -157,7 +157,7 @@ def with_refused(conversation: Expected, upper: Usd | None) -> Expected:
     Args:
         upper: the most that the call could have cost; None where none was refused.
     """
-    return replace(conversation, most=max(conversation.most, conversation.cost + (upper or _NOTHING)))
+    return replace(conversation, maximum=max(conversation.maximum, conversation.cost + (upper or _NOTHING)))
 
 
 def without_paid(conversations: Sequence[Expected], calls: Iterable[ModelCall]) -> tuple[Expected, ...]:
@@ -180,7 +180,9 @@ def without_paid(conversations: Sequence[Expected], calls: Iterable[ModelCall]) 
         cost = sum(by_party.values(), _NOTHING)
         rest.append(
             Expected(
-                conversation.scenario_id, by_party, cost + conversation.most - conversation.cost if cost else _NOTHING
+                conversation.scenario_id,
+                by_party,
+                cost + conversation.maximum - conversation.cost if cost else _NOTHING,
             )
         )
     return tuple(rest)
@@ -196,18 +198,18 @@ def way_out(rest: Forecast) -> str | None:
         rest: the conversations that were not run to their end for want of money, and what their caps have left.
     """
     count = len(rest.conversations)
-    if not rest.most:
+    if not rest.maximum:
         return None
     # What was reserved for other calls then may be free by now: room for both is enough in any case.
-    short = [limit for limit in rest.limits if limit.left < rest.most]
+    short = [limit for limit in rest.limits if limit.left < rest.maximum]
     short = short or [replace(rest.binding, spent=rest.binding.cap)]
     caps = {limit.setting: limit.cap * limit.shares for limit in short}
-    raises = [_raise(setting, cap, _enough(setting, short, rest.most)) for setting, cap in caps.items()]
+    raises = [_raise(setting, cap, _enough(setting, short, rest.maximum)) for setting, cap in caps.items()]
     named = [next(limit for limit in rest.limits if limit.name == short_limit.name) for short_limit in short]
     left = ", ".join(
         f"{limit.name} has {show_usd(limit.left.quantize(_CENT, rounding=ROUND_FLOOR))} left" for limit in named
     )
-    needed = f"need{'s' if count == 1 else ''} about {show_usd(to_cents(rest.most))}"
+    needed = f"need{'s' if count == 1 else ''} about {show_usd(to_cents(rest.maximum))}"
     return f"Raise {' and '.join(raises)}, or select fewer scenarios: {left}, and {plural(count, 'scenario')} {needed}."
 
 
@@ -218,6 +220,6 @@ def _enough(setting: str, short: Sequence[Limit], needed: Usd) -> Usd:
     )
 
 
-def _raise(setting: str, cap: Usd, least: Usd) -> str:
+def _raise(setting: str, cap: Usd, minimum: Usd) -> str:
     variable = f"RATIBA_EVAL_{setting.upper().replace('-', '_')}"
-    return f"{setting} ({variable}) from {show_usd(cap)} to about {show_usd(least)}"
+    return f"{setting} ({variable}) from {show_usd(cap)} to about {show_usd(minimum)}"

@@ -182,8 +182,6 @@ def resume_journal(path: Path, identity: str, workspace: Path, sealed: SealedPla
 
     Args:
         path: the file that ``begin_journal`` made.
-        identity: as it was given there.
-        workspace: as there.
         sealed: as there; the copy begins with the lines that are there.
 
     Raises:

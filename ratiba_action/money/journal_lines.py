@@ -232,9 +232,6 @@ def whole_lines(content: bytes) -> bytes:
 def parse_journal(path: Path, content: bytes) -> JournalState:
     """Read a journal, except for a torn last line.
 
-    Args:
-        path: for messages.
-
     Raises:
         LedgerError: any other line is malformed; names each.
     """

@@ -66,7 +66,6 @@ class SharedCapError(BudgetError):
 
     Args:
         problem: which cap, with its amounts.
-        remedy: what to do.
         can_fit_later: the call fits once calls in flight turn out cheaper.
     """
 
@@ -259,8 +258,8 @@ def _refusal(reservation: Reservation, accounts: list[Account]) -> SharedCapErro
 
 
 def _remedy(account: Account, upper: Usd) -> str:
-    least = show_usd(to_cents(account.spent + account.reserved + upper))
-    amounts = f"from {show_usd(account.cap)} to at least {least}"
+    minimum = show_usd(to_cents(account.spent + account.reserved + upper))
+    amounts = f"from {show_usd(account.cap)} to at least {minimum}"
     if account.scope.startswith("month:"):
         return f"Raise monthly-budget-usd (RATIBA_EVAL_MONTHLY_BUDGET_USD) {amounts}, or wait for the next month."
     return f"Raise budget-usd (RATIBA_EVAL_BUDGET_USD) {amounts}; it holds for all runs of a pull request together."

@@ -185,6 +185,6 @@ def _rate(value: object, path: str, problems: list[str], *, free: bool) -> Usd:
     except InvalidOperation:
         rate = Decimal("NaN")
     if not rate.is_finite() or not 0 <= rate <= _MILLION or not (rate or free):
-        least = "of at least 0" if free else "above 0"
-        problems.append(f"{path}: {value!r} is not a price {least} and at most 1000000.")
+        minimum = "of at least 0" if free else "above 0"
+        problems.append(f"{path}: {value!r} is not a price {minimum} and at most 1000000.")
     return rate

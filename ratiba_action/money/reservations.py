@@ -55,7 +55,6 @@ class SurplusCalls:
     Once a call is refused for lack of budget, all are, so that the sample ends at one point of the run.
 
     Args:
-        calls: makes the call.
         admissions: knows what the scenarios may still need.
         upper: the most that one call is expected to cost.
     """
@@ -91,7 +90,6 @@ class SettledCalls:
     """Implements ``PaidCalls`` around those that cost money; what is settled needs neither a key nor a budget.
 
     Args:
-        calls: makes every other call.
         settled: answers by ``JournaledAnswer.key``, from the run's journal.
     """
 

@@ -22,7 +22,7 @@ from ratiba_action.errors import LedgerError
 
 FORMAT = 1
 SUFFIX = ".journal"
-MOST_BYTES = 250_000_000
+MAX_BYTES = 250_000_000
 """Of a copy; a larger one is not read."""
 
 _NEW_RUN = (
@@ -31,7 +31,7 @@ _NEW_RUN = (
 )
 _NUMBER_BYTES, _RANDOM_BYTES = 8, 16
 """Of a nonce: a line that could not be written, and another one in its place, must not share one."""
-_MOST_OF_HEADER = 10_000
+_MAX_OF_HEADER = 10_000
 _SHOWN = 16
 _PURPOSE = b"ratiba write-ahead journal\0"
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -68,7 +68,6 @@ class SealedPlace:
 
     Args:
         folder: made if it is missing.
-        key: the secret.
         attempt: of the run, from 1.
         holds: earlier attempts whose lines this one begins with.
     """
@@ -90,7 +89,6 @@ class OpenedCopy:
     """What an earlier attempt has left.
 
     Args:
-        attempt: which one.
         holds: attempts before it whose lines it has, too.
         concluded: whether that attempt ran to its end, so that there is nothing to go on with.
         content: lines of the write-ahead journal; none if it is concluded.
@@ -184,11 +182,10 @@ def find_copy(folder: Path, key: str, run: JournalRun, attempt: int) -> OpenedCo
 
     Args:
         folder: with copies; written by somebody who is not trusted.
-        key: the secret.
         run: copies of others are passed over.
 
     Raises:
-        LedgerError: a copy was altered, sealed with another key, has more than ``MOST_BYTES``, or cannot be read.
+        LedgerError: a copy was altered, sealed with another key, has more than ``MAX_BYTES``, or cannot be read.
     """
     headers = [found for path in sorted(folder.rglob(f"*{SUFFIX}")) if (found := _header(path, run)) is not None]
     copies = [open_copy(path, key, run) for last, path in headers if last == attempt - 1]
@@ -230,7 +227,7 @@ def _header(path: Path, run: JournalRun) -> tuple[int, Path] | None:
         return None
     try:
         with path.open("rb") as file:
-            fields = _fields(file.readline(_MOST_OF_HEADER).removesuffix(b"\n"))
+            fields = _fields(file.readline(_MAX_OF_HEADER).removesuffix(b"\n"))
     except OSError as error:
         raise _unreadable(path, error) from None
     if fields is None or not run.fields.items() <= fields.items() or not _are_attempts([fields.get("attempt")]):
@@ -251,12 +248,12 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise _unreadable(path, error) from None
-    if len(content) > MOST_BYTES:
+    if len(content) > MAX_BYTES:
         raise LedgerError(
-            f"The sealed write-ahead journal {path.name!r} has more than {MOST_BYTES // 1_000_000} MB, which is too "
+            f"The sealed write-ahead journal {path.name!r} has more than {MAX_BYTES // 1_000_000} MB, which is too "
             "much to go on with.",
             _NEW_RUN,
         )

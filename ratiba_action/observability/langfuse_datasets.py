@@ -8,8 +8,8 @@ from ratiba_action.model.langfuse_dataset import DatasetItem, StoredDataset
 from ratiba_action.observability.langfuse_asking import LangfuseError, ask
 from ratiba_action.observability.langfuse_server import LangfuseServer
 
-MOST_ITEMS = 10_000
-MOST_BYTES = 64 << 20
+MAX_ITEMS = 10_000
+MAX_BYTES = 64 << 20
 _PAGE = 100
 _DEEPEST = 60
 """Levels of an item; a scenario file has at most 40."""
@@ -52,8 +52,8 @@ def _items(server: LangfuseServer, name: str) -> tuple[DatasetItem, ...]:
             items[item.id] = item
             size += len(canonical_json([item.input, item.expected_output, item.metadata]))
             _refuse_depth([item.input, item.expected_output, item.metadata])
-        if len(items) > MOST_ITEMS or size > MOST_BYTES:
-            raise LangfuseError(f"its dataset has more than {MOST_ITEMS:,} items or {MOST_BYTES:,} bytes")
+        if len(items) > MAX_ITEMS or size > MAX_BYTES:
+            raise LangfuseError(f"its dataset has more than {MAX_ITEMS:,} items or {MAX_BYTES:,} bytes")
         if not page.data or number >= page.meta.total_pages:
             return tuple(sorted(items.values(), key=lambda item: item.id))
         number += 1

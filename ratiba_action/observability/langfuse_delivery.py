@@ -22,7 +22,7 @@ _CHARACTERS = 2_000_000
 
 _SCORES = 100
 _PROBLEMS = 5
-_TOLD = 300
+_MAX_PROBLEM = 300
 """Most characters that are told of what a server, or a client, says about a failure."""
 
 _PROJECT = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
@@ -150,7 +150,7 @@ class _Delivery:
     def _note(self, problem: str) -> None:
         with self.lock:
             if not self.closed:
-                self.problems.append(clip(problem, _TOLD))
+                self.problems.append(clip(problem, _MAX_PROBLEM))
 
     def _run_url(self) -> str:
         if len(self.runs) != 1 or not self.spans_there or not _PROJECT.fullmatch(self.project):

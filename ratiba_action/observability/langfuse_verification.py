@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DATASET = "ratiba-verify"
-LEAST_VERSION = (4, 59)
+MIN_VERSION = (4, 59)
 """Of a server that SDK 5 is made for; an older one lacks parts."""
 
 EXPERIMENTS = "GET /api/public/experiments"
@@ -50,7 +50,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class VerificationStep:
     """A step of a verification.
 
     Args:
@@ -61,7 +61,7 @@ class Step:
     lacking: bool = False
 
 
-def verify(access: LangfuseAccess, run: str, now: datetime) -> Iterator[Step]:
+def verify(access: LangfuseAccess, run: str, now: datetime) -> Iterator[VerificationStep]:
     """Do every step, and give each that is done, with what the server turned out to lack.
 
     Args:
@@ -73,33 +73,33 @@ def verify(access: LangfuseAccess, run: str, now: datetime) -> Iterator[Step]:
         LangfuseError: a step failed; says which and how.
     """
     with connected(access, Deadline.after(access.seconds)) as server:
-        yield Step(_version(server))
+        yield VerificationStep(_version(server))
         project = server.project()
-        yield Step(f"the keys open the project {project!r}")
-        yield Step(_dataset(server))
+        yield VerificationStep(f"the keys open the project {project!r}")
+        yield VerificationStep(_dataset(server))
         traced = _run(run, now)
         _send(access, traced, server)
-        yield Step(f"a trace with {traced.spans} spans and {traced.scores} scores was taken")
+        yield VerificationStep(f"a trace with {traced.spans} spans and {traced.scores} scores was taken")
         readable = server.spans_of(run) is not None
         lacking = [*server.lacking, *(name for name, call in _reads(server, traced).items() if _absent(call))]
-        yield from (Step(f"{name}: {WITHOUT[name]}", lacking=True) for name in lacking if name in WITHOUT)
+        yield from (VerificationStep(f"{name}: {WITHOUT[name]}", lacking=True) for name in lacking if name in WITHOUT)
         if not readable:
             raise LangfuseError(f"the trace was sent and not verified: there is neither {OBSERVATIONS} nor {TRACES}")
         _wait(server, lambda: server.spans_of(run) == _keys(traced), "the trace cannot be read back")
         if READ_SCORES in lacking:
-            yield Step("the trace was read back")
+            yield VerificationStep("the trace was read back")
             return
         _wait(server, lambda: len(_scores(server, traced)) == traced.scores, "the scores cannot be read back")
-        yield Step("the trace and the scores were read back")
+        yield VerificationStep("the trace and the scores were read back")
         if OBSERVATIONS not in lacking:
             _send(access, traced, server)
-            yield Step(_copies(server, traced))
+            yield VerificationStep(_copies(server, traced))
 
 
 def _version(server: LangfuseServer) -> str:
     health = ask(lambda: server.api.health.health(request_options=server.options), server.deadline)
     numbers = tuple(int(part) for part in re.findall(r"\d+", str(health.version))[:2])
-    older = f", older than {LEAST_VERSION[0]}.{LEAST_VERSION[1]}" if numbers < LEAST_VERSION else ""
+    older = f", older than {MIN_VERSION[0]}.{MIN_VERSION[1]}" if numbers < MIN_VERSION else ""
     return f"it answers, with version {health.version!s:.40}{older}"
 
 

@@ -27,7 +27,6 @@ def model_logger(prices: Prices, events: EventLog) -> Callable[[ModelRequest, Mo
 
     Args:
         prices: what an answer costs live; a scripted model has no price.
-        events: where it is written.
     """
 
     def log(request: ModelRequest, answer: ModelAnswer) -> None:
@@ -55,7 +54,6 @@ def judge_logger(
     Args:
         provider: of its model, for the price.
         party: ``Party.JUDGE`` or ``Party.CROSS_CHECK``.
-        events: where it is written.
     """
 
     def log(question: Question, answer: Answer) -> None:

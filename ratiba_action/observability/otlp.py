@@ -28,9 +28,9 @@ from ratiba_action.observability.traces.attributes import LONGEST_TEXT, TRACE_ME
 from ratiba_action.observability.traces.model import Span, Trace, TracedRun, TraceScore, nanoseconds
 from ratiba_action.observability.traces.scores import PASSED
 from ratiba_action.util.http_exchange import (
-    Answer,
+    HttpAnswer,
+    HttpQuestion,
     Peer,
-    Question,
     RetryPolicy,
     asked_wait,
     exchange,
@@ -45,7 +45,7 @@ _SERVICE = "ratiba-eval-gate"
 _INTERNAL, _CLIENT = 1, 3
 _ERROR_STATUS = 2
 _INFO, _ERROR = 9, 17
-_MOST_CHARACTERS = 1_000_000
+_MAX_CHARACTERS = 1_000_000
 """Characters of a request's items, unless one item alone has more; the collector's own limit is 20 MB."""
 
 _LONGEST_MESSAGE = 16_000
@@ -59,7 +59,7 @@ _ONE_REQUEST = frozenset({400, 413})
 
 _POLICY = RetryPolicy(first_seconds=0.25)
 _PEER = Peer("The collector", "otlp-endpoint")
-_TOLD = 300
+_MAX_PROBLEM = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,21 +160,21 @@ def _send_signal(access: OtlpAccess, signal: _Signal, items: Sequence[Json], end
         try:
             answer = repeat(partial(_post, access, signal, content, ends), _POLICY, ends, lambda _: True)
         except ExchangeError as error:
-            problems.append(printable(clip(error.problem, _TOLD)).rstrip("."))
+            problems.append(printable(clip(error.problem, _MAX_PROBLEM)).rstrip("."))
             if error.status in _ONE_REQUEST:
                 continue
             break
         refused, why = rejected(answer.body, signal.rejected)
         taken += batch - min(refused, batch)
         if refused:
-            reason = f": {printable(clip(why, _TOLD))}" if why else ""
+            reason = f": {printable(clip(why, _MAX_PROBLEM))}" if why else ""
             problems.append(f"it rejected {refused} {signal.noun}{reason}")
     return taken
 
 
-def _post(access: OtlpAccess, signal: _Signal, content: bytes, ends: float) -> Answer:
+def _post(access: OtlpAccess, signal: _Signal, content: bytes, ends: float) -> HttpAnswer:
     headers = {**access.headers, "content-type": "application/json", "user-agent": _SERVICE}
-    question = Question("POST", f"{access.endpoint}{signal.path}", headers, _PEER, content)
+    question = HttpQuestion("POST", f"{access.endpoint}{signal.path}", headers, _PEER, content)
     answer = exchange(question, access.environment, ends)
     if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
         raise ExchangeError(
@@ -203,7 +203,7 @@ def _batches(signal: _Signal, items: Iterable[Json]) -> Iterator[tuple[int, byte
     """How many items a request has, and its body."""
     batch: list[str] = []
     for text in (json.dumps(item, allow_nan=False, separators=(",", ":")) for item in items):
-        if batch and sum(map(len, batch)) + len(text) > _MOST_CHARACTERS:
+        if batch and sum(map(len, batch)) + len(text) > _MAX_CHARACTERS:
             yield len(batch), _body(signal, batch)
             batch = []
         batch.append(text)

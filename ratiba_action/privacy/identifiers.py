@@ -172,7 +172,7 @@ _EMAIL, _PHONE, _TAX, _PASSPORT, _LONG = (
 )
 _AT = re.compile(r"[@\uff20\ufe6b]|%40|u0040")
 _DIGIT = re.compile(r"\d")
-_FEWEST_DIGITS = 6
+_MIN_DIGITS = 6
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _Span = tuple[int, int]
 
@@ -271,7 +271,7 @@ def is_declared(identifier: Identifier, declared: Iterable[Identifier], *, cut: 
 
 def _may_have_identifiers(text: str) -> bool:
     """Cheaply, since most texts hold none."""
-    has_digits = len(_DIGIT.findall(text)) >= _FEWEST_DIGITS
+    has_digits = len(_DIGIT.findall(text)) >= _MIN_DIGITS
     return has_digits or _AT.search(text) is not None or may_be_spoken(text) or bool(email_patterns(text))
 
 

@@ -27,7 +27,7 @@ from ratiba_action.privacy.name_table import NameTable
 
 _WITH_COUNTRY = re.compile(r"254[17]\d{8}")
 _LOCAL = re.compile(r"[17]\d{8}")
-_FEWEST_DIGITS = 6
+_MIN_DIGITS = 6
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _OF_A_PERSON = frozenset(
     {
@@ -67,7 +67,7 @@ def mask_number(name: str, number: float, *, strict: bool = False) -> float | st
     digits = str(int(number)).lstrip("-")
     words = [word.casefold() for word in _WORD.findall(name)]
     thing = bool(words) and words[-1] in _OF_A_THING and _DOCUMENTS.isdisjoint(words)
-    long = len(digits) >= _FEWEST_DIGITS
+    long = len(digits) >= _MIN_DIGITS
     mobile = number > 0 and _WITH_COUNTRY.fullmatch(digits) is not None
     if not thing and not _OF_A_PERSON.isdisjoint(words):
         found = long
@@ -262,9 +262,9 @@ class Redactor:
         text = cut[0]
         for spelling in self._spellings:
             scheme = _SCHEME.match(spelling)
-            least = _SHORTEST if scheme is None else scheme.end() + 1
-            most = min(len(spelling) - 1, len(text) - 1)
-            for size in range(most, least - 1, -1):
+            minimum = _SHORTEST if scheme is None else scheme.end() + 1
+            maximum = min(len(spelling) - 1, len(text) - 1)
+            for size in range(maximum, minimum - 1, -1):
                 if text[-size - 1 : -1] == spelling[:size]:
                     return f"{text[: -size - 1]}{MASK}…"
         return text
@@ -274,11 +274,11 @@ class MaskedTexts:
     """Texts that were masked already, by the redactor that did.
 
     Args:
-        most: characters that are kept before all of them are forgotten.
+        maximum: characters that are kept before all of them are forgotten.
     """
 
-    def __init__(self, most: int = 32_000_000) -> None:
-        self._most = most
+    def __init__(self, maximum: int = 32_000_000) -> None:
+        self._maximum = maximum
         self._size = 0
         self._kept: dict[tuple[object, str], str] = {}
 
@@ -287,7 +287,7 @@ class MaskedTexts:
         masked = self._kept.get((by, text))
         if masked is None:
             masked = mask(text)
-            if self._size > self._most:
+            if self._size > self._maximum:
                 self._kept, self._size = {}, 0
             self._kept[by, text] = masked
             self._size += len(text) + len(masked)

@@ -20,8 +20,8 @@ _HUMP = re.compile(rf"[^\W\d_](?:(?![A-Z])[^\W\d_]|[{_MARKS}{_APOSTROPHES}])*")
 _JOINS = re.compile(r"[\s._\-]{1,3}(?:[^\W\d_]\.?[\s._\-]{1,3})?")
 MASKED_NAME = "<name>"
 """Stands where a name stood."""
-_FEWEST_LETTERS = 2
-_MOST_LOOKED_FOR = 16
+_MIN_LETTERS = 2
+_MAX_LOOKED_FOR = 16
 """Parts of names up to which a text is searched for each of them before its words are read."""
 _SURE_STEM = 5
 """Letters of a name from which on its inflected form is taken for it in lower case as well."""
@@ -99,7 +99,7 @@ class NameTable:
     def __init__(self, names: Iterable[str]) -> None:
         # A report that is read again names its people by the mask, which is nobody's name.
         keys = {key for name in names for key in _parts(name.replace(MASKED_NAME, " "))}
-        self._looked_for = tuple(keys) if len(keys) <= _MOST_LOOKED_FOR else None
+        self._looked_for = tuple(keys) if len(keys) <= _MAX_LOOKED_FOR else None
         self._keys = keys
 
     def __bool__(self) -> bool:
@@ -187,7 +187,7 @@ def _parts(name: str) -> Iterator[str]:
     keys = [_key(word[0]) for word in _WORD.finditer(plain_text(name).read)]
     # A title stands first; further on the same word is a name: Khadija Sheikh.
     untitled = [*dropwhile(_TITLES.__contains__, keys)]
-    return (key for key in untitled if len(key) >= _FEWEST_LETTERS and key not in _PARTICLES)
+    return (key for key in untitled if len(key) >= _MIN_LETTERS and key not in _PARTICLES)
 
 
 def _runs(read: str, found: Iterable[_Named]) -> Iterator[Sequence[_Named]]:

@@ -57,12 +57,12 @@ _TOKEN = re.compile(r"[^\W\d_]+|\d+")
 _ASCII_TOKEN = re.compile("[a-z]+|[0-9]+")
 _UNITS = frozenset({*_DIGITS, *_TENS, *_TEENS, *_REPEATED})
 _CONNECTORS = frozenset({"halafu", "alafu", "kisha", "then", "malizia", "followed", "by", "na", "and"})
-_FEWEST_IN_A_ROW = 3
+_MIN_IN_A_ROW = 3
 _PHONE = re.compile(r"(?:254|0)[17]\d{8}")
 _PHONE_IN_WORDS = re.compile(r"(?:254|0)?[17]\d{8}")
 _LONGEST_PHONE = 12
-_FEWEST_DIGITS = 7
-_FEWEST_WORDS = 6
+_MIN_DIGITS = 7
+_MIN_WORDS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def may_be_spoken(text: str) -> bool:
     for word in words:
         if word in _UNITS or word[0].isdecimal():
             row += 1
-            if row == _FEWEST_IN_A_ROW:
+            if row == _MIN_IN_A_ROW:
                 return True
         elif word not in _CONNECTORS:
             row = 0
@@ -188,8 +188,8 @@ def _long_number(units: Sequence[_Unit], *, cut: bool = False) -> Iterator[Spoke
             spoken.append(unit)
             continue
         digits = "".join(number.digits for number in spoken)
-        whole = len(spoken) >= _FEWEST_WORDS and len(digits) >= _FEWEST_DIGITS
-        if whole or (cut and unit is end and len(spoken) >= _FEWEST_IN_A_ROW):
+        whole = len(spoken) >= _MIN_WORDS and len(digits) >= _MIN_DIGITS
+        if whole or (cut and unit is end and len(spoken) >= _MIN_IN_A_ROW):
             yield SpokenNumber(spoken[0].start, spoken[-1].end, digits, phone=False)
         spoken = []
 
@@ -234,7 +234,7 @@ PHONES = (
 _LOCAL = re.compile(r"[17]\d{8}")
 _EXTENSION = re.compile(r"\s?(?:;?ext|x|#)", re.IGNORECASE)
 _ENOUGH_DIGITS = re.compile(r"\d(?:[\s\-.()/]{0,4}\d){6,}")
-_MOST_READ = 500
+_MAX_READ = 500
 """Candidates of one text that the library is asked about; it takes a tenth of a millisecond for each."""
 
 
@@ -244,7 +244,7 @@ def crowded_numbers(text: str) -> tuple[tuple[int, int], ...]:
     No conversation holds so many. All of them are taken for numbers of persons, whatever the library would say.
     """
     spans = tuple(match.span() for match in _ENOUGH_DIGITS.finditer(text))
-    return spans if len(spans) > _MOST_READ else ()
+    return spans if len(spans) > _MAX_READ else ()
 
 
 def other_phones(text: str) -> Iterator[tuple[int, int]]:

@@ -21,7 +21,6 @@ class PlainText:
     """A text as it is read, beside the one that was written.
 
     Args:
-        written: the text as it is.
         read: the same with one form for each digit, letter, dash, space and escape, and nothing invisible.
         starts: of each character of ``read``, where in ``written`` what stands for it begins.
         ends: of each character of ``read``, where in ``written`` what stands for it ends.

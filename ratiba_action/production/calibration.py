@@ -214,7 +214,7 @@ class Found:
 
 
 def added_to(
-    calibration: CalibrationSet, candidates: Sequence[Found], redactor: Redactor, today: date, most: int = A_MONTH
+    calibration: CalibrationSet, candidates: Sequence[Found], redactor: Redactor, today: date, maximum: int = A_MONTH
 ) -> tuple[CalibrationSet, tuple[str, ...]]:
     """The set with new conversations, masked; one that it has already is left out.
 
@@ -236,7 +236,7 @@ def added_to(
             models=[clip(model, _NAME) for model in candidate.models],
             turns=turns,
         )
-        if turns and made.digest not in known and len(new) < most:
+        if turns and made.digest not in known and len(new) < maximum:
             known.add(made.digest)
             new.append(made.model_copy(update={"id": f"cal_{made.digest[:_SHOWN]}"}))
     conversations = [*calibration.conversations, *new]

@@ -36,7 +36,7 @@ _LARGEST = 600.0
 """Logarithm of the largest e-value that is shown."""
 
 
-class Answer(StrEnum):
+class CanaryAnswer(StrEnum):
     """What a look at a canary comes to."""
 
     PROMOTE = "promote"
@@ -127,13 +127,12 @@ class CanaryLook:
 
     Args:
         e_worse: mean of the metrics' evidence that the canary is worse.
-        reasons: for the answer.
         notes: what else to know.
         began: first conversation of the canary; None without one.
     """
 
     rules: CanaryRules
-    answer: Answer
+    answer: CanaryAnswer
     reasons: tuple[str, ...]
     metrics: tuple[MetricLook, ...]
     e_worse: float
@@ -208,20 +207,20 @@ def _shown(logarithm: float) -> float:
 
 def _answer(
     metrics: Sequence[MetricLook], e_worse: float, began: datetime | None, rules: CanaryRules
-) -> tuple[Answer, tuple[str, ...]]:
+) -> tuple[CanaryAnswer, tuple[str, ...]]:
     enough = 1 / rules.level
     if e_worse >= enough:
         worse = sorted(metrics, key=lambda entry: -entry.e_worse)
         names = [f"{entry.metric} ({_means(entry)})" for entry in worse if entry.e_worse >= enough] or [worse[0].metric]
-        return Answer.ROLL_BACK, (f"the canary is worse: {', '.join(names)}; e = {e_worse:.3g} of {enough:.3g}",)
+        return CanaryAnswer.ROLL_BACK, (f"the canary is worse: {', '.join(names)}; e = {e_worse:.3g} of {enough:.3g}",)
     reasons = [*_missing(metrics, began, rules)]
     for entry in metrics:
         if not entry.ended and entry.e_good_enough < enough:
             shown = f"not yet shown to be at most {rules.margin:g} worse"
             reasons.append(f"{entry.metric} is {shown}: e = {entry.e_good_enough:.3g} of {enough:.3g}")
     if reasons:
-        return Answer.WAIT, tuple(reasons)
-    return Answer.PROMOTE, (f"every metric is shown to be at most {rules.margin:g} worse",)
+        return CanaryAnswer.WAIT, tuple(reasons)
+    return CanaryAnswer.PROMOTE, (f"every metric is shown to be at most {rules.margin:g} worse",)
 
 
 def _missing(metrics: Sequence[MetricLook], began: datetime | None, rules: CanaryRules) -> Iterator[str]:
@@ -369,7 +368,7 @@ def canary_lines(found: CanaryLook, redactor: Redactor) -> Iterator[str]:
     yield from (redactor.text(f"Note: {note}") for note in found.notes)
 
 
-_MARKS = {Answer.PROMOTE: "✓", Answer.WAIT: "-", Answer.ROLL_BACK: "✗"}
+_MARKS = {CanaryAnswer.PROMOTE: "✓", CanaryAnswer.WAIT: "-", CanaryAnswer.ROLL_BACK: "✗"}
 
 
 def _means(entry: MetricLook) -> str:

@@ -32,7 +32,7 @@ from ratiba_action.verdict.two_samples import (
     mann_whitney,
 )
 
-FEWEST_SCENARIOS = 20
+MIN_SCENARIOS = 20
 """Golden scenarios below which a metric is not compared with the baseline."""
 
 
@@ -126,7 +126,7 @@ class DriftRules:
         window: its length, and that of the one before.
         minimum: conversations that a window needs.
         level: of all metrics of one reference together.
-        least_delta: size of Cliff's delta, or of Kolmogorov and Smirnov's D if that decides, below which a difference
+        min_delta: size of Cliff's delta, or of Kolmogorov and Smirnov's D if that decides, below which a difference
             is no drift, however certain.
         share: of conversations that ``ratiba sample`` selects by hash; those that it selects for another reason are
             left out, because they are no random sample.
@@ -137,7 +137,7 @@ class DriftRules:
     minimum: int = 200
     level: float = 0.05
     test: DriftTest = DriftTest.MANN_WHITNEY
-    least_delta: float = NEGLIGIBLE
+    min_delta: float = NEGLIGIBLE
     share: float = 0.05
 
     @property
@@ -308,8 +308,8 @@ def find_drift(measurements: Iterable[Measurement], baseline: MeasuredRun | None
     found = _compare(recent, _Reference("window before", before, rules.minimum), rules)
     if baseline is not None:
         golden = _Window.of(list(_golden(baseline)))
-        fewest = min(FEWEST_SCENARIOS, rules.minimum)
-        found = [*_compare(recent, _Reference("baseline", golden, fewest, golden=True), rules), *found]
+        minimum = min(MIN_SCENARIOS, rules.minimum)
+        found = [*_compare(recent, _Reference("baseline", golden, minimum, golden=True), rules), *found]
     names = {entry.conversation for entry in selected} - {entry.conversation for entry in unbiased}
     return Drift(rules, tuple(found), len(recent.conversations), len(before.conversations), len(names))
 
@@ -362,13 +362,13 @@ class _Reference:
     """What the window is compared with.
 
     Args:
-        fewest: values of a metric that it needs.
+        minimum: values of a metric that it needs.
         golden: whether it is the baseline, some metrics of which production never has.
     """
 
     name: str
     window: _Window
-    fewest: int
+    minimum: int
     golden: bool = False
 
 
@@ -387,7 +387,7 @@ def _settled(entry: MetricDrift, p: float, rules: DriftRules) -> MetricDrift:
     size = abs(entry.delta.delta) if entry.delta is not None else 0.0
     if rules.test is DriftTest.KOLMOGOROV_SMIRNOV and entry.kolmogorov_smirnov is not None:
         size = entry.kolmogorov_smirnov.statistic
-    drifted = p <= rules.level and size >= rules.least_delta
+    drifted = p <= rules.level and size >= rules.min_delta
     return replace(entry, p=p, status=Status.DRIFTED if drifted else Status.NO_DRIFT)
 
 
@@ -410,8 +410,8 @@ def _untested(metric: str, recent: _Window, reference: _Reference, rules: DriftR
     if known and not then:
         versions = "; ".join(sorted(map(str, reference.window.values[metric])))
         return because(Status.NEW_SERIES, f"it is now measured by {version}, before by {versions}")
-    if len(now) < rules.minimum or len(then) < reference.fewest:
-        why = f"{len(now)} of at least {rules.minimum} now, {len(then)} of at least {reference.fewest} before"
+    if len(now) < rules.minimum or len(then) < reference.minimum:
+        why = f"{len(now)} of at least {rules.minimum} now, {len(then)} of at least {reference.minimum} before"
         return because(Status.TOO_FEW, why)
     return None
 

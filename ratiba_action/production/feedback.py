@@ -13,7 +13,7 @@ FEEDBACK = "user_feedback"
 """Name of the feedback score in Langfuse (``seeds/000``, row "Customer feedback bridge")."""
 
 _NEGATIVE_WORDS = frozenset({"thumbs_down", "thumbs-down", "thumbsdown", "down", "negative", "bad", "\U0001f44e"})
-_LEAST_POSITIVE = 0.5
+_MIN_POSITIVE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def is_negative(value: str | float | bool) -> bool:  # noqa: FBT001 - a value, n
     """
     if isinstance(value, str):
         return value.strip().casefold() in _NEGATIVE_WORDS
-    return float(value) < _LEAST_POSITIVE
+    return float(value) < _MIN_POSITIVE
 
 
 _POSITIVE_WORDS = frozenset({"thumbs_up", "thumbs-up", "thumbsup", "up", "positive", "good", "\U0001f44d"})

@@ -41,8 +41,7 @@ from ratiba_action.suite.building import judged_rule
 from ratiba_action.suite.references import with_catalogues
 from ratiba_action.suite.scenario_schema import AssertionBlock, RuleBlock
 from ratiba_action.util.patterns import SearchTime, compile_pattern, pattern_problem
-from ratiba_action.util.strict_yaml import MAX_BYTES, read_yaml
-from ratiba_action.util.strict_yaml import Document as YamlDocument
+from ratiba_action.util.strict_yaml import MAX_BYTES, YamlDocument, read_yaml
 from ratiba_action.util.validation import StrictModel, validate
 
 RULES = ("must_contain", "must_not_contain", "regex_must_match", "regex_must_not_match", REFUSE, RISK)

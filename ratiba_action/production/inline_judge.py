@@ -47,7 +47,6 @@ class InlineJudge:
         settings: keys, budget and the shared ledger, from ``read_settings``.
         repository: folder of the configuration.
         generators: models that write the answers; none of them may be the judge.
-        note: called with each warning.
         configuration: of the gate; None reads it from the repository.
     """
 

@@ -31,7 +31,7 @@ from ratiba_action.production.inline import AnswerAction, JudgedAssertion
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.verdict.agreement import thresholds_of
-from ratiba_action.verdict.human_agreement import FAILED, LABELS, LEAST, HumanAgreement, human_agreement
+from ratiba_action.verdict.human_agreement import FAILED, LABELS, MIN, HumanAgreement, human_agreement
 
 if TYPE_CHECKING:
     from ratiba_action.production.inline_judge import InlineJudge
@@ -236,7 +236,6 @@ class JudgeRequest:
         calibration: with labels.
         configurations: one for each judge with a key; none to use only the scores that are kept.
         settings: keys, and the budget of all judges together.
-        note: called with each warning.
     """
 
     folder: Path
@@ -313,8 +312,8 @@ def _scored(
         if isinstance(score, str):
             problems.append(f"{conversation.id}, {name}, {model}: {score}")
             continue
-        said, asked = conversation.digest, _asked(assertion)
-        marks.append(JudgeMark(conversation.id, said, model, name, asked, score.metric, score.version, score.value))
+        text, asked = conversation.digest, _asked(assertion)
+        marks.append(JudgeMark(conversation.id, text, model, name, asked, score.metric, score.version, score.value))
     return marks, problems
 
 
@@ -341,8 +340,8 @@ def _notes(calibration: CalibrationSet, found: Sequence[HumanAgreement], today: 
         remedies = " ".join(dict.fromkeys(each.advice for each in failed))
         yield Note(f"The judge agrees too little with people: {shown}.", remedies)
     few = min((each.n for each in found), default=0)
-    if few < LEAST:
-        yield f"The judge is uncalibrated: {few} of {LEAST} labelled conversations have its score."
+    if few < MIN:
+        yield f"The judge is uncalibrated: {few} of {MIN} labelled conversations have its score."
     plan = schedule(calibration, today)
     if plan.overdue_days or plan.gone is not None:
         yield Note(plan.sentence, "Run: ratiba calibrate label.")

@@ -27,7 +27,7 @@ from ratiba_action.run.composition import load_judging
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.model_calls import open_model_calls
 from ratiba_action.run.services import Arms, ArmServices, Measured, RunServices
-from ratiba_action.run.session import Session
+from ratiba_action.run.session import RunSession
 from ratiba_action.systems.replay_system import ReplaySession
 
 
@@ -186,12 +186,12 @@ def measure(
                 services, arms=arms, metric=partial(_masked_metric, services.metric, partial(_masked, redactors))
             )
 
-    async def work(session: Session) -> None:
+    async def work(session: RunSession) -> None:
         nonlocal results
         results = tuple(await session.run(head.plan))
         await session.finish(Measured(results))
 
-    session = Session(open_services, inputs, head, ledger=ledger, log=log, scratch=scratch)
+    session = RunSession(open_services, inputs, head, ledger=ledger, log=log, scratch=scratch)
     session.conduct(work)
     return results, tuple(session.interruptions)
 

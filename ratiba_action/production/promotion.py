@@ -119,7 +119,7 @@ class PromotionRequest:
         since: start of the period, with time zone.
         until: end of the period (exclusive), with time zone.
         tenants: by id.
-        most: maximum number of candidates to write.
+        maximum: maximum number of candidates to write.
         dry_run: write nothing.
         timezone: of the configuration; empty without one.
     """
@@ -131,7 +131,7 @@ class PromotionRequest:
     tenants: Mapping[str, TenantFacts]
     redactor: Redactor
     review: Review
-    most: int
+    maximum: int
     dry_run: bool = False
     timezone: str = ""
 
@@ -198,7 +198,7 @@ def _promote_all(server: LangfuseServer, waiting: Iterable[Feedback], work: "_Wo
     for feedback in waiting:
         if twin := work.known.by_trace.get(feedback.subject_id):
             work.duplicate(feedback, twin)
-        elif len(work.outcome.written) >= work.request.most:
+        elif len(work.outcome.written) >= work.request.maximum:
             work.outcome.left += 1
         else:
             work.promote(feedback, read_conversation(observations_of(server, feedback)))

@@ -28,7 +28,7 @@ from ratiba_action.production.sample_reading import (
 )
 from ratiba_action.util.validation import StrictModel
 
-_MOST_BYTES = 256 << 20
+_MAX_BYTES = 256 << 20
 _GATE = "ratiba-eval-gate"
 _CONVERSATION = ("gen_ai.conversation.id", "session.id")
 _GIVEN = ("gen_ai.input.messages", "input.value", "gen_ai.tool.call.arguments", "input")
@@ -181,8 +181,8 @@ def find_in_files(paths: Sequence[Path], rules: SampleRules) -> Found:
 
 def _lines(path: Path) -> Iterator[str]:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise UsageError(f"{str(path)!r} has more than {_MOST_BYTES:,} bytes.", "Split it at the end of a line.")
+        if path.stat().st_size > _MAX_BYTES:
+            raise UsageError(f"{str(path)!r} has more than {_MAX_BYTES:,} bytes.", "Split it at the end of a line.")
         yield from path.read_text("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{str(path)!r} cannot be read: {error}.", "Give a file of JSON Lines in UTF-8.") from error

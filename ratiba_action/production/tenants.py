@@ -79,7 +79,6 @@ def why_blocked(conversation: ProductionConversation, tenants: Mapping[str, Tena
     Every vertical that the tenants file or the traces name must be allowed.
 
     Args:
-        conversation: as it was in production.
         tenants: by id.
     """
     if not conversation.tenant:

@@ -69,7 +69,6 @@ def conclude(
     Args:
         settings: the inputs; a wrong one has its default.
         decided: its mode, and what it is about.
-        environment: the process's own.
         stream: what a person or the log reads; the secrets of the run must have been hidden in it.
         ended: a word of ``ENDINGS`` for a run that left no results, any other says nothing; None for one that has
             nothing to do.

@@ -26,7 +26,7 @@ from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.wording import dollars
 from ratiba_action.settings.settings import Settings
-from ratiba_action.util.http_exchange import Answer, Peer, Question, RetryPolicy, asked_wait, exchange, repeat
+from ratiba_action.util.http_exchange import HttpAnswer, HttpQuestion, Peer, RetryPolicy, asked_wait, exchange, repeat
 from ratiba_action.util.text import clip, printable
 from ratiba_action.verdict.decline import note_of_decline
 
@@ -42,8 +42,8 @@ _LONGEST = 200
 """Characters of an alert's text. Escaped they may be five times as many, and Slack refuses a section above 3,000 and
 a message of about 13,000."""
 
-_MOST = 8
-_POLICY = RetryPolicy(first_seconds=0.25, most_tries=4)
+_MAX = 8
+_POLICY = RetryPolicy(first_seconds=0.25, max_tries=4)
 _RETRYABLE = frozenset({429, 500, 502, 503, 504})
 _SLACK = Peer("Slack", "slack-webhook-url")
 _WEBHOOK = Peer("The webhook", "webhook-url")
@@ -149,7 +149,7 @@ def notify(
     """
     mask = redactor or Redactor(settings.secrets)
     alerts = [Alert(alert.kind, _short(mask.text(alert.text))) for alert in message.alerts if alert.kind in kinds]
-    targets = _targets(settings, _masked(message, alerts[:_MOST], mask), datetime.now(UTC)) if alerts else ()
+    targets = _targets(settings, _masked(message, alerts[:_MAX], mask), datetime.now(UTC)) if alerts else ()
     if not targets:
         return False
     ends = time.monotonic() + seconds
@@ -172,29 +172,29 @@ def _short(text: str) -> str:
     return clip(printable(clip(text, 5 * _LONGEST)), _LONGEST)
 
 
-def _targets(settings: Settings, message: Message, now: datetime) -> tuple[Question, ...]:
+def _targets(settings: Settings, message: Message, now: datetime) -> tuple[HttpQuestion, ...]:
     plain = {"Content-Type": "application/json", "User-Agent": "ratiba-eval-gate"}
-    found: list[Question] = []
+    found: list[HttpQuestion] = []
     if settings.slack_webhook_url:
         content = json.dumps(slack_content(message)).encode()
-        found.append(Question("POST", settings.slack_webhook_url, plain, _SLACK, content))
+        found.append(HttpQuestion("POST", settings.slack_webhook_url, plain, _SLACK, content))
     if settings.webhook_url:
         content = json.dumps(webhook_content(message, now)).encode()
         name = f"msg_{hashlib.sha256(content).hexdigest()[:32]}"
         signed = signature_headers(settings.webhook_secret, name, int(now.timestamp()), content)
-        found.append(Question("POST", settings.webhook_url, {**plain, **signed}, _WEBHOOK, content))
+        found.append(HttpQuestion("POST", settings.webhook_url, {**plain, **signed}, _WEBHOOK, content))
     return tuple(found)
 
 
-def _send(question: Question, *, environment: Mapping[str, str], ends: float) -> str:
+def _send(question: HttpQuestion, *, environment: Mapping[str, str], ends: float) -> str:
     """Post it, and again while that may help; what went wrong in the end, empty for nothing."""
 
-    def once() -> Answer:
+    def once() -> HttpAnswer:
         answer = exchange(question, environment, ends)
         if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
-            said = clip(answer.body.decode("utf-8", "replace"), _LONGEST)
+            sent = clip(answer.body.decode("utf-8", "replace"), _LONGEST)
             raise ExchangeError(
-                f"{question.peer.name} answered {answer.status} ({said or 'no message'})",
+                f"{question.peer.name} answered {answer.status} ({sent or 'no message'})",
                 transient=answer.status in _RETRYABLE,
                 wait_seconds=asked_wait(answer.status, answer.headers, "") if "retry-after" in answer.headers else None,
             )

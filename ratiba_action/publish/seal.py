@@ -20,7 +20,7 @@ SEAL_KEY = "RATIBA_SEAL_KEY"
 SEAL = "RATIBA_SEAL"
 """Variable that names the file of the seal."""
 
-_MOST_BYTES = 8_000_000
+_MAX_BYTES = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,6 @@ def seal(sealed: Sealed, key: str) -> bytes:
 
     Args:
         sealed: what the run came to.
-        key: the run's own.
     """
     text = json.dumps(asdict(sealed))
     return json.dumps({"sealed": text, "hmac": _code(text, key)}).encode("ascii") + b"\n"
@@ -62,7 +61,7 @@ def open_seal(folder: Path, key: str) -> Sealed:
             sealed.
     """
     try:
-        content = json.loads(read_plain_file(folder, "step/seal", _MOST_BYTES))
+        content = json.loads(read_plain_file(folder, "step/seal", _MAX_BYTES))
         text, code = str(content["sealed"]), str(content["hmac"])
         if not key or not hmac.compare_digest(code.encode(), _code(text, key).encode()):
             raise ValueError("the key does not fit")  # noqa: TRY301 - told like every other fault

@@ -37,7 +37,7 @@ from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
 from ratiba_action.verdict.trials import Standing, is_measured, outcomes_of, standing
 
 if TYPE_CHECKING:
-    from ratiba_action.run.session import Session
+    from ratiba_action.run.session import RunSession
 
 
 class StandingRun:
@@ -63,7 +63,7 @@ class StandingRun:
         self._log = RunLog(SilentProgress())
         self._redactor = Redactor(settings.secrets)
         self._results: list[ScenarioResult] = []
-        self._session: Session | None = None
+        self._session: RunSession | None = None
         self._ledger = Ledger(settings.budget_usd)
         self._folders, self._parts = ExitStack(), AsyncExitStack()
         self._loop = LoopThread("ratiba-scenarios")
@@ -136,7 +136,6 @@ class ScenarioTests:
     """Collects the scenario files of a folder, and runs them with one server and worker per process.
 
     Args:
-        config: pytest's.
         folder: of the scenarios, from pytest's root folder.
         environment: of this process, with the inputs.
         report: given every result; None for nothing.

@@ -264,7 +264,6 @@ class ScenarioReport:
     """Collects the results of a pytest session, and writes the files of a report.
 
     Args:
-        config: pytest's.
         environment: of the process; the values of its secrets are masked.
     """
 

@@ -121,7 +121,7 @@ def describe_threshold(summary: MetricSummary, data_sets: Iterable[CaseFileScore
     of_metric = [
         gate for gate in gates if gate.metric == summary.metric or _is_of(gate, _TRUTHS.get(summary.metric, ""))
     ]
-    texts = [number(least) for least in summary.thresholds if least > 0]
+    texts = [number(minimum) for minimum in summary.thresholds if minimum > 0]
     texts += [f"{gate.metric} {number(gate.at_least)}" for gate in of_metric]
     return ", ".join(dict.fromkeys(texts)) or "none"
 
@@ -132,7 +132,7 @@ def _is_of(gate: CaseThreshold, truth: str) -> bool:
 
 def describe_passing(summary: MetricSummary) -> str:
     """How many scores reach their threshold; empty if there is none."""
-    return f"{summary.passed} of {summary.count}" if any(least > 0 for least in summary.thresholds) else ""
+    return f"{summary.passed} of {summary.count}" if any(minimum > 0 for minimum in summary.thresholds) else ""
 
 
 def _low_cases(scores: CaseFileScores, results: Iterable[ScenarioResult]) -> tuple[LowCase, ...]:

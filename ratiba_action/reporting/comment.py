@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ratiba_action.github.attempts import Attempt, attempt_of, attempts_line, history
+from ratiba_action.github.attempts import CommentAttempt, attempt_of, attempts_line, history
 from ratiba_action.github.marker import marker_of
 from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting import comment_failures as failures
@@ -49,7 +49,7 @@ class _Section:
     forms: tuple[str, ...]
 
 
-def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[Attempt, ...] = ()) -> str:
+def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[CommentAttempt, ...] = ()) -> str:
     """The Markdown of the comment.
 
     The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
@@ -71,7 +71,7 @@ def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[At
     return _fit(summary, top, [*_sections(summary), _Section("earlier runs", (runs, ""))], limit)
 
 
-def _top(summary: ReportSummary, attempts: tuple[Attempt, ...]) -> list[str]:
+def _top(summary: ReportSummary, attempts: tuple[CommentAttempt, ...]) -> list[str]:
     report, verdict = summary.report, summary.report.verdict
     hidden_lines = "".join(f"{line}\n" for line in (str(marker_of(report)), attempts_line(attempts)) if line)
     parts = [f"{hidden_lines}## {summary.headline}: {inline(report.name, 80)}{summary.caveat}"]
@@ -90,7 +90,7 @@ def _top(summary: ReportSummary, attempts: tuple[Attempt, ...]) -> list[str]:
 
 
 def _sections(summary: ReportSummary) -> list[_Section]:
-    failing = (failures.failing(summary), failures.failing(summary, most=_SHOWN), failures.failing_names(summary))
+    failing = (failures.failing(summary), failures.failing(summary, maximum=_SHOWN), failures.failing_names(summary))
     compared = [
         _Section("comparison", (comparison(summary), "")),
         _Section("answers of newly failing or passing scenarios", (flips(summary), "")),

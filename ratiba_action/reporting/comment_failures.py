@@ -25,23 +25,23 @@ _LINES = 40
 _WIDTH = 300
 
 
-def failing(summary: ReportSummary, most: int | None = None) -> str:
+def failing(summary: ReportSummary, maximum: int | None = None) -> str:
     """Each scenario that failed, with turn, assertion, expected and got; then those without a result.
 
     Args:
-        most: how many scenarios of each kind to show, None for all.
+        maximum: how many scenarios of each kind to show, None for all.
     """
     verdict, decide = summary.report.verdict, summary.deciding
     failed = _by_exception(sorted((row for row in decide if row.failing), key=lambda row: not row.scenario.critical))
     heading = "Scenarios below a threshold" if verdict.conclusion is Conclusion.PASSED else "Failing scenarios"
     parts = [f"### {heading}"] if failed else []
-    for first, *others in failed[:most]:
+    for first, *others in failed[:maximum]:
         parts += [_failed(first, summary), *_failed_alike(others)]
-    parts += _more(sum(map(len, failed)), sum(map(len, failed[:most])))
+    parts += _more(sum(map(len, failed)), sum(map(len, failed[:maximum])))
     gaps = [(row, gap) for row in decide if (gap := _gap(row)) is not None]
     if len(gaps) == 1 and gaps[0][1].why in verdict.reason:
         return "\n\n".join(parts)  # the verdict's reason says it already
-    return "\n\n".join([*parts, *_missing(gaps, most, verdict.action)])
+    return "\n\n".join([*parts, *_missing(gaps, maximum, verdict.action)])
 
 
 def failing_names(summary: ReportSummary) -> str:
@@ -98,7 +98,7 @@ def _gap(row: ScenarioRow) -> TrialRow | None:
     return next((trial for trial in row.trials if row.outcome.open and not isinstance(trial.result, Scored)), None)
 
 
-def _missing(missing: Sequence[tuple[ScenarioRow, TrialRow]], most: int | None, action: str) -> list[str]:
+def _missing(missing: Sequence[tuple[ScenarioRow, TrialRow]], maximum: int | None, action: str) -> list[str]:
     """Scenarios without a result, one row per cause: one changed prompt can leave many without a result."""
     causes: dict[tuple[str, str], list[str]] = {}
     for row, gap in missing:
@@ -109,7 +109,7 @@ def _missing(missing: Sequence[tuple[ScenarioRow, TrialRow]], most: int | None, 
     if not rows:
         return []
     header = ("scenario", "what", "why")
-    return ["### Could not be measured", table(header, rows[:most]), *_more(len(rows), len(rows[:most]))]
+    return ["### Could not be measured", table(header, rows[:maximum]), *_more(len(rows), len(rows[:maximum]))]
 
 
 _RECORD = "ratiba record"

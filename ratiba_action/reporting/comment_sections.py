@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ratiba_action.github.attempts import NO_HEAD, Attempt
+from ratiba_action.github.attempts import NO_HEAD, CommentAttempt
 from ratiba_action.model.case_file import ClassScores
 from ratiba_action.model.change import Subject
 from ratiba_action.reporting.cases_summary import CasesSummary, LowCase
@@ -65,13 +65,15 @@ def _metric_row(row: MetricRow, rate: float) -> tuple[str, ...]:
     )
 
 
-def causes(summary: ReportSummary, most: int = _CAUSES) -> str:
+def causes(summary: ReportSummary, maximum: int = _CAUSES) -> str:
     """Which lines of the change make scenarios fail."""
     found = summary.explanation
     if found is None:
         return ""
-    shown = [inline(cause.sentence, _CAUSE) for cause in found.causes[:most]]
-    shown += [f"{plural(len(found.causes) - most, 'more cause')} in the report."] if len(found.causes) > most else []
+    shown = [inline(cause.sentence, _CAUSE) for cause in found.causes[:maximum]]
+    shown += (
+        [f"{plural(len(found.causes) - maximum, 'more cause')} in the report."] if len(found.causes) > maximum else []
+    )
     return f"**Which line did it:** {' '.join(shown)} {inline(found.note)}"
 
 
@@ -305,7 +307,7 @@ def traces(summary: ReportSummary) -> str:
     return folded(f"{plural(len(links), 'scenario')} in Langfuse", "\n".join(lines))
 
 
-def attempts_table(attempts: Sequence[Attempt], subject: Subject) -> str:
+def attempts_table(attempts: Sequence[CommentAttempt], subject: Subject) -> str:
     """The gate's runs on one pull request, the latest first; folded, and empty if there is only one.
 
     Args:
@@ -318,7 +320,7 @@ def attempts_table(attempts: Sequence[Attempt], subject: Subject) -> str:
     return folded(f"The last {len(attempts)} runs on this pull request", table(header, rows))
 
 
-def _attempt(attempt: Attempt, subject: Subject) -> tuple[str, ...]:
+def _attempt(attempt: CommentAttempt, subject: Subject) -> tuple[str, ...]:
     name = f"{attempt.run_id}, attempt {attempt.number}"
     found = _RUN_URL.fullmatch(subject.run_url)
     run = f"[{name}]({found[1]}{attempt.run_id}/attempts/{attempt.number})" if found else name

@@ -197,7 +197,7 @@ def describe_thresholds(
         means: mean thresholds, by metric.
     """
     by_metric = {summary.metric: describe_threshold(summary, data_sets) for summary in summaries}
-    limits = {name: f"mean {number(least)}" for name, least in means.items()}
+    limits = {name: f"mean {number(minimum)}" for name, minimum in means.items()}
     return {name: ", ".join(filter(None, (by_metric.get(name), limits.get(name)))) for name in by_metric | limits}
 
 

@@ -88,10 +88,10 @@ _TOKEN = re.compile(r"\d+(?:[.,:/T-]\d+)*(?!\w)|\w+(?:['\u2019-]\w+)*|\s+|.", re
 
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?\n]+\s*|\Z)")
 
-_MOST_MATCHES = 4_000
+_MAX_MATCHES = 4_000
 """Pairs of equal tokens of both sides; the time of difflib grows with them, and faster where a text repeats itself."""
 
-_LEAST_SHARED = 0.2
+_MIN_SHARED = 0.2
 """Share of the words that must be the same; with less, alternating single words would be unreadable."""
 
 
@@ -105,7 +105,7 @@ def word_diff(base: str, head: str) -> tuple[Piece, ...]:
     before, after = ours[:start], ours[len(ours) - end :]
     middle = _middle(ours[start : len(ours) - end], theirs[start : len(theirs) - end])
     found = [("same", "".join(before)), *middle, ("same", "".join(after))]
-    if _shared_words(found) < _LEAST_SHARED:
+    if _shared_words(found) < _MIN_SHARED:
         found = [("removed", base), ("added", head)]
     return _joined(found)
 
@@ -131,7 +131,7 @@ def _shared(pairs: Iterable[tuple[str, str]]) -> int:
 def _middle(base: Sequence[str], head: Sequence[str]) -> _Found:
     """By words; by sentences where these are too many to compare; as a whole where those are."""
     for ours, theirs in ((base, head), (_sentences(base), _sentences(head))):
-        if _matches(ours, theirs) <= _MOST_MATCHES:
+        if _matches(ours, theirs) <= _MAX_MATCHES:
             return _compared(ours, theirs)
     return [("removed", "".join(base)), ("added", "".join(head))]
 
@@ -179,11 +179,11 @@ def _shared_words(found: _Found) -> float:
     return sizes["same"] / whole if whole else 1.0
 
 
-_MOST_TURNS = 30
+_MAX_TURNS = 30
 _LONG = 600
 _AROUND = 120
-_MOST_CHANGED = 2_000
-_MOST_LINES = 100
+_MAX_CHANGED = 2_000
+_MAX_LINES = 100
 
 
 def sides(base: str | None, head: str | None) -> tuple[tuple[Piece, ...] | None, tuple[Piece, ...] | None]:
@@ -191,7 +191,6 @@ def sides(base: str | None, head: str | None) -> tuple[tuple[Piece, ...] | None,
 
     Args:
         base: a text; None if there is none.
-        head: the same.
     """
     if base is None or head is None:
         alone = [None if text is None else _shortened((Piece(kind, text),)) for text, kind in _kinds(base, head)]
@@ -220,13 +219,13 @@ def _shortened(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
 def _short(piece: Piece) -> str:
     text = piece.text
     if piece.kind != "same":
-        omitted = len(text) - _MOST_CHANGED
-        return text if omitted <= 0 else f"{text[:_MOST_CHANGED]} … ({omitted:,} more characters)"
+        omitted = len(text) - _MAX_CHANGED
+        return text if omitted <= 0 else f"{text[:_MAX_CHANGED]} … ({omitted:,} more characters)"
     omitted = len(text) - 2 * _AROUND
     return text if len(text) <= _LONG else f"{text[:_AROUND]} … ({omitted:,} equal characters) … {text[-_AROUND:]}"
 
 
-MOST_SHOWN = 50
+MAX_SHOWN = 50
 """Conversations that are shown turn by turn."""
 
 
@@ -236,10 +235,10 @@ def describe_changes(found: Comparison) -> tuple[ConversationChange, ...]:
     Args:
         found: masked; what is cut here is masked already.
     """
-    flips = (describe_change(change, flipped=True) for change in found.flips[:MOST_SHOWN])
-    others = (describe_change(change, flipped=False) for change in found.changed[:MOST_SHOWN])
+    flips = (describe_change(change, flipped=True) for change in found.flips[:MAX_SHOWN])
+    others = (describe_change(change, flipped=False) for change in found.changed[:MAX_SHOWN])
     # Of a base that was stored masked, a conversation may differ by its masks alone.
-    return (*flips, *(change for change in others if change.differs))[:MOST_SHOWN]
+    return (*flips, *(change for change in others if change.differs))[:MAX_SHOWN]
 
 
 def describe_change(change: OutcomeChange, *, flipped: bool) -> ConversationChange:
@@ -260,7 +259,7 @@ def describe_change(change: OutcomeChange, *, flipped: bool) -> ConversationChan
     )
     turns: list[TurnChange] = []
     for number, (ours, theirs) in enumerate(zip_longest(base, head), 1):
-        if number > _MOST_TURNS:
+        if number > _MAX_TURNS:
             break
         if ours != theirs:
             turns.append(TurnChange(number, number, tuple(_lines(ours, theirs))))
@@ -268,7 +267,7 @@ def describe_change(change: OutcomeChange, *, flipped: bool) -> ConversationChan
             turns[-1] = replace(turns[-1], last=number)
         else:
             turns.append(TurnChange(number, number))
-    omitted = max(len(base), len(head)) - _MOST_TURNS
+    omitted = max(len(base), len(head)) - _MAX_TURNS
     direction = f"{'newly' if flipped else 'still'} {ended}"
     return ConversationChange(change.scenario_id, direction, flipped, tuple(turns), whole, max(omitted, 0))
 
@@ -285,9 +284,9 @@ def _lines(base: _Turn, head: _Turn) -> Iterator[Line]:
         yield from _line("customer", asked[0].user, asked[-1].user)
         yield from _line("event", _json_or_none(asked[0].event), _json_or_none(asked[-1].event))
     calls = [line for pair in aligned_calls(ours.tool_calls, theirs.tool_calls) for line in _call_lines(*pair)]
-    yield from calls[:_MOST_LINES]
-    if len(calls) > _MOST_LINES:
-        yield from _line("tool", more := f"{len(calls) - _MOST_LINES} more lines", more)
+    yield from calls[:_MAX_LINES]
+    if len(calls) > _MAX_LINES:
+        yield from _line("tool", more := f"{len(calls) - _MAX_LINES} more lines", more)
     yield from _line("assistant", our_reply, their_reply)
     yield from _line("state", ours.state, theirs.state)
     yield from _line("payment", ours.payment, theirs.payment)
@@ -313,7 +312,7 @@ def _call_lines(base: ToolCall | None, head: ToolCall | None) -> Iterator[Line]:
 def aligned_calls(base: Sequence[ToolCall], head: Sequence[ToolCall]) -> list[tuple[ToolCall | None, ToolCall | None]]:
     """The calls of a turn side by side: equal names in equal order are pairs, the others stand alone."""
     names = [call.name for call in base], [call.name for call in head]
-    if _matches(*names) > _MOST_MATCHES:
+    if _matches(*names) > _MAX_MATCHES:
         return list(zip_longest(base, head))
     found: list[tuple[ToolCall | None, ToolCall | None]] = []
     for tag, low, high, start, end in SequenceMatcher(None, *names, autojunk=False).get_opcodes():

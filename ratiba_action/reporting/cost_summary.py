@@ -35,7 +35,6 @@ class CostSummary:
 
     Args:
         line: cost, calls and time in one sentence; empty if none of them changed by a hundredth.
-        figures: one row for each figure.
         scenarios: the cost of scenarios that changed, the largest rise first; calls where no cost is known.
         unchanged: how many scenarios did not change.
     """
@@ -59,9 +58,9 @@ def summarise_cost(cost: ConversationCost | None) -> CostSummary | None:
     )
 
 
-def shown_scenarios(cost: CostSummary, most: int = _FEW) -> tuple[Sequence[CostRow], int]:
+def shown_scenarios(cost: CostSummary, maximum: int = _FEW) -> tuple[Sequence[CostRow], int]:
     """The scenarios that a short table shows, and how many more changed."""
-    return cost.scenarios[:most], max(len(cost.scenarios) - most, 0)
+    return cost.scenarios[:maximum], max(len(cost.scenarios) - maximum, 0)
 
 
 def _line(cost: ConversationCost) -> str:

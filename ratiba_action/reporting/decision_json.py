@@ -6,7 +6,7 @@ from typing import Any
 from ratiba_action.model.change import ModeDecision, Reason
 from ratiba_action.util.text import printable
 
-MOST_REASONS = 200
+MAX_REASONS = 200
 """Most reasons in a step output, whose size is bounded; the strictest come first."""
 
 
@@ -30,7 +30,7 @@ def decision_values(decision: ModeDecision) -> dict[str, Any]:
 
 def reasons_output(decision: ModeDecision) -> str:
     """The step output ``reasons``: the first reasons, as one line of ASCII."""
-    return json.dumps([_reason(reason) for reason in decision.reasons[:MOST_REASONS]])
+    return json.dumps([_reason(reason) for reason in decision.reasons[:MAX_REASONS]])
 
 
 def _shown(version: str | None) -> str | None:

@@ -43,7 +43,7 @@ class ChartSize:
 WIDE, NARROW = ChartSize(640, 250, 26), ChartSize(340, 0, 42)
 """For a window and for a phone, where the names of the wide one would be too small to read."""
 _PADDING = 20
-_LEAST_SPAN = 0.02
+_MIN_SPAN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def chart_of(rows: Sequence[Row], margin: float | None, size: ChartSize = WIDE) 
     if not drawn:
         return None
     values = [abs(value) for row in drawn for value in _values(row)]
-    span = max(*values, margin if margin is not None and math.isfinite(margin) else 0.0, _LEAST_SPAN) * 1.1
+    span = max(*values, margin if margin is not None and math.isfinite(margin) else 0.0, _MIN_SPAN) * 1.1
 
     def place(value: float) -> float:
         width = size.width - size.labels - 2 * _PADDING
@@ -147,16 +147,16 @@ def threshold_chart(found: JudgeThresholds) -> ThresholdChart:
         for known, part in groupby(values, key=lambda at: at[1] is not None):
             places = [f"{_across(x)},{round(_TOP + (1 - y) * _DOWN, 1)}" for x, y in part] if known else []
             lines += [(name, " ".join(places if len(places) > 1 else places * 2))] if places else []
-    said = [f"{name.replace('_', ' ')} {_shown(found.at_suggested, name)}" for name in CURVES]
-    said = [f"at the suggested threshold {found.suggested:.2f}: {', '.join(said)}"] if found.suggested else []
+    texts = [f"{name.replace('_', ' ')} {_shown(found.at_suggested, name)}" for name in CURVES]
+    texts = [f"at the suggested threshold {found.suggested:.2f}: {', '.join(texts)}"] if found.suggested else []
     golden = _golden(found.golden)
-    said += [f"on the golden set: {golden}"] if golden else []
+    texts += [f"on the golden set: {golden}"] if golden else []
     return ThresholdChart(
         tuple(lines),
         None if found.suggested is None else _across(found.suggested),
         tuple(map(_across, found.golden)),
         golden,
-        "; ".join(said) or "no threshold is suggested",
+        "; ".join(texts) or "no threshold is suggested",
     )
 
 

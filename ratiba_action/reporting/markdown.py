@@ -25,7 +25,7 @@ _TOKEN = re.compile(r"([A-Za-z0-9_-]{7,})")
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
 _MARKS = frozenset({"Mn", "Me"})
 _LONGEST_FORM = 4
-_MOST_MARKS = 4
+_MAX_MARKS = 4
 """On one letter: Hebrew has three, Vietnamese two; a stack of more covers the lines around it."""
 _LIST_START = re.compile(r"\A(\d{1,9})([.)])(?= |\Z)")
 _BLOCK_START = re.compile(r"\A([-+=])")
@@ -51,7 +51,7 @@ def _visible(line: str) -> str:
         if category in _INVISIBLE:
             continue
         marks = marks + 1 if category in _MARKS else 0
-        if marks <= _MOST_MARKS:
+        if marks <= _MAX_MARKS:
             kept.append(character)
     return "".join(kept)
 

@@ -59,7 +59,7 @@ def _expectation(forecast: Forecast) -> str:
     fits = "" if forecast.left_out else f"; {_all(len(forecast.conversations))}"
     return (
         f"{opening} to cost USD {dollars(forecast.cost)}{f' ({parties})' if parties else ''}, at most "
-        f"USD {dollars(forecast.most)}, of {_what_is_left(forecast.binding)}{fits}."
+        f"USD {dollars(forecast.maximum)}, of {_what_is_left(forecast.binding)}{fits}."
     )
 
 

@@ -23,14 +23,14 @@ from ratiba_action.model.reads import FileReaders
 from ratiba_action.model.scenario import Assertion, FailureRule, Scenario
 from ratiba_action.model.verdict import CrossChecking, Limits, Report, ShardReport, TraceDelivery, TraceLink
 
-MOST_CHARACTERS = 1_000_000
-MOST_ITEMS = 100_000
+MAX_CHARACTERS = 1_000_000
+MAX_ITEMS = 100_000
 DEEPEST = 64
 _LARGEST = 2**53  # what every reader of JSON keeps exact
-_MOST_USD = Decimal(10) ** 12
+_MAX_USD = Decimal(10) ** 12
 _LONGEST_KEY = 1_000
-_MOST_SHORT = 300
-_MOST_SHARDS = 256
+_MAX_SHORT = 300
+_MAX_SHARDS = 256
 
 Fits = Callable[[Any], bool]
 Format = tuple[str, Fits]
@@ -70,7 +70,7 @@ _ID = _like(r"[a-z0-9_-]{0,300}", "an id of lower-case letters, digits, '_' and 
 _MODEL = _like(r"[A-Za-z0-9._:/@+-]{0,300}", "the name of a model")
 _LOGIN = _like(r"([A-Za-z0-9-]{1,100}(\[bot\])?)?", "a login")
 _LANGUAGE = _like(r"[A-Za-z-]{0,20}", "a language")
-_SHORT = "at most 300 characters", lambda value: len(value) <= _MOST_SHORT
+_SHORT = "at most 300 characters", lambda value: len(value) <= _MAX_SHORT
 _ANSWERS = _like(r"replay|mixed|live|record", "'replay', 'mixed', 'live' or 'record'")
 _SHARE = _between(0, 1)
 _KAPPA = _between(-1, 1)
@@ -93,8 +93,8 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
         },
         FileReaders: {"scenarios": _each(_ID)},
         Shard: {
-            "number": ("at most 256", lambda number: number <= _MOST_SHARDS),
-            "count": ("at most 256", lambda count: count <= _MOST_SHARDS),
+            "number": ("at most 256", lambda number: number <= _MAX_SHARDS),
+            "count": ("at most 256", lambda count: count <= _MAX_SHARDS),
         },
         ShardReport: {"identity": _each(_SHORT, _WORD)},
         ModelCall: {"scenario_id": _ID, "model": _MODEL, "answered_by": _MODEL},
@@ -155,19 +155,19 @@ class ExactFormats:
             CodecError: says what it may be.
         """
         if isinstance(value, str):
-            if len(value) > MOST_CHARACTERS:
-                raise _not_allowed(where, f"a text of at most {MOST_CHARACTERS:,} characters")
+            if len(value) > MAX_CHARACTERS:
+                raise _not_allowed(where, f"a text of at most {MAX_CHARACTERS:,} characters")
         elif isinstance(value, list):
-            if len(value) > MOST_ITEMS:
-                raise _not_allowed(where, f"at most {MOST_ITEMS:,} items")
+            if len(value) > MAX_ITEMS:
+                raise _not_allowed(where, f"at most {MAX_ITEMS:,} items")
         elif isinstance(value, dict):
-            if len(value) > MOST_ITEMS:
-                raise _not_allowed(where, f"at most {MOST_ITEMS:,} entries")
+            if len(value) > MAX_ITEMS:
+                raise _not_allowed(where, f"at most {MAX_ITEMS:,} entries")
             if max(map(len, value), default=0) > _LONGEST_KEY:
                 raise _not_allowed(where, f"entries of names of at most {_LONGEST_KEY:,} characters")
         elif type(value) is int and not 0 <= value <= _LARGEST:
             raise _not_allowed(where, f"a whole number from 0 to {_LARGEST}")
-        elif isinstance(value, Decimal) and not 0 <= value <= _MOST_USD:
+        elif isinstance(value, Decimal) and not 0 <= value <= _MAX_USD:
             raise _not_allowed(where, "an amount from 0 to 10^12")
 
     def anything(self, value: Any, where: str, depth: int = 0) -> None:

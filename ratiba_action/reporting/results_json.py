@@ -62,7 +62,7 @@ RESULTS, COMPRESSED = "results.json", "results.json.gz"
 _GZIP = b"\x1f\x8b"
 _ONE_LINE = json.JSONEncoder(ensure_ascii=True, allow_nan=False)
 _NO_RESULTS = '\n  "results": []'
-_MOST_DIGITS = 300
+_MAX_DIGITS = 300
 
 
 def render_results(summary: ReportSummary) -> str:
@@ -99,7 +99,7 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
         ConfigurationError: the text is not JSON, of another version, or lacks a field; says which.
     """
     remedy = "Write the file again with this version: ratiba gate"
-    text = _unpacked(text, _most(exact=exact)) if isinstance(text, bytes) and text.startswith(_GZIP) else text
+    text = _unpacked(text, _maximum(exact=exact)) if isinstance(text, bytes) and text.startswith(_GZIP) else text
     try:
         content = _STRICT.decode(_text(text)) if exact else json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -118,15 +118,15 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
     return report
 
 
-def _unpacked(content: bytes, most: int) -> bytes:
+def _unpacked(content: bytes, maximum: int) -> bytes:
     """What one gzip stream holds, at most so many bytes: a small file can name gigabytes."""
     stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        text = stream.decompress(content, most + 1)
+        text = stream.decompress(content, maximum + 1)
     except zlib.error as error:
         raise _not_unpacked(f"it is damaged ({error})") from error
-    if len(text) > most:
-        raise _not_unpacked(f"it has more than {most:,} bytes when it is unpacked")
+    if len(text) > maximum:
+        raise _not_unpacked(f"it has more than {maximum:,} bytes when it is unpacked")
     if not stream.eof:
         raise _not_unpacked("its end is missing")
     if stream.unused_data:
@@ -153,7 +153,7 @@ def _text(content: str | bytes) -> str:
 
 
 def _short_int(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
+    if len(digits) > _MAX_DIGITS:
         raise ValueError(f"a number has {len(digits):,} digits")
     return int(digits)
 
@@ -206,15 +206,15 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-MOST_BYTES = 250_000_000
+MAX_BYTES = 250_000_000
 """Of a file, and of what it holds when it is unpacked: about 25,000 conversations of four turns."""
 
-MOST_EXACT_BYTES = 20_000_000
+MAX_EXACT_BYTES = 20_000_000
 """The same of a file from an untrusted source."""
 
 
-def _most(*, exact: bool) -> int:
-    return MOST_EXACT_BYTES if exact else MOST_BYTES
+def _maximum(*, exact: bool) -> int:
+    return MAX_EXACT_BYTES if exact else MAX_BYTES
 
 
 def results_in_folder(folder: Path) -> Path:
@@ -236,7 +236,7 @@ def read_results(path: Path, *, exact: bool = False) -> Report:
     inside = not path.is_absolute() and ".." not in path.parts
     root, name = (Path.cwd(), str(path)) if inside else (path.parent, path.name)
     try:
-        content = read_plain_file(root, name, _most(exact=exact))
+        content = read_plain_file(root, name, _maximum(exact=exact))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(

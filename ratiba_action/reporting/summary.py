@@ -50,7 +50,7 @@ from ratiba_action.verdict.tally import (
     summarise_metrics,
     tally,
 )
-from ratiba_action.verdict.trials import ScenarioOutcome, Standing, most_failures, outcomes_of
+from ratiba_action.verdict.trials import ScenarioOutcome, Standing, max_failures, outcomes_of
 
 AS_IT_STANDS = "as it is"
 NOT_RUN = "not run"
@@ -328,7 +328,7 @@ def _scenario_row(outcome: ScenarioOutcome, day: date) -> ScenarioRow:
         expired=bool(expired_quarantine(outcome.scenario, day)),
         failing=any(not item.passed for item in measured),
         below_threshold=outcome.standing is Standing.BELOW_THRESHOLD,
-        must_pass=len(outcome.counted) - most_failures(outcome.scenario),
+        must_pass=len(outcome.counted) - max_failures(outcome.scenario),
     )
 
 

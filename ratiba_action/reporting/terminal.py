@@ -23,18 +23,14 @@ _CELL = 60
 """Most characters of an error in the table; the report has all of it."""
 
 _TRACEBACKS = 3
-_MOST_ROWS = 200
+_MAX_ROWS = 200
 """Scenarios that are listed at most; of more, only those that did not pass."""
 _FRAME_LINES = 30
 _COLOURS = {"passed": "green", "failed": "red", "not run": "yellow"}
 
 
 def make_console(stream: TextIO, environment: Mapping[str, str]) -> "Console":
-    """A console for the stream; colours only on a terminal and never when ``NO_COLOR`` is set.
-
-    Args:
-        stream: where to write.
-    """
+    """A console for the stream; colours only on a terminal and never when ``NO_COLOR`` is set."""
     from rich.console import Console  # heavy, and a skipped run prints two lines
 
     terminal = stream.isatty() and environment.get("TERM") != "dumb" and not in_ci(environment)
@@ -62,11 +58,7 @@ def make_progress(stream: TextIO, environment: Mapping[str, str], redactor: Reda
 
 
 class RichPrinter:
-    """Prints a report: with colours and a table on a terminal, as lines elsewhere.
-
-    Args:
-        stream: where to write.
-    """
+    """Prints a report: with colours and a table on a terminal, as lines elsewhere."""
 
     def __init__(self, stream: TextIO, environment: Mapping[str, str]) -> None:
         self._console = make_console(stream, environment)
@@ -162,7 +154,7 @@ def print_results(summary: ReportSummary, console: "Console", *, in_workflow: bo
         console.print(_table(rows))
     if len(rows) < len(summary.scenarios):
         left_out = plural(len(summary.scenarios) - len(rows), "more scenario")
-        what = "passed; report.html lists them" if len(rows) < _MOST_ROWS else "in report.html"
+        what = "passed; report.html lists them" if len(rows) < _MAX_ROWS else "in report.html"
         console.out(f"{left_out} {what}", highlight=False)
     _print_frames(summary, console)
     if in_workflow:
@@ -211,7 +203,7 @@ def print_files(paths: Mapping[str, Path], console: "Console") -> None:
 
 def _shown(rows: Sequence[ScenarioRow]) -> Sequence[ScenarioRow]:
     """All of a few; of many the first that did not pass, since nobody reads a thousand lines."""
-    return rows if len(rows) <= _MOST_ROWS else [row for row in rows if row.deciding.ended != "passed"][:_MOST_ROWS]
+    return rows if len(rows) <= _MAX_ROWS else [row for row in rows if row.deciding.ended != "passed"][:_MAX_ROWS]
 
 
 def _table(rows: Sequence[ScenarioRow]) -> object:

@@ -11,7 +11,7 @@ from ratiba_action.util.text import plural
 
 WIDTH, HEIGHT = 240, 44
 _PADDING = 5
-_LEAST_SPAN = 0.1
+_MIN_SPAN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def trend_chart(trend: Trend) -> TrendChart | None:
         return None
     threshold = points[-1].threshold or math.nan
     values = [point.mean for point in points] + ([threshold] if math.isfinite(threshold) else [])
-    middle, span = (min(values) + max(values)) / 2, max(max(values) - min(values), _LEAST_SPAN)
+    middle, span = (min(values) + max(values)) / 2, max(max(values) - min(values), _MIN_SPAN)
     steps = max(len(points) - 1, 1)
     across = {id(point): _PADDING + at * (WIDTH - 2 * _PADDING) / steps for at, point in enumerate(points)}
 
@@ -150,7 +150,7 @@ def _sparkline(trend: Trend) -> str:
     """A block for each run, with gaps between segments that cannot be compared."""
     values = [point.mean for point in trend.points if math.isfinite(point.mean)]
     low, high = min(values, default=0.0), max(values, default=1.0)
-    span = max(high - low, _LEAST_SPAN)
+    span = max(high - low, _MIN_SPAN)
     middle = (low + high) / 2
 
     def block(point: TrendPoint) -> str:

@@ -191,7 +191,7 @@ class ExplanationText:
     omitted: int
 
 
-_MOST_PARTS = 200
+_MAX_PARTS = 200
 _NAMED_PARTS = 4
 _LINE = 60
 
@@ -207,7 +207,7 @@ def describe_explanation(found: Explanation | None) -> ExplanationText | None:
     marks = {part: "possible cause" for cause in causes for part in cause.parts}
     marks |= {part: "cause" for cause in causes if cause.certain for part in cause.parts}
     diff = [
-        (part, marks.get(part, "")) for number, part in enumerate(found.parts) if number < _MOST_PARTS or part in marks
+        (part, marks.get(part, "")) for number, part in enumerate(found.parts) if number < _MAX_PARTS or part in marks
     ]
     more = f" Not explained: {listed(found.left_out)}." if found.left_out else ""
     how = f"Found by {plural(found.runs, 'run')} with parts of the change, for USD {dollars(found.spent)}."

@@ -71,7 +71,6 @@ class OpenCode(Protocol):
         """The code, which ends with the stack.
 
         Args:
-            stack: closes it.
             beside: the arm whose fork server serves it, where that can be.
         """
         ...

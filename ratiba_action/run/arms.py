@@ -317,13 +317,13 @@ def with_recorded(plan: Plan, head: Mapping[str, int], base: Mapping[str, int]) 
         head: how many trials of each scenario are recorded, by its id.
         base: the same of the base, for the scenarios that run there too; empty where it is not run.
     """
-    least: dict[str, list[Trial]] = {}
+    minimum: dict[str, list[Trial]] = {}
     for trial in plan.trials:
-        least.setdefault(trial.scenario.id, []).append(trial)
+        minimum.setdefault(trial.scenario.id, []).append(trial)
     both = possible_trials(head, base)
     own: list[Trial] = []
     other: list[Trial] = []
-    for name, trials in least.items():
+    for name, trials in minimum.items():
         count = max(len(trials), both.get(name, head.get(name, 1)))
         planned = [Trial(trials[0].scenario, trials[0].arm, number) for number in range(count)]
         own += planned
@@ -337,6 +337,5 @@ def possible_trials(head: Mapping[str, int], base: Mapping[str, int]) -> dict[st
 
     Args:
         head: how many there can be on the head, by scenario id.
-        base: the same of the base.
     """
     return {name: min(count, base[name]) for name, count in head.items() if name in base}

@@ -218,7 +218,6 @@ def read_base_inputs(
     """What a base arm would run with, or why there can be none.
 
     Args:
-        base: reads the base commit.
         own: the base's configuration.
         alike: ids of the scenarios that the base can run as they are here.
     """

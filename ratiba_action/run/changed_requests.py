@@ -29,14 +29,14 @@ from ratiba_action.run.arms import alone, scratch_folder
 from ratiba_action.run.base_commit import BaseInputs, fetch_base
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog, SilentProgress
-from ratiba_action.run.session import OpenSession, Session
+from ratiba_action.run.session import OpenSession, RunSession
 from ratiba_action.util.text import clip
 from ratiba_action.verdict.quarantine import day_of
 
 RULE = "changed request"
-_MOST_SECONDS = 120.0
+_MAX_SECONDS = 120.0
 """Of each of up to four times that scenarios run without their measurements."""
-_MOST_FILES = 200
+_MAX_FILES = 200
 _SHOWN = 300
 
 Requests = Mapping[tuple[str, int], ModelRequest]
@@ -168,7 +168,7 @@ class _Comparison:
         with Contents(change.git, change.files.base, change.files.head, self.inputs.decided.links) as contents:
             found = [
                 path
-                for path in change.files.paths[:_MOST_FILES]
+                for path in change.files.paths[:_MAX_FILES]
                 if any(wanted in content for content in contents.both(path))
             ]
         return found[0] if len(found) == 1 else ""
@@ -194,7 +194,7 @@ class _Comparison:
         )
         log, ledger = RunLog(SilentProgress(), asked=keep), Ledger(inputs.settings.budget_usd)
 
-        async def work(session: Session) -> None:
+        async def work(session: RunSession) -> None:
             await session.run(arm.plan)
 
         with scratch_folder() as scratch:
@@ -208,7 +208,7 @@ class _Comparison:
         inputs, decided = alone(self.inputs, scenarios), self.inputs.decided
         of_base = root != inputs.repository
         suite = configuration.suite.model_copy(update={"stop_on_failure": False})
-        seconds = [each for each in (inputs.seconds_allowed, _MOST_SECONDS) if each is not None]
+        seconds = [each for each in (inputs.seconds_allowed, _MAX_SECONDS) if each is not None]
         return replace(
             inputs,
             repository=root,

@@ -35,7 +35,7 @@ from ratiba_action.run.paid_run import (
     require_reachable_servers,
 )
 from ratiba_action.run.services import NO_BASE, ArmServices, RunServices
-from ratiba_action.run.session import Session
+from ratiba_action.run.session import RunSession
 from ratiba_action.run.tenants import open_tenants
 from ratiba_action.settings.environment import has_proxy_password
 from ratiba_action.util.language_detection import LanguageDetection
@@ -107,11 +107,11 @@ async def open_services(
             arms=arms,
             tenants=tenants,
             detect_language=_language_detector(head.scenarios),
-            stop_rule=partial(FailureLimit, inputs.configuration.suite.most_failed, head.day),
+            stop_rule=partial(FailureLimit, inputs.configuration.suite.max_failed, head.day),
         )
 
 
-open_session = partial(Session, open_services)
+open_session = partial(RunSession, open_services)
 """Makes the session of a run on what the gate runs by: a database, workers, a gateway and models."""
 
 
@@ -194,9 +194,7 @@ class CodeOfRun:
         """An arm's code; the files of all but its system are copied at once. See ``OpenCode``.
 
         Args:
-            stack: closes it.
             beside: the arm whose fork server serves it, where that can be.
-            kept: what is started already.
         """
         from ratiba_action.systems.choose import choose_system, choose_tests
         from ratiba_action.systems.worker_system import WorkerSystem

@@ -25,7 +25,7 @@ from ratiba_action.run.estimating import expected_models
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.run.paid_run import price_list
 from ratiba_action.run.provider_keys import key_variable
-from ratiba_action.systems.scratch import MOST_DECLARED_BYTES
+from ratiba_action.systems.scratch import MAX_DECLARED_BYTES
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
 
@@ -99,12 +99,12 @@ def _short_answers(configuration: Configuration) -> Iterator[Setting]:
 
     judge, second = configuration.judge, configuration.judge.cross_check
     for model in dict.fromkeys([judge.model, *([second.model] if second is not None else [])]):
-        most = configuration.models.output_of(model)[1]
-        if most < ANSWER_TOKENS:
+        maximum = configuration.models.output_of(model)[1]
+        if maximum < ANSWER_TOKENS:
             yield Setting(
                 ("models",),
                 f"The judge {model!r} is asked for up to {ANSWER_TOKENS} tokens, and models.max_output_tokens allows "
-                f"{most}. Set models.overrides.{model}.max_output_tokens to {ANSWER_TOKENS} or more.",
+                f"{maximum}. Set models.overrides.{model}.max_output_tokens to {ANSWER_TOKENS} or more.",
             )
 
 
@@ -149,7 +149,6 @@ def located(name: str, content: bytes, settings: Iterable[Setting]) -> tuple[Fil
 
     Args:
         name: path of the configuration, for messages.
-        content: its bytes.
         settings: what is wrong with it.
     """
     document, _ = read_yaml(name, content)
@@ -180,7 +179,7 @@ def unreadable_set_up_files(configuration: Configuration, repository: Path) -> I
     system = configuration.system
     for index, name in enumerate(system.setup_reads or ()):
         try:
-            read_plain_file(repository / system.root, name, MOST_DECLARED_BYTES)
+            read_plain_file(repository / system.root, name, MAX_DECLARED_BYTES)
         except OSError as problem:
             yield Setting(
                 ("system", "setup_reads", str(index)),

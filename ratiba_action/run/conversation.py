@@ -34,7 +34,7 @@ from ratiba_action.model.plan import Tenant, Trial
 from ratiba_action.model.scenario import ExpectedRows, Layer, SimulatedUser, Turn
 from ratiba_action.model.values import Usd
 from ratiba_action.ports import ModelAccess, Session
-from ratiba_action.run.reply_size import MOST_BYTES, MOST_BYTES_OF_A_PART, ReplySize, parts_of
+from ratiba_action.run.reply_size import MAX_BYTES, MAX_BYTES_OF_A_PART, ReplySize, parts_of
 from ratiba_action.run.services import RunServices
 from ratiba_action.util.instants import clock_of
 from ratiba_action.util.patterns import SearchTime
@@ -64,7 +64,7 @@ class Conversation:
         self._ended = False
         self._whole = False
         self._broken_turn = 0
-        self._told: set[str] = set()
+        self._reported_models: set[str] = set()
         self._size = ReplySize(trial.scenario.id)
         self._refused: Sequence[RatibaError] = ()
 
@@ -112,14 +112,14 @@ class Conversation:
             if access.stale is not None:
                 raise access.stale
             rows = await self._services.tenants.read(tenant, self._arm.rows)
-            self._size.require(((f"rows of {name}", found) for name, found in rows.items()), MOST_BYTES, self.turn)
+            self._size.require(((f"rows of {name}", found) for name, found in rows.items()), MAX_BYTES, self.turn)
         self._whole = True
         return Transcript(
             scenario_id=scenario.id,
             exchanges=tuple(self._exchanges),
             rows=rows,
             prompt_versions=versions,
-            models=tuple(sorted({*access.models, *self._told})),
+            models=tuple(sorted({*access.models, *self._reported_models})),
         )
 
     async def _open(self, tenant: Tenant, access: ModelAccess) -> Session:
@@ -244,7 +244,7 @@ class Conversation:
     async def _speak_freely(self, user: SimulatedUser, session: Session, access: ModelAccess) -> bool:
         """Take the simulated customer's turns; False where recorded answers stand in and it could not be ended."""
         line = self._trial.scenario.line
-        for ordinal in range(user.most_turns):
+        for ordinal in range(user.max_turns):
             self._requests.turn += 1
             message = await self._improvise(ordinal)
             if isinstance(message, CustomerEnding):
@@ -254,8 +254,8 @@ class Conversation:
                 return False
         # Only the customer can tell what the last reply came to.
         if user.must_reach_goal:
-            message = await self._improvise(user.most_turns)
-            self._goal_checks += _goal_checks(user, message, user.most_turns, line)
+            message = await self._improvise(user.max_turns)
+            self._goal_checks += _goal_checks(user, message, user.max_turns, line)
         return True
 
     async def _check_rows(self, expected: Sequence[ExpectedRows], tenant: Tenant, turn: int, *, stand_in: bool) -> None:
@@ -288,7 +288,7 @@ class Conversation:
         except DatabaseError as error:
             place = f"{self._trial.scenario.path}:{expected.line}"
             raise DatabaseError(error.problem, f"Look at the assertion on rows at {place}.") from error
-        self._size.require([(f"rows of the assertion {name!r}", found)], MOST_BYTES, self.turn)
+        self._size.require([(f"rows of the assertion {name!r}", found)], MAX_BYTES, self.turn)
         return FoundRows(tuple(found))
 
     async def _improvise(self, ordinal: int) -> str | CustomerEnding:
@@ -301,7 +301,7 @@ class Conversation:
         """Send a turn and keep its exchange; False where recorded answers stand in and the system stopped at one."""
         scenario_id, arm = self._trial.scenario.id, self._trial.arm.name
         await self._services.turns.before(scenario_id, arm)
-        self._services.reads.said(self._trial, turn.user)
+        self._services.reads.note_message(self._trial, turn.user)
         before, started = access.calls, time.monotonic()
         try:
             reply = await session.send(turn)
@@ -314,9 +314,9 @@ class Conversation:
             self._stand_ins += [Exchange(turn, reply, replayed=True)] if not access.problems else []
             return not access.problems
         _raise_first(access)
-        self._size.require(parts_of(reply), MOST_BYTES_OF_A_PART, self.turn)
+        self._size.require(parts_of(reply), MAX_BYTES_OF_A_PART, self.turn)
         seconds, calls = time.monotonic() - started, access.calls
-        self._told.update(call.model for call in session.reported_usage)
+        self._reported_models.update(call.model for call in session.reported_usage)
         self._reported_calls += len(session.reported_usage)
         replayed = self._arm.captured or calls.replayed > before.replayed
         self._exchanges.append(Exchange(turn, reply, seconds, None, replayed, cut=_cut(before, calls)))
@@ -355,7 +355,7 @@ def _goal_checks(user: SimulatedUser, ending: str | CustomerEnding, messages: in
     reached = ending is CustomerEnding.GOAL_REACHED
     why = "reached" if reached else "not reached"
     gave_up = ": the customer gave it up" if ending is CustomerEnding.GAVE_UP else ""
-    expected = f"reached within {user.most_turns} messages (most_turns)"
+    expected = f"reached within {user.max_turns} messages (max_turns)"
     return [
         Check(
             "goal", 0, "goal of the simulated customer", expected, f"{why} {after}{gave_up}", passed=reached, line=line

@@ -40,7 +40,6 @@ def run_alike(suite: Suite, base: Suite, digests: ContentDigests) -> frozenset[s
 
     Args:
         suite: of the change, after the ratchet.
-        base: of the base.
         digests: of both suites.
     """
     theirs = {scenario.id: scenario for scenario in base.scenarios}
@@ -74,7 +73,6 @@ def edited_scenarios(
         decided: the changed files, and which of them the gate watches.
         settings: say where scenarios and configuration are.
         alike: see ``run_alike``.
-        base: suite of the base.
         systems: section of the change's configuration and of its base's.
     """
     watched = {reason.path for reason in decided.decision.reasons if reason.mode is not Mode.SKIP}

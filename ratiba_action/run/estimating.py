@@ -97,14 +97,14 @@ class ArmCosts:
         """
         per_turn = arm.configuration.system.price_per_turn_usd or Usd(0)
         self._calls[arm.arm.name] = {
-            scenario.id: _Calls(per_turn * _most_turns(scenario), system, judge, _votes(arm, scenario, judge))
+            scenario.id: _Calls(per_turn * _max_turns(scenario), system, judge, _votes(arm, scenario, judge))
             for scenario, system, judge in _calls(arm, self._prices)
         }
         return self
 
-    def most(self, trial: Trial) -> Usd:
+    def maximum(self, trial: Trial) -> Usd:
         """The most that a trial is expected to cost."""
-        return _most(self._learned(trial))
+        return _maximum(self._learned(trial))
 
     def expected(self, trials: Sequence[Trial], *, learned: bool = False) -> tuple[Expected, ...]:
         """What each of some trials is expected to cost.
@@ -120,7 +120,7 @@ class ArmCosts:
             for party, asked, more in ((Party.SYSTEM, calls.system, calls.turns), (Party.JUDGE, calls.judge, Usd(0))):
                 on = payer(party, trial.arm.name)
                 by_payer[on] = by_payer.get(on, Usd(0)) + more + sum(map(_cost, asked))
-            found.append(Expected(trial.scenario.id, by_payer, _most(calls)))
+            found.append(Expected(trial.scenario.id, by_payer, _maximum(calls)))
         return tuple(found)
 
     def _learned(self, trial: Trial) -> _Calls:
@@ -133,7 +133,7 @@ class ArmCosts:
         return _Calls(calls.turns, system, judge, votes)
 
 
-def _most(calls: _Calls) -> Usd:
+def _maximum(calls: _Calls) -> Usd:
     votes = calls.votes if all(call.learned for call in calls.votes) else ()
     return calls.turns + envelope([*calls.system, *calls.judge, *votes])
 
@@ -204,7 +204,7 @@ def _system_calls(
     # Which model answers is not known before it is asked: any that answers other conversations may.
     candidates = [_call(model, provider, None, prices) for model, provider in models]
     dearest = max(candidates, key=_cost, default=None)
-    return [dearest] * (per_turn * _most_turns(scenario)) if dearest is not None else []
+    return [dearest] * (per_turn * _max_turns(scenario)) if dearest is not None else []
 
 
 def _simulator_calls(
@@ -213,13 +213,13 @@ def _simulator_calls(
     """Those of a simulated customer of which nothing is recorded; what is recorded lies among the system's calls."""
     if scenario.simulated_user is None or arm.recordings.get(scenario.id):
         return []
-    return [_call(*simulator, None, prices)] * (scenario.simulated_user.most_turns + 1)
+    return [_call(*simulator, None, prices)] * (scenario.simulated_user.max_turns + 1)
 
 
 def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: Prices) -> list[ExpectedCall]:
     lines = arm.recordings.get(scenario.id, ())
     recorded = _judged_lines(scenario, arm)
-    turns, claims = _most_turns(scenario), _claims([line for line in lines if isinstance(line, ModelRecording)])
+    turns, claims = _max_turns(scenario), _claims([line for line in lines if isinstance(line, ModelRecording)])
     if scenario.test is not None:
         return _calls_of_test(judge, recorded, prices)
     count = sum(_questions(assertion, turns, recorded, claims) for assertion in scenario.assertions)
@@ -265,13 +265,13 @@ def _questions(assertion: Assertion, turns: int, recorded: Sequence[JudgeRecordi
         turns: most of the scenario.
         claims: most sentences of the system's recorded answers that a metric by claim verifies; 0 where none is known.
     """
-    most = judge_calls(assertion.metric, turns, assertion.parameters)
+    maximum = judge_calls(assertion.metric, turns, assertion.parameters)
     name, _, _ = metric_version(assertion.metric, "").partition(":")
-    if most <= 1:
-        return max(most, _of_one_transcript(name, recorded)) if most else 0
+    if maximum <= 1:
+        return max(maximum, _of_one_transcript(name, recorded)) if maximum else 0
     if name == _BY_CLAIM and claims:
-        most = min(most, claims)
-    return sum(line.metric.partition(":")[0] == name for line in recorded) or most
+        maximum = min(maximum, claims)
+    return sum(line.metric.partition(":")[0] == name for line in recorded) or maximum
 
 
 def _of_one_transcript(name: str, recorded: Sequence[JudgeRecording]) -> int:
@@ -300,9 +300,9 @@ def _texts(value: Any, key: str = "") -> Iterator[str]:
             yield from _texts(part, name)
 
 
-def _most_turns(scenario: Scenario) -> int:
+def _max_turns(scenario: Scenario) -> int:
     """Turns that are written, and those that a simulated customer may add."""
-    return len(scenario.turns) + (scenario.simulated_user.most_turns if scenario.simulated_user is not None else 0)
+    return len(scenario.turns) + (scenario.simulated_user.max_turns if scenario.simulated_user is not None else 0)
 
 
 def _cost(call: ExpectedCall) -> Usd:

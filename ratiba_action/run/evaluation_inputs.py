@@ -42,7 +42,7 @@ from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.affected import affected
 from ratiba_action.suite.load import files_digest, is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.suite.ratchet import ratchet_suite
-from ratiba_action.suite.scenario_selection import select, with_defaults, with_least_trials
+from ratiba_action.suite.scenario_selection import select, with_defaults, with_min_trials
 from ratiba_action.suite.team_tests import FoundTests, files_of_checkout, find_tests, has_tests, with_tests
 from ratiba_action.suite.thresholds import with_configured_thresholds
 from ratiba_action.util.locked_folder import is_folder, read_plain_file
@@ -76,7 +76,7 @@ def read_inputs(request: RunRequest) -> RunInputs:
     else:
         decided = inputs.decided
         selection = select(decided.decision, inputs.suite, decided.change.files, _is_free(inputs), decided.observed.of)
-    scenarios = tuple(with_least_trials(scenario, inputs.trials) for scenario in selection.scenarios)
+    scenarios = tuple(with_min_trials(scenario, inputs.trials) for scenario in selection.scenarios)
     return replace(inputs, selection=replace(selection, scenarios=scenarios))
 
 

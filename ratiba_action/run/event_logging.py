@@ -98,8 +98,6 @@ def tracer_of(
     """What sends a run to each server and says in its report what came of it; None without any, or without events.
 
     Args:
-        settings: the run's own.
-        environment: the process's own.
         events: log of the run, complete.
     """
     access, collector, path = langfuse_access(settings, environment), otlp_access(settings, environment), events.path
@@ -142,7 +140,6 @@ def resend_to_collector(settings: Settings, environment: Mapping[str, str], path
 
     Args:
         settings: with the endpoint.
-        environment: the process's own.
         path: an ``events.jsonl``.
         as_json: print JSON.
 
@@ -185,7 +182,6 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
 
     Args:
         settings: with the keys.
-        environment: the process's own.
         path: an ``events.jsonl``.
         as_json: print JSON.
 
@@ -200,11 +196,11 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
     if LANGFUSE_SECONDS not in environment:
         access = replace(access, seconds=_RESEND_SECONDS)
     delivery = deliver(access, _all_runs(path))
-    _print_delivery(delivery, _told(delivery, path), as_json=as_json)
+    _print_delivery(delivery, _delivered(delivery, path), as_json=as_json)
     return 0 if delivery.complete and not delivery.unverified else _INCOMPLETE
 
 
-def _told(delivery: TraceDelivery, path: Path) -> str:
+def _delivered(delivery: TraceDelivery, path: Path) -> str:
     if delivery.complete and not delivery.unverified:
         counts = f"{plural(delivery.spans, 'span')} and {plural(delivery.scores, 'score')}"
         return f"{delivery.host} has everything: {plural(delivery.traces, 'scenario')} with {counts}."

@@ -61,7 +61,7 @@ from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.reads import notes_of_reads, read_map
 from ratiba_action.run.self_reported import self_reported
 from ratiba_action.run.services import Measured
-from ratiba_action.run.session import OpenSession, Session
+from ratiba_action.run.session import OpenSession, RunSession
 from ratiba_action.run.shard_folders import FoundShard
 from ratiba_action.run.shard_reports import merge_shards, notes_of_merges, paid_by_merges, with_shards
 from ratiba_action.run.shards import identity_of
@@ -266,7 +266,7 @@ class _Gate:
         """Run scenarios; a signal ends what is waited for and loses nothing that is known."""
         finished: Measured | None = None
 
-        async def work(session: Session) -> None:
+        async def work(session: RunSession) -> None:
             nonlocal finished
             await loop.run(session.services)
             finished = await session.finish(loop.measured)
@@ -453,7 +453,7 @@ def _refused_by_budget(inputs: RunInputs, head: ArmInputs, expected: Forecast | 
         return None
     if len(expected.limits) > 1:  # A shared account is opened, and its state reported, whatever is left of it.
         return None
-    reasons = [admit(expected.limits, (), conversation.most).reason for conversation in expected.conversations]
+    reasons = [admit(expected.limits, (), conversation.maximum).reason for conversation in expected.conversations]
     if not all(reasons):
         return None
     refused = tuple(NotRun(trial, reason) for trial, reason in zip(head.plan.trials, reasons, strict=True))

@@ -92,7 +92,6 @@ class RunRequest:
         variant: name of the system's variant that runs instead of it; empty for the system as it is.
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
-        kept: what is started already.
         outage: what the run knows of GitHub; see ``GithubApi``.
     """
 

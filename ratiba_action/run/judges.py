@@ -103,9 +103,7 @@ class OpenJudges(Protocol):
         """What runs them, which ends with the stack.
 
         Args:
-            stack: closes it.
             arm: whose rules and metrics they are.
-            kept: what is started already.
             repository: see ``Surroundings``.
         """
         ...
@@ -142,7 +140,6 @@ class JudgesOfRun:
 
         Args:
             stack: closes what is the arm's own.
-            kept: what is started already.
 
         Raises:
             InfrastructureError: the base's files cannot be had.

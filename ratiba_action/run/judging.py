@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 OF_TESTS = "pytest:1"
 """The metric that recorded answers to a test's questions stand under."""
-MOST_CALLS_OF_A_TEST = 1_000
+MAX_CALLS_OF_A_TEST = 1_000
 _CROSS_CHECK_INPUT, _CROSS_CHECK_OUTPUT = 8_000, 2_048
 
 
@@ -117,7 +117,7 @@ class Judging:
         from ratiba_action.metrics.judging.repository_metric import JudgeChannel
 
         first = Question(trial.scenario.id, OF_TESTS, "", 0, "", trial.number, trial.arm.name)
-        return JudgeChannel(self._answers, first, MOST_CALLS_OF_A_TEST, by_wording=True).answer
+        return JudgeChannel(self._answers, first, MAX_CALLS_OF_A_TEST, by_wording=True).answer
 
     def _judged(self, questions: int, load: Callable[[Judge], JudgedMetric]) -> JudgedMetric:
         """A judged metric as the run measures it.

@@ -56,7 +56,6 @@ def judging_code(
         before: section of the base's configuration; None where it has none that can be used.
         system: section of the change's.
         suite: of the change, after the ratchet.
-        base_suite: of the base.
 
     Raises:
         InfrastructureError: the names of files cannot be read from this clone.

@@ -387,7 +387,7 @@ def _paid_run(
     def estimate(trial: Trial) -> Usd:
         # As long as every recording fits, an automatic run costs nothing.
         free = inputs.llm is Llm.AUTO and not ledger.live_calls
-        return Usd(0) if free else costs.most(trial)
+        return Usd(0) if free else costs.maximum(trial)
 
     return open_paid_run(
         inputs.settings,

@@ -149,7 +149,7 @@ def notes_of_credentials(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
     """That replies or errors held what looks like a key: nobody sees it in the report, where it is masked."""
     found: dict[str, list[str]] = {}
     for result in results:
-        for kind in find_credentials("\n".join(_said(result))):
+        for kind in find_credentials("\n".join(_texts(result))):
             found.setdefault(kind, []).append(result.trial.scenario.id)
     remedy = "If it is real, revoke it, and keep keys out of prompts, tools and answers."
     return tuple(
@@ -158,7 +158,7 @@ def notes_of_credentials(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
     )
 
 
-def _said(result: ScenarioResult) -> Iterator[str]:
+def _texts(result: ScenarioResult) -> Iterator[str]:
     if isinstance(result, NotRun):
         return
     for exchange in result.transcript.exchanges if result.transcript is not None else ():

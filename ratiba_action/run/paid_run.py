@@ -42,7 +42,7 @@ EARLIER_JOURNALS = "RATIBA_EARLIER_JOURNALS"
 """The same for the copies that earlier attempts have left."""
 
 _SHOWN = 16
-_LEAST_CALLS = 8
+_MIN_CALLS = 8
 """At once: a conversation may have several judges."""
 
 
@@ -246,8 +246,8 @@ async def open_paid_run(
             stack.push_async_callback(shared.close)
         reservations = RunReservations(ledger, opened, shared, warn=warn, events=events)
         client = await stack.enter_async_context(_client(settings, configuration, environment))
-        most = max(concurrency, _LEAST_CALLS)
-        calls = _calls(client, configuration.models, reservations, prices=prices, concurrency=most, note=warn)
+        maximum = max(concurrency, _MIN_CALLS)
+        calls = _calls(client, configuration.models, reservations, prices=prices, concurrency=maximum, note=warn)
         admissions = Admissions(trials, estimate, ledger, opened, shared)
         if opened is None:
             yield PaidRun(calls, reservations, admissions, shared)
@@ -296,8 +296,8 @@ def _calls(
 ) -> PaidCalls:
     from ratiba_action.llm.providers.bounds import OutputLimits
     from ratiba_action.llm.providers.metered import (
+        CallRetryPolicy,
         MeteredCalls,
-        RetryPolicy,
     )
 
     own = {name: OutputLimits(*models.output_of(name)) for name in models.overrides}
@@ -306,7 +306,7 @@ def _calls(
         reservations,
         prices,
         limits=OutputLimits(*models.output_of(), of=own),
-        retries=RetryPolicy(attempts=models.retries + 1, longest_wait=models.longest_wait_seconds),
+        retries=CallRetryPolicy(attempts=models.retries + 1, longest_wait=models.longest_wait_seconds),
         concurrency=concurrency,
         note=note,
     )

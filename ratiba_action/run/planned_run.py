@@ -83,9 +83,6 @@ class ShardRun(PlannedRun):
 def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
     """Plan the whole run, and take one shard's share of it.
 
-    Args:
-        shard: which one.
-
     Raises:
         InfrastructureError: the base's results, by which the other shards may divide the suite, or the scenarios' own
             history could not be read.

@@ -10,14 +10,14 @@ from ratiba_action.model.measurement import Scored
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.note import Note
 from ratiba_action.model.plan import BASE, Trial
-from ratiba_action.model.reads import MOST_FILES, ReadMap, Reads, folded, turn_name
+from ratiba_action.model.reads import MAX_FILES, ReadMap, Reads, folded, turn_name
 from ratiba_action.run.inputs import RunInputs
-from ratiba_action.util.locked_folder import MOST_BYTES, read_plain_file
+from ratiba_action.util.locked_folder import MAX_BYTES, read_plain_file
 
 if TYPE_CHECKING:
     from ratiba_action.run.services import ArmServices, Measured
 
-_MOST_CHARACTERS = 64 << 20
+_MAX_CHARACTERS = 64 << 20
 """Of all texts that models were sent, and of all files that these are looked for in."""
 _NAMED = 5
 
@@ -27,13 +27,13 @@ class ReadsOfRun:
 
     def __init__(self) -> None:
         self._turns: dict[str, dict[str, int]] = {}
-        self._said: dict[str, list[str]] = {}
-        self._room = _MOST_CHARACTERS
+        self._messages: dict[str, list[str]] = {}
+        self._room = _MAX_CHARACTERS
 
-    def said(self, trial: Trial, message: str | None) -> None:
+    def note_message(self, trial: Trial, message: str | None) -> None:
         """Note what the user says, before it is sent: it stands in no file of the system."""
-        if message and message not in self._said.get(trial.scenario.id, ()):
-            self._said.setdefault(trial.scenario.id, []).append(message)
+        if message and message not in self._messages.get(trial.scenario.id, ()):
+            self._messages.setdefault(trial.scenario.id, []).append(message)
 
     def sent(self, trial: Trial, turn: int, request: ModelRequest) -> None:
         """Note what a model is sent.
@@ -46,7 +46,7 @@ class ReadsOfRun:
         scenario_id = trial.scenario.id
         if trial.arm.name == BASE:
             return
-        for text in sent_texts(request.body, self._said.get(scenario_id, ())):
+        for text in sent_texts(request.body, self._messages.get(scenario_id, ())):
             turns = self._turns.get(text)
             if turns is None:
                 if len(text) > self._room:
@@ -83,7 +83,7 @@ class ReadsOfRun:
             kept = folded((prefix + name for name in files if name in names), everything)
             turns = {name: _first(self._turns, texts, numbers, scenario_id) for name, numbers in where.items()}
             sent = {prefix + name: turn_name(turn) for name, turn in turns.items() if turn is not None}
-            found[scenario_id] = Reads(kept[:MOST_FILES], dict(sorted(sent.items())[:MOST_FILES]))
+            found[scenario_id] = Reads(kept[:MAX_FILES], dict(sorted(sent.items())[:MAX_FILES]))
         return found
 
 
@@ -110,10 +110,10 @@ def _is_own(inputs: RunInputs, path: str) -> bool:
 
 
 def _contents(root: Path, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    left = _MOST_CHARACTERS
+    left = _MAX_CHARACTERS
     for name in names:
         with contextlib.suppress(OSError):  # larger than any text for people, or gone
-            content = read_plain_file(root, name, min(left, MOST_BYTES))
+            content = read_plain_file(root, name, min(left, MAX_BYTES))
             left -= len(content)
             yield name, content
 
@@ -143,10 +143,10 @@ def notes_of_reads(inputs: RunInputs, measured: "Measured") -> tuple[str, ...]:
         ("now sends a model text of ", sorted(now.sent.keys() - before.sent.keys())),
         ("no longer sends a model text of ", sorted(before.sent.keys() - now.sent.keys())),
     ]
-    told = "; ".join(f"{what}{_named(paths)}" for what, paths in parts if paths)
-    if not told:
+    text = "; ".join(f"{what}{_named(paths)}" for what, paths in parts if paths)
+    if not text:
         return ()
-    message = f"Unlike the recordings of the base say, the system {told}."
+    message = f"Unlike the recordings of the base say, the system {text}."
     return (Note(message, "If that is right, run without any cost: ratiba record --reads"),)
 
 

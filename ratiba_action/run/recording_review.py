@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from ratiba_action.llm.recordings.comparison import Comparison, compare, without_noise
+from ratiba_action.llm.recordings.comparison import RecordingComparison, compare, without_noise
 from ratiba_action.llm.recordings.folder import read_reads, recording_path
-from ratiba_action.llm.recordings.lines import Finding, Recording, find_forbidden
+from ratiba_action.llm.recordings.lines import ForbiddenText, Recording, find_forbidden
 from ratiba_action.llm.recordings.writer import in_file_order
 from ratiba_action.model.measurement import Check, Errored, ScenarioResult, Scored
 from ratiba_action.model.reads import Reads
@@ -18,7 +18,7 @@ _SHOWN = 3
 """Failed assertions of a scenario that are told."""
 
 
-class Outcome(StrEnum):
+class ReviewOutcome(StrEnum):
     """What a scenario's new recording is to the repository."""
 
     NEW = "new"
@@ -30,7 +30,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class RecordingCandidate:
     """One scenario's new recording, reviewed.
 
     Args:
@@ -44,10 +44,10 @@ class Candidate:
 
     scenario_id: str
     path: Path
-    outcome: Outcome
+    outcome: ReviewOutcome
     lines: tuple[Recording, ...] = ()
-    comparison: Comparison = field(default_factory=Comparison)
-    findings: tuple[Finding, ...] = ()
+    comparison: RecordingComparison = field(default_factory=RecordingComparison)
+    findings: tuple[ForbiddenText, ...] = ()
     reason: str = ""
     passed: bool = False
     reads: Reads | None = None
@@ -55,21 +55,21 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class RecordingReview:
     """All recordings of one run."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[RecordingCandidate, ...]
 
-    def having(self, *outcomes: Outcome) -> tuple[Candidate, ...]:
+    def having(self, *outcomes: ReviewOutcome) -> tuple[RecordingCandidate, ...]:
         """Those with one of these outcomes."""
         return tuple(candidate for candidate in self.candidates if candidate.outcome in outcomes)
 
     @property
-    def kept(self) -> tuple[Candidate, ...]:
+    def kept(self) -> tuple[RecordingCandidate, ...]:
         """What there is to write: nothing at all while one recording is refused."""
-        if self.having(Outcome.REFUSED):
+        if self.having(ReviewOutcome.REFUSED):
             return ()
-        changed = {Outcome.NEW, Outcome.CHANGED}
+        changed = {ReviewOutcome.NEW, ReviewOutcome.CHANGED}
         return tuple(
             candidate for candidate in self.candidates if candidate.outcome in changed or candidate.reads_differ
         )
@@ -84,7 +84,7 @@ def review(
     recorded: Mapping[str, Sequence[Recording]],
     secrets: Sequence[str] = (),
     reads: Mapping[str, Reads] | None = None,
-) -> Review:
+) -> RecordingReview:
     """Look through everything that a run recorded.
 
     Args:
@@ -95,17 +95,17 @@ def review(
         secrets: values that no recording may hold.
         reads: what was observed of each scenario, by its id; what a file says of one that is not named stays.
     """
-    said = read_reads(folder, [scenario.id for scenario in scenarios])
+    text = read_reads(folder, [scenario.id for scenario in scenarios])
     ended: dict[str, list[ScenarioResult]] = {}
     for result in results:
         if result.trial.arm.name != "base":
             ended.setdefault(result.trial.scenario.id, []).append(result)
-    candidates: list[Candidate] = []
+    candidates: list[RecordingCandidate] = []
     for scenario in scenarios:
         trials, path = ended.get(scenario.id, []), recording_path(folder, scenario.id)
         errored = next((result for result in trials if not isinstance(result, Scored)), None)
         if not trials or errored is not None:
-            candidates.append(Candidate(scenario.id, path, Outcome.UNFINISHED, reason=_why(errored)))
+            candidates.append(RecordingCandidate(scenario.id, path, ReviewOutcome.UNFINISHED, reason=_why(errored)))
             continue
         old = before.get(scenario.id, ())
         new = in_file_order(recorded.get(scenario.id, ()))
@@ -114,20 +114,20 @@ def review(
         outcome, failed = _outcome(path, old, lines, findings), _failed_checks(trials)
         if failed and not findings:
             # Its recording would keep a bug in the code as what is right.
-            candidates.append(Candidate(scenario.id, path, Outcome.FAILED, reason=failed))
+            candidates.append(RecordingCandidate(scenario.id, path, ReviewOutcome.FAILED, reason=failed))
             continue
         comparison = compare(old, lines)
         passed = all(outcome.standing is Standing.PASSED for outcome in outcomes_of(trials))
-        before_it, now = said.get(scenario.id), (reads or {}).get(scenario.id, said.get(scenario.id))
+        before_it, now = text.get(scenario.id), (reads or {}).get(scenario.id, text.get(scenario.id))
         candidates.append(
-            Candidate(
+            RecordingCandidate(
                 *(scenario.id, path, outcome, lines, comparison, findings),
                 passed=passed,
                 reads=now,
-                reads_differ=outcome is not Outcome.NEW and now != before_it,
+                reads_differ=outcome is not ReviewOutcome.NEW and now != before_it,
             )
         )
-    return Review(tuple(candidates))
+    return RecordingReview(tuple(candidates))
 
 
 def _failed_checks(trials: Sequence[ScenarioResult]) -> str:
@@ -157,9 +157,11 @@ def _why(result: ScenarioResult | None) -> str:
     return result.reason if result is not None and not isinstance(result, Scored) else "it was not run"
 
 
-def _outcome(path: Path, old: Sequence[Recording], new: Sequence[Recording], findings: Sequence[Finding]) -> Outcome:
+def _outcome(
+    path: Path, old: Sequence[Recording], new: Sequence[Recording], findings: Sequence[ForbiddenText]
+) -> ReviewOutcome:
     if findings:
-        return Outcome.REFUSED
+        return ReviewOutcome.REFUSED
     if tuple(old) == tuple(new):
-        return Outcome.UNCHANGED
-    return Outcome.CHANGED if path.exists() or path.is_symlink() else Outcome.NEW
+        return ReviewOutcome.UNCHANGED
+    return ReviewOutcome.CHANGED if path.exists() or path.is_symlink() else ReviewOutcome.NEW

@@ -7,9 +7,9 @@ from typing import Any
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.conversation import Reply
 
-MOST_BYTES_OF_A_PART = 256 * 1024
+MAX_BYTES_OF_A_PART = 256 * 1024
 """Of a reply's text, and of each tool call, document, event and structured output, as UTF-8."""
-MOST_BYTES = 2 * 1024 * 1024
+MAX_BYTES = 2 * 1024 * 1024
 """Of all replies of a scenario, and of its rows."""
 
 
@@ -20,12 +20,12 @@ class ReplySize:
         self._scenario_id = scenario_id
         self._bytes = 0
 
-    def require(self, parts: Iterable[tuple[str, Any]], most: int, turn: int) -> None:
+    def require(self, parts: Iterable[tuple[str, Any]], maximum: int, turn: int) -> None:
         """Refuse what is too large to be checked, masked and shown in time; cut, it could pass ``must_not_contain``.
 
         Args:
             parts: each with what it is called in a message.
-            most: bytes of one of them.
+            maximum: bytes of one of them.
             turn: that is going on, from 1.
 
         Raises:
@@ -36,11 +36,11 @@ class ReplySize:
             self._bytes += size
             problem = f"scenario {self._scenario_id!r}, turn {turn}: the {what} has {size} bytes"
             remedy = "Return less, such as a page of the result, or what the model needs of it."
-            if size > most:
-                raise WorkerError(f"{problem}; at most {most} bytes are measured, and none of it was cut.", remedy)
-            if self._bytes > MOST_BYTES:
+            if size > maximum:
+                raise WorkerError(f"{problem}; at most {maximum} bytes are measured, and none of it was cut.", remedy)
+            if self._bytes > MAX_BYTES:
                 raise WorkerError(
-                    f"{problem}, and all replies and rows so far {self._bytes} bytes; at most {MOST_BYTES} bytes are "
+                    f"{problem}, and all replies and rows so far {self._bytes} bytes; at most {MAX_BYTES} bytes are "
                     "measured.",
                     remedy,
                 )

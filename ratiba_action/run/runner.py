@@ -219,10 +219,10 @@ async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> Scena
             errors += conversation.unseen_requests()
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
         late = f"the trial did not end within {seconds:g} s (strategy.timeout_seconds)" if limit.expired() else ""
-        phase, message = (Phase.TIMEOUT, late) if late else _told(error, conversation.phase_of(error))
+        phase, message = (Phase.TIMEOUT, late) if late else _phase_and_message(error, conversation.phase_of(error))
         checks = checks or conversation.checks_so_far(_search_time(services))
         if isinstance(error, SystemRaisedError) and not late:
-            checks += (exception_check(error.kind, error.place, error.said, conversation.turn),)
+            checks += (exception_check(error.kind, error.place, error.message, conversation.turn),)
         message, remedy = _without_remedy(error, message)
         return Errored(
             trial,
@@ -236,7 +236,7 @@ async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> Scena
         )
     checks += more
     if errors:
-        phase, message = _told(errors[0], Phase.METRIC)
+        phase, message = _phase_and_message(errors[0], Phase.METRIC)
         message, remedy = _without_remedy(errors[0], message)
         seconds = time.monotonic() - started
         return Errored(trial, phase, message, transcript, seconds, checks, scores, remedy=remedy)
@@ -306,7 +306,7 @@ _PHASES: tuple[tuple[type[RatibaError], Phase], ...] = (
 )
 
 
-def _told(error: Exception, otherwise: Phase) -> tuple[Phase, str]:
+def _phase_and_message(error: Exception, otherwise: Phase) -> tuple[Phase, str]:
     """Where a trial errored, and in which words; ``otherwise`` where the kind of error does not tell."""
     if isinstance(error, RatibaError):
         return next((phase for kind, phase in _PHASES if isinstance(error, kind)), otherwise), str(error)

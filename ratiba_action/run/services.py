@@ -173,7 +173,6 @@ class Arms(Mapping[str, ArmServices]):
     """The arms of a run, by name: those that are started. The others start when a plan names them, the base first.
 
     Args:
-        started: by name.
         waiting: starts an arm, by its name; called once.
         no_base: why there is no base to run scenarios on.
         conditions: what trials of the base depend on and the change's processes could alter.

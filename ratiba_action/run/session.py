@@ -32,7 +32,7 @@ class OpenServices(Protocol):
         deadline: float | None = None,
         with_base: bool = False,
     ) -> AbstractAsyncContextManager[RunServices]:
-        """The services are there within the context; see ``Session``, and ``RunServices`` for the deadline."""
+        """The services are there within the context; see ``RunSession``, and ``RunServices`` for the deadline."""
         ...
 
 
@@ -49,12 +49,12 @@ class OpenSession(Protocol):
         scratch: Path,
         with_base: bool = False,
         interruptions: list[str] | None = None,
-    ) -> "Session":
-        """The session, not open; for the arguments see ``Session``."""
+    ) -> "RunSession":
+        """The session, not open; for the arguments see ``RunSession``."""
         ...
 
 
-class Session:
+class RunSession:
     """One run: ``async with`` starts what its trials need, and ends it on every way out.
 
     Its time begins when it is made.
@@ -115,7 +115,7 @@ class Session:
     async def __aexit__(self, *raised: object) -> bool | None:
         return await self._opened.__aexit__(*raised)  # type: ignore[arg-type]
 
-    def conduct(self, work: Callable[["Session"], Awaitable[None]]) -> None:
+    def conduct(self, work: Callable[["RunSession"], Awaitable[None]]) -> None:
         """Open the run in an event loop of its own, and do some work in it.
 
         A signal ends what is waited for and loses nothing that the work has noted; a further one does so again.
@@ -125,7 +125,7 @@ class Session:
         """
         asyncio.run(self._conduct(work))
 
-    async def _conduct(self, work: Callable[["Session"], Awaitable[None]]) -> None:
+    async def _conduct(self, work: Callable[["RunSession"], Awaitable[None]]) -> None:
         with self.cancelled_by_signals(), contextlib.suppress(asyncio.CancelledError):
             async with self:
                 await work(self)

@@ -30,15 +30,15 @@ from ratiba_action.observability.event_lines import event_line, read_events
 from ratiba_action.observability.event_masking import EventMask, mask_for
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import RESULTS, read_results, results_in_folder
-from ratiba_action.settings.input_values import MOST_SHARDS
+from ratiba_action.settings.input_values import MAX_SHARDS
 
 _Given = TypeVarTuple("_Given")
 _T = TypeVar("_T")
 
-MOST_FOLDERS = 2_000
+MAX_FOLDERS = 2_000
 """Reports that are merged at most: several attempts of 256 shards."""
 _NAMED = 5
-_MOST_EVENT_BYTES = 64 << 20
+_MAX_EVENT_BYTES = 64 << 20
 """Of the events of one shard."""
 _MUCH = 8 << 20
 """Bytes of all reports together, read and masked in 0.7 s; a second process takes 0.2 s to start."""
@@ -108,13 +108,13 @@ def report_folders(named: Iterable[str]) -> tuple[Path, ...]:
         with contextlib.suppress(OSError):  # whoever reads it says what is wrong
             below = _folders_in(folder) if folder.is_dir() and not results_in_folder(folder).exists() else ()
         found += below or (folder,)
-        if len(found) > MOST_FOLDERS:
-            raise UsageError(f"There are more than {MOST_FOLDERS:,} reports.", "Merge those of one run.")
+        if len(found) > MAX_FOLDERS:
+            raise UsageError(f"There are more than {MAX_FOLDERS:,} reports.", "Merge those of one run.")
     return tuple(found)
 
 
 def _folders_in(folder: Path) -> Sequence[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())[: MOST_FOLDERS + 1]
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())[: MAX_FOLDERS + 1]
 
 
 def read_shard(folder: Path) -> FoundShard:
@@ -136,8 +136,8 @@ def read_shard(folder: Path) -> FoundShard:
 
 def _impossible_shard(shard: ShardReport) -> str:
     """What no shard of any run says of itself; empty where there is nothing of that kind."""
-    if shard.shard.count > MOST_SHARDS:
-        return f"it is of {shard.shard.count:,} shards, more than {MOST_SHARDS}."
+    if shard.shard.count > MAX_SHARDS:
+        return f"it is of {shard.shard.count:,} shards, more than {MAX_SHARDS}."
     if shard.attempt < 1:
         return f"it is of attempt {shard.attempt}."
     if not all(1 <= attempt < shard.attempt for attempt in shard.resumed):
@@ -269,9 +269,9 @@ def _write_masked(file: TextIO, source: Path, mask: EventMask) -> Iterator[str]:
     """Write the events of one shard; yields what is wrong with them."""
     try:
         found = source.stat(follow_symlinks=False)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_EVENT_BYTES:
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_EVENT_BYTES:
             yield (
-                f"The events {str(source)!r} were not added: they are no file of at most {_MOST_EVENT_BYTES:,} bytes."
+                f"The events {str(source)!r} were not added: they are no file of at most {_MAX_EVENT_BYTES:,} bytes."
             )
             return
         events = read_events(source).events

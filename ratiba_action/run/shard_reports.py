@@ -218,11 +218,7 @@ def _unknown_usd(
     identity: Mapping[str, str],
     run_attempt: int,
 ) -> Decimal:
-    """The most that attempts have spent whose calls are not known: a share of the budget for each of them.
-
-    Args:
-        found: all shards.
-    """
+    """The most that attempts have spent whose calls are not known: a share of the budget for each of them."""
     if identity.get("ledger") != NO_LEDGER:
         return Decimal(0)  # The ledger knows what every shard has reserved.
     cap, readable = Decimal(identity["budget"]), [shard for shard in found if shard.report is not None]
@@ -396,8 +392,8 @@ def _wrong_scores(result: ScenarioResult, scenario: Scenario) -> str:
         return "has scores that its scenario does not ask for"
     if isinstance(result, Scored) and given.keys() != asked.keys():
         return "lacks scores that its scenario asks for"
-    least = {name: threshold_of(scenario, asked[name], score.version) for name, score in given.items()}
-    if any(not isfinite(score.value) or score.threshold != least[name] for name, score in given.items()):
+    minimum = {name: threshold_of(scenario, asked[name], score.version) for name, score in given.items()}
+    if any(not isfinite(score.value) or score.threshold != minimum[name] for name, score in given.items()):
         return "has a score with another threshold than its scenario asks for, or without a value"
     return ""
 

@@ -66,7 +66,6 @@ def share_inputs(inputs: RunInputs, shard: Shard, history: Sequence[MeasuredRun]
     """What one shard runs: its scenarios, its part of the concurrency and, unless a ledger is shared, of the budget.
 
     Args:
-        shard: which one.
         history: as in ``shares``.
     """
     own = shares(inputs.selection.scenarios, shard.count, history)[shard.number - 1]

@@ -25,7 +25,7 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"
 _USER_AND_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s]*:[^/?#\s]*@.*", re.IGNORECASE | re.DOTALL)
 _NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 
-_MOST_BYTES = 4_000_000
+_MAX_BYTES = 4_000_000
 _SECONDS = 20.0
 
 _PR_SET_DUMPABLE = 4
@@ -135,8 +135,8 @@ def _read_to_end(stdin: int) -> bytes:
         if not chunk:
             return content
         content += chunk
-        if len(content) > _MOST_BYTES:
-            raise _unreadable(f"it is longer than {_MOST_BYTES} bytes")
+        if len(content) > _MAX_BYTES:
+            raise _unreadable(f"it is longer than {_MAX_BYTES} bytes")
 
 
 def _leave_empty(stdin: int) -> None:
@@ -154,11 +154,7 @@ def _unreadable(why: str) -> InfrastructureError:
 
 
 def has_proxy_password(environment: Mapping[str, str]) -> bool:
-    """Whether a proxy's variable holds a user and a password.
-
-    Args:
-        environment: the process's own.
-    """
+    """Whether a proxy's variable holds a user and a password."""
     return any(is_secret(name, environment.get(name, "")) for name in PROXIES)
 
 

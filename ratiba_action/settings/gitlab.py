@@ -33,11 +33,7 @@ class GitlabJob:
 
 
 def gitlab_job(environment: Mapping[str, str]) -> GitlabJob | None:
-    """The job that this process runs in; None outside GitLab's CI.
-
-    Args:
-        environment: the process's own.
-    """
+    """The job that this process runs in; None outside GitLab's CI."""
     if environment.get("GITLAB_CI") != "true" or environment.get("GITHUB_ACTIONS") == "true":
         return None
     source = environment.get("CI_PIPELINE_SOURCE", "")

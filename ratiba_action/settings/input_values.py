@@ -12,7 +12,7 @@ from ratiba_action.model.values import Usd
 _SERVER = re.compile(
     r"https?://(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)(?::(?P<port>[0-9]{1,5}))?(?:/[A-Za-z0-9._~-]+)*/?", re.ASCII
 )
-_MOST_PORT = 65_535
+_MAX_PORT = 65_535
 _SIGNAL = re.compile(r"/v1/(?:traces|logs)\Z")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", re.ASCII)
 _OURS = frozenset({"connection", "content-encoding", "content-length", "expect", "host", "transfer-encoding"})
@@ -26,7 +26,7 @@ _OPEN_HEADER = re.compile(
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 LIVE = (Llm.LIVE, Llm.RECORD)
 """Values of ``llm`` that call models."""
-_MOST_USD = Decimal(1_000_000)  # in words in the message: masking takes a number of six digits for a person's
+_MAX_USD = Decimal(1_000_000)  # in words in the message: masking takes a number of six digits for a person's
 _ENABLED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -36,7 +36,7 @@ def parse_usd(text: str) -> Usd:
     Raises:
         ValueError: it is not a plain, finite amount of at least zero.
     """
-    if not _AMOUNT.fullmatch(text) or Decimal(text) > _MOST_USD:
+    if not _AMOUNT.fullmatch(text) or Decimal(text) > _MAX_USD:
         raise ValueError("an amount of US dollars from 0 to 1 million, digits only, such as 20 or 0.50")
     return Decimal(text)
 
@@ -52,18 +52,18 @@ def parse_flag(text: str) -> bool:
     return _ENABLED[text.lower()]
 
 
-def parse_count(text: str, most: int | None = None) -> int:
+def parse_count(text: str, maximum: int | None = None) -> int:
     """A whole number from 1, below a billion.
 
     Args:
-        most: that it may be; None for no other bound.
+        maximum: that it may be; None for no other bound.
 
     Raises:
         ValueError: it is not.
     """
     plain = text.isascii() and text.isdigit() and len(text) < 10  # noqa: PLR2004 - below a billion
-    if not plain or not int(text) or (most is not None and int(text) > most):
-        raise ValueError("a whole number from 1" + ("" if most is None else f" to {most}"))
+    if not plain or not int(text) or (maximum is not None and int(text) > maximum):
+        raise ValueError("a whole number from 1" + ("" if maximum is None else f" to {maximum}"))
     return int(text)
 
 
@@ -103,7 +103,7 @@ def parse_llm(text: str) -> Llm:
     return Llm(text)
 
 
-MOST_SHARDS = 256
+MAX_SHARDS = 256
 """Jobs that GitHub makes of one matrix at most."""
 
 
@@ -116,9 +116,9 @@ def parse_shard(text: str) -> Shard | None:
     if not text:
         return None
     number, _, count = text.partition("/")
-    plain = all(part.isascii() and part.isdecimal() and len(part) <= len(str(MOST_SHARDS)) for part in (number, count))
-    if not plain or not 1 <= int(number) <= int(count) <= MOST_SHARDS:
-        raise ValueError(f"NUMBER/COUNT such as 3/8, from 1/1 to {MOST_SHARDS}/{MOST_SHARDS}, or nothing")
+    plain = all(part.isascii() and part.isdecimal() and len(part) <= len(str(MAX_SHARDS)) for part in (number, count))
+    if not plain or not 1 <= int(number) <= int(count) <= MAX_SHARDS:
+        raise ValueError(f"NUMBER/COUNT such as 3/8, from 1/1 to {MAX_SHARDS}/{MAX_SHARDS}, or nothing")
     return Shard(int(number), int(count))
 
 
@@ -133,7 +133,7 @@ def parse_langfuse_host(text: str) -> str:
 
 def _server(text: str, allowed: str) -> str:
     found = _SERVER.fullmatch(text)
-    if text and (found is None or int(found["port"] or 0) > _MOST_PORT):
+    if text and (found is None or int(found["port"] or 0) > _MAX_PORT):
         raise ValueError(allowed)
     return text.rstrip("/")
 
@@ -197,7 +197,7 @@ _WEBHOOK = re.compile(
     re.ASCII,
 )
 _LOOPBACK = frozenset({"127.0.0.1", "localhost"})
-_FEWEST_BYTES, _MOST_BYTES = 16, 128
+_MIN_BYTES, _MAX_BYTES = 16, 128
 
 
 def parse_webhook_url(text: str) -> str:
@@ -208,7 +208,7 @@ def parse_webhook_url(text: str) -> str:
     """
     found = _WEBHOOK.fullmatch(text)
     reachable = found is not None and (found["scheme"] == "https" or found["host"] in _LOOPBACK)
-    if text and not (found and reachable and int(found["port"] or 0) <= _MOST_PORT):
+    if text and not (found and reachable and int(found["port"] or 0) <= _MAX_PORT):
         raise ValueError("an https address with a path, without user, password and '#'")
     return text
 
@@ -225,8 +225,8 @@ def parse_webhook_secret(text: str) -> bytes:
         secret = b64decode(text.removeprefix("whsec_"), validate=True)
     except ValueError:
         secret = b""
-    if text and not _FEWEST_BYTES <= len(secret) <= _MOST_BYTES:
-        raise ValueError(f"{_FEWEST_BYTES} to {_MOST_BYTES} bytes in Base64, such as from: openssl rand -base64 32")
+    if text and not _MIN_BYTES <= len(secret) <= _MAX_BYTES:
+        raise ValueError(f"{_MIN_BYTES} to {_MAX_BYTES} bytes in Base64, such as from: openssl rand -base64 32")
     return secret
 
 

@@ -11,7 +11,7 @@ _FIXED = frozenset({"AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK"})
 """Names that AWS fixes and that end otherwise."""
 
 _OURS = re.compile(r"(?:RATIBA|GITHUB|ACTIONS|RUNNER)_")
-_LEAST = 4
+_MIN = 4
 """Characters of a text that is masked; a shorter one would be used and could be seen, so that it is no key."""
 
 
@@ -29,7 +29,7 @@ def parse_provider_keys(text: str) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for part in text.split():
         name, _, value = part.partition("=")
-        if not is_key_name(name) or len(value) < _LEAST or name in found:
+        if not is_key_name(name) or len(value) < _MIN or name in found:
             raise ValueError("NAME=value pairs, such as GROQ_API_KEY=…, each name once and ending in _KEY or _TOKEN")
         found[name] = value
     return found
@@ -66,7 +66,7 @@ def keys_in(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in found.items()
-        if is_key_name(name) and len(value) >= _LEAST and (value.isprintable() or value.lstrip().startswith("{"))
+        if is_key_name(name) and len(value) >= _MIN and (value.isprintable() or value.lstrip().startswith("{"))
     }
 
 

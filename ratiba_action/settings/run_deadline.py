@@ -53,7 +53,6 @@ def sending_seconds(variable: str, environment: Mapping[str, str]) -> float:
 
     Args:
         variable: ``LANGFUSE_SECONDS`` or ``OTLP_SECONDS``.
-        environment: the process's own.
     """
     text = environment.get(variable)
     return parse_seconds(text) if text and not problems_of_seconds(variable, environment) else _SENDING_SECONDS

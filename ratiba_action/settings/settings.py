@@ -78,7 +78,7 @@ _OTHER_VARIABLES = frozenset(
 )
 
 
-_LEAST_PATH = 12
+_MIN_PATH = 12
 """Characters of a webhook's path that is a key; a shorter one may be any word."""
 
 
@@ -278,7 +278,7 @@ def _parts(url: str) -> tuple[str, ...]:
     """An address, its path, by which a webhook's could be made again, and its password."""
     rest = url.partition("://")[2]
     path, password = rest.partition("/")[2], rest.rpartition("@")[0].partition(":")[2]
-    return url, *(part for part in (path, password) if len(part) >= _LEAST_PATH)
+    return url, *(part for part in (path, password) if len(part) >= _MIN_PATH)
 
 
 def read_settings(environment: Mapping[str, str], options: Mapping[str, str | None]) -> Settings:

@@ -43,7 +43,6 @@ class StepOutput(io.TextIOWrapper):
 
     Args:
         descriptor: 1 or 2.
-        line: to the filter process.
     """
 
     def __init__(self, descriptor: int, line: "FilterProcess") -> None:
@@ -154,7 +153,6 @@ class _Lines:
     """What one descriptor gets, line by line.
 
     Args:
-        target: where it goes.
         token: in front of the gate's own commands.
         commands: see ``FilterProcess``.
     """

@@ -25,7 +25,7 @@ from ratiba_action.model.scenario import (
 )
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.suite.turn_schema import ExpectBlock, RowsBlock, TurnBlock
-from ratiba_action.util.strict_yaml import Document, Path
+from ratiba_action.util.strict_yaml import Path, YamlDocument
 
 FAITHFULNESS = "FaithfulnessByClaimMetric"
 """Measures the share of a reply's claims that are supported; used for ``max_hallucination_risk``."""
@@ -35,7 +35,7 @@ _REFUSES = 0.5
 """Between its two possible scores, far enough from both that no score is repeated."""
 
 
-def build_scenario(block: ScenarioBlock, document: Document) -> Scenario:
+def build_scenario(block: ScenarioBlock, document: YamlDocument) -> Scenario:
     """The scenario of a file, each part with its line."""
     return Scenario(
         id=block.id,
@@ -76,7 +76,7 @@ def _replies(block: ScenarioBlock) -> tuple[str, ...]:
     return tuple(turn.reply or "" for turn in block.turns) if block.layer == Layer.REPLAY else ()
 
 
-def _assertions(block: ScenarioBlock, document: Document) -> tuple[Assertion, ...]:
+def _assertions(block: ScenarioBlock, document: YamlDocument) -> tuple[Assertion, ...]:
     return tuple(
         Assertion(
             entry.metric, entry.threshold, document.line(("assertions", index)), entry.parameters, entry.name or ""
@@ -85,7 +85,7 @@ def _assertions(block: ScenarioBlock, document: Document) -> tuple[Assertion, ..
     )
 
 
-def _judged_rules(block: ScenarioBlock, document: Document) -> tuple[Assertion, ...]:
+def _judged_rules(block: ScenarioBlock, document: YamlDocument) -> tuple[Assertion, ...]:
     """The assertions of rules with a judge."""
     return tuple(
         judged_rule(rule.type, rule.value, document.line(("rules", index)))
@@ -111,13 +111,13 @@ def _simulated_user(block: ScenarioBlock) -> SimulatedUser | None:
     return None if block.simulated_user is None else SimulatedUser(**block.simulated_user.model_dump())
 
 
-def _turn(block: TurnBlock, index: int, document: Document) -> Turn:
+def _turn(block: TurnBlock, index: int, document: YamlDocument) -> Turn:
     rows = _rows(block.expect.rows, document, ("turns", index, "expect", "rows"))
     expect = _expectation(block.expect, block.reply, rows)
     return Turn(user=block.user, event=block.event, expect=expect, line=document.line(("turns", index)))
 
 
-def _rows(blocks: Sequence[RowsBlock], document: Document, path: Path) -> tuple[ExpectedRows, ...]:
+def _rows(blocks: Sequence[RowsBlock], document: YamlDocument, path: Path) -> tuple[ExpectedRows, ...]:
     return tuple(
         ExpectedRows(
             table=block.table or "",

@@ -17,7 +17,7 @@ from ratiba_action.suite.data_file import SUFFIXES, Row, read_rows
 from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.suite.thresholds import threshold_problems, with_threshold_metrics
-from ratiba_action.util.strict_yaml import Document, Path, read_yaml
+from ratiba_action.util.strict_yaml import Path, YamlDocument, read_yaml
 from ratiba_action.util.validation import shorten, validate
 
 _MESSAGES = 'give a list of {"role": "user" or "assistant", "content": text}, or leave it out'
@@ -135,7 +135,7 @@ class _Template:
         lines: of its values; ``_ROW`` if the value comes from the row.
     """
 
-    document: Document
+    document: YamlDocument
     lines: Mapping[Path, int]
     path: str
     content: bytes
@@ -149,7 +149,7 @@ class _Template:
         return FileProblem(self.document.name, self.document.line((key,)), f"{key}: {message}")
 
 
-def load_cases(document: Document, files: Mapping[str, bytes], checks: Checks) -> Loaded:
+def load_cases(document: YamlDocument, files: Mapping[str, bytes], checks: Checks) -> Loaded:
     """The scenarios of a file with ``cases``.
 
     Args:
@@ -172,7 +172,7 @@ def load_cases(document: Document, files: Mapping[str, bytes], checks: Checks) -
     return _expand(template, checks)
 
 
-def _data_path(document: Document) -> str:
+def _data_path(document: YamlDocument) -> str:
     """The path of ``cases``, relative to the repository; a path that leaves it matches no file."""
     parts: list[str] = []
     for part in (PurePosixPath(document.name).parent / str(document.data["cases"])).parts:
@@ -183,7 +183,7 @@ def _data_path(document: Document) -> str:
     return "/".join(parts)
 
 
-def _lines(document: Document) -> dict[Path, int]:
+def _lines(document: YamlDocument) -> dict[Path, int]:
     return {**document.lines, **{path: _ROW for path, _ in places(document.data)}}
 
 
@@ -230,7 +230,7 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
     ids, problems = case_ids(template.id, template.path, template.rows)
     scenarios, gates = list[Scenario](), tuple[CaseThreshold, ...]()
     used = {column for _, column in places(template.document.data)}
-    constant = frozenset(checks.problems(Document(template.document.name, template.document.data, template.lines)))
+    constant = frozenset(checks.problems(YamlDocument(template.document.name, template.document.data, template.lines)))
     for name, row in zip(ids, template.rows, strict=True):
         try:
             earlier = earlier_turns(row.values) if HISTORY not in used else []
@@ -238,7 +238,7 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
         except FillingError as error:
             problems.append(FileProblem(template.path, row.line, str(error)))
             continue
-        document = Document(template.document.name, filled, _shifted(template.lines, len(earlier)))
+        document = YamlDocument(template.document.name, filled, _shifted(template.lines, len(earlier)))
         block, found = validate(ScenarioBlock, document, checks.context)
         # Problems that exist without the row belong to the scenario file, others to the row.
         referred = (
@@ -247,7 +247,7 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
         )
         problems += _placed((*found, *referred), template, row)
         if block is not None and name is not None:
-            case = build_scenario(block, Document(template.path, filled, {(): row.line}))
+            case = build_scenario(block, YamlDocument(template.path, filled, {(): row.line}))
             gates = gates or _gates(block, template.document)
             problems += _gate_problems(gates, case, template)
             scenarios.append(replace(with_threshold_metrics(case, gates), data_set=template.id))
@@ -276,7 +276,7 @@ def _shifted(lines: Mapping[Path, int], count: int) -> Mapping[Path, int]:
     return {**moved, **{("turns", index): _ROW for index in range(count)}}
 
 
-def _gates(block: ScenarioBlock, document: Document) -> tuple[CaseThreshold, ...]:
+def _gates(block: ScenarioBlock, document: YamlDocument) -> tuple[CaseThreshold, ...]:
     return tuple(
         CaseThreshold(gate.metric, gate.at_least, document.line(("gates", index)), gate.decides)
         for index, gate in enumerate(block.gates)

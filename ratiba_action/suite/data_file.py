@@ -11,7 +11,7 @@ from typing import Any
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.util.strict_json import finite_number, refuse_constant, unique_keys
-from ratiba_action.util.strict_yaml import MAX_DEPTH, Document, Path
+from ratiba_action.util.strict_yaml import MAX_DEPTH, Path, YamlDocument
 from ratiba_action.util.validation import shorten
 
 SUFFIXES = (".jsonl", ".json", ".csv")
@@ -72,7 +72,7 @@ def _decode(content: bytes) -> str:
         raise _Refused(line, f"byte {content[error.start]:#04x} is not UTF-8; save it as UTF-8") from error
 
 
-def read_json(name: str, content: bytes) -> tuple[Document | None, tuple[FileProblem, ...]]:
+def read_json(name: str, content: bytes) -> tuple[YamlDocument | None, tuple[FileProblem, ...]]:
     """Decode one JSON file: no duplicate keys, no deep nesting, no NaN.
 
     Args:
@@ -83,7 +83,7 @@ def read_json(name: str, content: bytes) -> tuple[Document | None, tuple[FilePro
     """
     try:
         reader = _JsonReader(_decode(content))
-        return Document(name, reader.read(), reader.lines), ()
+        return YamlDocument(name, reader.read(), reader.lines), ()
     except _Refused as refused:
         return None, (FileProblem(name, refused.line, str(refused)),)
 

@@ -17,7 +17,7 @@ from ratiba_action.suite.references import (
     unread_truths,
 )
 from ratiba_action.suite.scenario_clock import time_problems
-from ratiba_action.util.strict_yaml import Document, Path
+from ratiba_action.util.strict_yaml import Path, YamlDocument
 
 _ONLY_IN = {
     "script": (Layer.FSM,),
@@ -27,7 +27,7 @@ _ONLY_IN = {
 }
 
 
-def layer_problems(document: Document) -> Iterator[FileProblem]:
+def layer_problems(document: YamlDocument) -> Iterator[FileProblem]:
     """Everything that does not fit the layer of a scenario file.
 
     Args:
@@ -55,7 +55,7 @@ def layer_problems(document: Document) -> Iterator[FileProblem]:
         yield from _production_problems(document, data)
 
 
-def _reply_problems(document: Document, layer: Any, turns: list[dict[str, Any]]) -> Iterator[FileProblem]:
+def _reply_problems(document: YamlDocument, layer: Any, turns: list[dict[str, Any]]) -> Iterator[FileProblem]:
     for index, turn in enumerate(turns):
         line = document.line(("turns", index, "reply"))
         if layer != Layer.REPLAY and "reply" in turn:
@@ -66,7 +66,7 @@ def _reply_problems(document: Document, layer: Any, turns: list[dict[str, Any]])
             yield FileProblem(document.name, line, message)
 
 
-def _production_problems(document: Document, data: dict[str, Any]) -> Iterator[FileProblem]:
+def _production_problems(document: YamlDocument, data: dict[str, Any]) -> Iterator[FileProblem]:
     if not data.get("provenance"):
         message = "layer production needs 'provenance': where the conversation was captured"
         yield FileProblem(document.name, document.line(("provenance",)), message)
@@ -110,13 +110,13 @@ class Checks:
         """What the validators of a scenario file know besides."""
         return {"timezone": self.timezone}
 
-    def problems(self, document: Document) -> tuple[FileProblem, ...]:
+    def problems(self, document: YamlDocument) -> tuple[FileProblem, ...]:
         """Invalid metrics and rules, named metrics without a judge, what does not fit the layer, and wrong times."""
         references = reference_problems(document, self.metric_problems, self.rule_problem)
         history = history_problems(document, None if self.readers is None else self.added)
         return (*references, *history, *layer_problems(document), *time_problems(document, self.timezone))
 
-    def unread(self, document: Document) -> tuple[FileProblem, ...]:
+    def unread(self, document: YamlDocument) -> tuple[FileProblem, ...]:
         """Expected values that no metric reads."""
         return () if self.readers is None else tuple(unread_truths(document, self.readers, self.added))
 

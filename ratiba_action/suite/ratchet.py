@@ -22,7 +22,7 @@ from ratiba_action.model.scenario import (
 from ratiba_action.model.values import JsonObject
 from ratiba_action.util.text import plural
 from ratiba_action.verdict.quarantine import is_proposal
-from ratiba_action.verdict.trials import most_failures
+from ratiba_action.verdict.trials import max_failures
 
 
 def ratchet_strategy(scenario: Scenario, before: Scenario) -> tuple[Strategy, tuple[str, ...]]:
@@ -33,13 +33,13 @@ def ratchet_strategy(scenario: Scenario, before: Scenario) -> tuple[Strategy, tu
     """
     strategy, notes = scenario.strategy, []
     earlier = before.strategy
-    if most_failures(scenario) > most_failures(before) or _least_passes(scenario) < _least_passes(before):
+    if max_failures(scenario) > max_failures(before) or _min_passes(scenario) < _min_passes(before):
         strategy = replace(strategy, trials=earlier.trials, passes=earlier.passes)
         notes.append(f"{_passes(earlier)} must pass, as at the base; this change sets {_passes(scenario.strategy)}")
-    least = _least_mean(scenario, before)
-    if least != strategy.least_mean:
-        strategy = replace(strategy, least_mean=least)
-        notes.append("its scores keep the threshold of the base" + _mean_words(least))
+    minimum = _min_mean(scenario, before)
+    if minimum != strategy.min_mean:
+        strategy = replace(strategy, min_mean=minimum)
+        notes.append("its scores keep the threshold of the base" + _mean_words(minimum))
     if strategy.statistical != earlier.statistical:
         strategy = replace(strategy, statistical=earlier.statistical)
         notes.append("what its own history decides is as at the base; this change's applies once it is merged")
@@ -74,18 +74,18 @@ def ratchet_quarantine(scenario: Scenario, before: Scenario | None) -> tuple[Qua
     return replace(wanted, until=granted.until), (note,)
 
 
-def _least_passes(scenario: Scenario) -> int:
-    return scenario.strategy.trials - most_failures(scenario)
+def _min_passes(scenario: Scenario) -> int:
+    return scenario.strategy.trials - max_failures(scenario)
 
 
-def _least_mean(scenario: Scenario, before: Scenario) -> float | None:
+def _min_mean(scenario: Scenario, before: Scenario) -> float | None:
     """The greater mean; if only one of them uses a mean, that of the base, since the two kinds are not comparable."""
-    wanted, earlier = scenario.strategy.least_mean, before.strategy.least_mean
+    wanted, earlier = scenario.strategy.min_mean, before.strategy.min_mean
     return earlier if wanted is None or earlier is None else max(wanted, earlier)
 
 
-def _mean_words(least: float | None) -> str:
-    return ", each to its threshold" if least is None else f", a mean of {least:g}"
+def _mean_words(minimum: float | None) -> str:
+    return ", each to its threshold" if minimum is None else f", a mean of {minimum:g}"
 
 
 def _shorter(seconds: float | None, before: float | None) -> float | None:
@@ -112,15 +112,15 @@ def row_floors(base: Suite) -> Mapping[str, Scenario]:
 def _common(rows: Sequence[Scenario]) -> Scenario:
     """A row with the lowest thresholds, and only the metrics, rules and marks that all rows have."""
     count = Counter(entry.label for row in rows for entry in row.assertions)
-    least: dict[str, Assertion] = {}
+    minimum: dict[str, Assertion] = {}
     for entry in (entry for row in rows for entry in row.assertions if count[entry.label] == len(rows)):
-        earlier = least.setdefault(entry.label, entry)
-        least[entry.label] = min(earlier, entry, key=lambda assertion: assertion.threshold)
+        earlier = minimum.setdefault(entry.label, entry)
+        minimum[entry.label] = min(earlier, entry, key=lambda assertion: assertion.threshold)
     rules = Counter((rule.type, repr(rule.value)) for row in rows for rule in row.rules)
     return replace(
         rows[0],
         id="",
-        assertions=tuple(least.values()),
+        assertions=tuple(minimum.values()),
         rules=tuple(rule for rule in rows[0].rules if rules[rule.type, repr(rule.value)] >= len(rows)),
         critical=all(row.critical for row in rows),
         quarantine=_common_quarantine([row.quarantine for row in rows]),
@@ -311,7 +311,7 @@ def _assertions(scenario: Scenario, before: Scenario) -> tuple[tuple[Assertion, 
     ratcheted: list[Assertion] = []
     notes: list[str] = []
     for assertion in scenario.assertions:
-        if before.strategy.least_mean is not None and assertion.label not in known:
+        if before.strategy.min_mean is not None and assertion.label not in known:
             notes.append(f"{assertion.label} is measured only after the merge, since it would change the mean.")
             continue
         floor = floors.pop(assertion.label, assertion)

@@ -15,7 +15,7 @@ from ratiba_action.model.scenario import SystemType, assertion_label
 from ratiba_action.model.values import JsonObject
 from ratiba_action.suite.building import judged_rule
 from ratiba_action.suite.scenario_schema import RuleBlock
-from ratiba_action.util.strict_yaml import Document, read_yaml
+from ratiba_action.util.strict_yaml import YamlDocument, read_yaml
 from ratiba_action.util.validation import shorten
 
 CATALOGUE_SUFFIX = ".terms.yaml"
@@ -23,8 +23,8 @@ _PARAMETER = "catalogue"
 
 
 def with_catalogues(
-    document: Document, files: Mapping[str, bytes]
-) -> tuple[Document, tuple[str, ...], tuple[FileProblem, ...]]:
+    document: YamlDocument, files: Mapping[str, bytes]
+) -> tuple[YamlDocument, tuple[str, ...], tuple[FileProblem, ...]]:
     """The document with the content of each catalogue instead of its name.
 
     Args:
@@ -92,7 +92,7 @@ MetricCheck = Callable[[str, JsonObject, AbstractSet[str] | None], Sequence[str]
 
 
 def reference_problems(
-    document: Document, metric_problems: MetricCheck, rule_problem: RuleCheck
+    document: YamlDocument, metric_problems: MetricCheck, rule_problem: RuleCheck
 ) -> Iterable[FileProblem]:
     """Problems beyond the schema: unknown metrics, invalid rules.
 
@@ -124,7 +124,7 @@ def reference_problems(
 
 
 def unread_truths(
-    document: Document, readers: TruthReaders, added: Mapping[str, Sequence[str]]
+    document: YamlDocument, readers: TruthReaders, added: Mapping[str, Sequence[str]]
 ) -> Iterable[FileProblem]:
     """Expected values that no metric of the scenario reads.
 
@@ -149,7 +149,7 @@ def unread_truths(
                 yield FileProblem(document.name, line, message)
 
 
-def history_problems(document: Document, added: Mapping[str, Sequence[str]] | None) -> Iterator[FileProblem]:
+def history_problems(document: YamlDocument, added: Mapping[str, Sequence[str]] | None) -> Iterator[FileProblem]:
     """Names in ``strategy.metrics`` that no judge of the scenario scores: all else is exact, or not there.
 
     Args:

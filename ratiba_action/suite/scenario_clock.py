@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from ratiba_action.errors import FileProblem
 from ratiba_action.model.scenario import DEFAULT_NOW
 from ratiba_action.util.instants import LocalTime, local_times, zone_problem
-from ratiba_action.util.strict_yaml import Document, Path
+from ratiba_action.util.strict_yaml import Path, YamlDocument
 
 _NOW = re.compile(
     r"(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}\S*?)(?: (?P<zone>[A-Za-z]\S*)|\[(?P<suffix>[^\]]*)\])?"
@@ -86,7 +86,7 @@ def default_now(timezone: str | None) -> LocalTime:
     return read_now(f"{DEFAULT_NOW:%Y-%m-%dT%H:%M} {timezone or 'UTC'}", "")
 
 
-def time_problems(document: Document, timezone: str | None) -> Iterator[FileProblem]:
+def time_problems(document: YamlDocument, timezone: str | None) -> Iterator[FileProblem]:
     """Expected times that do not exist or exist twice in the scenario's time zone.
 
     Args:

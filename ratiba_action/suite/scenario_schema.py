@@ -89,13 +89,13 @@ class SimulatedUserBlock(StrictModel):
 
     persona: Text
     goal: Text
-    most_turns: Annotated[int, Field(ge=1, le=50)] = 8
+    max_turns: Annotated[int, Field(ge=1, le=50)] = 8
     must_reach_goal: bool = Field(
         default=True, description="whether the scenario fails if the conversation ends without the goal"
     )
 
 
-class LimitsBlock(StrictModel):
+class TurnLimitsBlock(StrictModel):
     """Limits of each turn."""
 
     seconds: Seconds | None = None
@@ -164,7 +164,7 @@ class ScenarioBlock(StrictModel):
         default=None, description="layer replay: how a reply is compared with the captured one; default: exact"
     )
     simulated_user: SimulatedUserBlock | None = None
-    limits: LimitsBlock = Field(default_factory=LimitsBlock)
+    limits: TurnLimitsBlock = Field(default_factory=TurnLimitsBlock)
     strategy: StrategyBlock = Field(default_factory=StrategyBlock)
     quarantine: QuarantineBlock | None = None
     provenance: dict[str, Any] = Field(default_factory=dict, description="source of a captured conversation")
@@ -178,7 +178,7 @@ class ScenarioBlock(StrictModel):
 
     @model_validator(mode="after")
     def _critical_is_exact(self) -> Self:
-        loose = [f"strategy.{name}" for name in ("least_mean", "passes") if name in self.strategy.model_fields_set]
+        loose = [f"strategy.{name}" for name in ("min_mean", "passes") if name in self.strategy.model_fields_set]
         loose += [] if self.strategy.type is None else ["strategy.type"]
         loose += ["quarantine"] if self.quarantine is not None else []
         loose += ["gates that decide"] if any(gate.decides for gate in self.gates) else []

@@ -9,7 +9,7 @@ from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import Scenario, Strategy, Suite
 from ratiba_action.util.gitignore import PatternList
 
-_LENIENT = frozenset({"least_mean", "passes"})
+_LENIENT = frozenset({"min_mean", "passes"})
 """Defaults of the suite that do not apply to critical scenarios."""
 
 
@@ -17,16 +17,16 @@ def with_defaults(scenario: Scenario, defaults: Strategy) -> Scenario:
     """The scenario with the suite's defaults for fields that its file does not set.
 
     ``trials`` and ``passes`` belong together: if a scenario sets one, neither is taken from the suite. So do
-    ``least_mean`` and the scenario's own history, which both stand for thresholds.
+    ``min_mean`` and the scenario's own history, which both stand for thresholds.
     """
     open_fields = defaults.given - scenario.strategy.given
     if scenario.critical:
         open_fields -= _LENIENT
     if scenario.strategy.given & {"trials", "passes"}:
         open_fields -= {"trials", "passes"}
-    own = scenario.strategy.statistical is not None or "least_mean" in scenario.strategy.given
+    own = scenario.strategy.statistical is not None or "min_mean" in scenario.strategy.given
     if own:
-        open_fields -= {"least_mean"}
+        open_fields -= {"min_mean"}
     elif defaults.statistical is not None and not scenario.critical:
         open_fields |= {"statistical"}
     taken = {name: getattr(defaults, name) for name in open_fields}
@@ -35,10 +35,10 @@ def with_defaults(scenario: Scenario, defaults: Strategy) -> Scenario:
     return replace(scenario, strategy=replace(scenario.strategy, **taken))
 
 
-def with_least_trials(scenario: Scenario, least: int) -> Scenario:
+def with_min_trials(scenario: Scenario, minimum: int) -> Scenario:
     """The scenario with a minimum number of trials; the number that may fail does not grow."""
     strategy = scenario.strategy
-    more = max(least - strategy.trials, 0)
+    more = max(minimum - strategy.trials, 0)
     if not more:
         return scenario
     passes = None if strategy.passes is None else strategy.passes + more

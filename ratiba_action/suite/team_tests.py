@@ -14,7 +14,7 @@ from ratiba_action.suite.load import files_digest
 from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
 
-MOST_TESTS = 2_000
+MAX_TESTS = 2_000
 _NAME = re.compile(r"(?:test_.*|.*_test)\.py", re.DOTALL)
 """Files of a folder that pytest collects by default; a file that is named itself may have any name."""
 _LONGEST_ID = 90
@@ -90,11 +90,11 @@ def find_tests(paths: Sequence[str], root: str, files: TestFiles, config: str) -
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = getattr(error, "lineno", None) or 0
             problems.append(FileProblem(name, line, f"cannot be read as Python: {getattr(error, 'msg', error)}"))
-    if len(scenarios) > MOST_TESTS:
-        problems.append(FileProblem(config, 0, f"tests: {len(scenarios):,} tests, more than {MOST_TESTS:,}"))
+    if len(scenarios) > MAX_TESTS:
+        problems.append(FileProblem(config, 0, f"tests: {len(scenarios):,} tests, more than {MAX_TESTS:,}"))
     if contents and not scenarios and not problems:
         problems.append(FileProblem(config, 0, f"tests: no test function was found in {', '.join(sorted(contents))}"))
-    return FoundTests(_with_own_ids(scenarios[:MOST_TESTS]), tuple(problems))
+    return FoundTests(_with_own_ids(scenarios[:MAX_TESTS]), tuple(problems))
 
 
 def has_tests(path: str, root: str, files: TestFiles) -> bool:

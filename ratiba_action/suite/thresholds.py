@@ -118,10 +118,10 @@ def thresholds_below(case_files: Iterable[CaseFile], gates: Mapping[str, float])
     """A message for each threshold of cases that is lower than the configured one."""
     for case_file in case_files:
         for gate in case_file.gates:
-            least = gates.get(gate.metric, 0.0)
-            if gate.at_least < least:
+            minimum = gates.get(gate.metric, 0.0)
+            if gate.at_least < minimum:
                 required = f"the cases of {case_file.id} set {gate.at_least:.2f}"
-                yield f"suite.gates: {gate.metric} must reach {least:.2f}, although {required}"
+                yield f"suite.gates: {gate.metric} must reach {minimum:.2f}, although {required}"
 
 
 def _cases(suite: Suite) -> Mapping[str, Sequence[Scenario]]:
@@ -135,7 +135,9 @@ def _with_thresholds(case_file: CaseFile, gates: Mapping[str, float], cases: Seq
     own = tuple(replace(gate, at_least=max(gate.at_least, gates.get(gate.metric, 0.0))) for gate in case_file.gates)
     listed = {gate.metric for gate in own}
     added = (
-        CaseThreshold(name, least) for name, least in gates.items() if name not in listed and _has_truth(name, cases)
+        CaseThreshold(name, minimum)
+        for name, minimum in gates.items()
+        if name not in listed and _has_truth(name, cases)
     )
     return replace(case_file, gates=(*own, *added))
 

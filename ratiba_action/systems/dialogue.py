@@ -205,7 +205,7 @@ def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemR
         clip(printable(hide(str(part), secrets)))
         for part in (place.get("file"), place.get("function"), error.get("type"), error.get("message"))
     )
-    return SystemRaisedError(problem, kind=kind, place=f"{file}:{line} in {function}", said=message)
+    return SystemRaisedError(problem, kind=kind, place=f"{file}:{line} in {function}", message=message)
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:
@@ -216,7 +216,7 @@ def hide(text: str, secrets: Iterable[str]) -> str:
 
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-_MOST_CALLS, _MOST_TOKENS, _LONGEST = 1_000, 1_000_000_000, 200
+_MAX_CALLS, _MAX_TOKENS, _LONGEST = 1_000, 1_000_000_000, 200
 _REMEDY = (
     "Report each call in `usage` with `model`, `input_tokens` and `output_tokens`, and as needed `provider`, "
     "`cache_read_tokens` and `cache_write_tokens`."
@@ -232,8 +232,8 @@ def parse_reported_usage(answer: Any) -> tuple[ReportedUsage, ...]:
     reported = answer.get("usage")
     if reported is None:
         return ()
-    if not isinstance(reported, list) or len(reported) > _MOST_CALLS:
-        raise WorkerError(f"`usage` is not a list of at most {_MOST_CALLS} calls.", _REMEDY)
+    if not isinstance(reported, list) or len(reported) > _MAX_CALLS:
+        raise WorkerError(f"`usage` is not a list of at most {_MAX_CALLS} calls.", _REMEDY)
     return tuple(_call(item, f"usage[{index}]") for index, item in enumerate(reported))
 
 
@@ -248,7 +248,7 @@ def _call(value: Any, path: str) -> ReportedUsage:
         raise WorkerError(f"`{path}.provider` is neither {' nor '.join(BUILT_IN)}.", _REMEDY)
     for name in _COUNTS:
         count = value.get(name, None if name in _COUNTS[:2] else 0)
-        if type(count) is not int or not 0 <= count <= _MOST_TOKENS:
+        if type(count) is not int or not 0 <= count <= _MAX_TOKENS:
             raise WorkerError(f"`{path}.{name}` is not a count of tokens.", _REMEDY)
     return ReportedUsage(model, provider, Usage(**{name: value.get(name, 0) for name in _COUNTS}))
 

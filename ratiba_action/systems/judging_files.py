@@ -51,12 +51,14 @@ class JudgingFiles:
         """
         changed = [name for name, digest in self.code.items() if _content(self.copy, name) != digest]
         if changed:
-            raise WorkerError(f"the set-up command changed or removed {_told(changed)}, by which is judged.", _REMEDY)
+            raise WorkerError(f"the set-up command changed or removed {_listed(changed)}, by which is judged.", _REMEDY)
         hiding = sorted(self._hiding())
         if hiding:
-            raise WorkerError(f"the set-up command made {_told(hiding)}, which is imported instead of a file.", _REMEDY)
+            raise WorkerError(
+                f"the set-up command made {_listed(hiding)}, which is imported instead of a file.", _REMEDY
+            )
         others = [name for name, stamp in self.others.items() if _stamp(self.copy, name) != stamp]
-        return (f"system.setup changed {_told(others)} where rules, metrics and tests run.",) if others else ()
+        return (f"system.setup changed {_listed(others)} where rules, metrics and tests run.",) if others else ()
 
     def _hiding(self) -> Iterator[str]:
         """New entries that Python would import instead of a file that was there; removes what was compiled of one."""
@@ -115,6 +117,6 @@ def _stamp(copy: Path, name: str) -> tuple[int, int]:
     return found.st_ino, found.st_ctime_ns
 
 
-def _told(names: list[str]) -> str:
+def _listed(names: list[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(map(repr, names[:_SHOWN])) + more

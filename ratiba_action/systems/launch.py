@@ -122,7 +122,6 @@ async def launch(
 
     Args:
         argv: the command; a name without a slash is looked up on the environment's PATH.
-        environment: its whole environment.
         cwd: its current folder, which the identity can enter.
         folder: what is to be removed when the gate dies before the command ends.
         identity: the user that it runs as; None for the gate's own.

@@ -120,7 +120,6 @@ class Link:
         """Ask the process to do something, and wait for its answer.
 
         Args:
-            operation: what to do.
             timeout: seconds until the answer, and between two questions to a judge.
             judge: answers the process's own questions; what it raises ends the process and is raised here.
 

@@ -19,11 +19,11 @@ from ratiba_action.model.reads import is_plain_path
 
 _UNREAD_NS = 978_307_200 * 10**9
 """2001-01-01 UTC."""
-MOST_EACH_TIME = 1_000
+MAX_EACH_TIME = 1_000
 """Files whose times are looked at after each conversation, 5 µs each; of more, they are looked at when the run ends."""
-MOST_FOLDERS = 500
+MAX_FOLDERS = 500
 """Folders that are kept open for that."""
-_MOST_TOLD = 50_000
+_MAX_REPORTED = 50_000
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
@@ -73,11 +73,11 @@ class ReadFiles:
 
     async def closed(self, scenario_id: str) -> None:
         """A conversation has ended."""
-        if len(self._files) <= MOST_EACH_TIME:
+        if len(self._files) <= MAX_EACH_TIME:
             async with self._looking:
                 self._give(await asyncio.to_thread(self._take))
         self._open[scenario_id] -= 1
-        if len(self._files) <= MOST_EACH_TIME:
+        if len(self._files) <= MAX_EACH_TIME:
             self._since = set(+self._open)
 
     def look(self) -> None:
@@ -105,7 +105,7 @@ class ReadFiles:
         for name in sorted(self._files):
             folder, _, file = name.rpartition("/")
             by_folder.setdefault(folder, {})[file] = name
-        if len(by_folder) > MOST_FOLDERS:
+        if len(by_folder) > MAX_FOLDERS:
             return
         for folder, names in by_folder.items():
             with contextlib.suppress(OSError):  # gone, or a link meanwhile
@@ -132,16 +132,16 @@ class ReadFiles:
                         found.append(name)
         return found
 
-    def report(self, scenario_id: str | None, told: Any) -> None:
+    def report(self, scenario_id: str | None, reported: Any) -> None:
         """Take what a process reports, which is untrusted.
 
         Args:
             scenario_id: whose process it is; None for the one that migrates, whose rows every scenario has.
-            told: paths below the system's folder.
+            reported: paths below the system's folder.
         """
         known = self._reported.setdefault(scenario_id, set()) if scenario_id is not None else self._of_all
-        if isinstance(told, list):
-            known.update(name for name in told[:_MOST_TOLD] if is_plain_path(name))
+        if isinstance(reported, list):
+            known.update(name for name in reported[:_MAX_REPORTED] if is_plain_path(name))
 
     def of(self, scenario_id: str) -> frozenset[str]:
         """What a scenario has read, in every trial so far; nothing of one that was not run."""
@@ -149,13 +149,13 @@ class ReadFiles:
             return frozenset()
         own = self._known((*self._reported[scenario_id], *self._of_all))
         accessed = self._accessed.get(scenario_id, {})
-        told = {other: self._known(self._reported[other]) for each in accessed.values() for other in each}
-        return own | {name for name, each in accessed.items() if not any(name in told[other] for other in each)}
+        reported = {other: self._known(self._reported[other]) for each in accessed.values() for other in each}
+        return own | {name for name, each in accessed.items() if not any(name in reported[other] for other in each)}
 
-    def _known(self, told: Iterable[str]) -> frozenset[str]:
+    def _known(self, reported: Iterable[str]) -> frozenset[str]:
         """Files that were copied, of those that are told; a package that set-up installed stands for its source."""
         found = set()
-        for name in told:
+        for name in reported:
             tail = next((f"/{name}".rpartition(part)[2] for part in _INSTALLED if part in f"/{name}"), None)
             source = name if tail is None or name in self._files else self._by_tail.get(tail, "")
             found.add(source)

@@ -13,7 +13,7 @@ from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.git import SUBMODULE, Git, find_checkout
 from ratiba_action.util.work_tree import differing
 
-MOST_DECLARED_BYTES = 256 << 20
+MAX_DECLARED_BYTES = 256 << 20
 """Of one file in ``setup_reads``; a wheel can be one."""
 LEFT_OUT = frozenset({".git", "__pycache__"})
 

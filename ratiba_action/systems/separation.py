@@ -88,7 +88,6 @@ def missing_layers(
     """What the reader of a report should know about layers of the sandbox that this machine does not have.
 
     Args:
-        environment: the gate's own.
         folder: that the untrusted code works in.
         missing_filter: what the machine has not of the filter of system calls.
     """

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.launch import launch, programs_of_the_gate
 from ratiba_action.systems.link import describe_end
-from ratiba_action.systems.scratch import MOST_DECLARED_BYTES, share
+from ratiba_action.systems.scratch import MAX_DECLARED_BYTES, share
 from ratiba_action.systems.workplace import (
     OWNED,
     Surroundings,
@@ -43,7 +43,6 @@ class Setup:
     Args:
         reads: every file that it reads, below the system's folder; None for any.
         timeout: seconds that it may take.
-        around: where it runs.
         configured: variables given by value.
         python: the interpreter of the configuration, which it may make.
     """
@@ -108,7 +107,7 @@ class Setup:
         files = dict[str, tuple[bytes, bool]]()
         for name in self.reads or ():
             try:
-                content = read_plain_file(copy, name, MOST_DECLARED_BYTES)
+                content = read_plain_file(copy, name, MAX_DECLARED_BYTES)
                 files[name] = content, bool((copy / name).lstat().st_mode & stat.S_IXUSR)
             except OSError as problem:
                 raise WorkerError(
@@ -157,7 +156,7 @@ class Inputs:
         """
         for name, (content, _) in self.files.items():
             try:
-                found = read_plain_file(folder, name, MOST_DECLARED_BYTES)
+                found = read_plain_file(folder, name, MAX_DECLARED_BYTES)
             except OSError:
                 found = None
             if found != content:

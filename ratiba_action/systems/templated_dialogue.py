@@ -10,7 +10,7 @@ from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.util.body_template import fill, places
 from ratiba_action.util.json_expression import Expression, ExpressionError
 
-MOST_CHARACTERS = 1024 * 1024
+MAX_CHARACTERS = 1024 * 1024
 _REMEDY = "Correct `system.http` in the configuration; docs/adapters.md explains it."
 
 
@@ -28,7 +28,7 @@ class TemplatedDialogue:
         self._paths = {name: Expression(text) for name, text in paths.items()}
         self._piece = Expression(block.stream.text) if block.stream is not None else None
         self._history: list[dict[str, str]] = []
-        self._said: list[dict[str, str]] = []
+        self._messages: list[dict[str, str]] = []
         self._constant = {
             "conversation_id": str(uuid4()),
             "scenario_id": scenario.id,
@@ -51,13 +51,13 @@ class TemplatedDialogue:
             raise WorkerError(
                 f"the event {kind!r} cannot be sent to the system: `system.http` has no place ${{event}}.", _REMEDY
             )
-        self._said = [] if turn.user is None else [{"role": "user", "content": turn.user}]
+        self._messages = [] if turn.user is None else [{"role": "user", "content": turn.user}]
         values: dict[str, Any] = {
             **self._constant,
             "message": turn.user,
             "event": None if turn.event is None else dict(turn.event),
             "history": list(self._history),
-            "messages": [*self._history, *self._said],
+            "messages": [*self._history, *self._messages],
         }
         query = {name: text or "" for name, text in fill(self._query, values).items()}
         return "send", {"query": query, "body": fill(self._body, values)}
@@ -74,9 +74,9 @@ class TemplatedDialogue:
         elif found["text"] is None:
             raise WorkerError(f"`system.http.reply.text` found nothing in {_shown(answer)}.", _REMEDY)
         reply = {name: value for name, value in found.items() if value is not None}
-        if len(json.dumps(reply)) > MOST_CHARACTERS:
-            raise WorkerError(f"the reply is longer than {MOST_CHARACTERS} characters.", _REMEDY)
-        self._history += [*self._said, {"role": "assistant", "content": reply["text"]}]
+        if len(json.dumps(reply)) > MAX_CHARACTERS:
+            raise WorkerError(f"the reply is longer than {MAX_CHARACTERS} characters.", _REMEDY)
+        self._history += [*self._messages, {"role": "assistant", "content": reply["text"]}]
         return reply
 
     def _pieces(self, path: Expression, events: Any) -> str:

@@ -60,9 +60,9 @@ class WorkerSession:
         if (turn.user is None) == (turn.event is None):
             raise WorkerError(f"scenario {self._scenario_id!r}: a turn has either `user` or `event`, not {turn!r}.")
         operation = "send" if turn.event is None else "deliver"
-        request, argument = self._told(operation, lambda: self._dialogue.request(turn))
+        request, argument = self._with_place(operation, lambda: self._dialogue.request(turn))
         answer = await self._link.request(request, {"argument": argument}, self._turn_timeout)
-        return self._told(operation, lambda: self._read(answer))
+        return self._with_place(operation, lambda: self._read(answer))
 
     def _read(self, answer: Any) -> Reply:
         found = self._dialogue.reply(answer)
@@ -70,7 +70,7 @@ class WorkerSession:
         self._reported_usage = parse_reported_usage(found)
         return reply
 
-    def _told(self, operation: str, act: Callable[[], Result]) -> Result:
+    def _with_place(self, operation: str, act: Callable[[], Result]) -> Result:
         try:
             return act()
         except WorkerError as problem:

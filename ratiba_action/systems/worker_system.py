@@ -66,7 +66,6 @@ class WorkerSystem:
 
     Args:
         block: how the configuration starts it.
-        around: where it runs.
         setups: what set-up commands made of declared files already; None for nothing.
         beside: another one that is started and differs in its folder alone: its fork server serves both, unless a
             set-up command makes files of their own. It is closed last.

@@ -48,7 +48,6 @@ def private_places(environment: Mapping[str, str], report_dir: str) -> tuple[str
     folders of the files that a step hands to the runner.
 
     Args:
-        environment: the gate's own.
         report_dir: as the settings name it.
     """
     # The database takes the second one where a socket's path would become too long in the first.
@@ -79,7 +78,6 @@ def places_of_job(git: Git | None, environment: Mapping[str, str]) -> tuple[str,
 
     Args:
         git: the repository; None where there is none.
-        environment: the gate's own.
     """
     own = Path(sys.prefix).resolve()
     workspace = environment.get("GITHUB_WORKSPACE")

@@ -159,7 +159,7 @@ Catalogue = Mapping[str, frozenset[str]]
 CLONE_SECONDS = 120.0
 """After which reading a template, or filling or reading a clone, is given up: both run the repository's code."""
 
-_MOST_DIFFERENCES = 5
+_MAX_DIFFERENCES = 5
 _BEFORE = "SET LOCAL search_path = ''; SET LOCAL check_function_bodies = off; SET LOCAL client_min_messages = warning"
 
 
@@ -230,9 +230,9 @@ async def refuse_unequal(tenant: "Connection", template: Template, name: str) ->
     """
     found = differences(template.contents, await catalogue(tenant, name))
     if found:
-        more = f" and {len(found) - _MOST_DIFFERENCES} more" if len(found) > _MOST_DIFFERENCES else ""
+        more = f" and {len(found) - _MAX_DIFFERENCES} more" if len(found) > _MAX_DIFFERENCES else ""
         raise DatabaseError(
-            f"A clone of the migrated schema differs from it: {'; '.join(found[:_MOST_DIFFERENCES])}{more}.",
+            f"A clone of the migrated schema differs from it: {'; '.join(found[:_MAX_DIFFERENCES])}{more}.",
             "Leave these objects out of the migrations that the adapter runs for the gate.",
         )
 

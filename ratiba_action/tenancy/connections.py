@@ -120,7 +120,7 @@ _ADMINISTRATOR: Mapping[str, str] = {
     "default_transaction_read_only": "off",
     "client_min_messages": "error",
 }
-_MOST_CONNECTIONS = 4
+_MAX_CONNECTIONS = 4
 # A server that vanished without a word is noticed after about half a minute.
 _KEEPALIVE: Mapping[str, Any] = {
     "keepalives_idle": 10,
@@ -205,7 +205,7 @@ class Connections:
     def __init__(self, dsn: str) -> None:
         self.dsn = dsn
         self._idle: list[Connection] = []
-        self._free = asyncio.Semaphore(_MOST_CONNECTIONS)
+        self._free = asyncio.Semaphore(_MAX_CONNECTIONS)
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator["Connection"]:

@@ -245,7 +245,7 @@ async def _finish(work: Coroutine[Any, Any, Result]) -> Result:
     return result
 
 
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 _STATEMENT_SECONDS = 10.0
 _CANCEL_SECONDS = 20.0
 QUERY_SECONDS = 15.0
@@ -277,11 +277,11 @@ async def _run(connection: Any, name: str, query: str) -> tuple[JsonObject, ...]
     # Preparing refuses a second statement, such as a COMMIT that would end the read-only transaction.
     declare = b"DECLARE ratiba_rows NO SCROLL CURSOR FOR " + query.strip().rstrip(";").encode()
     await connection.execute(declare, prepare=True)
-    cursor = await connection.execute(f"FETCH {MOST_ROWS + 1} FROM ratiba_rows".encode())
+    cursor = await connection.execute(f"FETCH {MAX_ROWS + 1} FROM ratiba_rows".encode())
     rows = await cursor.fetchall()
-    if len(rows) > MOST_ROWS:
+    if len(rows) > MAX_ROWS:
         raise DatabaseError(
-            f"The query {name!r} found more than {MOST_ROWS} rows.", "Narrow it under 'rows' in the configuration."
+            f"The query {name!r} found more than {MAX_ROWS} rows.", "Narrow it under 'rows' in the configuration."
         )
     columns = [column.name for column in cursor.description or ()]
     await connection.execute(b"CLOSE ratiba_rows")

@@ -319,9 +319,6 @@ class Git:
     def submodule(self, folder: Path) -> "Git":
         """The repository of a submodule that is checked out.
 
-        Args:
-            folder: its own.
-
         Raises:
             InfrastructureError: it cannot be used.
         """
@@ -337,7 +334,6 @@ class Blobs:
 
     Args:
         command: ``git cat-file --batch``.
-        environment: its whole environment.
     """
 
     def __init__(self, command: list[str], environment: Mapping[str, str]) -> None:
@@ -360,19 +356,19 @@ class Blobs:
             self._process.communicate()
             self._process = None
 
-    def read(self, name: str, most: int) -> bytes | None:
+    def read(self, name: str, maximum: int) -> bytes | None:
         """Content of a file, None when it is not in this clone.
 
         Args:
             name: id of a blob, or ``commit:path`` without a line break.
-            most: bytes that it may have.
+            maximum: bytes that it may have.
 
         Raises:
             InfrastructureError: it is no file, or larger.
             GitError: git could not be run, or did not live to answer.
         """
         try:
-            return self._read(name, most)
+            return self._read(name, maximum)
         except (OSError, subprocess.TimeoutExpired) as error:
             self.stop()
             raise GitError(f"git could not read {name[:300]!r}: {error}.") from error
@@ -380,11 +376,11 @@ class Blobs:
             self.stop()
             raise InfrastructureError(f"git could not read {name[:300]!r}: {error}.") from error
 
-    def first_lines(self, ids: Sequence[str], most: int) -> Iterator[bytes]:
+    def first_lines(self, ids: Sequence[str], maximum: int) -> Iterator[bytes]:
         """The first line of each blob, with its end; asked for in groups, since one question after another takes long.
 
         Args:
-            most: bytes of a line that are given; the rest is left out.
+            maximum: bytes of a line that are given; the rest is left out.
 
         Raises:
             InfrastructureError: one is not in this clone, or git could not be run.
@@ -396,7 +392,7 @@ class Blobs:
                 stdin.write("".join(f"{identifier}\n" for identifier in group).encode())
                 stdin.flush()
                 for identifier in group:
-                    yield _first_line(stdout, identifier, most)
+                    yield _first_line(stdout, identifier, maximum)
         except GeneratorExit:
             self.stop()  # what it has answered already is no answer to the next question
             raise
@@ -410,7 +406,7 @@ class Blobs:
             raise ValueError("git gave no pipes")
         return process.stdin, process.stdout
 
-    def _read(self, name: str, most: int) -> bytes | None:
+    def _read(self, name: str, maximum: int) -> bytes | None:
         if "\n" in name:
             raise ValueError("its name has a line break")
         stdin, stdout = self._pipes()
@@ -426,8 +422,8 @@ class Blobs:
         if header.endswith(b" missing\n"):
             return None
         kind, size = header.split()[-2:]
-        if kind != b"blob" or int(size) > most:
-            raise ValueError(f"it is not a plain file of at most {most} bytes")
+        if kind != b"blob" or int(size) > maximum:
+            raise ValueError(f"it is not a plain file of at most {maximum} bytes")
         content = stdout.read(int(size))
         stdout.read(1)
         return content
@@ -445,12 +441,12 @@ class Blobs:
         return self._process
 
 
-def _first_line(stdout: IO[bytes], identifier: str, most: int) -> bytes:
+def _first_line(stdout: IO[bytes], identifier: str, maximum: int) -> bytes:
     header = stdout.readline().split()
     if len(header) != 3 or header[1] != b"blob":  # noqa: PLR2004 - id, kind and size
         raise ValueError(f"{identifier} is not in this clone")
     left = int(header[2])
-    line = stdout.readline(min(most, left)) if left else b""
+    line = stdout.readline(min(maximum, left)) if left else b""
     left += 1 - len(line)  # the line feed after the content
     while left:
         left -= len(stdout.read(min(left, _PIECE)) or _ended(identifier))

@@ -40,12 +40,12 @@ class RetryPolicy:
 
     Args:
         first_seconds: wait before the second try; each further wait is twice as long, give or take a half.
-        most_tries: with the first one; five wait for about eight seconds.
+        max_tries: with the first one; five wait for about eight seconds.
         try_seconds: that one try may take. GitHub itself ends a request after ten.
     """
 
     first_seconds: float = 0.5
-    most_tries: int = 5
+    max_tries: int = 5
     try_seconds: float = 25.0
 
     def wait(self, tries: int, error: ExchangeError, left: float) -> float | None:
@@ -58,7 +58,7 @@ class RetryPolicy:
         """
         import random  # slow to import, and seldom needed
 
-        if not error.transient or tries >= self.most_tries:
+        if not error.transient or tries >= self.max_tries:
             return None
         wait = self.first_seconds * 2 ** (tries - 1) * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
         if error.wait_seconds is not None:
@@ -85,8 +85,8 @@ class Outage:
         """How often a request is made now, and for how long one try is waited for."""
         if not self.lasts:
             return usual
-        tries, seconds = min(usual.most_tries, _TRIES_IN_AN_OUTAGE), min(usual.try_seconds, _SECONDS_IN_AN_OUTAGE)
-        return replace(usual, most_tries=tries, try_seconds=seconds)
+        tries, seconds = min(usual.max_tries, _TRIES_IN_AN_OUTAGE), min(usual.try_seconds, _SECONDS_IN_AN_OUTAGE)
+        return replace(usual, max_tries=tries, try_seconds=seconds)
 
 
 def repeat(
@@ -159,12 +159,12 @@ def _until(moment: str) -> float | None:
         return None
 
 
-MOST_BYTES = 32 << 20
+MAX_BYTES = 32 << 20
 """Size of an answer that is still read; a page of 100 comments of the greatest length is smaller."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What came back, whatever its status; the names of headers are in small letters."""
 
     status: int
@@ -188,7 +188,7 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class HttpQuestion:
     """What is asked.
 
     Args:
@@ -205,7 +205,7 @@ class Question:
     content: bytes | None = field(default=None, repr=False)
 
 
-def exchange(question: Question, environment: Mapping[str, str], ends: float) -> Answer:
+def exchange(question: HttpQuestion, environment: Mapping[str, str], ends: float) -> HttpAnswer:
     """Ask once; no redirect is followed.
 
     Args:
@@ -219,7 +219,7 @@ def exchange(question: Question, environment: Mapping[str, str], ends: float) ->
     return _within(ends, lambda: _open(question, environment, ends), question)
 
 
-def _open(question: Question, environment: Mapping[str, str], ends: float) -> Answer:
+def _open(question: HttpQuestion, environment: Mapping[str, str], ends: float) -> HttpAnswer:
     import urllib.error  # slow to import, and seldom needed by a run that only decides
     import urllib.request
 
@@ -238,7 +238,7 @@ def _open(question: Question, environment: Mapping[str, str], ends: float) -> An
         raise _unreachable(question, getattr(error, "reason", None) or error) from None
 
 
-def _unreachable(question: Question, reason: object) -> ExchangeError:
+def _unreachable(question: HttpQuestion, reason: object) -> ExchangeError:
     writes = question.method != "GET"
     if isinstance(reason, TimeoutError):
         return _too_slow(question.peer, writes=writes)
@@ -324,22 +324,22 @@ def _http_error() -> type[Exception]:
     return http.client.HTTPException
 
 
-def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPError", peer: Peer) -> Answer:
-    content = response.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        problem = f"{peer.name}'s answer has more than {MOST_BYTES:,} bytes and was not read."
+def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPError", peer: Peer) -> HttpAnswer:
+    content = response.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        problem = f"{peer.name}'s answer has more than {MAX_BYTES:,} bytes and was not read."
         raise peer.error(problem, status=status)
     expected = response.headers.get("Content-Length", "")
     if expected.isascii() and expected.isdigit() and len(content) < int(expected):
         import http.client
 
         raise http.client.IncompleteRead(content, int(expected) - len(content))
-    return Answer(status, {str(name).lower(): str(value) for name, value in response.headers.items()}, content)
+    return HttpAnswer(status, {str(name).lower(): str(value) for name, value in response.headers.items()}, content)
 
 
-def _within(ends: float, work: Callable[[], Answer], question: Question) -> Answer:
+def _within(ends: float, work: Callable[[], HttpAnswer], question: HttpQuestion) -> HttpAnswer:
     """Do the work in a thread and leave it behind when its time is over; a slow server feeds a byte at a time."""
-    results: list[Answer] = []
+    results: list[HttpAnswer] = []
     errors: list[Exception] = []
 
     def run() -> None:

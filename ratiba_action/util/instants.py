@@ -40,7 +40,7 @@ _HOMES = {
     "sq": "Europe/Tirane", "sr": "Europe/Belgrade", "sv": "Europe/Stockholm", "uk": "Europe/Kyiv",
 }  # fmt: skip
 NAME_THE_ZONE = "Give `now` the scenario's time zone, and let the system write times with their offset."
-_LEAST = len("2026-04-26T14")
+_MIN = len("2026-04-26T14")
 
 
 @cache
@@ -158,7 +158,7 @@ def parse_time(value: Any) -> datetime | None:
     """A date and time from ISO 8601 text, aware only if it has an offset; None when the value is not one."""
     if isinstance(value, datetime):
         return value
-    if not isinstance(value, str) or len(value) < _LEAST:
+    if not isinstance(value, str) or len(value) < _MIN:
         return None
     try:
         return datetime.fromisoformat(value.strip())

@@ -19,8 +19,8 @@ from typing import Any
 import jmespath
 from jmespath.exceptions import JMESPathError
 
-MOST_CHARACTERS = 500
-MOST_COPIES = 32
+MAX_CHARACTERS = 500
+MAX_COPIES = 32
 _ESCAPING = 8
 """Growth factor of ``to_string``, which escapes nested strings again."""
 _SUMS = frozenset({"multi_select_list", "multi_select_dict"})
@@ -41,16 +41,16 @@ class Expression:
     """
 
     def __init__(self, text: str) -> None:
-        if len(text) > MOST_CHARACTERS:
-            raise ExpressionError(f"a JMESPath of {len(text):,} characters; at most {MOST_CHARACTERS:,} are allowed")
+        if len(text) > MAX_CHARACTERS:
+            raise ExpressionError(f"a JMESPath of {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed")
         try:
             self._compiled = jmespath.compile(text)
             copies = _copies(self._compiled.parsed)
         except (JMESPathError, ValueError, TypeError, RecursionError) as problem:
             # JMESPath shows the position on further lines.
             raise ExpressionError(f"{text!r} is not a JMESPath: {_first_line(problem)}") from None
-        if copies > MOST_COPIES:
-            raise ExpressionError(f"{text!r} can repeat its input more than {MOST_COPIES} times; write it shorter")
+        if copies > MAX_COPIES:
+            raise ExpressionError(f"{text!r} can repeat its input more than {MAX_COPIES} times; write it shorter")
         self.text = text
 
     def search(self, data: Any) -> Any:
@@ -105,7 +105,6 @@ class JsonPath:
     """A JMESPath that names places: names, ``[3]``, ``[*]`` for each item of a list, ``*`` for each value of an object.
 
     Args:
-        text: as it was written.
         steps: from the whole value to the place.
     """
 

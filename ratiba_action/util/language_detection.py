@@ -35,13 +35,13 @@ class LanguageDetection:
 
     Args:
         languages: ISO 639-1 codes, at least two.
-        least_words: a text with fewer words of two letters or more is undecided.
-        least_lead: by which a language's confidence must be ahead of the next, 0 to 1, or the text is undecided.
+        min_words: a text with fewer words of two letters or more is undecided.
+        min_lead: by which a language's confidence must be ahead of the next, 0 to 1, or the text is undecided.
     """
 
     languages: Sequence[str] = ("sw", "en")
-    least_words: int = 3
-    least_lead: float = 0.2
+    min_words: int = 3
+    min_lead: float = 0.2
 
     def language_of(self, text: str) -> str | None:
         """ISO 639-1 code of the language that most of a text is in; None when it is too short or in between.
@@ -49,10 +49,10 @@ class LanguageDetection:
         Raises:
             ConfigurationError: lingua is not installed, or does not know a language.
         """
-        if len(_LETTERS.findall(text)) < self.least_words:
+        if len(_LETTERS.findall(text)) < self.min_words:
             return None
         first, second, *_ = self._detector.compute_language_confidence_values(text)
-        return _code(first.language) if first.value - second.value >= self.least_lead else None
+        return _code(first.language) if first.value - second.value >= self.min_lead else None
 
     def shares(self, text: str) -> Mapping[str, float]:
         """Share of a text's words by language, over the stretches that it changes language in; sums to 1.
@@ -63,7 +63,7 @@ class LanguageDetection:
         Raises:
             ConfigurationError: see ``language_of``.
         """
-        if len(_LETTERS.findall(text)) < self.least_words:
+        if len(_LETTERS.findall(text)) < self.min_words:
             return {}
         counts: dict[str, int] = {}
         for part in self._detector.detect_multiple_languages_of(text):

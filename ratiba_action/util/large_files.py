@@ -12,7 +12,7 @@ POINTER = re.compile(
 """A pointer, of which the groups are digest and size."""
 
 
-def as_checked_out(root: Path, name: str, pointer: bytes, most: int) -> bytes | None:
+def as_checked_out(root: Path, name: str, pointer: bytes, maximum: int) -> bytes | None:
     """What a pointer stands for, from the checkout; its SHA-256 stands in the pointer, so nothing else passes for it.
 
     Where Git LFS has not fetched the file, the checkout has the pointer itself, and so has everything that reads it.
@@ -20,13 +20,13 @@ def as_checked_out(root: Path, name: str, pointer: bytes, most: int) -> bytes | 
     Args:
         name: path of the file, relative to it.
         pointer: content of the commit's file.
-        most: bytes that are still read.
+        maximum: bytes that are still read.
 
     Returns:
         The content; None where the checkout has another one, none, or a larger one.
     """
     try:
-        content = read_plain_file(root, name, most)
+        content = read_plain_file(root, name, maximum)
     except OSError:
         return None
     found = POINTER.fullmatch(pointer)

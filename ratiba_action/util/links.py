@@ -7,9 +7,9 @@ though the changed path has another name.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-_MOST_STEPS = 40  # as the kernel follows no more
-_MOST_NAMES = 200
-_MOST_FILES = 20_000
+_MAX_STEPS = 40  # as the kernel follows no more
+_MAX_NAMES = 200
+_MAX_FILES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class TreeListing:
         """
         real, _ = resolve(link, self.targets)
         found = [path for path in self.paths if path.startswith(f"{real}/") or not real]
-        if len(found) > _MOST_FILES or any(path in self.targets for path in found):
+        if len(found) > _MAX_FILES or any(path in self.targets for path in found):
             raise ValueError("it is a link to a folder that holds more links or files than are looked at")
         yield from (f"{link}/{path[len(real) :].removeprefix('/')}" for path in found)
 
@@ -69,7 +69,7 @@ def resolve(path: str, targets: Mapping[str, str]) -> tuple[str, list[str]]:
             links.append(here)
             if targets[here].startswith("/"):
                 raise ValueError("leads out of the repository")
-            if len(links) > _MOST_STEPS:
+            if len(links) > _MAX_STEPS:
                 raise ValueError("leads in a circle")
             passed.pop()
             ahead += targets[here].split("/")[::-1]
@@ -154,8 +154,8 @@ class Links:
                     used[other] = used.get(name, frozenset()) | {link}
                     found[other] = None
                     waiting.append(other)
-            if len(used) > _MOST_NAMES:
-                raise ValueError(f"links lead to it under more than {_MOST_NAMES} names")
+            if len(used) > _MAX_NAMES:
+                raise ValueError(f"links lead to it under more than {_MAX_NAMES} names")
         return tuple(found)
 
 

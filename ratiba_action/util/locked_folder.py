@@ -58,15 +58,15 @@ def _write(folder: Path, name: str, content: bytes, undo: contextlib.ExitStack) 
         ) from error
 
 
-MOST_BYTES = 32 << 20
+MAX_BYTES = 32 << 20
 
 
-def read_plain_file(root: Path, name: str, most: int = MOST_BYTES) -> bytes:
+def read_plain_file(root: Path, name: str, maximum: int = MAX_BYTES) -> bytes:
     """The bytes of a regular file below a folder, never of what a link leads to: they may stand in a public comment.
 
     Args:
         name: path relative to it.
-        most: size that is still read, in bytes.
+        maximum: size that is still read, in bytes.
 
     Raises:
         OSError: it is missing, unreadable, no regular file, too large, or behind a symbolic link.
@@ -80,9 +80,9 @@ def read_plain_file(root: Path, name: str, most: int = MOST_BYTES) -> bytes:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", name)
-        if found.st_size > most:
-            raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes; at most {most:,} are read", name)
-        return file.read(most + 1)
+        if found.st_size > maximum:
+            raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes; at most {maximum:,} are read", name)
+        return file.read(maximum + 1)
 
 
 def is_file(path: Path) -> bool:

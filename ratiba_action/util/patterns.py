@@ -12,13 +12,13 @@ import regex
 PROBE_SECONDS = 0.25
 """For each probe of a pattern; a plain one takes microseconds."""
 _SLOW_SECONDS = 0.02
-_MOST_SLOW = 4
+_MAX_SLOW = 4
 SEARCH_SECONDS = 1.0
 """For each search of a reply."""
 SCENARIO_SECONDS = 5.0
 """For all searches of one scenario."""
 _LONGEST_PATTERN = 2_000
-_MOST_EXPANDED = 100_000
+_MAX_EXPANDED = 100_000
 _COUNT = re.compile(r"(?P<atom>[\w\].])?\{(?P<least>\d+)(?:,\d*)?\}", re.ASCII)
 _LENGTHS = (28, 2_000)
 _SYNTAX = frozenset("\\^$*+?{}[]()|")
@@ -43,10 +43,10 @@ def pattern_problem(pattern: str) -> str | None:
         try:
             slow += _is_slow(compiled, probe)
         except TimeoutError:
-            slow = _MOST_SLOW + 1
+            slow = _MAX_SLOW + 1
         except (RecursionError, MemoryError) as error:
             return f"{pattern!r} cannot be searched: {type(error).__name__}"
-        if slow > _MOST_SLOW:
+        if slow > _MAX_SLOW:
             return (
                 f"{pattern!r} takes longer than {PROBE_SECONDS:g} s on {len(probe)} characters such as {probe[:8]!r}…; "
                 "write it without a repetition inside a repetition"
@@ -73,14 +73,14 @@ def compile_pattern(pattern: str) -> "regex.Pattern[str]":
     # Counted repetitions are written out when a pattern is compiled: a{1000000000} takes all memory there is.
     single, groups = len(pattern), 1
     for count in _COUNT.finditer(pattern):
-        least = max(int(count["least"][:12]), 1)
+        minimum = max(int(count["least"][:12]), 1)
         if count["atom"]:
-            single += least
+            single += minimum
         else:
-            groups *= least
-    if single * groups > _MOST_EXPANDED:
+            groups *= minimum
+    if single * groups > _MAX_EXPANDED:
         raise ValueError(
-            f"{pattern[:200]!r} repeats more than {_MOST_EXPANDED:,} times what it looks for; write smaller counts"
+            f"{pattern[:200]!r} repeats more than {_MAX_EXPANDED:,} times what it looks for; write smaller counts"
         )
     try:
         return regex.compile(pattern)

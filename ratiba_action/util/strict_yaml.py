@@ -44,7 +44,7 @@ _FLOAT = re.compile(r"[-+]?[0-9]{1,19}\.[0-9]{0,19}([eE][-+]?[0-9]{1,2})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class YamlDocument:
     """A decoded file.
 
     Args:
@@ -68,7 +68,7 @@ class _Refused(Exception):  # noqa: N818 - control flow of this module, never se
         self.line = line
 
 
-def read_yaml(name: str, content: bytes) -> tuple[Document | None, tuple[FileProblem, ...]]:
+def read_yaml(name: str, content: bytes) -> tuple[YamlDocument | None, tuple[FileProblem, ...]]:
     """Decode one YAML file.
 
     Args:
@@ -98,7 +98,7 @@ def read_yaml(name: str, content: bytes) -> tuple[Document | None, tuple[FilePro
     lines: dict[Path, int] = {}
     problems: list[FileProblem] = []
     data = _Builder(name, lines, problems).build(node, ())
-    return (None, tuple(problems)) if problems else (Document(name, data, lines), ())
+    return (None, tuple(problems)) if problems else (YamlDocument(name, data, lines), ())
 
 
 def _decode(content: bytes) -> str:

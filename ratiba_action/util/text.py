@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import Any
 
-_MOST = 3
+_MAX = 3
 _LIKENESS, _BEHIND = 0.7, 0.15
 """Share of the letters that both names have, and how far it may lie behind the best: others nobody meant."""
 
@@ -18,7 +18,7 @@ def nearest_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
     likeness = {candidate: SequenceMatcher(None, mistyped, _compared(candidate)).ratio() for candidate in sorted(known)}
     best = max(likeness.values(), default=0.0)
     near = [candidate for candidate in likeness if likeness[candidate] >= max(_LIKENESS, best - _BEHIND)]
-    return tuple(sorted(near, key=lambda candidate: -likeness[candidate])[:_MOST])
+    return tuple(sorted(near, key=lambda candidate: -likeness[candidate])[:_MAX])
 
 
 def _compared(name: str) -> str:
@@ -55,7 +55,6 @@ def part_of(part: int, whole: int, noun: str, one: str, several: str) -> str:
     """Such as ``1 of 3 conversations passes`` and ``0 of 1 conversation passes``.
 
     Args:
-        whole: all that there are.
         noun: in the singular; its plural ends in s.
         one: what is said of a single one.
         several: what is said of none or several.
@@ -193,7 +192,7 @@ def _escape(character: str) -> str:
 
 _INNER_APOSTROPHE = re.compile(r"(?<=\w)['\u2018\u2019\u02bc](?=\w)")
 _WORD = re.compile(r"[^\W_]+")
-_MOST_MARKS = 30
+_MAX_MARKS = 30
 _GRAPHEME_JOINER = "\u034f"
 
 
@@ -216,7 +215,7 @@ def stream_safe(text: str) -> str:
     parts, marks = list[str](), 0
     for character in text:
         marks = marks + 1 if unicodedata.combining(character) else 0
-        if marks > _MOST_MARKS:
+        if marks > _MAX_MARKS:
             parts.append(_GRAPHEME_JOINER)
             marks = 1
         parts.append(character)

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, core_schema
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.util.strict_yaml import Document, Path
+from ratiba_action.util.strict_yaml import Path, YamlDocument
 from ratiba_action.util.text import did_you_mean, nearest_names
 
 _SHOWN_CHARACTERS = 80
@@ -52,7 +52,7 @@ Model = TypeVar("Model", bound=StrictModel)
 
 
 def validate(
-    model: type[Model], document: Document, context: Mapping[str, Any] | None = None
+    model: type[Model], document: YamlDocument, context: Mapping[str, Any] | None = None
 ) -> tuple[Model | None, tuple[FileProblem, ...]]:
     """Check a document against a model.
 
@@ -138,7 +138,7 @@ def _without_consequences(findings: Sequence[_Finding], model: type[StrictModel]
     return (finding for finding in findings if finding.details["type"] != "missing" or finding.path not in mistyped)
 
 
-def _problem(document: Document, model: type[StrictModel], finding: _Finding) -> FileProblem:
+def _problem(document: YamlDocument, model: type[StrictModel], finding: _Finding) -> FileProblem:
     place = ".".join(str(part) for part in finding.path) or "the file"
     others = (f", or {_asked(details)}" for details in finding.others)
     message = _message(finding.details, model, finding.path) + "".join(dict.fromkeys(others))

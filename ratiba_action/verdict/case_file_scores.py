@@ -65,7 +65,7 @@ def score_case_files(
 def failed_gates(scores: Iterable[CaseFileScores]) -> tuple[str, ...]:
     """Each gate that failed, in words."""
     return tuple(
-        f"{scored.id}: {_told(result)}"
+        f"{scored.id}: {_how_far_below(result)}"
         for scored in scores
         for result in scored.gates
         if result.status is CaseThresholdStatus.FAILED
@@ -83,7 +83,7 @@ def open_gates(scores: Iterable[CaseFileScores]) -> tuple[str, ...]:
     )
 
 
-def _told(result: CaseThresholdResult) -> str:
+def _how_far_below(result: CaseThresholdResult) -> str:
     name, threshold = result.gate.metric, f"{result.gate.at_least:g}"
     if result.value is None or result.value >= result.gate.at_least - _ROUNDING:
         return f"{name} can reach {round(result.at_most, 4):g} at most, and {threshold} is asked"

@@ -69,7 +69,7 @@ def examine(
         return Comparison(Tier.NOT_COMPARABLE, (), left, "Nothing of the base can be compared with this change.")
     if exact:
         return _examine_exactly(pairs, left, rules)
-    if len(pairs) < rules.fewest_scenarios:
+    if len(pairs) < rules.min_scenarios:
         return _too_few(pairs, left, rules)
     return _Examination(pairs, left, rules, replayed=replayed).result()
 
@@ -80,7 +80,7 @@ def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rul
     difference = mean(changes)
     # It decides nothing: it tells how far other conversations like these might move.
     interval = t_interval(changes, _CONFIDENCE) if len(changes) > 1 else None
-    regression = difference <= -rules.least_margin + _ROUNDING or _counts(dropped)
+    regression = difference <= -rules.min_margin + _ROUNDING or _counts(dropped)
     moved = "improved" if difference > _ROUNDING else "did not change" if abs(difference) <= _ROUNDING else "fell"
     tier = Tier.REGRESSION if regression else Tier.IMPROVED if difference > _ROUNDING else Tier.WITHIN_NOISE
     reason = f"The mean score {moved}" + ("" if abs(difference) <= _ROUNDING else f" by {points(difference)}")
@@ -94,14 +94,14 @@ def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rul
         difference=difference,
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
-        margin=rules.least_margin,
+        margin=rules.min_margin,
     )
 
 
 def _too_few(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules) -> Comparison:
     reason = (
         f"{len(pairs)} {'scenario is' if len(pairs) == 1 else 'scenarios are'} too few to tell a drop from chance "
-        f"(at least {rules.fewest_scenarios}); "
+        f"(at least {rules.min_scenarios}); "
         "only deterministic assertions and thresholds decide."
     )
     return Comparison(
@@ -186,7 +186,7 @@ class _Examination:
         changes = self._changes()
         difference, interval = mean(changes), t_interval(changes, _CONFIDENCE)
         detectable = minimum_detectable_effect(_spread(changes), len(changes), power=self._rules.detectable_power)
-        margin = max(self._rules.least_margin, detectable)
+        margin = max(self._rules.min_margin, detectable)
         tier = self._tier(interval.low, margin, fell=self._mean_fell or _counts(again))
         return Comparison(
             tier,

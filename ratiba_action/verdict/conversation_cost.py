@@ -35,7 +35,6 @@ def conversation_cost(
     too; the time to a reply only where it was live on both sides.
 
     Args:
-        base: runs of the base.
         limits: greatest increase of a figure as a share of the base's, by ``Figure``.
 
     Returns:

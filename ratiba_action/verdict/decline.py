@@ -98,10 +98,10 @@ def find_decline(
     found = Decline(anchor.name, anchor.commit, newest, anchor.candidates, len(pairs))
     level = rules.decline.level / _RUNS
     # Not even a fall of every scenario would be beyond chance with fewer, so no trial is paid for.
-    fewest = max(rules.fewest_scenarios, math.ceil(-math.log2(level)))
-    if len(pairs) < fewest:
+    minimum = max(rules.min_scenarios, math.ceil(-math.log2(level)))
+    if len(pairs) < minimum:
         why = f", such as: {left[0].reason}" if left else ""
-        problem = f"{len(pairs)} scenarios can be compared, and {fewest} are the least{why}"
+        problem = f"{len(pairs)} scenarios can be compared, and {minimum} are the least{why}"
         return replace(found, problem=problem), {}
     changes = [mean(pair.head) - mean(pair.base) for pair in pairs]
     screen_p = min(sign_flip_p(changes) * anchor.candidates, 1.0)

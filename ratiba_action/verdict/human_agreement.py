@@ -24,7 +24,7 @@ BIAS = 0.5
 """Mean difference, in labels, from which a judge is biased: it then gives the next label as often as the right one."""
 EXACT = 0.5
 """Least share of scores that are exactly the label."""
-LEAST, PROVEN = 30, 120
+MIN, PROVEN = 30, 120
 """Labels without which nothing is said, and about those that it takes to show a kappa above the bound."""
 FAILED = frozenset({"below", "biased", "inexact"})
 """Statuses of a judge that agrees too little."""
@@ -77,7 +77,7 @@ class HumanAgreement:
     @property
     def status(self) -> str:
         """``uncalibrated``, ``undefined``, ``below``, ``biased``, ``inexact``, ``unproven`` or ``calibrated``."""
-        if self.n < LEAST:
+        if self.n < MIN:
             return "uncalibrated"
         if self.kappa is None or self.low is None:
             return "undefined"
@@ -109,8 +109,8 @@ class HumanAgreement:
         """What to do."""
         match self.status:
             case "uncalibrated":
-                more = f"Label {LEAST - self.n} more conversations"
-                return f"{more}: {LEAST} are the least, {PROVEN} show a kappa above {BOUND}."
+                more = f"Label {MIN - self.n} more conversations"
+                return f"{more}: {MIN} are the least, {PROVEN} show a kappa above {BOUND}."
             case "undefined":
                 return "Add conversations of other quality: people gave all of these the same label."
             case "below" | "biased" | "inexact":

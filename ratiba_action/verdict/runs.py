@@ -160,13 +160,13 @@ def find_changed_conversations(
         and (exact or not _passes(ours) or ours.trial.scenario.id in moved)
         and (_replies(ours), _turns(ours)) != (_replies(theirs), _turns(theirs))
     ]
-    return _within_size(sorted(changes, key=lambda change: (change.passes, not change.critical)))[:MOST_CHANGED]
+    return _within_size(sorted(changes, key=lambda change: (change.passes, not change.critical)))[:MAX_CHANGED]
 
 
-MOST_CHANGED = 100
+MAX_CHANGED = 100
 """Conversations with the same outcome that a report keeps of the base."""
 
-MOST_CHARACTERS = 500_000
+MAX_CHARACTERS = 500_000
 """Of tool calls, states and messages that a report keeps for such a list; beyond it only the replies are kept."""
 
 
@@ -187,7 +187,7 @@ def _change(head: ScenarioResult, base: ScenarioResult) -> OutcomeChange:
 
 def _within_size(changes: Sequence[OutcomeChange]) -> tuple[OutcomeChange, ...]:
     """The changes, without the turns of those that no longer fit; nothing is cut before it is masked."""
-    left, kept = MOST_CHARACTERS, list[OutcomeChange]()
+    left, kept = MAX_CHARACTERS, list[OutcomeChange]()
     for change in changes:
         size = sum(len(str(turn)) for turn in (*change.base_turns, *change.head_turns))
         kept.append(change if size <= left else replace(change, base_turns=(), head_turns=()))

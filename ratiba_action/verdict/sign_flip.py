@@ -58,16 +58,16 @@ def _chance_of_any(bounds: list[float]) -> float:
     from scipy import special  # a quarter of a second, only when a run is compared
 
     scale = (2 * np.pi) ** -0.5
-    least = -_REACH * len(bounds) ** 0.5
+    minimum = -_REACH * len(bounds) ** 0.5
     limits = [bound * (look + 1) ** 0.5 for look, bound in enumerate(bounds)]
-    sums = np.linspace(least, limits[0], _GRID)
+    sums = np.linspace(minimum, limits[0], _GRID)
     density = np.exp(-(sums**2) / 2) * scale
     chance = float(special.ndtr(-limits[0]))
     for limit in limits[1:]:
         weights = np.full(_GRID, sums[1] - sums[0])
         weights[[0, -1]] /= 2
         chance += float((density * weights) @ special.ndtr(sums - limit))
-        following = np.linspace(least, limit, _GRID)
+        following = np.linspace(minimum, limit, _GRID)
         density = np.exp(-((following[:, None] - sums[None, :]) ** 2) / 2) @ (density * weights * scale)
         sums = following
     return chance

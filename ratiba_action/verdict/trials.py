@@ -107,7 +107,7 @@ def is_measured(result: Scored) -> bool:
     return bool(result.scores) or any(check.measured for check in result.checks)
 
 
-def most_failures(scenario: Scenario) -> int:
+def max_failures(scenario: Scenario) -> int:
     """How many trials of a scenario may fail; none of a critical one."""
     strategy = scenario.strategy
     return 0 if scenario.critical or strategy.passes is None else strategy.trials - strategy.passes
@@ -132,7 +132,7 @@ def _outcome(given: Sequence[ScenarioResult]) -> ScenarioOutcome:
     first = given[0].trial
     trials = sorted((*given, *_missing(first, given)), key=lambda result: result.trial.number)
     counted = [trial for trial in trials if decides(trial)]
-    place = max(len(counted) - most_failures(first.scenario), 1)
+    place = max(len(counted) - max_failures(first.scenario), 1)
     deciding = sorted(counted, key=_from_best_to_worst)[place - 1]
     return ScenarioOutcome(tuple(trials), deciding, standing(deciding))
 
@@ -158,17 +158,17 @@ class FailureLimit:
     the base breaks is not the change's.
 
     Args:
-        most_failed: after so many failed scenarios the run stops; None for never.
+        max_failed: after so many failed scenarios the run stops; None for never.
     """
 
-    def __init__(self, most_failed: int | None, day: date) -> None:
-        self._most_failed, self._day = most_failed, day
+    def __init__(self, max_failed: int | None, day: date) -> None:
+        self._max_failed, self._day = max_failed, day
         self._trials: dict[tuple[str, str], list[ScenarioResult]] = {}
         self._failed: set[str] = set()
 
     def add(self, result: ScenarioResult) -> None:
         """Count the next result of the plan."""
-        if self._most_failed is None or not results_of_change([result]):
+        if self._max_failed is None or not results_of_change([result]):
             return
         trials = self._trials.setdefault(_key(result), [])
         trials.append(result)
@@ -179,7 +179,7 @@ class FailureLimit:
     @property
     def reason(self) -> str:
         """In words; empty while a conversation may begin."""
-        if self._most_failed is None or len(self._failed) < self._most_failed:
+        if self._max_failed is None or len(self._failed) < self._max_failed:
             return ""
         names = ", ".join(sorted(self._failed)[:3])
         return f"the run stopped after {len(self._failed)} failed: {names} (suite.stop_on_failure)"

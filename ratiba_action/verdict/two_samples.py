@@ -58,7 +58,6 @@ class CliffsDelta:
     Args:
         delta: -1 (every value of the first sample is lower) to 1.
         low: of its interval; None where a sample has a single value.
-        high: the other end.
     """
 
     delta: float
@@ -170,7 +169,7 @@ def concurrent_differences(values: Iterable[tuple[bool, float]]) -> tuple[float,
     return tuple(found)
 
 
-def log_e_value(values: Sequence[float], least: float) -> float:
+def log_e_value(values: Sequence[float], minimum: float) -> float:
     """Logarithm of the evidence that the expectation of bounded values is above zero; valid after every value.
 
     The capital of a gambler who begins with 1 and bets fixed shares of it on each value. While no conditional
@@ -180,7 +179,7 @@ def log_e_value(values: Sequence[float], least: float) -> float:
 
     Args:
         values: none below ``-least``; their order does not matter.
-        least: above zero.
+        minimum: above zero.
 
     Returns:
         0 without values; minus infinity where every bet is lost.
@@ -191,9 +190,9 @@ def log_e_value(values: Sequence[float], least: float) -> float:
     import numpy as np  # the runner's bare Python has none
 
     found = np.asarray(values, dtype=float)
-    if not (found >= -least - _ROUNDING).all():
-        raise ValueError(f"a value is below {-least:g}, or not a number")
-    bets = 2.0 ** (-np.arange(BETS) / 2) / least
+    if not (found >= -minimum - _ROUNDING).all():
+        raise ValueError(f"a value is below {-minimum:g}, or not a number")
+    bets = 2.0 ** (-np.arange(BETS) / 2) / minimum
     with np.errstate(divide="ignore"):
         capital = np.log1p(np.maximum(np.multiply.outer(bets, found), -1.0)).sum(axis=1)
     return float(np.logaddexp.reduce(capital) - math.log(BETS))

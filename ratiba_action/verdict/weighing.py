@@ -79,7 +79,7 @@ def _run(evidence: Evidence, arm: str) -> tuple[MeasuredRun, ...]:
 
 
 _NAMED = 3
-_LEAST_TOLD = 0.0005
+_SMALLEST_REPORTED = 0.0005
 """Scores that do not scatter at all would be said to show drops of 0 points."""
 
 
@@ -197,7 +197,7 @@ def is_guarded(evidence: Evidence) -> bool:
 
 def sensitivity(comparison: Comparison) -> str:
     """What a comparison of this size can see, in words; empty where it cannot be told."""
-    if comparison.detectable is None or comparison.detectable < _LEAST_TOLD:
+    if comparison.detectable is None or comparison.detectable < _SMALLEST_REPORTED:
         return ""
     number = len(comparison.scenarios)
     return f"With {number} scenarios this run can see drops of {points(comparison.detectable)} or more."

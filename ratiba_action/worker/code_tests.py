@@ -20,7 +20,7 @@ from typing import Any
 
 from . import landlock
 
-MOST_PRINTED = 1 << 20
+MAX_PRINTED = 1 << 20
 SHOWN = 2_000
 OPEN_FILES = 64
 
@@ -109,13 +109,13 @@ def main(_arguments: list[str]) -> None:
 
 def _bound(order: dict[str, Any]) -> None:
     memory = order["memory_mb"] << 20
-    for kind, most in (
+    for kind, maximum in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CPU, int(order["seconds"]) + 1),
-        (resource.RLIMIT_FSIZE, MOST_PRINTED),
+        (resource.RLIMIT_FSIZE, MAX_PRINTED),
         (resource.RLIMIT_NOFILE, OPEN_FILES),
         (resource.RLIMIT_NPROC, 0),
     ):
         hard = resource.getrlimit(kind)[1]
-        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (least, least))
+        minimum = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
+        resource.setrlimit(kind, (minimum, minimum))

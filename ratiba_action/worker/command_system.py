@@ -14,7 +14,7 @@ from typing import Any
 
 from .strict_json import DuplicateKeyError, read_json
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 _SHOWN = 300
 _LINES = 20
 _LINE = 400
@@ -83,7 +83,7 @@ class _Program:
         except (OSError, ValueError) as problem:
             raise CommandError(f"the command {argv!r} cannot be started: {problem}") from None
         self._unread = b""
-        self._said: deque[bytes] = deque(maxlen=_LINES)
+        self._last_lines: deque[bytes] = deque(maxlen=_LINES)
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
@@ -91,7 +91,7 @@ class _Program:
         """Read what it complains of, so that it never waits for a reader."""
         assert self._process.stderr is not None  # noqa: S101 - a pipe was asked for
         while line := self._process.stderr.readline(_LINE):
-            self._said.append(line)
+            self._last_lines.append(line)
 
     def ask(self, request: dict[str, Any]) -> Any:
         """Write one line and read one: with more, nobody could tell which line answers which request."""
@@ -102,10 +102,12 @@ class _Program:
             self._process.stdin.write(json.dumps(request).encode("ascii") + b"\n")
             self._process.stdin.flush()
             line = self._line()
-        if len(line) > MOST_BYTES:
-            raise CommandError(f"the command {self._argv!r} answered a line of more than {MOST_BYTES} bytes")
+        if len(line) > MAX_BYTES:
+            raise CommandError(f"the command {self._argv!r} answered a line of more than {MAX_BYTES} bytes")
         if not line.endswith(b"\n"):
-            raise CommandError(f"the command {self._argv!r} {self._how_it_ended()} before it answered{self._told()}")
+            raise CommandError(
+                f"the command {self._argv!r} {self._how_it_ended()} before it answered{self._what_it_wrote()}"
+            )
         self._refuse_more("after its answer", self._unread)
         shown = line[:_SHOWN].decode("utf-8", "replace")
         try:
@@ -114,12 +116,12 @@ class _Program:
             why = f"has {problem}"
         except (ValueError, RecursionError):
             why = "is no JSON"
-        raise CommandError(f"the command {self._argv!r} answered {shown!r}, which {why}{self._told()}")
+        raise CommandError(f"the command {self._argv!r} answered {shown!r}, which {why}{self._what_it_wrote()}")
 
     def _line(self) -> bytes:
         """One line with its end, or what came before the output's end or the limit; the rest stays unread."""
         read = bytearray()
-        while b"\n" not in read and len(read) <= MOST_BYTES and (piece := self._read()):
+        while b"\n" not in read and len(read) <= MAX_BYTES and (piece := self._read()):
             read += piece
         line, end, self._unread = bytes(read).partition(b"\n")
         return line + end
@@ -156,8 +158,8 @@ class _Program:
         name = signal.Signals(-code).name if -code in {*signal.Signals} else f"signal {-code}"  # a real-time one
         return f"was ended by {name}{memory}"
 
-    def _told(self) -> str:
-        output = b"".join(self._said).decode("utf-8", "replace").strip()
+    def _what_it_wrote(self) -> str:
+        output = b"".join(self._last_lines).decode("utf-8", "replace").strip()
         return f". It wrote: {output}" if output else ""
 
     def end(self) -> None:

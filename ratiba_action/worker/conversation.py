@@ -201,7 +201,6 @@ def serve(connection: socket.socket, reads: Reads | None = None) -> None:
     """Answer requests until the gate asks to close or goes away.
 
     Args:
-        connection: to the gate.
         reads: notes which files are opened; None where nobody does.
     """
     lines = connection.makefile("rb")

@@ -23,7 +23,7 @@ from . import imports, isolation, kernel, landlock, processes, supervisor
 from .reads import Reads
 
 DESCRIPTORS = 3
-MOST_TOLD = 16_384
+MAX_REPORTED_CHARACTERS = 16_384
 
 
 def main(arguments: list[str]) -> None:
@@ -74,8 +74,8 @@ def sources() -> list[str] | None:
     files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())} - {""}
     own = (os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120 - the same
     elsewhere = {path for path in files if not any(name in path for name in installed) and not path.startswith(own)}
-    told = sorted(folders | elsewhere)
-    return told if sum(map(len, told)) < MOST_TOLD else None
+    reported = sorted(folders | elsewhere)
+    return reported if sum(map(len, reported)) < MAX_REPORTED_CHARACTERS else None
 
 
 def serve(control: socket.socket, reads: Reads) -> None:

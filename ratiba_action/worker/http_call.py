@@ -13,7 +13,7 @@ from .strict_json import DuplicateKeyError, read_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 _SHOWN = 300
 
 
@@ -54,9 +54,9 @@ def call(method: str, address: str, headers: Mapping[str, str], content: bytes |
 
 
 def _read(response: IO[bytes], place: str) -> bytes:
-    content = response.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise AnswerError(f"{place} was answered with more than {MOST_BYTES} bytes")
+    content = response.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise AnswerError(f"{place} was answered with more than {MAX_BYTES} bytes")
     return content
 
 

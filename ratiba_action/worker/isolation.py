@@ -23,7 +23,7 @@ OF_ANYBODY = frozenset({"benchmarks", "doc", "docs", "example", "examples", "scr
 """Names that many repositories use, and that packages leave among installed ones by mistake: nothing needs those."""
 _EDITABLE = re.compile(r"import (__editable___\w+_finder); \1\.install\(\)")
 _MAPPING = re.compile(r"^MAPPING(?:: [^=\n]*)? = (\{[^\n]*\})", re.MULTILINE)
-_MOST_READ = 1 << 20
+_MAX_READ = 1 << 20
 
 
 def enter(checkout: str) -> None:
@@ -114,16 +114,16 @@ def shadowed(root: str) -> list[str]:
 def explanation(root: str) -> str:
     """What an error says besides where modules of the repository were asked for and not imported; empty for nothing."""
     names = [entry for entry in shadowed(root) if entry.partition(".")[0] in sys.modules]
-    return f" ({_told(names)})" if names else ""
+    return f" ({_not_imported(names)})" if names else ""
 
 
 def warnings(root: str) -> list[str]:
     """What the reader of a report should know about modules of the repository that are not imported."""
     names = shadowed(root)
-    return [_told(names)] if names else []
+    return [_not_imported(names)] if names else []
 
 
-def _told(names: list[str]) -> str:
+def _not_imported(names: list[str]) -> str:
     return (
         f"{', '.join(names[:10])} of the repository is not imported by rules, metrics and tests, which find modules of "
         "the standard library and of installed packages first: rename it, or do not import it there."
@@ -206,6 +206,6 @@ def _read(path: str) -> str:
     """The text of a small file; empty where it cannot be read."""
     try:
         with open(path, encoding="utf-8-sig") as file:  # noqa: PTH123 - as above
-            return file.read(_MOST_READ)
+            return file.read(_MAX_READ)
     except (OSError, UnicodeDecodeError):
         return ""

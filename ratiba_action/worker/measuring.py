@@ -75,7 +75,7 @@ async def _awaited(result: Any) -> Any:
     return await result
 
 
-MOST_CASES, MOST_MESSAGE, MOST_PRINTED, MOST_TEXT = 500, 4_000, 2_000, 60_000
+MAX_CASES, MAX_MESSAGE, MAX_PRINTED, MAX_TEXT = 500, 4_000, 2_000, 60_000
 """Of one test: sets of parameters that are reported; characters of a failure, of what it printed, of all failures."""
 _NOT_REACHED = "it was deselected, or pytest ended before it"
 _IGNORED = "ignore::pytest.PytestAssertRewriteWarning"
@@ -170,14 +170,14 @@ class _Outcomes:
         errors = [*self._errors]
         if not found and not errors:
             errors = [f"pytest collected no such test and ended with exit code {code}"]
-        if len(found) > MOST_CASES:
-            errors.append(f"it has {len(found):,} sets of parameters, more than {MOST_CASES}")
+        if len(found) > MAX_CASES:
+            errors.append(f"it has {len(found):,} sets of parameters, more than {MAX_CASES}")
         if not errors and code and all(case["outcome"] == "passed" for case in found):
             errors = [f"pytest ended with exit code {code}"]
         if errors:
-            found = [{"name": self._name, "outcome": "failed", "message": "; ".join(errors)[-MOST_MESSAGE:]}, *found]
-        found, most = found[:MOST_CASES], MOST_TEXT // max(min(len(found), MOST_CASES), 1)
-        return [{**case, "name": case["name"][:200], "message": case["message"][:most]} for case in found]
+            found = [{"name": self._name, "outcome": "failed", "message": "; ".join(errors)[-MAX_MESSAGE:]}, *found]
+        found, maximum = found[:MAX_CASES], MAX_TEXT // max(min(len(found), MAX_CASES), 1)
+        return [{**case, "name": case["name"][:200], "message": case["message"][:maximum]} for case in found]
 
 
 def _name_of(node: str) -> str:
@@ -186,12 +186,12 @@ def _name_of(node: str) -> str:
 
 def _why(report: Any) -> str:
     if report.skipped:
-        return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)[:MOST_MESSAGE]
+        return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)[:MAX_MESSAGE]
     crash = getattr(report.longrepr, "reprcrash", None)
-    said = str(crash.message if crash is not None else report.longrepr)[:MOST_MESSAGE]
+    text = str(crash.message if crash is not None else report.longrepr)[:MAX_MESSAGE]
     printed = str(report.capstdout).strip()
-    return said + (f"\nIt printed: {printed[-MOST_PRINTED:]}" if printed else "")
+    return text + (f"\nIt printed: {printed[-MAX_PRINTED:]}" if printed else "")
 
 
 def _end(text: str) -> str:
-    return text.strip()[-MOST_PRINTED:]
+    return text.strip()[-MAX_PRINTED:]

@@ -12,9 +12,9 @@ import os
 import sys
 from typing import Any
 
-MOST_PATHS = 50_000
+MAX_PATHS = 50_000
 """Of all files that are opened, those of libraries too."""
-MOST_BYTES = 512 * 1024
+MAX_BYTES = 512 * 1024
 """Of all paths that are told."""
 _EVENTS = frozenset({"open", "os.chdir", "sqlite3.connect"})
 _PACKAGES = ("/site-packages/", "/dist-packages/")
@@ -66,7 +66,7 @@ class Reads:
                 path = os.fspath(path)
             except Exception:  # noqa: BLE001 - code of the system
                 return
-        if len(self._paths) < MOST_PATHS:
+        if len(self._paths) < MAX_PATHS:
             self._paths.add(path)
 
     def _leave(self) -> None:
@@ -89,13 +89,13 @@ class Reads:
         for path in map(os.fsdecode, list(self._paths)):
             if path.startswith(root + os.sep) and "\0" not in path and (name := _relative(path, root, own)):
                 found |= {name, _relative(_real(path, folders), root, own) or name}
-        told, size = [], 0
+        reported, size = [], 0
         for name in sorted(found):
             size += len(json.dumps(name)) + 2
-            if size > MOST_BYTES:
+            if size > MAX_BYTES:
                 break
-            told.append(name)
-        return told
+            reported.append(name)
+        return reported
 
 
 def _real(path: str, folders: dict[str, str]) -> str:

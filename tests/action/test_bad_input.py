@@ -60,7 +60,7 @@ def test_an_image_that_does_not_exist_is_named_and_leaves_a_comment(act: Act, re
     assert "image" in comment["body"]
 
 
-def test_a_wrong_input_is_told_before_any_container_is_made(act: Act, repositories: Repositories) -> None:
+def test_a_wrong_input_is_reported_before_any_container_is_made(act: Act, repositories: Repositories) -> None:
     github = GithubState()
     run = evaluated(act, repositories.small(), github, inputs={"budget-usd": "-1"})
     assert run.exit_codes["decide"] == 2, run.printed

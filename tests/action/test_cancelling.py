@@ -33,7 +33,7 @@ TO_SIGTERM, TO_SIGKILL = 7.5, 10.0
 """Seconds from the first signal, as a runner waits them."""
 
 
-def most() -> float:
+def maximum() -> float:
     """Seconds until the comment: seven, and more on a machine that has more than twice as much to do as it can."""
     return 7.0 * max(1.0, os.getloadavg()[0] / (2 * (os.cpu_count() or 1)))
 
@@ -64,13 +64,13 @@ class Cancelled:
 
     Args:
         began: when the signal came, in seconds after the step's start.
-        told: when the comment said that the run was cancelled, in seconds after the signal; None for never.
+        reported: when the comment said that the run was cancelled, in seconds after the signal; None for never.
         late: whether the job had its verdict by then: its outputs and its only comment say that it passed.
         printed: by the steps.
     """
 
     began: float
-    told: float | None
+    reported: float | None
     late: bool
     comments: list[str]
     printed: str
@@ -215,10 +215,10 @@ def test_a_job_that_is_cancelled_at_any_moment_says_so_in_its_comment(
         assert "cancelled" in comment, f"{where}\n{comment}"
         assert "conclusion<<" in cancelled.outputs, where
         assert "\npassed\n" not in cancelled.outputs, where
-        assert cancelled.told is not None, where
-        assert cancelled.told < most(), f"{cancelled.told:.2f} s: {where}"
-        print(f"cancelled after {cancelled.began:6.2f} of {length:.2f} s: told after {cancelled.told:5.2f} s")  # noqa: T201
-        found.append(cancelled.told)
+        assert cancelled.reported is not None, where
+        assert cancelled.reported < maximum(), f"{cancelled.reported:.2f} s: {where}"
+        print(f"cancelled after {cancelled.began:6.2f} of {length:.2f} s: told after {cancelled.reported:5.2f} s")  # noqa: T201
+        found.append(cancelled.reported)
     record_property("seconds until the comment, median", statistics.median(found))
     record_property("seconds until the comment, most", max(found))
 
@@ -240,7 +240,7 @@ def test_a_build_is_ended_by_the_first_signal(job: Job, tmp_path: Path) -> None:
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         printed, _ = process.communicate(timeout=60)
-    assert time.monotonic() - began < most(), printed
+    assert time.monotonic() - began < maximum(), printed
     assert "ended=cancelled" in runner.outputs
     eventually(lambda: ENDLESS not in processes(), 30)
     assert runner.conclude().returncode == 3
@@ -259,7 +259,7 @@ def test_a_job_that_is_cancelled_while_it_decides_says_so_too(job: Job, after: f
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(after)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=most())
+        process.communicate(timeout=maximum())
     # As GitHub's runner does then: no further step but those that always run.
     assert job.runner.conclude(RATIBA_ENDED="skipped").returncode == 3
     (comment,) = job.github.comments

@@ -94,7 +94,7 @@ def test_a_full_folder_for_temporary_files(
         assert "::warning title=Ratiba Eval Gate::The report" in done.stdout
 
 
-def test_without_any_room_the_gate_is_not_started_and_the_reason_is_told(
+def test_without_any_room_the_gate_is_not_started_and_the_reason_is_reported(
     runner: HostedRunner, disk: Callable[[Path, int], Path], tmp_path: Path
 ) -> None:
     give_away(runner)

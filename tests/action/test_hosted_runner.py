@@ -192,7 +192,7 @@ def test_a_step_that_is_killed_leaves_a_comment_and_no_container(make_runner: Ma
     assert "cancelled" in comment["body"]
 
 
-def test_a_container_that_is_killed_is_told_by_the_concluding_step(
+def test_a_container_that_is_killed_is_reported_by_the_concluding_step(
     make_runner: MakeRunner, github: GithubState
 ) -> None:
     runner = make_runner("hang 600")
@@ -270,7 +270,7 @@ def journals(runner: HostedRunner, attempt: int, place: str) -> list[Path]:
 async def test_what_an_interrupted_container_has_paid_for_is_kept_sealed_and_gone_on_with(
     make_runner: MakeRunner, github: GithubState
 ) -> None:
-    turns = "".join(f"  - user: {said}\n    expect: {{state: SAID}}\n" for said in ("Hello", "hang"))
+    turns = "".join(f"  - user: {text}\n    expect: {{state: SAID}}\n" for text in ("Hello", "hang"))
     files = {
         "adapter.py": ASKING,
         ".github/ratiba.yml": ASKED,

@@ -25,7 +25,7 @@ jobs:
 
 
 @pytest.mark.parametrize(
-    ("container", "code", "said"),
+    ("container", "code", "text"),
     [
         (runner_image(), 0, "## Passed"),
         (BASE, 3, "make this action's image the job's container"),
@@ -33,7 +33,7 @@ jobs:
     ids=["with Docker's command", "without"],
 )
 def test_a_job_container_runs_the_gate_or_says_what_to_do(
-    act: Act, repositories: Repositories, container: str, code: int, said: str
+    act: Act, repositories: Repositories, container: str, code: int, text: str
 ) -> None:
     repository = repositories.small()
     repository.propose({PROMPT: "Say Bonjour, warmly.\n"})
@@ -44,4 +44,4 @@ def test_a_job_container_runs_the_gate_or_says_what_to_do(
     assert run.exit_codes.get("conclude", 0) == code, run.printed
     (comment,) = github.comments
     assert ("## Incomplete" if code else "## Passed") in comment["body"]
-    assert said in run.printed
+    assert text in run.printed

@@ -35,7 +35,7 @@ echo "$ENDED/$CODE"
     ],
     ids=["the daemon is gone", "cancelled", "still running", "no memory left", "ended by itself"],
 )
-def test_a_container_whose_daemon_is_gone_is_told_from_one_that_ended(
+def test_a_container_whose_daemon_is_gone_is_distinguished_from_one_that_ended(
     tmp_path: Path, traits: dict[str, str], ended: str
 ) -> None:
     program = tmp_path / "docker"

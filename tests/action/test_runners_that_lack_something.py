@@ -68,7 +68,9 @@ def test_without_python_the_end_of_a_run_is_concluded_in_the_container(
     assert "container ended before it could report" in comment["body"]
 
 
-def test_without_python_and_image_the_end_of_a_run_is_told_in_the_log(make_runner: MakeRunner, tmp_path: Path) -> None:
+def test_without_python_and_image_the_end_of_a_run_is_reported_in_the_log(
+    make_runner: MakeRunner, tmp_path: Path
+) -> None:
     runner = make_runner({PROMPT: "Say Bonjour, warmly.\n"}, PATH=path_without(r"python[0-9.]*", tmp_path / "bin"))
     concluded = replace(runner, inputs={**runner.inputs, "image": MISSING}).run("conclude", RATIBA_ENDED="image")
     assert concluded.returncode == 3, concluded.stdout

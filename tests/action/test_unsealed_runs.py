@@ -175,7 +175,7 @@ def test_what_is_not_sealed_by_the_gate_does_not_count(
         subprocess.run(["docker", "image", "rm", "--force", impostor], capture_output=True, check=True)
 
 
-def test_in_an_advisory_run_it_is_told_too(make_runner: MakeRunner, github: GithubState, tmp_path: Path) -> None:
+def test_in_an_advisory_run_it_is_reported_too(make_runner: MakeRunner, github: GithubState, tmp_path: Path) -> None:
     runner = make_runner("say no", {"notes.py": "notes = 1\n"})
     impostor = build_impostor(runner.inputs["image"], FORGED["outputs of its own"], tmp_path / "impostor")
     runner = replace(runner, inputs={**runner.inputs, "image": impostor})

@@ -65,8 +65,8 @@ class Checkout:
 
     def pull(self, *words: str) -> tuple[int, str]:
         code = run(["dataset", "pull", "intents", "--repo", str(self.folder), *words], dict(self.environment))
-        told = self.capsys.readouterr()
-        return code, told.out + told.err
+        printed = self.capsys.readouterr()
+        return code, printed.out + printed.err
 
     def report(self, *words: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.pull("--json", *words)[1])
@@ -93,9 +93,9 @@ def test_items_become_cases_that_validate_accepts_and_a_second_pull_changes_noth
     checkout: Checkout, state: LangfuseState, host: str
 ) -> None:
     dataset(state, host, THREE)
-    code, told = checkout.pull(*INTENT, "--map", "history=input.history")
+    code, output = checkout.pull(*INTENT, "--map", "history=input.history")
     assert code == 1
-    assert f"not written without --accept: {SCENARIO}" in told
+    assert f"not written without --accept: {SCENARIO}" in output
     assert checkout.files() == {}
     assert checkout.pull(*INTENT, "--map", "history=input.history", "--accept")[0] == 0
     assert checkout.rows() == [
@@ -113,9 +113,9 @@ def test_items_become_cases_that_validate_accepts_and_a_second_pull_changes_noth
     assert "label: ${label}" in scenario
     assert "metric: macro_f1\n  at_least: 0.8" in scenario
     before = checkout.files()
-    code, told = checkout.pull(*INTENT, "--map", "history=input.history", "--accept")
+    code, output = checkout.pull(*INTENT, "--map", "history=input.history", "--accept")
     assert (code, checkout.files()) == (0, before)
-    assert "intents: no change" in told
+    assert "intents: no change" in output
     configuration = checkout.folder / ".github/ratiba.yml"
     configuration.parent.mkdir()
     configuration.write_text("system: {adapter: desk:Desk, database: false, price_per_turn_usd: 0}\n")
@@ -183,10 +183,10 @@ def test_several_labels_answers_and_texts_can_be_mapped(checkout: Checkout, stat
     expected = {"skills": ["demo", "email"], "reply": "At nine.", "must": ["nine"]}
     dataset(state, host, {"a": {"input": "When?", "expected_output": expected}})
     words = ["labels=expectedOutput.skills", "answer=expectedOutput.reply", "contains=expectedOutput.must"]
-    code, told = checkout.pull(
+    code, output = checkout.pull(
         *(part for word in words for part in ("--map", word)), "--metric", "RougeLMetric=0.4", "--accept"
     )
-    assert code == 0, told
+    assert code == 0, output
     (path,) = (checkout.folder / "scenarios/intents").glob("*.yaml")
     scenario = path.read_text()
     for part in ("labels: ${labels}", "answer: ${answer}", "metric: RougeLMetric\n  threshold: 0.4", "skill_recall"):
@@ -195,9 +195,9 @@ def test_several_labels_answers_and_texts_can_be_mapped(checkout: Checkout, stat
 
 def test_nothing_that_can_be_mapped_writes_nothing(checkout: Checkout, state: LangfuseState, host: str) -> None:
     dataset(state, host, THREE)
-    code, told = checkout.pull("--map", "label=expected.intent", "--map", "input=input.message", "--accept")
+    code, output = checkout.pull("--map", "label=expected.intent", "--map", "input=input.message", "--accept")
     assert code == 2
-    assert told.count("not mapped: there is nothing at expected.intent") == 3
+    assert output.count("not mapped: there is nothing at expected.intent") == 3
     assert checkout.files() == {}
 
 
@@ -209,14 +209,14 @@ def test_a_suite_that_would_be_wrong_is_not_written(checkout: Checkout, state: L
         "id: intents_label_labelmetric__cm_1\nlanguage: fr\nturns:\n  - {user: Salut, expect: {contains: [a]}}\n"
     )
     before = checkout.files()
-    code, told = checkout.pull(*INTENT, "--accept")
+    code, output = checkout.pull(*INTENT, "--accept")
     assert code == 2
-    assert "intents_label_labelmetric" in told
+    assert "intents_label_labelmetric" in output
     assert checkout.files() == before
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--map", "label"], "--map is 'label'. Give FIELD=COLUMN"),
         (["--map", "intent=expectedOutput"], "--map is 'intent=expectedOutput'"),
@@ -232,16 +232,16 @@ def test_a_suite_that_would_be_wrong_is_not_written(checkout: Checkout, state: L
     ],
 )
 def test_an_option_that_is_wrong_is_refused(
-    checkout: Checkout, state: LangfuseState, host: str, words: list[str], told: str
+    checkout: Checkout, state: LangfuseState, host: str, words: list[str], message: str
 ) -> None:
     dataset(state, host, THREE)
-    code, said = checkout.pull(*words, "--accept")
+    code, output = checkout.pull(*words, "--accept")
     assert (code, checkout.files()) == (2, {})
-    assert told in said
+    assert message in output
 
 
 def test_a_server_that_fails_writes_nothing(checkout: Checkout, state: LangfuseState) -> None:
     state.mode = Mode.FAILING
-    code, told = checkout.pull(*INTENT, "--accept", "--seconds", "5")
+    code, output = checkout.pull(*INTENT, "--accept", "--seconds", "5")
     assert (code, checkout.files()) == (3, {})
-    assert "it answered with status 500" in told
+    assert "it answered with status 500" in output

@@ -143,15 +143,15 @@ def test_a_turn_that_was_never_reached_fails_its_expectations() -> None:
     ],
 )
 def test_each_failure_rule_holds_or_not(rule: str, value: str, *, passed: bool) -> None:
-    said = exchange("x", "Your reservation costs KES 3,500.", create("2026-04-26T14:00"))
-    check = _only(said, rules=(FailureRule(rule, value, line=30),))
+    spoken = exchange("x", "Your reservation costs KES 3,500.", create("2026-04-26T14:00"))
+    check = _only(spoken, rules=(FailureRule(rule, value, line=30),))
     assert (check.kind, check.passed, check.line) == ("rule", passed, 30)
 
 
 def test_an_event_rule_names_the_turns_of_the_event_that_the_log_tells_of() -> None:
-    said = exchange("x", "Sawa", state="A"), exchange("y", "Sawa", state="B"), exchange("z", "Sawa", state="B")
+    spoken = exchange("x", "Sawa", state="A"), exchange("y", "Sawa", state="B"), exchange("z", "Sawa", state="B")
     rules = FailureRule("must_emit", "state_transition"), FailureRule("must_not_emit", ["state_transition", "payment"])
-    checks = [(check.turn, check.got, check.passed) for check in _checks(case(*said, rules=rules))]
+    checks = [(check.turn, check.got, check.passed) for check in _checks(case(*spoken, rules=rules))]
     assert checks == [(0, "in turn 1, 2", True), (1, "in turn 1, 2", False), (0, "never", True)]
 
 
@@ -225,15 +225,15 @@ def test_there_are_fifteen_rules() -> None:
 
 
 def test_the_last_reply_must_refuse_unless_a_turn_is_named() -> None:
-    said = (exchange("a", "Siwezi kukupa namba yake."), exchange("b", "Karibu tena!"))
-    assert not _only(*said, rules=(FailureRule("must_refuse", None),)).passed
-    named = _only(*said, rules=(FailureRule("must_refuse", 1),))
+    spoken = (exchange("a", "Siwezi kukupa namba yake."), exchange("b", "Karibu tena!"))
+    assert not _only(*spoken, rules=(FailureRule("must_refuse", None),)).passed
+    named = _only(*spoken, rules=(FailureRule("must_refuse", 1),))
     assert (named.passed, named.turn, named.got) == (
         True,
         1,
         "refuses with 'Siwezi'; the reply: Siwezi kukupa namba yake.",
     )
-    assert not _only(*said, rules=(FailureRule("must_refuse", 3),)).passed
+    assert not _only(*spoken, rules=(FailureRule("must_refuse", 3),)).passed
 
 
 def test_a_wrong_rule_that_got_past_the_loader_fails_instead_of_passing() -> None:

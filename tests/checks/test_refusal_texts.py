@@ -13,7 +13,7 @@ Texts = dict[str, dict[str, list[str]]]
 HELD_OUT = Path(__file__).parent.parent / "metrics" / "refusals" / "held_out.yaml"
 
 
-def share_told_apart(texts: Texts, kind: str) -> float:
+def share_distinguished(texts: Texts, kind: str) -> float:
     found = [refuses(text) for language in texts[kind].values() for text in language]
     return sum(one is (kind == "refusal") for one in found) / len(found)
 
@@ -22,11 +22,11 @@ def share_told_apart(texts: Texts, kind: str) -> float:
 def test_texts_beside_the_phrases(kind: str) -> None:
     texts: Texts = json.loads(files("ratiba_action.checks").joinpath("refusal_texts.json").read_text(encoding="utf-8"))
     assert [len(texts[kind][language]) for language in ("en", "sw")] == [30, 30]
-    assert share_told_apart(texts, kind) == 1
+    assert share_distinguished(texts, kind) == 1
 
 
 @pytest.mark.parametrize("kind", ["refusal", "answer"])
 def test_held_out_texts(kind: str) -> None:
     texts: Texts = yaml.safe_load(HELD_OUT.read_text(encoding="utf-8"))
     assert [len(texts[kind][language]) for language in ("en", "sw")] == [15, 15]
-    assert share_told_apart(texts, kind) >= 0.9
+    assert share_distinguished(texts, kind) >= 0.9

@@ -60,5 +60,5 @@ def test_white_space_is_ignored_only_where_that_is_said(text: str) -> None:
         (None, {"a": 1}, 'the answer is {"a":1}, not null'),
     ],
 )
-def test_the_first_difference_is_told_by_its_place(expected: Any, got: Any, difference: str | None) -> None:
+def test_the_first_difference_is_reported_by_its_place(expected: Any, got: Any, difference: str | None) -> None:
     assert first_difference(ExpectedOutput(expected), got) == difference

@@ -52,17 +52,17 @@ def test_data_that_is_no_state_is_no_move() -> None:
 
 
 def test_a_structured_answer_is_compared() -> None:
-    said = exchange("a", "b", expect=Expectation(output=ExpectedOutput({"n": [1, 2]}, ignore_order=True)))
-    right = case(replace(said, reply=replace(said.reply, output={"n": [2, 1]})))
-    wrong = case(replace(said, reply=replace(said.reply, output={"n": [2, 3]})))
+    spoken = exchange("a", "b", expect=Expectation(output=ExpectedOutput({"n": [1, 2]}, ignore_order=True)))
+    right = case(replace(spoken, reply=replace(spoken.reply, output={"n": [2, 1]})))
+    wrong = case(replace(spoken, reply=replace(spoken.reply, output={"n": [2, 3]})))
     assert check_transcript(right.scenario, right.transcript)[0].passed
     assert check_transcript(wrong.scenario, wrong.transcript)[0].got == "n[0] is 2, not 1"
 
 
-def test_the_language_of_a_reply_is_told_by_the_detector() -> None:
+def test_the_language_of_a_reply_is_reported_by_the_detector() -> None:
     one = case(exchange("a", "Karibu sana", expect=Expectation(language="sw")))
-    told = {"Karibu sana": "sw"}
-    assert check_transcript(one.scenario, one.transcript, told.get)[0].passed
+    reported = {"Karibu sana": "sw"}
+    assert check_transcript(one.scenario, one.transcript, reported.get)[0].passed
     (unknown,) = check_transcript(one.scenario, one.transcript, lambda _: None)
     assert (unknown.passed, unknown.got) == (False, "unknown")
     with pytest.raises(ConfigurationError, match="no language detector"):

@@ -79,10 +79,10 @@ def test_a_workflow_learns_what_is_due(
     days: int,
 ) -> None:
     assert calibrate("due", "--today", today, "--json") == code
-    told = json.loads(capsys.readouterr().out)
-    assert (told["overdue"], told["overdue_days"], told["owner"]) == (overdue, days, "Adrian")
-    assert told["title"] == "Label the calibration set"
-    assert "1 conversation to label" in told["body"]
+    output = json.loads(capsys.readouterr().out)
+    assert (output["overdue"], output["overdue_days"], output["owner"]) == (overdue, days, "Adrian")
+    assert output["title"] == "Label the calibration set"
+    assert "1 conversation to label" in output["body"]
 
 
 def test_without_a_set_nothing_is_due_and_the_other_tasks_say_how_to_begin(
@@ -164,10 +164,10 @@ def test_a_long_id_of_a_conversation_is_cut(folder: Path) -> None:
 
 def test_kept_scores_need_no_key(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert calibrate("run", "--recorded", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [each["status"] for each in told["agreements"]] == ["uncalibrated"] * 3
-    assert told["agreements"][0]["advice"].startswith("Label 18 more conversations")
-    assert (told["missing"], told["spent_usd"], told["agreements"][0]["n"]) == (0, "0", 12)
+    output = json.loads(capsys.readouterr().out)
+    assert [each["status"] for each in output["agreements"]] == ["uncalibrated"] * 3
+    assert output["agreements"][0]["advice"].startswith("Label 18 more conversations")
+    assert (output["missing"], output["spent_usd"], output["agreements"][0]["n"]) == (0, "0", 12)
     assert calibrate("thresholds") == 0
     assert "Too few good conversations for a threshold: 8 of 20." in capsys.readouterr().out
     assert not (folder / "thresholds.json").exists(), "it writes nothing unless told"
@@ -183,12 +183,12 @@ def test_a_judge_that_is_never_right_is_not_calibrated(
     conversations, marks = [], []
     for number in range(40):
         label = 1 + number % 5
-        said = f"message {number}"
+        text = f"message {number}"
         labels = [{"by": "A", "day": date(2026, 10, 5), "scores": {"tone": label}}]
-        turns = [{"user": said, "reply": "Karibu"}]
+        turns = [{"user": text, "reply": "Karibu"}]
         one = {"id": f"c{number}", "added": date(2026, 10, 5), "source": "s", "turns": turns, "labels": labels}
         conversations.append(one)
-        named = {"id": f"c{number}", "digest": digest([[said, "Karibu"]]), "judge": "opus", "criterion": "tone"}
+        named = {"id": f"c{number}", "digest": digest([[text, "Karibu"]]), "judge": "opus", "criterion": "tone"}
         measured = {"asked": digest(["CoherenceMetric", {}]), "metric": "CoherenceMetric", "version": "1"}
         marks.append(json.dumps({**named, **measured, "score": min(label, 4) / 4}))
     document = {"owner": "A", "kappa": kappa, "criteria": {"tone": {"metric": "CoherenceMetric"}}}
@@ -292,15 +292,15 @@ def test_each_judge_is_paid_once_for_each_score_and_together_within_the_budget(
     path = folder / "scenarios/calibration/human_labelled.yaml"
     path.write_text(path.read_text("utf-8").replace("Bei ya kunyoa", "Mimi 0712 345 432, bei ya kunyoa"), "utf-8")
     assert calibrate("run", "--budget-usd", "0.30", "--json", **keys(models)) == 3, "the budget is too small for all"
-    told = json.loads(capsys.readouterr().out)
+    output = json.loads(capsys.readouterr().out)
     assert 0 < models.bill.total <= Decimal("0.30")
-    assert Decimal(told["spent_usd"]) == models.bill.total
-    assert told["missing"] > 0
-    assert any("budget" in problem for problem in told["problems"])
+    assert Decimal(output["spent_usd"]) == models.bill.total
+    assert output["missing"] > 0
+    assert any("budget" in problem for problem in output["problems"])
     assert calibrate("run", "--budget-usd", "5", "--json", **keys(models)) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["missing"] == 0
-    assert {each["judge"] for each in told["agreements"]} == {"claude-opus-5-5", "gpt-5.6"}
+    output = json.loads(capsys.readouterr().out)
+    assert output["missing"] == 0
+    assert {each["judge"] for each in output["agreements"]} == {"claude-opus-5-5", "gpt-5.6"}
     calls = len(models.received)
     assert calls == 2 * 3 * 12, "what is kept is not asked again"
     assert not any("345 432" in json.dumps(received.body) for received in models.received)
@@ -313,15 +313,15 @@ def test_an_overdue_session_is_an_alert_where_it_is_listed_and_a_server_that_is_
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with receiver() as slack:
-        told = {"RATIBA_SLACK_WEBHOOK_URL": f"{slack.address}/hook"}
-        assert calibrate("due", "--today", "2026-12-06", **told) == 0
-        assert calibrate("due", "--today", "2026-12-14", **told) == 1
+        variables = {"RATIBA_SLACK_WEBHOOK_URL": f"{slack.address}/hook"}
+        assert calibrate("due", "--today", "2026-12-06", **variables) == 0
+        assert calibrate("due", "--today", "2026-12-14", **variables) == 1
         Path(".github/ratiba.yml").write_text(f"{CONFIGURATION}notifications: {{events: [failed]}}\n")
-        assert calibrate("due", "--today", "2026-12-14", **told) == 1
+        assert calibrate("due", "--today", "2026-12-14", **variables) == 1
         (posted,) = slack.posted
     assert "session of 2026-12-07 is overdue by 7 days" in str(posted.body)
     Path(".github/ratiba.yml").write_text(CONFIGURATION)
-    assert calibrate("due", "--today", "2026-12-14", **told) == 1
+    assert calibrate("due", "--today", "2026-12-14", **variables) == 1
     assert "The notification was not sent" in capsys.readouterr().err
 
 
@@ -352,8 +352,8 @@ def test_what_a_person_fills_into_the_form_is_read_and_hostile_text_is_inert(fol
     shown = subprocess.run(
         [*browser, "--dump-dom", page.as_uri()], capture_output=True, check=True, text=True, timeout=120
     ).stdout
-    (told,) = re.findall(r'<pre id="told">(.*?)</pre>', shown, re.DOTALL)
-    labels, attacked = json.loads(html.unescape(told))
+    (reported,) = re.findall(r'<pre id="told">(.*?)</pre>', shown, re.DOTALL)
+    labels, attacked = json.loads(html.unescape(reported))
     assert attacked == "inert"
     (folder / "labels.yaml").write_text(labels, "utf-8")
     assert calibrate("label", "--from", "labels.yaml") == 0, labels

@@ -92,7 +92,7 @@ def test_events_are_appended(folder: Path) -> None:
         ("\xff", "not a JSON object"),
     ],
 )
-def test_a_mistake_in_the_answers_is_told_and_nothing_is_checked(
+def test_a_mistake_in_the_answers_is_reported_and_nothing_is_checked(
     folder: Path, capsys: pytest.CaptureFixture[str], content: str, wrong: str
 ) -> None:
     (folder / "answers.jsonl").write_text(content)

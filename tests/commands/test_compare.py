@@ -57,12 +57,12 @@ def test_another_judge_is_not_comparable_and_has_no_difference(
 def test_as_json_every_pair_has_its_comparison(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = [write(folder, f"{letter}.json") for letter in "abcdef"]
     assert run(["compare", "--json", *names], {}) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [one["path"] for one in told["runs"]] == names
-    assert {one["conclusion"] for one in told["runs"]} == {"failed"}
-    pairs = [(one["base"], one["head"]) for one in told["comparisons"]]
+    output = json.loads(capsys.readouterr().out)
+    assert [one["path"] for one in output["runs"]] == names
+    assert {one["conclusion"] for one in output["runs"]} == {"failed"}
+    pairs = [(one["base"], one["head"]) for one in output["comparisons"]]
     assert (len(pairs), pairs[0], pairs[-1]) == (15, ("A", "B"), ("E", "F"))
-    assert {one["comparison"]["tier"] for one in told["comparisons"]} == {"within noise"}
+    assert {one["comparison"]["tier"] for one in output["comparisons"]} == {"within noise"}
 
 
 def test_a_report_directory_may_be_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,15 +88,15 @@ def test_too_few_and_too_many_are_refused(folder: Path, capsys: pytest.CaptureFi
     assert f"{count} results are given. Give 2 to 6" in capsys.readouterr().err
 
 
-def test_all_problems_of_all_files_are_told_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_problems_of_all_files_are_reported_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "empty.json").write_text("")
     (folder / "deep.json").write_text("[" * 100_000)
     names = ["missing.json", "empty.json", "deep.json", write(folder, "unmeasured.json", results=())]
     assert run(["compare", *names], {}) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
+    printed = capsys.readouterr()
+    assert printed.out == ""
     for name in names:
-        assert repr(name) in told.err
+        assert repr(name) in printed.err
 
 
 def test_no_text_of_a_file_becomes_markdown_or_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,9 +126,9 @@ def test_the_last_run_is_shown_beside_a_base(
 def test_the_difference_as_json_is_that_of_the_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = write(folder, "head.json", 0.1), write(folder, "base.json")
     assert run(["report", "--results", names[0], "--diff", names[1], "--json"], {}) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["baseline"]["source"] == "base.json"
-    assert told["comparison"]["difference"] == pytest.approx(-0.1, abs=0.01)
+    output = json.loads(capsys.readouterr().out)
+    assert output["baseline"]["source"] == "base.json"
+    assert output["comparison"]["difference"] == pytest.approx(-0.1, abs=0.01)
 
 
 def test_a_base_that_cannot_be_read_is_misuse(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,7 +147,7 @@ def tier_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_the_rules_are_those_of_the_configuration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = write(folder, "a.json"), write(folder, "b.json")
-    (folder / "own.yml").write_text(CONFIGURATION + "  fewest_scenarios: 13\n")
+    (folder / "own.yml").write_text(CONFIGURATION + "  min_scenarios: 13\n")
     assert tier_of(capsys, *names) == "within noise"
     assert tier_of(capsys, *names, "--config", "own.yml") == "unclear"
     (folder / ".github").mkdir()
@@ -162,8 +162,8 @@ def test_a_configuration_that_is_wrong_or_missing_is_misuse(
     folder: Path, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
     write(folder, "a.json"), write(folder, "b.json")
-    (folder / "own.yml").write_text(CONFIGURATION + "  least_margin: 7\n")
+    (folder / "own.yml").write_text(CONFIGURATION + "  min_margin: 7\n")
     assert run([*command, "--config", "own.yml"], {}) == 2
-    assert "own.yml:4: comparison.least_margin" in capsys.readouterr().err
+    assert "own.yml:4: comparison.min_margin" in capsys.readouterr().err
     assert run([*command, "--config", "missing.yml"], {}) == 2
     assert "the file 'missing.yml' does not exist" in capsys.readouterr().err

@@ -27,12 +27,12 @@ def environment(state: LangfuseState) -> Iterator[dict[str, str]]:
         }
 
 
-def test_every_step_is_told_and_done(
+def test_every_step_is_reported_and_done(
     state: LangfuseState, environment: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["dataset", "verify"], environment) == 0
-    told = capsys.readouterr().out
-    assert told.splitlines() == [
+    output = capsys.readouterr().out
+    assert output.splitlines() == [
         "ok: it answers, with version 4.59.0",
         "ok: the keys open the project 'project-of-the-gate'",
         "ok: the dataset 'ratiba-verify' has its item",
@@ -52,14 +52,14 @@ def test_it_can_be_done_again_and_leaves_another_trace(state: LangfuseState, env
     assert len(state.items) == 1
 
 
-def test_a_server_that_shows_nothing_is_told(
+def test_a_server_that_shows_nothing_is_reported(
     state: LangfuseState, environment: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     state.visible = False
     assert run(["dataset", "verify", "--seconds", "10", "--json"], environment) == 3
-    told = json.loads(capsys.readouterr().out)
-    assert told["problem"] == "the trace cannot be read back"
-    assert told["steps"][-1] == "a trace with 2 spans and 2 scores was taken"
+    output = json.loads(capsys.readouterr().out)
+    assert output["problem"] == "the trace cannot be read back"
+    assert output["steps"][-1] == "a trace with 2 spans and 2 scores was taken"
 
 
 def verified(state: LangfuseState, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
@@ -70,33 +70,33 @@ def verified(state: LangfuseState, capsys: pytest.CaptureFixture[str]) -> tuple[
 
 
 def test_what_an_older_server_lacks_is_listed_with_what_follows(capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = verified(older_langfuse(), capsys)
+    code, output = verified(older_langfuse(), capsys)
     assert code == 0
-    assert told[0] == "ok: it answers, with version 3.225.11, older than 4.59"
-    lacks = [line.split(": ")[1] for line in told if line.startswith("lacks: ")]
+    assert output[0] == "ok: it answers, with version 3.225.11, older than 4.59"
+    lacks = [line.split(": ")[1] for line in output if line.startswith("lacks: ")]
     assert lacks == [
         "GET /api/public/v2/observations",
         "POST /api/public/scores with a list",
         "GET /api/public/experiments",
     ]
-    assert told[-1] == "ok: the trace and the scores were read back"
+    assert output[-1] == "ok: the trace and the scores were read back"
 
 
 def test_a_server_of_which_scores_cannot_be_read_is_verified_by_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = verified(older_langfuse(NEWEST | {"GET /v3/scores"}), capsys)
+    code, output = verified(older_langfuse(NEWEST | {"GET /v3/scores"}), capsys)
     assert code == 0
-    assert any(line.startswith("lacks: GET /api/public/v3/scores: scores are not verified") for line in told)
-    assert told[-1] == "ok: the trace was read back"
+    assert any(line.startswith("lacks: GET /api/public/v3/scores: scores are not verified") for line in output)
+    assert output[-1] == "ok: the trace was read back"
 
 
 def test_a_server_that_cannot_say_what_it_has_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = verified(older_langfuse(NEWEST | {"GET /traces"}), capsys)
+    code, output = verified(older_langfuse(NEWEST | {"GET /traces"}), capsys)
     assert code == 3
     neither = "neither GET /api/public/v2/observations nor GET /api/public/traces"
-    assert told[-1] == f"failed: the trace was sent and not verified: there is {neither}"
+    assert output[-1] == f"failed: the trace was sent and not verified: there is {neither}"
 
 
-def test_a_server_that_fails_is_told(
+def test_a_server_that_fails_is_reported(
     state: LangfuseState, environment: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     state.mode = Mode.FAILING
@@ -105,7 +105,7 @@ def test_a_server_that_fails_is_told(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (
             ["dataset", "verify"],
@@ -115,7 +115,7 @@ def test_a_server_that_fails_is_told(
     ],
 )
 def test_without_keys_or_with_a_wrong_option_nothing_is_asked(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments, {}) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -75,7 +75,7 @@ def test_the_environment_of_a_workflow_gives_the_defaults(
     assert json.loads(capsys.readouterr().out)["mode"] == "advisory"
 
 
-def test_the_name_of_an_event_is_told_from_its_payload(
+def test_the_name_of_an_event_is_distinguished_from_its_payload(
     repository: GitRepository, environment: Environment, base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = pull_request(repository, base, {"README.md": "1"}, tmp_path)[:2]

@@ -103,8 +103,8 @@ def test_a_skipped_run_is_concluded_with_every_output_and_a_report_of_plain_file
     assert step.publish(RATIBA_COMMENT="false") == 0
 
     assert tuple(step.outputs) == OUTPUTS
-    told = {name: step.outputs[name] for name in ("mode", "conclusion", "passed", "failed", "spent-usd", "report")}
-    assert told == {
+    reported = {name: step.outputs[name] for name in ("mode", "conclusion", "passed", "failed", "spent-usd", "report")}
+    assert reported == {
         "mode": "skip",
         "conclusion": "skipped",
         "passed": "0",
@@ -287,7 +287,7 @@ def test_json_stays_alone_on_the_standard_output(step: Step, capsys: pytest.Capt
     assert json.loads(capsys.readouterr().out)["mode"] == "skip"
 
 
-def test_the_runner_is_told_to_hide_the_token_before_anything_is_printed(
+def test_the_runner_is_reported_to_hide_the_token_before_anything_is_printed(
     step: Step, capsys: pytest.CaptureFixture[str]
 ) -> None:
     step.change("docs/guide.md", title=f"leak {TOKEN}")

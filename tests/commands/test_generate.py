@@ -104,11 +104,11 @@ def test_a_scenario_that_is_there_is_never_changed(tmp_path: Path) -> None:
     assert path.read_text() == "mine\n"
 
 
-def test_everything_that_is_missing_or_wrong_is_told_at_once(tmp_path: Path) -> None:
+def test_everything_that_is_missing_or_wrong_is_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "session.json").write_text('[{"role": "user", "content": "hello"}]')
-    with pytest.raises(SuiteError) as told:
+    with pytest.raises(SuiteError) as raised:
         run(tmp_path, "--from", str(tmp_path / "session.json"))
-    assert [option for option in ("--id", "--language", "--now") if option not in str(told.value)] == []
+    assert [option for option in ("--id", "--language", "--now") if option not in str(raised.value)] == []
     wrong = {"exchanges": [{"request": 7}, {"request": "a", "tools": [1]}], "tags": "x", "evil": 1}
     assert read_session(wrong) == (
         None,
@@ -132,13 +132,13 @@ def test_an_id_never_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
 def test_a_session_that_holds_a_key_is_refused_and_the_key_is_not_repeated(tmp_path: Path) -> None:
     key = "sk-ant-api03-" + "A1b2C3d4" * 11
     (tmp_path / "session.json").write_text(json.dumps({**ABOUT, "exchanges": [{"request": f"my key is {key}"}]}))
-    with pytest.raises(SuiteError) as told:
+    with pytest.raises(SuiteError) as raised:
         run(tmp_path, "--from", str(tmp_path / "session.json"))
-    assert key not in str(told.value)
+    assert key not in str(raised.value)
     assert not (tmp_path / "scenarios").exists()
 
 
-def test_what_is_no_json_is_told_without_a_traceback(tmp_path: Path) -> None:
+def test_what_is_no_json_is_reported_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "session.json").write_bytes(b"\xff{")
     with pytest.raises(UsageError, match="is not JSON in UTF-8"):
         run(tmp_path, "--from", str(tmp_path / "session.json"))
@@ -188,10 +188,10 @@ def test_a_template_is_a_scenario_without_mistake_that_lacks_recorded_grades_onl
     assert run(tmp_path, "--template", name) == 0
     capsys.readouterr()
     code = validate.run(Namespace(config=None, scenarios=None, schema=None, repo=str(tmp_path), json=False), {})
-    told = capsys.readouterr().out
-    assert code == 0, told
-    assert told.endswith("no mistake found.\n")
-    warnings = [line for line in told.splitlines() if line.startswith("warning:")]
+    output = capsys.readouterr().out
+    assert code == 0, output
+    assert output.endswith("no mistake found.\n")
+    warnings = [line for line in output.splitlines() if line.startswith("warning:")]
     expected = (" no score of ", " an advisory run ")  # nothing is recorded yet
     assert [line for line in warnings if not any(words in line for words in expected)] == []
     assert (tmp_path / f"scenarios/{name}.yaml").read_text(encoding="utf-8").startswith("# ")
@@ -204,6 +204,6 @@ def test_templates_are_listed_for_people_and_programs(tmp_path: Path, capsys: py
     assert set(json.loads(capsys.readouterr().out)) == set(TEMPLATES)
 
 
-def test_an_unknown_template_is_told_with_those_that_exist(tmp_path: Path) -> None:
+def test_an_unknown_template_is_reported_with_those_that_exist(tmp_path: Path) -> None:
     with pytest.raises(RatibaError, match="agent_tool_call"):
         run(tmp_path, "--template", "../../etc/passwd")

@@ -655,7 +655,7 @@ def test_other_encodings_and_large_files_are_refused(source: str, content: bytes
     assert not (folder / "scenarios").exists()
 
 
-def test_all_problems_of_all_files_are_told_at_once(folder: Path) -> None:
+def test_all_problems_of_all_files_are_reported_at_once(folder: Path) -> None:
     (folder / "a.yaml").write_text("tests:\n  - 5\n  - 6\n")
     (folder / "b.yaml").write_text("tests: 5\n")
     assert [each.partition(": ")[0] for each in problems("promptfoo", "a.yaml", "b.yaml")] == [
@@ -696,7 +696,7 @@ def test_texts_that_look_like_columns_or_templates_stay_what_they_are(
         assert (reply.equals, reply.contains) == ("${input}", (f"$${{{number}}}",))
 
 
-def test_credentials_and_identifiers_are_told_and_a_credential_is_not_written(
+def test_credentials_and_identifiers_are_reported_and_a_credential_is_not_written(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key = "sk-ant-api03-" + "Ab3" * 20
@@ -722,7 +722,7 @@ def test_a_file_of_code_only_imports_nothing(folder: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("csv", "a.csv", "--map", "inputs=q"), "--map is 'inputs=q'"),
         (("csv", "a.csv", "--map", "input"), "--map is 'input'"),
@@ -735,11 +735,11 @@ def test_a_file_of_code_only_imports_nothing(folder: Path, capsys: pytest.Captur
         (("csv", "a.csv", "--repo", "nowhere"), "There is no folder"),
     ],
 )
-def test_a_wrong_option_is_told(words: tuple[str, ...], told: str, folder: Path) -> None:
+def test_a_wrong_option_is_reported(words: tuple[str, ...], message: str, folder: Path) -> None:
     (folder / "a.csv").write_text("input\nx\n")
     with pytest.raises(UsageError, match=r"There is no|is '") as caught:
         do(*words)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_every_metric_of_the_tables_exists_here() -> None:

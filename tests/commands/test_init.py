@@ -222,7 +222,7 @@ def test_name_action_and_prompts_stand_where_they_belong(empty: Path, ratiba: Ra
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "told"),
+    ("option", "value", "message"),
     [
         ("--kind", "cobol", "Give one of"),
         ("--language", "English", "an ISO 639 code"),
@@ -233,10 +233,10 @@ def test_name_action_and_prompts_stand_where_they_belong(empty: Path, ratiba: Ra
         ("--action", "x\n      run: evil", "owner/repository@commit"),
     ],
 )
-def test_a_wrong_option_writes_nothing(empty: Path, option: str, value: str, told: str, ratiba: Ratiba) -> None:
+def test_a_wrong_option_writes_nothing(empty: Path, option: str, value: str, message: str, ratiba: Ratiba) -> None:
     refused = ratiba("init", "--yes", "--kind", "http", option, value)
     assert refused.returncode == 2
-    assert told in refused.stderr
+    assert message in refused.stderr
     assert "Traceback" not in refused.stderr
     assert written(empty) == {}
 
@@ -248,9 +248,9 @@ def test_without_a_terminal_it_says_how_to_go_on(ratiba: Ratiba) -> None:
 
 
 def test_for_programs_it_prints_json_and_asks_nothing(empty: Path, ratiba: Ratiba) -> None:
-    said = json.loads(ratiba("init", "--json").stdout)
-    assert set(said["written"]) == set(written(empty))
-    assert said["next"][0].startswith("ratiba gate")
+    output = json.loads(ratiba("init", "--json").stdout)
+    assert set(output["written"]) == set(written(empty))
+    assert output["next"][0].startswith("ratiba gate")
 
 
 @pytest.mark.processes
@@ -278,16 +278,16 @@ def test_on_a_terminal_it_asks_and_takes_the_proposals(empty: Path, home: dict[s
 def test_nothing_typed_takes_what_is_proposed() -> None:
     proposed = StarterAnswers(language="sw", prompts=("prompts/*.md",))
     asked: list[str] = []
-    told: list[str] = []
+    reported: list[str] = []
 
     def answer(question: str) -> str:
         asked.append(question)
         return ""
 
-    assert ask_questions(proposed, answer, told.append) == proposed
+    assert ask_questions(proposed, answer, reported.append) == proposed
     proposals = [question.rpartition("[")[2] for question in asked]
     assert proposals == ["python]: ", "sw]: ", "prompts/*.md]: ", "ratiba]: ", "advisory]: "]
-    assert any("python" in line for line in told)
+    assert any("python" in line for line in reported)
 
 
 @pytest.mark.parametrize(("code", "mode"), [("advisory", Mode.ADVISORY), ("blocking", Mode.BLOCKING)])

@@ -11,7 +11,7 @@ def test_a_value_is_parsed() -> None:
     assert parse_option("--concurrency", "4", parse_count) == 4
 
 
-def test_a_wrong_value_is_told_with_its_option_and_what_is_allowed() -> None:
+def test_a_wrong_value_is_reported_with_its_option_and_what_is_allowed() -> None:
     with pytest.raises(UsageError) as caught:
         parse_option("--concurrency", "0", parse_count)
     assert str(caught.value) == "--concurrency is '0'. Give a whole number from 1."

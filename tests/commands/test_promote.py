@@ -52,20 +52,20 @@ def test_names_of_customers_do_not_belong_into_the_checkout(checkout: Path, caps
     path = checkout / "tenants.yaml"
     path.write_text("tenants: {spa: {vertical: spa, names: [Wanjiku Kamau]}}\n")
     assert refused(checkout, "--tenants", str(path)) == 2
-    told = capsys.readouterr().err
-    assert "is in the checkout" in told
-    assert "Wanjiku" not in told
+    stderr = capsys.readouterr().err
+    assert "is in the checkout" in stderr
+    assert "Wanjiku" not in stderr
 
 
-def test_a_mistake_in_the_file_of_tenants_is_told_without_its_values(
+def test_a_mistake_in_the_file_of_tenants_is_reported_without_its_values(
     checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "tenants.yaml"
     path.write_text("tenants:\n  spa: {vertical: spa,\n    names: Wanjiku Kamau}\n")
     assert refused(checkout, "--tenants", str(path)) == 2
-    told = capsys.readouterr().err
-    assert "tenants.yaml:3: invalid; each id below `tenants`" in told
-    assert "Wanjiku" not in told
+    stderr = capsys.readouterr().err
+    assert "tenants.yaml:3: invalid; each id below `tenants`" in stderr
+    assert "Wanjiku" not in stderr
 
 
 def test_the_state_does_not_belong_into_the_checkout(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +73,7 @@ def test_the_state_does_not_belong_into_the_checkout(checkout: Path, capsys: pyt
     assert "inside the checkout" in capsys.readouterr().err
 
 
-def test_a_server_that_is_not_there_is_told_to_people(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_that_is_not_there_is_reported_to_people(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(checkout, "--seconds", "1") == 3
     printed = capsys.readouterr()
     assert "0 candidates of 0 thumbs-down." in printed.out

@@ -34,8 +34,8 @@ turns: [{{user: hello}}]
 KEY = "sk-ant-planted-0123456789"
 
 
-def line(said: str, asked: str = "hello") -> ModelRecording:
-    response = {"id": "msg_1", "content": [{"type": "text", "text": said}], "usage": {"input_tokens": 1}}
+def line(text: str, asked: str = "hello") -> ModelRecording:
+    response = {"id": "msg_1", "content": [{"type": "text", "text": text}], "usage": {"input_tokens": 1}}
     key = asked.encode().hex().ljust(64, "0")[:64]
     return ModelRecording(key, 0, "live", "anthropic", "claude-sonnet-5-5", asked, "0" * 12, response)
 
@@ -87,11 +87,11 @@ def test_new_recordings_are_written_and_shown(shop: Shop, capsys: pytest.Capture
     assert shop.record(recorder) == 0
     assert read_recordings(shop.path("first")) == (line("Karibu"),)
     assert read_recordings(shop.path("second")) == (line("Sawa"),)
-    told = capsys.readouterr().out
-    assert "first: new: 1 added" in told
-    assert "    + said: Karibu" in told
-    assert "USD 1.25 of 20.00" in told
-    assert "Written: first.jsonl" in told
+    output = capsys.readouterr().out
+    assert "first: new: 1 added" in output
+    assert "    + said: Karibu" in output
+    assert "USD 1.25 of 20.00" in output
+    assert "Written: first.jsonl" in output
 
 
 def test_only_the_chosen_scenarios_are_recorded_and_models_are_really_asked(shop: Shop) -> None:
@@ -110,11 +110,11 @@ def test_an_existing_recording_that_differs_waits_for_accept(shop: Shop, capsys:
     assert shop.record(recorder) == 1
     assert shop.path("first").read_bytes() == before
     assert read_recordings(shop.path("second")) == (line("Sawa"),)
-    told = capsys.readouterr().out
-    assert "first: changed: 1 changed" in told
-    assert "    - said: Karibu\n" in told
-    assert "    + said: Karibu tena\n" in told
-    assert "--accept" in told
+    output = capsys.readouterr().out
+    assert "first: changed: 1 changed" in output
+    assert "    - said: Karibu\n" in output
+    assert "    + said: Karibu tena\n" in output
+    assert "--accept" in output
 
 
 def test_what_recording_is_expected_to_cost_is_said_before_anything_is_asked(
@@ -122,10 +122,10 @@ def test_what_recording_is_expected_to_cost_is_said_before_anything_is_asked(
 ) -> None:
     shop.before("first", line("Karibu"))
     shop.record(FakeRecorder({}), "--scenario", "first", "--budget-usd", "0.0001")
-    told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith("Models are called with the key in ")
-    assert told[1] == "The budget of this run (USD 0.0001) should cover 0 of 1 scenario; it may not cover first."
-    assert told[2].startswith("Expected to cost USD ")
+    output = capsys.readouterr().out.splitlines()
+    assert output[0].startswith("Models are called with the key in ")
+    assert output[1] == "The budget of this run (USD 0.0001) should cover 0 of 1 scenario; it may not cover first."
+    assert output[2].startswith("Expected to cost USD ")
 
 
 def test_what_waits_in_the_repository_is_no_change_to_it(shop: Shop, repository: GitRepository) -> None:
@@ -149,7 +149,7 @@ def test_a_report_folder_that_cannot_be_made_is_named(shop: Shop) -> None:
 def test_what_waits_can_be_accepted_without_paying_again(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     shop.before("first", line("Karibu"))
     shop.record(FakeRecorder({"first": [line("Karibu tena")]}), "--scenario", "first")
-    (command,) = [told for told in capsys.readouterr().out.splitlines() if told.startswith("  cp ")]
+    (command,) = [output for output in capsys.readouterr().out.splitlines() if output.startswith("  cp ")]
     subprocess.run(command, shell=True, check=True)  # noqa: S602 - a person pastes it into a shell
     assert read_recordings(shop.path("first")) == (line("Karibu tena"),)
 
@@ -179,12 +179,12 @@ def test_an_identifier_that_the_scenario_does_not_declare_refuses_the_whole_run(
     assert shop.record(FakeRecorder(lines), "--accept") == 1
     assert shop.files() == ["second.jsonl"]
     assert shop.path("second").read_bytes() == before
-    told = capsys.readouterr().out
-    assert "first.jsonl line 1, response.content[0].text: a phone number (+254***777)" in told
-    assert "first.jsonl line 1, response.content[0].text: an e-mail address (a***@***)" in told
-    assert "Nothing was written" in told
-    assert "0799" not in told
-    assert "amina@" not in told
+    output = capsys.readouterr().out
+    assert "first.jsonl line 1, response.content[0].text: a phone number (+254***777)" in output
+    assert "first.jsonl line 1, response.content[0].text: an e-mail address (a***@***)" in output
+    assert "Nothing was written" in output
+    assert "0799" not in output
+    assert "amina@" not in output
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -196,10 +196,10 @@ def test_a_secret_refuses_the_run_and_stands_in_no_file_and_no_output(
     database = "postgresql://gate:tr0ub4dor@db/gate"
     assert shop.record(recorder, *(["--json"] if as_json else []), RATIBA_DATABASE_URL=database) == 1
     assert shop.files() == []
-    told = capsys.readouterr()
-    assert "line 1, asked" in told.out
-    assert planted not in told.out + told.err
-    assert KEY not in told.out + told.err
+    printed = capsys.readouterr()
+    assert "line 1, asked" in printed.out
+    assert planted not in printed.out + printed.err
+    assert KEY not in printed.out + printed.err
 
 
 def test_a_conversation_that_broke_off_is_never_written(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,9 +218,9 @@ def test_several_trials_stand_in_one_file_one_after_the_other(shop: Shop, capsys
     assert [one.trial for one in recorded_models(shop.path("first"))] == [0, 1]
     (run,) = recorder.runs
     assert run.trials == 2
-    told = capsys.readouterr().out
-    assert "first: changed: 1 added" in told
-    assert "answer of claude-sonnet-5-5 to 'hello' in trial 2" in told
+    output = capsys.readouterr().out
+    assert "first: changed: 1 added" in output
+    assert "answer of claude-sonnet-5-5 to 'hello' in trial 2" in output
 
 
 def test_a_conversation_of_which_one_trial_broke_off_is_not_written(shop: Shop) -> None:
@@ -237,10 +237,10 @@ def test_a_scenario_whose_deterministic_assertions_fail_is_not_recorded_even_wit
     assert shop.record(recorder, "--accept") == 1
     assert shop.path("first").read_bytes() == before
     assert read_recordings(shop.path("second")) == (line("Sawa"),)
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     check = sample_check(passed=False)
-    assert f"first: not recorded: turn {check.turn}: {check.what}: expected {check.expected}, got {check.got}" in told
-    assert "Fix the code, or change the scenario if the new behaviour is right." in told
+    assert f"first: not recorded: turn {check.turn}: {check.what}: expected {check.expected}, got {check.got}" in output
+    assert "Fix the code, or change the scenario if the new behaviour is right." in output
 
 
 def test_answers_that_could_not_be_read_back_are_not_written(shop: Shop) -> None:
@@ -252,7 +252,7 @@ def test_answers_that_could_not_be_read_back_are_not_written(shop: Shop) -> None
     assert shop.files() == ["first.jsonl"]
 
 
-def test_a_broken_recording_is_told_before_anything_is_spent(shop: Shop) -> None:
+def test_a_broken_recording_is_reported_before_anything_is_spent(shop: Shop) -> None:
     shop.path("first").parent.mkdir()
     shop.path("first").write_text("{}\n")
     recorder = FakeRecorder()
@@ -283,7 +283,7 @@ def test_a_wrong_option_is_a_mistake_of_the_command_line(shop: Shop, options: Se
         shop.record(FakeRecorder(), *options)
 
 
-def test_a_wrong_input_is_told_before_anything_is_spent(shop: Shop) -> None:
+def test_a_wrong_input_is_reported_before_anything_is_spent(shop: Shop) -> None:
     recorder = FakeRecorder()
     with pytest.raises(ConfigurationError, match="budget-usd"):
         shop.record(recorder, "--budget-usd", "much")
@@ -294,9 +294,9 @@ def test_for_programs_the_outcome_is_json(shop: Shop, capsys: pytest.CaptureFixt
     shop.before("first", line("Karibu"))
     recorder = FakeRecorder({"first": [line("Karibu tena")]}, broken={"second": "it hung"})
     assert shop.record(recorder, "--json") == 1
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert told["spent_usd"] == "1.25"
-    first, second = told["recordings"]
+    output: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert output["spent_usd"] == "1.25"
+    first, second = output["recordings"]
     assert (first["scenario"], first["outcome"], first["changed"], first["written"]) == ("first", "changed", 1, False)
     assert Path(first["waiting"]).read_bytes().endswith(b"\n")
     assert (second["outcome"], second["reason"], second["waiting"]) == ("unfinished", "system error: it hung", None)
@@ -305,13 +305,13 @@ def test_for_programs_the_outcome_is_json(shop: Shop, capsys: pytest.CaptureFixt
 def test_what_a_model_says_is_no_command_of_a_workflow_and_no_control_of_a_terminal(
     shop: Shop, repository: GitRepository, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = "ok\n::error::planted\n##[error]planted\x1b[2J\u202e"
-    recorder = FakeRecorder({"first": [line(said)]}, broken={"second": "\n::error::planted"})
+    text = "ok\n::error::planted\n##[error]planted\x1b[2J\u202e"
+    recorder = FakeRecorder({"first": [line(text)]}, broken={"second": "\n::error::planted"})
     scheduled = {"GITHUB_EVENT_NAME": "schedule", "GITHUB_SHA": repository.git("rev-parse", "HEAD")}
     shop.record(recorder, GITHUB_ACTIONS="true", **scheduled)
-    told = capsys.readouterr().out
-    assert f"::add-mask::{KEY}" in told
-    stopped, _, rest = told.partition("::stop-commands::")
+    output = capsys.readouterr().out
+    assert f"::add-mask::{KEY}" in output
+    stopped, _, rest = output.partition("::stop-commands::")
     token = rest.splitlines()[0]
     shown = rest[: rest.index(f"::{token}::")]
     assert "::error::" not in stopped

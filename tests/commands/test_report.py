@@ -133,19 +133,19 @@ def test_a_run_that_died_is_reported_everywhere(step: dict[str, str], capsys: py
     with github_server(state) as address:
         more = {"GITHUB_API_URL": address, "RATIBA_GITHUB_TOKEN": "token", "RATIBA_COMMENT": "true"}
         assert run(["report", "--unfinished"], step | more) == 3
-    said = "The run was cancelled or died before it could report."
-    assert said in state.comments[0]["body"]
+    text = "The run was cancelled or died before it could report."
+    assert text in state.comments[0]["body"]
     assert "**What to do:**" in state.comments[0]["body"]
-    assert said in Path(step["GITHUB_STEP_SUMMARY"]).read_text(encoding="utf-8")
-    assert said in (Path(step["RATIBA_REPORT_DIR"]) / "comment.md").read_text(encoding="utf-8")
-    assert f"::error title=Ratiba%3A ratiba::{said}" in capsys.readouterr().out
+    assert text in Path(step["GITHUB_STEP_SUMMARY"]).read_text(encoding="utf-8")
+    assert text in (Path(step["RATIBA_REPORT_DIR"]) / "comment.md").read_text(encoding="utf-8")
+    assert f"::error title=Ratiba%3A ratiba::{text}" in capsys.readouterr().out
     outputs = read_outputs(Path(step["GITHUB_OUTPUT"]))
     assert (outputs["conclusion"], outputs["mode"]) == ("incomplete", "blocking")
     assert outputs["comment-url"].endswith("#issuecomment-1000")
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "text"),
     [
         ("cancelled", "The run was cancelled before"),
         ("image", "image could not be pulled or built"),
@@ -154,9 +154,9 @@ def test_a_run_that_died_is_reported_everywhere(step: dict[str, str], capsys: py
         ("failure", "cancelled or died"),
     ],
 )
-def test_the_step_before_may_say_by_a_known_word_how_it_ended(step: dict[str, str], word: str, said: str) -> None:
+def test_the_step_before_may_say_by_a_known_word_how_it_ended(step: dict[str, str], word: str, text: str) -> None:
     assert run(["report", "--unfinished"], step | {"RATIBA_ENDED": word}) == 3
-    assert said in left(step).verdict.reason
+    assert text in left(step).verdict.reason
 
 
 def test_a_trial_period_is_not_stopped(step: dict[str, str]) -> None:
@@ -164,7 +164,7 @@ def test_a_trial_period_is_not_stopped(step: dict[str, str]) -> None:
     assert left(step).verdict.conclusion is Conclusion.INCOMPLETE
 
 
-def test_wrong_inputs_are_told_rather_than_the_end(step: dict[str, str]) -> None:
+def test_wrong_inputs_are_reported_rather_than_the_end(step: dict[str, str]) -> None:
     assert run(["report", "--unfinished"], step | {"RATIBA_ENFORCE": "maybe"}) == 2
     assert left(step).verdict.misconfigured
 

@@ -221,7 +221,7 @@ def test_a_conversation_whose_masking_is_not_known_is_shown_to_nobody(stage: Sta
     assert "Jino" not in stage.events
 
 
-def test_scores_that_the_server_refuses_are_told_and_written_by_the_next_run(stage: Stage) -> None:
+def test_scores_that_the_server_refuses_are_reported_and_written_by_the_next_run(stage: Stage) -> None:
     trace = conversation(stage, "one", error="it broke")
     stage.state.mode = Mode.REJECTING
     assert stage.sample() == 3
@@ -289,7 +289,7 @@ def test_a_provider_that_is_down_costs_nothing_and_the_conversation_comes_again(
     ("option", "value"),
     [("--since", "yesterday"), ("--since", "2026-11-22T06:00:00"), ("--share", "5"), ("--until", "9d")],
 )
-def test_a_wrong_option_is_told(stage: Stage, option: str, value: str) -> None:
+def test_a_wrong_option_is_reported(stage: Stage, option: str, value: str) -> None:
     assert run(["sample", "--repo", str(stage.folder), option, value], stage.environment) == 2
 
 
@@ -298,10 +298,10 @@ def test_people_read_the_same_in_lines(stage: Stage, capsys: pytest.CaptureFixtu
     trace = conversation(stage, "one", error="it broke")
     add_feedback(stage.state, trace, 0, BEGAN + timedelta(minutes=5))
     assert run(["sample", "--repo", str(stage.folder)], stage.environment) == 0
-    told = capsys.readouterr().out
-    assert "1 conversations began, selected: 1 for negative feedback." in told
-    assert "Feedback: 1 of 1 negative (100%)." in told
-    assert f"  {trace}: SwahiliFluencyMetric 0.30 < 0.80" in told
+    output = capsys.readouterr().out
+    assert "1 conversations began, selected: 1 for negative feedback." in output
+    assert "Feedback: 1 of 1 negative (100%)." in output
+    assert f"  {trace}: SwahiliFluencyMetric 0.30 < 0.80" in output
 
 
 def test_drift_reads_the_scores_that_a_sample_has_written(stage: Stage) -> None:

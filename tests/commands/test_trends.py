@@ -60,10 +60,10 @@ def test_each_metric_has_a_row_and_a_broken_line_its_reason(
     assert run(["report", "--trends"], variables) == 0
     assert capsys.readouterr().out == snapshot
     assert run(["report", "--trends", "--last", "2", "--json"], variables) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["repository"], told["gate"], told["branch"]) == ("ratiba/assistant", "ratiba", "main")
+    output = json.loads(capsys.readouterr().out)
+    assert (output["repository"], output["gate"], output["branch"]) == ("ratiba/assistant", "ratiba", "main")
     means = {one["metric"]: [point["mean"] for part in one["segments"] for point in part["points"]]
-             for one in told["trends"]}  # fmt: skip
+             for one in output["trends"]}  # fmt: skip
     assert means == {"BookingSlotConsistencyMetric": [1.0, 1.0], "SwahiliFluencyMetric": [0.9, 0.86]}
 
 
@@ -94,7 +94,7 @@ def row_of(metric: str, capsys: pytest.CaptureFixture[str]) -> str:
     return row
 
 
-def test_a_branch_without_runs_is_told(variables: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_branch_without_runs_is_reported(variables: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "--trends", "--branch", "main"], variables) == 0
     assert "no complete, blocking run of this branch" in capsys.readouterr().out
 
@@ -123,9 +123,9 @@ def test_no_text_of_the_history_becomes_markdown_or_a_command_and_no_secret_reac
 ) -> None:
     hostile = "::error::x <script> | ![i](//e.example)\n\n# x\0"
     variables["RATIBA_OPENAI_API_KEY"] = "sk-planted-openai-key"
-    told = f"{hostile} sk-planted-openai-key"
-    results = (sample_scored("spa", scores=(sample_score(metric=told, version=told),)),)
-    leave(variables, run_of_main(0, 0.9, results=results, judge_model=told))
+    text = f"{hostile} sk-planted-openai-key"
+    results = (sample_scored("spa", scores=(sample_score(metric=text, version=text),)),)
+    leave(variables, run_of_main(0, 0.9, results=results, judge_model=text))
     assert run(["report", "--to-history"], variables) == 0
     assert run(["report", "--trends"], variables) == 0
     shown = capsys.readouterr().out
@@ -156,9 +156,9 @@ def test_a_server_that_is_away_ends_the_command_with_3_and_tells_no_password(
 ) -> None:
     away = {"RATIBA_LEDGER_URL": "postgresql://u:hunter2hunter2@127.0.0.1:1/x", "RATIBA_REPORT_DIR": str(tmp_path)}
     assert run(["report", "--trends", "--branch", "main"], away) == 3
-    told = capsys.readouterr().err
-    assert "cannot be used" in told
-    assert "hunter2" not in told
+    stderr = capsys.readouterr().err
+    assert "cannot be used" in stderr
+    assert "hunter2" not in stderr
 
 
 def test_windows_count_the_comparable_runs_of_7_30_and_90_days_however_many_are_drawn(
@@ -182,8 +182,8 @@ def test_windows_count_the_comparable_runs_of_7_30_and_90_days_however_many_are_
     assert windows == [(7, 2, 0.85), (30, 3, 0.8), (90, 4, 0.725)]
     keep_run(run_of_main(121, 0.4, judge_model="gpt-5.6"), variables["RATIBA_LEDGER_URL"])
     assert run(options, variables | {"GITHUB_REPOSITORY": "ratiba/assistant"}) == 0
-    told = json.loads(capsys.readouterr().out)["trends"]
-    (judged,) = (trend for trend in told if trend["metric"] == "SwahiliFluencyMetric")
+    output = json.loads(capsys.readouterr().out)["trends"]
+    (judged,) = (trend for trend in output if trend["metric"] == "SwahiliFluencyMetric")
     assert {(window["runs"], window["mean"]) for window in judged["windows"]} == {(1, 0.4)}
 
 
@@ -196,8 +196,8 @@ def test_the_agreement_of_the_judges_is_shown_with_its_drift(
         keep_run(run_of, variables["RATIBA_LEDGER_URL"])
     leave(variables, run_of_main(4, 0.9))
     assert run(["report", "--trends", "--json"], variables) == 0
-    told = json.loads(capsys.readouterr().out)["agreements"]
-    assert [(point["kappa"], point["pairs"]) for point in told] == [(0.9, 12), (0.6, 12), (0.5, 12)]
+    output = json.loads(capsys.readouterr().out)["agreements"]
+    assert [(point["kappa"], point["pairs"]) for point in output] == [(0.9, 12), (0.6, 12), (0.5, 12)]
     assert run(["report", "--trends"], variables) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "Agreement of the judges" in printed

@@ -32,8 +32,8 @@ def write(folder: Path, **files: str) -> None:
         path.write_text(content)
 
 
-def recorded(said: str, asked: str = "hello") -> str:
-    response = {"content": [{"type": "text", "text": said}], "usage": {"input_tokens": 1}}
+def recorded(text: str, asked: str = "hello") -> str:
+    response = {"content": [{"type": "text", "text": text}], "usage": {"input_tokens": 1}}
     key = asked.encode().hex().ljust(64, "0")
     line = ModelRecording(key, 0, "live", "anthropic", "claude", asked, "0" * 12, response)
     return render_recordings([line]).decode()
@@ -69,8 +69,8 @@ def test_the_nine_rules_are_read_as_the_evaluation_harness_writes_them(
     write(tmp_path, scenario=SCENARIO + 'rules: [{"type": "must_call_tool", "function": "drug_lookup"}]\n')
     assert validate(tmp_path) == 2
     printed = capsys.readouterr()
-    told = "talks.yaml:6: rules.0: the rule must_call_tool has no key 'function'; it has `tool` or `value`"
-    assert told in printed.out + printed.err
+    text = "talks.yaml:6: rules.0: the rule must_call_tool has no key 'function'; it has `tool` or `value`"
+    assert text in printed.out + printed.err
 
 
 def test_this_projects_own_repository_has_no_mistake_and_nothing_to_warn_of(capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,7 +80,7 @@ def test_this_projects_own_repository_has_no_mistake_and_nothing_to_warn_of(caps
     assert printed.out.endswith("no mistake found.\n")
 
 
-def test_a_metric_of_a_system_type_that_scenarios_have_no_truth_for_is_told(
+def test_a_metric_of_a_system_type_that_scenarios_have_no_truth_for_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, configuration=CONFIGURATION + "metrics: {chatbot: [{metric: RougeLMetric, threshold: 0.5}]}\n")
@@ -92,50 +92,50 @@ def test_a_metric_of_a_system_type_that_scenarios_have_no_truth_for_is_told(
     )
 
 
-def test_mistakes_of_configuration_scenarios_and_recordings_are_told_together(
+def test_mistakes_of_configuration_scenarios_and_recordings_are_reported_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, configuration="system: {adaptr: x}\n", scenario=SCENARIO + "vertcal: spa\n", talks="{}\n")
     assert validate(tmp_path) == 2
-    told = capsys.readouterr().out.splitlines()
-    assert {line.split(":")[0] for line in told} == {
+    output = capsys.readouterr().out.splitlines()
+    assert {line.split(":")[0] for line in output} == {
         ".github/ratiba.yml",
         "scenarios/recordings/talks.jsonl",
         "scenarios/talks.yaml",
     }
-    assert told == sorted(told)
+    assert output == sorted(output)
 
 
 def test_a_recording_that_holds_a_person_or_a_secret_is_a_mistake_and_is_not_repeated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = "Piga 0700 000 001. Mwingine ni 0799 888 777, amina@example.com"
+    text = "Piga 0700 000 001. Mwingine ni 0799 888 777, amina@example.com"
     write(
         tmp_path,
         configuration=CONFIGURATION,
         scenario=SCENARIO,
-        talks=recorded(said) + recorded(f"key {KEY}", asked="again"),
+        talks=recorded(text) + recorded(f"key {KEY}", asked="again"),
         gone=recorded("Piga +254 700 000 001"),
     )
     assert validate(tmp_path, RATIBA_OPENAI_API_KEY=KEY) == 2
-    told = capsys.readouterr().out
-    problems = [line.rpartition("recordings/")[2] for line in told.splitlines() if "warning" not in line]
+    output = capsys.readouterr().out
+    problems = [line.rpartition("recordings/")[2] for line in output.splitlines() if "warning" not in line]
     assert problems == [
         "gone.jsonl:1: response.content[0].text: a phone number (+254***001) must not be recorded",
         "talks.jsonl:1: response.content[0].text: a phone number (+254***777) must not be recorded",
         "talks.jsonl:1: response.content[0].text: an e-mail address (a***@***) must not be recorded",
         "talks.jsonl:2: response.content[0].text: a secret of this run (***) must not be recorded",
     ]
-    assert not any(planted in told for planted in ("0799", "amina@", KEY))
+    assert not any(planted in output for planted in ("0799", "amina@", KEY))
 
 
-def test_what_a_pattern_asks_for_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_pattern_asks_for_is_reported_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = SCENARIO.replace("id: talks", "id: Talks").replace("language: fr", "language: french")
     write(tmp_path, configuration=CONFIGURATION, scenario=wrong)
     assert validate(tmp_path) == 2
-    told = capsys.readouterr().out
-    assert "id: 'Talks' is not allowed: give lower-case letters, digits, _ and -" in told
-    assert "language: 'french' is not allowed: give an ISO 639 code such as en or sw, or mixed" in told
+    output = capsys.readouterr().out
+    assert "id: 'Talks' is not allowed: give lower-case letters, digits, _ and -" in output
+    assert "language: 'french' is not allowed: give an ISO 639 code such as en or sw, or mixed" in output
 
 
 def test_what_a_scenario_declares_its_recording_may_hold(tmp_path: Path) -> None:
@@ -152,9 +152,9 @@ def test_a_recording_that_no_scenario_uses_is_a_warning(tmp_path: Path, capsys: 
 def test_for_programs_the_same_is_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, configuration=CONFIGURATION, scenario=SCENARIO.replace("fr", "French"))
     assert validate(tmp_path, as_json=True) == 2
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert told["scenarios"] is None
-    assert [(one["path"], one["line"]) for one in told["problems"]] == [("scenarios/talks.yaml", 2)]
+    output: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert output["scenarios"] is None
+    assert [(one["path"], one["line"]) for one in output["problems"]] == [("scenarios/talks.yaml", 2)]
 
 
 TWELVE = """\
@@ -196,7 +196,7 @@ customer: {name: Amina, phone: "+254 700 000 001"}
 
 
 @pytest.mark.parametrize(
-    ("rest", "line", "told"),
+    ("rest", "line", "message"),
     [
         ("turns: [{user: hello}]\n", 1, "it asserts nothing"),
         (
@@ -234,11 +234,11 @@ customer: {name: Amina, phone: "+254 700 000 001"}
     ],
 )
 def test_what_is_allowed_and_probably_not_meant_is_a_warning(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], rest: str, line: int, told: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rest: str, line: int, message: str
 ) -> None:
     write(tmp_path, configuration=CONFIGURATION, scenario=QUIET + rest)
     assert validate(tmp_path) == 0
-    assert capsys.readouterr().out.startswith(f"warning: scenarios/talks.yaml:{line}: {told}")
+    assert capsys.readouterr().out.startswith(f"warning: scenarios/talks.yaml:{line}: {message}")
 
 
 def test_a_metric_that_compares_with_a_default_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -249,9 +249,9 @@ def test_a_metric_that_compares_with_a_default_is_a_warning(tmp_path: Path, caps
     )
     write(tmp_path, configuration=CONFIGURATION, scenario="id: talks\nlanguage: fr\n" + measured)
     assert validate(tmp_path) == 0
-    told = capsys.readouterr().out
-    assert "BookingSlotConsistencyMetric compares with `now` and `customer`, which the scenario does not give" in told
-    assert "MpesaPaymentSafetyMetric compares with `customer`, which the scenario does not give" in told
+    output = capsys.readouterr().out
+    assert "BookingSlotConsistencyMetric compares with `now` and `customer`, which the scenario does not give" in output
+    assert "MpesaPaymentSafetyMetric compares with `customer`, which the scenario does not give" in output
     write(tmp_path, configuration=CONFIGURATION, scenario=QUIET + measured)
     assert validate(tmp_path) == 0
     assert "compares with" not in capsys.readouterr().out
@@ -273,8 +273,8 @@ def test_a_grade_that_no_metric_of_the_scenario_asks_for_is_a_warning(
     grade = JudgeRecording("0" * 64, 0, "live", "english_fluency:1.0.0", "judge", "1" * 64, 0.9, "good", USAGE)
     write(tmp_path, configuration=CONFIGURATION, scenario=SCENARIO, talks=render_recordings([grade]).decode())
     assert validate(tmp_path) == 0
-    told = capsys.readouterr().out
-    assert "warning: scenarios/recordings/talks.jsonl:1: it is never used: the scenario does not use" in told
+    output = capsys.readouterr().out
+    assert "warning: scenarios/recordings/talks.jsonl:1: it is never used: the scenario does not use" in output
 
 
 GRADED = SCENARIO.replace("language: fr", "language: en")
@@ -295,9 +295,9 @@ def test_cases_without_a_recorded_grade_are_one_warning(tmp_path: Path, capsys: 
     write(tmp_path, configuration=CONFIGURATION, scenario=GRADED.replace("hello", '"${said}"') + "cases: talks.jsonl\n")
     (tmp_path / "scenarios/talks.jsonl").write_text('{"id": "a", "said": "hello"}\n{"id": "b", "said": "habari"}\n')
     assert validate(tmp_path) == 0
-    told = capsys.readouterr().out
-    assert told.count("warning") == 1
-    assert "is recorded for 2 of the cases of talks" in told
+    output = capsys.readouterr().out
+    assert output.count("warning") == 1
+    assert "is recorded for 2 of the cases of talks" in output
 
 
 def test_a_judged_metric_with_a_grade_is_no_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -334,7 +334,7 @@ def test_the_schema_is_printed_for_editors(name: str, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("configuration", "scenario", "told"),
+    ("configuration", "scenario", "message"),
     [
         ("", ("language: fr", "langauge: fr"), "talks.yaml:2: langauge: unknown key; did you mean 'language'?"),
         ("", ("state: GREETED", "stat: G"), "talks.yaml:5: turns.0.expect.stat: unknown key; did you mean 'state'?"),
@@ -361,12 +361,12 @@ def test_the_schema_is_printed_for_editors(name: str, capsys: pytest.CaptureFixt
     ],
 )
 def test_a_mistyped_name_is_one_message_that_proposes_the_nearest(
-    configuration: str, scenario: tuple[str, str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    configuration: str, scenario: tuple[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, configuration=configuration or CONFIGURATION, scenario=SCENARIO.replace(*scenario))
     assert validate(tmp_path) == 2
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.endswith(told)
+    assert line.endswith(message)
 
 
 ADVISORY = (
@@ -385,14 +385,14 @@ ADVISORY = (
         ("layer: fsm\nscript: []\n", ""),
     ],
 )
-def test_a_suite_of_which_an_advisory_run_selects_nothing_is_told_once(
+def test_a_suite_of_which_an_advisory_run_selects_nothing_is_reported_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], more: str, what: str
 ) -> None:
     write(tmp_path, configuration=MODELS, scenario=SCENARIO + more)
     (tmp_path / "scenarios/other.yaml").write_text(SCENARIO.replace("talks", "other") + more)
     assert validate(tmp_path) == 0
-    told = [line for line in capsys.readouterr().out.splitlines() if "advisory run" in line]
-    assert told == ([ADVISORY.format(what=what)] if what else [])
+    output = [line for line in capsys.readouterr().out.splitlines() if "advisory run" in line]
+    assert output == ([ADVISORY.format(what=what)] if what else [])
     write(tmp_path, talks=recorded("Karibu"))
     assert validate(tmp_path) == 0
     assert "advisory run" not in capsys.readouterr().out

@@ -35,14 +35,14 @@ def test_a_configuration_is_read_whole() -> None:
     assert str(configuration.prices["own-model"].output_per_million) == "2.5"
 
 
-def test_all_mistakes_are_told_at_once() -> None:
-    said = problems_of(
+def test_all_mistakes_are_reported_at_once() -> None:
+    messages = problems_of(
         GOOD.replace(b"shop.adapter:Adapter", b"shop adapter")
         .replace(b"root: app", b"rot: app")
         .replace(b"pass_rate: 0.9", b"pass_rate: 90")
         .replace(b"input_per_million: 1", b"input_per_million: 0")
     )
-    assert [line.split(":")[1] for line in said] == ["3", "2", "8", "11"]
+    assert [line.split(":")[1] for line in messages] == ["3", "2", "8", "11"]
 
 
 def test_a_price_is_a_price_or_free() -> None:
@@ -61,8 +61,8 @@ def test_a_price_is_a_price_or_free() -> None:
 
 @pytest.mark.parametrize("query", [b"DROP TABLE x; SELECT 1", b"SELECT 1; SELECT 2;"])
 def test_a_row_query_is_a_single_statement(query: bytes) -> None:
-    (said,) = problems_of(GOOD.replace(b"SELECT * FROM bookings", b'"' + query + b'"'))
-    assert "more than one statement" in said
+    (message,) = problems_of(GOOD.replace(b"SELECT * FROM bookings", b'"' + query + b'"'))
+    assert "more than one statement" in message
 
 
 def test_the_published_schema_accepts_what_the_gate_accepts() -> None:
@@ -102,11 +102,11 @@ def test_a_system_that_runs_elsewhere_is_named_by_its_address() -> None:
     ],
 )
 def test_an_address_or_key_of_models_is_refused_and_its_value_not_repeated(name: str) -> None:
-    (said,) = problems_of(f"system:\n  adapter: a:A\n  environment: {{{name}: planted-value}}\n".encode())
-    assert said.startswith("ratiba.yml:3: ")
-    assert f"{name} cannot be set here" in said
-    assert "openai-base-url" in said
-    assert "planted-value" not in said
+    (message,) = problems_of(f"system:\n  adapter: a:A\n  environment: {{{name}: planted-value}}\n".encode())
+    assert message.startswith("ratiba.yml:3: ")
+    assert f"{name} cannot be set here" in message
+    assert "openai-base-url" in message
+    assert "planted-value" not in message
 
 
 @pytest.mark.parametrize("name", ["OPENAI_MODEL", "ANTHROPIC_MODEL", "OPENAI_TIMEOUT", "MY_OPENAI_BASE_URL"])

@@ -38,7 +38,7 @@ def test_a_database_is_there_when_something_is_kept_in_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "{langgraph: shop}",
@@ -54,9 +54,9 @@ def test_a_database_is_there_when_something_is_kept_in_it() -> None:
         ("{langgraph: 'a:b', langchain: 'a:b'}", "this gives langgraph and langchain"),
     ],
 )
-def test_a_mistake_is_named(text: str, said: str) -> None:
+def test_a_mistake_is_named(text: str, message: str) -> None:
     (problem,) = problems_of(f"system: {text}\n")
-    assert said in problem
+    assert message in problem
 
 
 VARIANTS = """\
@@ -96,7 +96,7 @@ def test_a_variant_of_a_prompt_changes_its_model_and_its_prompts_are_all_prompts
 
 
 @pytest.mark.parametrize(
-    ("variant", "said"),
+    ("variant", "message"),
     [
         ("base: {environment: {MODEL: a}}", "base"),
         ("../up: {environment: {MODEL: a}}", "../up"),
@@ -107,9 +107,9 @@ def test_a_variant_of_a_prompt_changes_its_model_and_its_prompts_are_all_prompts
         ("mini: {environment: {MODEL: sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789}}", "looks like a credential"),
     ],
 )
-def test_a_variant_names_what_differs_and_no_key(variant: str, said: str) -> None:
+def test_a_variant_names_what_differs_and_no_key(variant: str, message: str) -> None:
     (problem,) = problems_of(VARIANTS.replace("mini: {environment: {MODEL: gpt-5-mini}}", variant))
-    assert said in problem
+    assert message in problem
     assert "abcdefghijk" not in problem
 
 

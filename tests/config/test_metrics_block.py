@@ -54,13 +54,13 @@ def test_what_a_scenario_lists_itself_stays() -> None:
     assert attached == (own, Assertion("MrrMetric", 0.5, scenario.line))
 
 
-def test_a_metric_whose_truth_no_turn_says_is_not_added_and_that_is_told() -> None:
+def test_a_metric_whose_truth_no_turn_says_is_not_added_and_that_is_reported() -> None:
     metrics = block(search="standard")
-    silent, told = search("silent"), search("told", **RELEVANT)
+    silent, reported = search("silent"), search("told", **RELEVANT)
     assert attach_metrics(silent, metrics) == ()
-    said = list(metrics_without_truth(metrics, Suite((silent, told), "0")))
-    assert len(said) == len(STANDARD[SystemType.SEARCH])
-    assert said[0] == (
+    text = list(metrics_without_truth(metrics, Suite((silent, reported), "0")))
+    assert len(text) == len(STANDARD[SystemType.SEARCH])
+    assert text[0] == (
         "metrics.search: 1 of 2 scenarios does not have the expected values for NdcgMetric, so it is not added: silent"
     )
 
@@ -71,7 +71,7 @@ def test_the_fluency_metric_can_be_left_out() -> None:
     assert attach_metrics(scenario, block(fluency=False)) == ()
 
 
-def test_every_mistake_is_told_with_its_line() -> None:
+def test_every_mistake_is_reported_with_its_line() -> None:
     text = """\
 system: {adapter: 'shop.adapter:Adapter'}
 metrics:
@@ -87,10 +87,10 @@ metrics:
 """
     with pytest.raises(SuiteError) as caught:
         read_configuration("ratiba.yml", text.encode())
-    told = {problem.line: problem.message for problem in caught.value.problems}
-    assert sorted(told) == [3, 5, 6, 7, 8, 9, 10, 11]
-    assert "unknown metric 'FaithfulMetric'" in told[5]
-    assert "path is relative to a scenario" in told[8]
-    assert "give 'standard', or a list" in told[9]
-    assert "MrrMetric is listed twice" in told[10]
-    assert "unknown key" in told[11]
+    messages = {problem.line: problem.message for problem in caught.value.problems}
+    assert sorted(messages) == [3, 5, 6, 7, 8, 9, 10, 11]
+    assert "unknown metric 'FaithfulMetric'" in messages[5]
+    assert "path is relative to a scenario" in messages[8]
+    assert "give 'standard', or a list" in messages[9]
+    assert "MrrMetric is listed twice" in messages[10]
+    assert "unknown key" in messages[11]

@@ -33,16 +33,16 @@ def test_a_model_may_have_limits_of_its_own() -> None:
     assert limits.output_of("short") == (10, 4_000)
 
 
-def test_all_mistakes_are_told_with_their_lines() -> None:
-    said = problems_of(
+def test_all_mistakes_are_reported_with_their_lines() -> None:
+    messages = problems_of(
         "  max_output_tokens: 0\n  default_output_tokens: many\n  retries: 11\n  timeout_seconds: 0\n"
         "  overrides:\n    gpt-5: {max_output_token: 5}\n"
     )
-    assert sorted(line.split(": ")[0] for line in said) == [f"ratiba.yml:{number}" for number in (3, 4, 5, 6, 8)]
+    assert sorted(line.split(": ")[0] for line in messages) == [f"ratiba.yml:{number}" for number in (3, 4, 5, 6, 8)]
 
 
 @pytest.mark.parametrize(
-    ("block", "line", "said"),
+    ("block", "line", "message"),
     [
         ("  max_output_tokens: 100\n  default_output_tokens: 101\n", 4, "101 is more than max_output_tokens"),
         (
@@ -56,7 +56,7 @@ def test_all_mistakes_are_told_with_their_lines() -> None:
         ("  timeout_seconds: .inf\n", 3, "is not allowed"),
     ],
 )
-def test_limits_that_contradict_themselves_are_refused(block: str, line: int, said: str) -> None:
+def test_limits_that_contradict_themselves_are_refused(block: str, line: int, message: str) -> None:
     (problem,) = problems_of(block)
     assert problem.startswith(f"ratiba.yml:{line}: ")
-    assert said in problem
+    assert message in problem

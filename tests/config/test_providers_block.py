@@ -72,10 +72,10 @@ def test_a_cloud_lies_at_its_region_and_speaks_as_anthropic_does(block: str, add
         ("{api: anthropic, base_url: https://x.example, output_limit: max_tokens}", "output_limit is for api openai"),
     ],
 )
-def test_a_block_that_cannot_be_used_is_told_with_its_line(block: str, problem: str) -> None:
-    told = problems_of(f"  own: {block}\n")
-    assert problem in told
-    assert told.startswith("ratiba.yml:3:")
+def test_a_block_that_cannot_be_used_is_reported_with_its_line(block: str, problem: str) -> None:
+    messages = problems_of(f"  own: {block}\n")
+    assert problem in messages
+    assert messages.startswith("ratiba.yml:3:")
 
 
 def test_gemini_has_an_address_and_answers_its_own_format_by_its_name() -> None:
@@ -100,10 +100,10 @@ def test_a_name_that_is_built_in_or_no_name_is_refused() -> None:
 
 
 @pytest.mark.parametrize("block", ["judge", "simulator"])
-def test_a_provider_that_nobody_declares_is_told_with_those_that_are(block: str) -> None:
-    told = problems_of(f"  own: {OWN}\n", f"{block}: {{provider: owm, model: m}}\n")
-    assert f"{block}.provider is 'owm'" in told
-    assert "declared are anthropic, openai, own" in told
+def test_a_provider_that_nobody_declares_is_reported_with_those_that_are(block: str) -> None:
+    messages = problems_of(f"  own: {OWN}\n", f"{block}: {{provider: owm, model: m}}\n")
+    assert f"{block}.provider is 'owm'" in messages
+    assert "declared are anthropic, openai, own" in messages
 
 
 def test_the_gateway_has_one_provider_a_format() -> None:

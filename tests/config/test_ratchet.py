@@ -23,10 +23,10 @@ LOOSE_COMPARISON = {
     "screen_level": 0.01,
     "single_run_screen_level": 0.02,
     "confirm_level": 0.001,
-    "least_margin": 0.5,
+    "min_margin": 0.5,
     "scenario_drop": 0.9,
     "detectable_power": 0.95,
-    "fewest_scenarios": 500,
+    "min_scenarios": 500,
     "stale_days": 300,
 }
 """Every one of them finds less than its default."""
@@ -99,7 +99,7 @@ def test_of_thresholds_over_the_suite_the_greater_applies_and_the_rest_is_the_ba
     head = {"stop_on_failure": True, "metric_thresholds": {"A": 0.5, "C": 0.9}, "strategy": {"trials": 3, "passes": 1}}
     held, settings = refused(configured(suite=head), configured(suite=base))
     assert held.suite.metric_thresholds == {"A": 0.8, "B": 0.7, "C": 0.9}
-    assert (held.suite.concurrency, held.suite.most_failed, held.suite.strategy.passes) == (2, None, None)
+    assert (held.suite.concurrency, held.suite.max_failed, held.suite.strategy.passes) == (2, None, None)
     assert settings == [
         "suite.concurrency 2 (this change: none)",
         "suite.stop_on_failure false (this change: true)",
@@ -201,9 +201,9 @@ def test_edited_row_queries_are_named_and_are_the_changes() -> None:
 COUNTS = st.integers(1, 5_000)
 
 
-def models(most: int, own: Mapping[str, int], retries: int) -> ModelsBlock:
+def models(maximum: int, own: Mapping[str, int], retries: int) -> ModelsBlock:
     overrides = {name: OutputBlock(max_output_tokens=count) for name, count in own.items()}
-    return ModelsBlock(max_output_tokens=most, overrides=overrides, retries=retries)
+    return ModelsBlock(max_output_tokens=maximum, overrides=overrides, retries=retries)
 
 
 BLOCKS = st.builds(models, COUNTS, st.dictionaries(st.sampled_from("abc"), COUNTS), st.integers(0, 10))
@@ -231,7 +231,7 @@ def test_no_threshold_falls_and_the_ratchet_has_nothing_left_to_do(
     base = configured(pass_rate=floor, suite={"gates": floors})
     held, _ = ratchet(configured(pass_rate=rate, suite={"gates": gates}), base)
     assert held.pass_rate >= floor
-    assert all(held.suite.gates[name] >= least for name, least in floors.items())
+    assert all(held.suite.gates[name] >= minimum for name, minimum in floors.items())
     assert ratchet(held, base) == (held, ())
 
 

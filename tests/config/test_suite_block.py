@@ -32,16 +32,16 @@ def test_a_gate_that_cannot_work_is_refused(gates: Any, message: str) -> None:
         block(gates=gates)
 
 
-@pytest.mark.parametrize(("given", "most"), [(False, None), (True, 1), ({"after": 3}, 3)])
-def test_a_run_stops_never_or_after_so_many_failed_scenarios(given: Any, most: int | None) -> None:
-    assert block(stop_on_failure=given).most_failed == most
+@pytest.mark.parametrize(("given", "maximum"), [(False, None), (True, 1), ({"after": 3}, 3)])
+def test_a_run_stops_never_or_after_so_many_failed_scenarios(given: Any, maximum: int | None) -> None:
+    assert block(stop_on_failure=given).max_failed == maximum
 
 
 def answers(trial: int) -> ModelRecording:
     return ModelRecording("key", 0, "live", "openai", "gpt-5", "hello", "0" * 12, {}, trial=trial)
 
 
-def test_a_replay_with_too_few_recorded_trials_is_told_for_every_scenario() -> None:
+def test_a_replay_with_too_few_recorded_trials_is_reported_for_every_scenario() -> None:
     scenarios = [sample_scenario(name, strategy=Strategy(trials=3)) for name in ("one", "none", "enough")]
     recorded = {"one": (answers(0),), "enough": (answers(0), answers(1), answers(2))}
     with pytest.raises(SuiteError) as raised:
@@ -58,7 +58,7 @@ def test_a_replay_with_too_few_recorded_trials_is_told_for_every_scenario() -> N
         ("majority", {"trials": 3, "passes": 2}),
         ({"like": "majority", "retries": 1}, {"trials": 3, "passes": 2, "retries": 1}),
         ({"like": "patient", "timeout_seconds": 9}, {"timeout_seconds": 9, "retries": 2}),
-        ("mean", {"least_mean": 0.5}),
+        ("mean", {"min_mean": 0.5}),
         ("strict", {"trials": 3}),
     ],
 )
@@ -73,8 +73,8 @@ def test_a_strategy_of_no_such_name_is_refused_with_those_there_are(given: Any) 
 
 
 def test_the_mean_of_a_suite_is_a_default_that_a_strategy_may_set_higher() -> None:
-    assert block().defaults.least_mean is None
-    assert block(**{"pass": "mean"}).defaults.least_mean == 0.5
-    assert block(**{"pass": "mean", "strategy": {"least_mean": 0.8}}).defaults.least_mean == 0.8
+    assert block().defaults.min_mean is None
+    assert block(**{"pass": "mean"}).defaults.min_mean == 0.5
+    assert block(**{"pass": "mean", "strategy": {"min_mean": 0.8}}).defaults.min_mean == 0.8
     with pytest.raises(ValidationError, match="'each' or 'mean'"):
         block(**{"pass": "median"})

@@ -44,12 +44,12 @@ def configured(system: object, **others: object) -> Configuration:
     return read_configuration("ratiba.yml", json.dumps({"system": system, **others}).encode())
 
 
-def test_every_mistake_is_told_at_once_with_its_line_and_no_secret_repeated() -> None:
-    said = problems_of(MISTAKES)
-    assert sorted(int(line.split(":")[1]) for line in said) == [1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 13, 14]
-    assert any("exactly one of" in line and "http and command" in line for line in said)
-    assert any("'Authorization' looks like a credential" in line and "'X-Trace'" in line for line in said)
-    assert "planted" not in "".join(said)
+def test_every_mistake_is_reported_at_once_with_its_line_and_no_secret_repeated() -> None:
+    messages = problems_of(MISTAKES)
+    assert sorted(int(line.split(":")[1]) for line in messages) == [1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 13, 14]
+    assert any("exactly one of" in line and "http and command" in line for line in messages)
+    assert any("'Authorization' looks like a credential" in line and "'X-Trace'" in line for line in messages)
+    assert "planted" not in "".join(messages)
 
 
 @pytest.mark.parametrize("kind", sorted(ONE_OF_EACH))
@@ -57,8 +57,8 @@ def test_a_system_is_given_in_one_way(kind: str) -> None:
     assert kind in KINDS
     assert configured({kind: ONE_OF_EACH[kind]}).system.kind == kind
     other = "adapter" if kind != "adapter" else "url"
-    (said,) = problems_of(json.dumps({"system": {kind: ONE_OF_EACH[kind], other: ONE_OF_EACH[other]}}))
-    assert "exactly one of" in said
+    (message,) = problems_of(json.dumps({"system": {kind: ONE_OF_EACH[kind], other: ONE_OF_EACH[other]}}))
+    assert "exactly one of" in message
 
 
 @pytest.mark.parametrize("kind", ["adapter", "url"])
@@ -72,10 +72,10 @@ def test_a_system_that_has_tables_may_do_without_but_then_rows_are_refused(kind:
 
 
 @pytest.mark.parametrize("kind", ["http", "prompt", "replay"])
-def test_a_system_that_cannot_be_told_of_a_database_has_none(kind: str) -> None:
+def test_a_system_that_cannot_be_informed_of_a_database_has_none(kind: str) -> None:
     assert not configured({kind: ONE_OF_EACH[kind]}).system.has_database
-    said = problems_of(json.dumps({"system": {kind: ONE_OF_EACH[kind], "database": True}}))
-    assert f"of kind {kind!r} gets no database" in "".join(said)
+    messages = problems_of(json.dumps({"system": {kind: ONE_OF_EACH[kind], "database": True}}))
+    assert f"of kind {kind!r} gets no database" in "".join(messages)
 
 
 def test_a_command_has_a_database_when_it_asks_for_one() -> None:
@@ -88,9 +88,9 @@ def test_a_command_has_a_database_when_it_asks_for_one() -> None:
 )
 def test_a_header_that_is_a_secret_or_the_gates_own_is_refused(name: str) -> None:
     system = {"http": {"url": "http://h", "reply": {"text": "a"}, "headers": {name: "planted"}}}
-    said = "".join(problems_of(json.dumps({"system": system})))
-    assert "system.http.headers" in said
-    assert "planted" not in said
+    messages = "".join(problems_of(json.dumps({"system": system})))
+    assert "system.http.headers" in messages
+    assert "planted" not in messages
 
 
 @pytest.mark.parametrize("file", ["../a.md", "/etc/passwd", "*.md", ""])
@@ -100,8 +100,10 @@ def test_the_file_of_a_prompt_lies_below_the_root(file: str) -> None:
 
 
 def test_a_prompt_asks_for_no_more_output_than_models_allows() -> None:
-    said = problems_of(json.dumps({"system": {"prompt": ONE_OF_EACH["prompt"]}, "models": {"max_output_tokens": 5}}))
-    assert "system.prompt.max_output_tokens is 10, but models allows 5" in "".join(said)
+    messages = problems_of(
+        json.dumps({"system": {"prompt": ONE_OF_EACH["prompt"]}, "models": {"max_output_tokens": 5}})
+    )
+    assert "system.prompt.max_output_tokens is 10, but models allows 5" in "".join(messages)
 
 
 def test_the_file_of_a_prompt_counts_as_a_prompt_and_its_model_as_one_of_the_systems() -> None:

@@ -65,21 +65,21 @@ async def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 on_the_started_one = pytest.mark.asyncio(loop_scope="module")
 
 
-async def said(session: Session, *words: str) -> list[str]:
+async def replies(session: Session, *words: str) -> list[str]:
     return [(await session.send(Turn(user=word))).text for word in words]
 
 
 @on_the_started_one
 async def test_a_conversation_is_held_turn_by_turn(started: Subject) -> None:
-    assert await said(await started.open(), "a", "b", "c") == ["a 1", "b 2", "c 3"]
+    assert await replies(await started.open(), "a", "b", "c") == ["a 1", "b 2", "c 3"]
 
 
 @on_the_started_one
 async def test_conversations_do_not_hear_each_other(started: Subject) -> None:
     first, second = await asyncio.gather(started.open("spa"), started.open("salon"))
-    assert await said(first, "a") == ["a 1"]
-    assert await said(second, "a", "b") == ["a 1", "b 2"]
-    assert await said(first, "b") == ["b 2"]
+    assert await replies(first, "a") == ["a 1"]
+    assert await replies(second, "a", "b") == ["a 1", "b 2"]
+    assert await replies(first, "b") == ["b 2"]
 
 
 @on_the_started_one
@@ -104,7 +104,7 @@ async def test_a_fault_is_an_error_of_its_conversation_alone(started: Subject, f
     assert fault in caught.value.problem or "turn" in caught.value.problem
     if fault == "fail" and "replay" not in started.described.block:
         assert "the slot is gone" in caught.value.problem
-    assert await said(other, "a") == ["a 1"]
+    assert await replies(other, "a") == ["a 1"]
 
 
 @on_the_started_one
@@ -120,7 +120,7 @@ async def test_a_session_is_closed_twice_and_answers_no_more(started: Subject) -
 async def test_a_system_without_tables_has_nothing_to_migrate(started: Subject) -> None:
     if "url" not in started.described.block and "command" not in started.described.block:
         await started.system.migrate("postgresql://localhost/template")
-    assert await said(await started.open(), "a") == ["a 1"]
+    assert await replies(await started.open(), "a") == ["a 1"]
 
 
 async def test_nothing_is_opened_before_the_start(subject: Subject) -> None:

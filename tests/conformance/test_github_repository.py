@@ -21,7 +21,7 @@ from tests.support.raw_server import answering, raw_server
 
 TOKEN = "ghs_planted"
 HEAD, BASE = "a" * 40, "b" * 40
-FAST = RetryPolicy(first_seconds=0.001, most_tries=3)
+FAST = RetryPolicy(first_seconds=0.001, max_tries=3)
 
 Connect = Callable[..., GithubRepository]
 
@@ -188,7 +188,7 @@ def test_a_refusal_carries_status_and_message(github: GithubRepository, state: G
     assert (caught.value.status, len(state.requests)) == (status, 1)
 
 
-def test_too_many_requests_are_told_and_not_waited_for(github: GithubRepository, state: GithubState) -> None:
+def test_too_many_requests_are_reported_and_not_waited_for(github: GithubRepository, state: GithubState) -> None:
     state.failure, state.failure_headers = (403, "You have exceeded a secondary rate limit"), {"Retry-After": "600"}
     with pytest.raises(GithubError, match="too many requests") as caught:
         list(github.comments(7))
@@ -215,7 +215,7 @@ ANSWERS: tuple[Any, ...] = (b"<html>", b"\xff", b"[" * 100_000, b"7", b'"text"',
 
 
 @pytest.mark.parametrize("content", ANSWERS)
-def test_a_list_that_is_none_is_told(connect: Connect, content: bytes) -> None:
+def test_a_list_that_is_none_is_reported(connect: Connect, content: bytes) -> None:
     with raw_server(answering(content)) as host, pytest.raises(GithubError, match="not understood"):
         list(connect(f"http://{host}").artifacts("baseline"))
 

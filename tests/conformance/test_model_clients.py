@@ -35,9 +35,9 @@ from tests.support.model_clients import CLIENTS
 pytestmark = pytest.mark.processes
 
 PROGRAM = Path(__file__).parents[1] / "support/model_clients.py"
-CALLED, SAID = ["check_availability", {"service": "massage"}], "Nafasi ipo kesho saa nane."
+CALLED, TEXT = ["check_availability", {"service": "massage"}], "Nafasi ipo kesho saa nane."
 TOOL = Step(None, tools=(ToolCall("check_availability", {"service": "massage"}),))
-TURN = [TOOL, TOOL, Step(None, text=SAID), Step(None, text=SAID)]
+TURN = [TOOL, TOOL, Step(None, text=TEXT), Step(None, text=TEXT)]
 PRICES = PriceList(dict.fromkeys(MODELS.values(), RATES))
 REFUSED = {"ClientError", "ValidationException"}
 LIBRARIES = {name: name.partition(",")[0].replace("azure", "openai") for name in CLIENTS}
@@ -47,7 +47,7 @@ LIBRARIES = {name: name.partition(",")[0].replace("azure", "openai") for name in
 class Pass:
     """What a client understood, and what the gateway knows of it."""
 
-    said: Mapping[str, Any]
+    answer: Mapping[str, Any]
     problems: tuple[RatibaError, ...]
     calls: AnsweredCalls
     environment: Mapping[str, str]
@@ -89,8 +89,8 @@ async def one_pass(process: asyncio.subprocess.Process, client: str, answers: An
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write(json.dumps(asked).encode() + b"\n")
-            said = json.loads(await process.stdout.readline())
-            return Pass(said, access.problems, access.calls, access.environment)
+            output = json.loads(await process.stdout.readline())
+            return Pass(output, access.problems, access.calls, access.environment)
     finally:
         await gateway.close()
 
@@ -139,10 +139,10 @@ def seen(request: pytest.FixtureRequest, every_client: dict[str, Seen]) -> Seen:
 
 
 def test_a_live_turn_with_a_tool_is_understood_whole_and_streamed(seen: Seen) -> None:
-    said = seen.live.said
-    assert said.get("message") is None
-    assert (said["tool"], said["streamed_tool"]) == (CALLED, CALLED)
-    assert (said["text"], said["streamed_text"]) == (SAID, SAID)
+    text = seen.live.answer
+    assert text.get("message") is None
+    assert (text["tool"], text["streamed_tool"]) == (CALLED, CALLED)
+    assert (text["text"], text["streamed_text"]) == (TEXT, TEXT)
     assert (seen.live.problems, seen.live.calls.count, seen.live.calls.replayed) == ((), 4, 0)
 
 
@@ -159,18 +159,18 @@ def test_whole_and_streamed_calls_are_recorded_as_one_request(seen: Seen) -> Non
 
 
 def test_a_replay_is_understood_as_the_live_turn_was_and_costs_nothing(seen: Seen) -> None:
-    assert seen.replayed.said == seen.live.said
+    assert seen.replayed.answer == seen.live.answer
     assert (seen.replayed.problems, seen.replayed.calls.replayed) == ((), 4)
 
 
 def test_a_call_that_is_not_recorded_raises_the_clients_own_error_at_once(seen: Seen) -> None:
-    assert "BadRequest" in seen.unrecorded.said["error"] or seen.unrecorded.said["error"] in REFUSED
-    assert "No model answer is recorded for this scenario" in seen.unrecorded.said["message"]
+    assert "BadRequest" in seen.unrecorded.answer["error"] or seen.unrecorded.answer["error"] in REFUSED
+    assert "No model answer is recorded for this scenario" in seen.unrecorded.answer["message"]
     assert len(seen.unrecorded.problems) == 1, "a client that retries would ask again"
 
 
 def test_no_key_of_a_provider_is_near_the_system(seen: Seen) -> None:
-    assert KEY not in str(dict(seen.live.environment)) + str(seen.live.said)
+    assert KEY not in str(dict(seen.live.environment)) + str(seen.live.answer)
 
 
 def test_each_format_reaches_its_provider(every_client: dict[str, Seen]) -> None:

@@ -47,14 +47,14 @@ ASKED: Mapping[str, Mapping[str, Any]] = {
 USAGE = Usage(40, 12, 8)
 CHECK = ToolCall("check_availability", {"service": "massage"})
 TALKING = [endpoint for endpoint in ENDPOINTS if endpoint.conversational]
-SAID = Step(None, text="Karibu", tools=(CHECK,))
+ANSWER_STEP = Step(None, text="Karibu", tools=(CHECK,))
 SCHEMA = {"title": "grade", "type": "object", "properties": {"score": {"type": "integer"}}}
 every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
 every_talk = pytest.mark.parametrize("endpoint", TALKING, ids=lambda endpoint: endpoint.name)
 every_format = pytest.mark.parametrize("wire", FORMATS.values(), ids=FORMATS)
 
 
-def answer(endpoint: Endpoint, step: Step = SAID) -> Any:
+def answer(endpoint: Endpoint, step: Step = ANSWER_STEP) -> Any:
     return endpoint.scripted(step.scripted(ASKED[endpoint.name]["model"], "seed", USAGE))
 
 
@@ -154,7 +154,7 @@ def test_a_key_goes_into_headers_alone_and_a_token_into_the_systems_environment(
 
 
 @every_format
-def test_a_providers_own_error_is_told_from_one_on_the_way(wire: WireFormat) -> None:
+def test_a_providers_own_error_is_distinguished_from_one_on_the_way(wire: WireFormat) -> None:
     headers = dict.fromkeys(wire.error_headers, "ServiceUnavailableException")
     own = wire.own_error(headers, dict(wire.endpoints[0].error(503, "busy")))
     assert own is not None

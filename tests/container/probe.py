@@ -18,7 +18,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 SECRET = re.compile(rb"PLANTED_[0-9a-f]{16}")
-CHUNK, MOST = 1 << 22, 1 << 28
+CHUNK, MAX = 1 << 22, 1 << 28
 PTRACE_ATTACH, PTRACE_DETACH = 16, 17
 PIDFD_OPEN, PIDFD_GETFD = 434, 438
 PLACES = ("environ", "cmdline", "maps", "auxv", "comm", "stack", "status", "mountinfo", "limits")
@@ -190,7 +190,7 @@ def holds_file(path: Path) -> bool:
 def holds_stream(file: Any) -> bool:
     rest, total = b"", 0
     with contextlib.suppress(OSError):
-        while total < MOST and (chunk := file.read(CHUNK)):
+        while total < MAX and (chunk := file.read(CHUNK)):
             if holds(rest + chunk):
                 return True
             rest, total = chunk[-64:], total + len(chunk)

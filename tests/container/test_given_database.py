@@ -49,7 +49,7 @@ def service(image: str) -> Iterator[Service]:
 
 def test_the_password_of_a_given_database_is_found_nowhere(prison: Prison, service: Service) -> None:
     run = prison.run("look", "rule", network=service.network, variables={"RATIBA_DATABASE_URL": service.url()})
-    assert {place: found for place, found in run.said.items() if found} == {}, run.printed
+    assert {place: found for place, found in run.findings.items() if found} == {}, run.printed
     assert (run.code, run.outputs["conclusion"]) == (0, "passed"), run.printed
     assert service.password not in run.published
 
@@ -62,7 +62,7 @@ def test_localhost_is_refused_on_the_jobs_network_before_anything_starts(prison:
     assert service.password not in run.published
 
 
-def test_missing_rights_are_told_before_a_conversation_begins(prison: Prison, service: Service) -> None:
+def test_missing_rights_are_reported_before_a_conversation_begins(prison: Prison, service: Service) -> None:
     run = prison.run("look", network=service.network, variables={"RATIBA_DATABASE_URL": service.url(user="poor")})
     assert (run.code, run.outputs["conclusion"]) == (3, "incomplete"), run.printed
     assert "ALTER ROLE poor CREATEROLE;" in run.printed

@@ -19,7 +19,7 @@ SCOPED = landlock.version() >= landlock.SIGNALS_ARE_SCOPED
 
 
 def assert_clean(run: Run) -> None:
-    assert {place: found for place, found in run.said.items() if found} == {}, run.printed
+    assert {place: found for place, found in run.findings.items() if found} == {}, run.printed
     assert (run.code, run.outputs["conclusion"]) == (0, "passed"), run.printed
     assert not any(secret in run.published for secret in run.planted)
 

@@ -56,7 +56,7 @@ def test_a_virtual_environment_and_pip_work_in_the_scratch_copy(prison: Prison) 
     repository.commit()
     run = prison.run("greet")
     assert (run.code, run.outputs["conclusion"]) == (0, "passed"), run.printed
-    assert run.said == {"outside": False}
+    assert run.findings == {"outside": False}
 
 
 SHARED = """\
@@ -101,4 +101,4 @@ def test_what_set_up_shares_works_by_its_link_and_cannot_be_written_to(prison: P
     declared(prison, SHARED)
     run = prison.run("greet")
     assert (run.code, run.outputs["conclusion"]) == (0, "passed"), run.printed
-    assert not any(run.said.values())
+    assert not any(run.findings.values())

@@ -359,7 +359,7 @@ def test_a_repository_without_a_default_branch_is_a_doubt(repository: GitReposit
     assert "no branch" in str(read("", None, repository, environment).doubt)
 
 
-def test_a_fork_and_the_author_are_told_but_change_nothing(
+def test_a_fork_and_the_author_are_reported_but_change_nothing(
     repository: GitRepository, environment: Environment, base: str, head: str
 ) -> None:
     run = {**environment, "GITHUB_RUN_ID": "12", "GITHUB_SERVER_URL": "https://git.example", "GITHUB_RUN_ATTEMPT": "2"}

@@ -269,9 +269,9 @@ def test_the_mode_is_that_of_the_strictest_file_alone(paths: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "told"), [("", "the mode input asks for at least blocking"), ("--failed chooses", "--failed chooses")]
+    ("why", "message"), [("", "the mode input asks for at least blocking"), ("--failed chooses", "--failed chooses")]
 )
-def test_what_asked_for_a_floor_is_its_reason(why: str, told: str) -> None:
+def test_what_asked_for_a_floor_is_its_reason(why: str, message: str) -> None:
     nothing = Protection(config=".github/ratiba.yml", scenarios="scenarios")
     decision = decide_mode(
         ChangedFiles(("README.md",)),
@@ -281,4 +281,4 @@ def test_what_asked_for_a_floor_is_its_reason(why: str, told: str) -> None:
         floor=Mode.BLOCKING,
         floor_why=why,
     )
-    assert decision.reasons[0].why == told
+    assert decision.reasons[0].why == message

@@ -91,7 +91,7 @@ def test_without_a_system_block_there_is_nothing() -> None:
         "system:\n  ? prompts\n  : [a.md]\n",
     ],
 )
-def test_a_form_that_is_not_understood_is_told_so_that_it_blocks(text: str) -> None:
+def test_a_form_that_is_not_understood_is_reported_so_that_it_blocks(text: str) -> None:
     with pytest.raises(YamlDoubt, match=r"^ratiba.yml:\d+: "):
         paths_of(text)
 
@@ -117,7 +117,7 @@ def test_the_file_of_a_system_that_is_a_prompt_blocks(text: str) -> None:
         'system:\n  python: "x\n  prompt: {file: harmless.md}\n    "\n  prompt: {file: real.md}\n',
     ],
 )
-def test_a_prompt_whose_file_is_not_certain_is_told_so_that_it_blocks(text: str) -> None:
+def test_a_prompt_whose_file_is_not_certain_is_reported_so_that_it_blocks(text: str) -> None:
     with pytest.raises(YamlDoubt, match=r"^ratiba.yml:\d+: "):
         paths_of(text)
 
@@ -153,7 +153,7 @@ def test_the_prompts_of_variants_block_too() -> None:
         "system:\n  langgraph: [spa:build]\n",
     ],
 )
-def test_a_variant_or_a_kind_in_another_form_is_told_so_that_it_blocks(text: str) -> None:
+def test_a_variant_or_a_kind_in_another_form_is_reported_so_that_it_blocks(text: str) -> None:
     with pytest.raises(YamlDoubt, match=r"^ratiba.yml:\d+: "):
         paths_of(text)
 

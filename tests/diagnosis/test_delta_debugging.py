@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.diagnosis.delta_debugging import NoFurtherStepError, Outcome, Subset, apply_parts, attribute, split
+from ratiba_action.diagnosis.delta_debugging import (
+    NoFurtherStepError,
+    StepOutcome,
+    Subset,
+    apply_parts,
+    attribute,
+    split,
+)
 from ratiba_action.model.attribution import Finding
 
 
@@ -16,17 +23,17 @@ def needs(*causes: set[int]) -> "Asked":
 
 
 class Asked:
-    def __init__(self, causes: list[Subset], *, unresolved: Subset = frozenset(), most: int = 1_000) -> None:
-        self.causes, self.unresolved, self.most = causes, unresolved, most
+    def __init__(self, causes: list[Subset], *, unresolved: Subset = frozenset(), maximum: int = 1_000) -> None:
+        self.causes, self.unresolved, self.maximum = causes, unresolved, maximum
         self.subsets: list[Subset] = []
 
-    def __call__(self, subset: Subset) -> Outcome:
-        if len(self.subsets) >= self.most:
-            raise NoFurtherStepError(f"{self.most} steps were made")
+    def __call__(self, subset: Subset) -> StepOutcome:
+        if len(self.subsets) >= self.maximum:
+            raise NoFurtherStepError(f"{self.maximum} steps were made")
         self.subsets.append(subset)
         if self.unresolved and subset == self.unresolved:
-            return Outcome.UNRESOLVED
-        return Outcome.FAILS if any(cause <= subset for cause in self.causes) else Outcome.PASSES
+            return StepOutcome.UNRESOLVED
+        return StepOutcome.FAILS if any(cause <= subset for cause in self.causes) else StepOutcome.PASSES
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 6, 16, 50])
@@ -54,7 +61,7 @@ def test_groups_that_each_fail_on_their_own_are_all_named() -> None:
 def test_a_second_cause_is_said_to_be_there_when_the_steps_end() -> None:
     asked = needs({0}, {7})
     complete = attribute(8, asked).steps
-    found = attribute(8, Asked([frozenset({0}), frozenset({7})], most=complete - 3))
+    found = attribute(8, Asked([frozenset({0}), frozenset({7})], maximum=complete - 3))
     assert found.finding is Finding.SEVERAL
     assert found.parts in {(0,), (7,)}
     assert found.why.startswith("another cause is in the rest of the change: ")
@@ -66,7 +73,7 @@ def test_a_base_that_fails_too_and_a_change_that_passes_have_no_cause() -> None:
 
 
 def test_what_is_certain_when_the_steps_end_is_said() -> None:
-    asked = Asked([frozenset({5})], most=4)
+    asked = Asked([frozenset({5})], maximum=4)
     found = attribute(8, asked)
     assert (found.finding, found.why) == (Finding.ONE_OF, "4 steps were made")
     assert 5 in found.parts
@@ -80,12 +87,12 @@ def test_parts_that_could_not_be_run_alone_are_never_called_the_cause_for_certai
 
 
 def test_a_base_that_could_not_be_run_confirms_no_cause() -> None:
-    found = attribute(1, lambda subset: Outcome.FAILS if subset else Outcome.UNRESOLVED)
+    found = attribute(1, lambda subset: StepOutcome.FAILS if subset else StepOutcome.UNRESOLVED)
     assert (found.finding, found.why) == (Finding.ONE_OF, "the change without them could not be run")
 
 
 def test_a_change_that_could_not_be_run_again_is_not_called_innocent() -> None:
-    found = attribute(2, lambda _: Outcome.UNRESOLVED)
+    found = attribute(2, lambda _: StepOutcome.UNRESOLVED)
     assert (found.finding, found.parts) == (Finding.ONE_OF, (0, 1))
     assert "could not be run again" in found.why
 
@@ -98,9 +105,9 @@ def changes(draw: st.DrawFn) -> tuple[int, Subset]:
 
 
 @given(changes(), st.integers(1, 60))
-def test_no_harmless_part_is_ever_called_the_cause(change: tuple[int, Subset], most: int) -> None:
+def test_no_harmless_part_is_ever_called_the_cause(change: tuple[int, Subset], maximum: int) -> None:
     parts, guilty = change
-    found = attribute(parts, Asked([guilty], most=most))
+    found = attribute(parts, Asked([guilty], maximum=maximum))
     if found.finding is Finding.FOUND:
         assert frozenset(found.parts) == guilty
     else:

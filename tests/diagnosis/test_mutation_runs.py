@@ -64,9 +64,9 @@ def test_every_named_file_that_cannot_be_used_is_a_problem_and_all_are_named_at_
     (shop / "binary.md").write_bytes(b"\xff\x00")
     with pytest.raises(SuiteError) as refused:
         read_files(inputs_of(shop), ["binary.md", "../elsewhere.md", "missing.md"])
-    told = str(refused.value)
+    message = str(refused.value)
     for each in ("binary.md: is not a text", "../elsewhere.md: is outside the system", "missing.md: does not exist"):
-        assert each in told
+        assert each in message
 
 
 def test_nothing_to_make_mutants_of_is_a_usage_error(shop: Path) -> None:
@@ -105,6 +105,6 @@ def test_mutants_are_compared_with_recorded_answers_only(shop: Path, llm: Llm) -
             RunLog(RecordedProgress()),
             Ledger(inputs.settings.budget_usd),
             open_session=no_session,
-            most=1,
+            maximum=1,
             progress=lambda _: None,
         )

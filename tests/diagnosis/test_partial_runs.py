@@ -13,7 +13,7 @@ from ratiba_action.model.scenario import FailureRule, Scenario, Strategy, Turn
 from ratiba_action.model.verdict import Conclusion
 from ratiba_action.money.budget import Ledger
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
-from ratiba_action.run.session import Session
+from ratiba_action.run.session import RunSession
 from tests.support.in_process_gate import InProcessGate, Script
 from tests.support.progress import RecordedProgress
 from tests.support.sample_report import sample_scenario
@@ -26,7 +26,7 @@ def scenario(name: str, trials: int = 1) -> Scenario:
     return sample_scenario(name, turns=(Turn(user="hi"),), rules=POLITE, assertions=(), strategy=strategy)
 
 
-def no_session(inputs: RunInputs, head: ArmInputs, **_: object) -> Session:
+def no_session(inputs: RunInputs, head: ArmInputs, **_: object) -> RunSession:
     """Refuses: nothing may be run."""
     raise AssertionError((inputs, head))
 
@@ -95,4 +95,4 @@ def test_what_goes_wrong_is_a_note_and_the_verdict_stays(tmp_path: Path) -> None
 
 def test_a_change_without_a_base_cannot_be_explained(tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError, match="cannot be compared with its base: the change has no base"):
-        explain(gate(tmp_path, RUDE).inputs(), Ledger(Decimal(20)), open_session=no_session, most_runs=1)
+        explain(gate(tmp_path, RUDE).inputs(), Ledger(Decimal(20)), open_session=no_session, max_runs=1)

@@ -26,8 +26,8 @@ def test_a_guilty_line_of_the_corpus_is_named_by_real_runs(monkeypatch: pytest.M
     for name in ("HOME", "RATIBA_ANTHROPIC_API_KEY"):  # measure() sets them
         monkeypatch.setenv(name, "")
     price = next(change for change in EXACT if change.guilty == ("price",) and len(change.edits) == 2)
-    said: list[str] = []
-    found = measure(price, NoisyJudge(0), said.append)
-    assert (found.named, found.harmless, found.certain) == (frozenset({"price"}), 0, True), said
+    texts: list[str] = []
+    found = measure(price, NoisyJudge(0), texts.append)
+    assert (found.named, found.harmless, found.certain) == (frozenset({"price"}), 0, True), texts
     assert found.right
-    assert found.runs == len(said) <= price.allowed
+    assert found.runs == len(texts) <= price.allowed

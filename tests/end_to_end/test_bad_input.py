@@ -153,7 +153,7 @@ def test_without_git_everything_runs(local: SmallRepository, tmp_path: Path) -> 
     assert ended.outputs["mode"] == "blocking"
 
 
-def test_all_mistakes_in_scenarios_are_told_and_stand_in_the_comment(local: SmallRepository) -> None:
+def test_all_mistakes_in_scenarios_are_reported_and_stand_in_the_comment(local: SmallRepository) -> None:
     local.scenario("good", "say hello")
     local.write("scenarios/bad.yaml", "id: Bad Id\nlanguage: sw\n")
     local.write("scenarios/worse.yaml", b"\xff")
@@ -193,8 +193,8 @@ def test_one_bad_conversation_never_touches_the_others(small: SmallRepository) -
     ended = small.gate()
     assert ended.code == 1, ended.printed
     assert [ended.outputs[kind] for kind in ("passed", "failed", "errored")] == [2, 1, 4]
-    for told in ("the-reason", "hangs", "10,000,0", "exit"):
-        assert told in (small.report / "results.json").read_text(), told
+    for text in ("the-reason", "hangs", "10,000,0", "exit"):
+        assert text in (small.report / "results.json").read_text(), text
 
 
 def test_a_broken_check_fails_the_run_and_says_what_was_expected(local: SmallRepository) -> None:

@@ -33,8 +33,8 @@ class Claude:
     def __init__(self) -> None:
         authored = yaml.safe_load((PROJECT / "examples/authored" / f"{SCENARIO}.yaml").read_text(encoding="utf-8"))
         scenario = yaml.safe_load((PROJECT / "scenarios" / f"{SCENARIO}.yaml").read_text(encoding="utf-8"))
-        said = [turn["user"] for turn in scenario["turns"]]
-        self._answers: dict[str, Any] = dict(zip(said, authored["turns"], strict=True))
+        texts = [turn["user"] for turn in scenario["turns"]]
+        self._answers: dict[str, Any] = dict(zip(texts, authored["turns"], strict=True))
 
     def __call__(self, received: Received) -> Served:
         if received.body["model"] == JUDGE:

@@ -109,8 +109,8 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
 def test_the_line_that_makes_a_guard_fail_is_named(tmp_path: Path) -> None:
     done = demo("blame", tmp_path / "report", "--scenario", "guard_payment_amount")
     assert done.returncode == 1, done.stdout + done.stderr
-    (said,) = [line for line in (tmp_path / "report/comment.md").read_text().splitlines() if "line did it" in line]
-    assert said.startswith(
+    (comment,) = [line for line in (tmp_path / "report/comment.md").read_text().splitlines() if "line did it" in line]
+    assert comment.startswith(
         "**Which line did it:** examples/booking_assistant/booking_assistant/settlement.py line 91 "
         "(“if callback.amount_kes != asked_kes:” removed, and 1 more line) makes guard_payment_amount fail; "
         "the other 4 changed parts do not."

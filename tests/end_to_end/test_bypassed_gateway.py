@@ -32,8 +32,8 @@ class Shop(ThreadingHTTPServer):
         if path == "/model":
             self.model_calls += 1
             return {"text": "Karibu"}
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.server_port}/model", b"{}") as said:
-            text = json.loads(said.read())["text"]
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.server_port}/model", b"{}") as sent:
+            text = json.loads(sent.read())["text"]
         return {"answer": text, "state": "SAID", **({"usage": USAGE} if self.reports else {})}
 
 

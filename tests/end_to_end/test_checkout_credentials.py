@@ -95,7 +95,7 @@ def job(forks: GateForks) -> Iterator[Job]:
         yield Job(Path(name), forks)
 
 
-def said(ended: Ended) -> str:
+def replies(ended: Ended) -> str:
     """What the system says that it has found."""
     results = ended.results["report"]["results"]
     return " ".join(each["reply"]["text"] for one in results for each in one["transcript"]["exchanges"])
@@ -103,7 +103,7 @@ def said(ended: Ended) -> str:
 
 def assert_kept(job: Job, ended: Ended) -> None:
     """The system found nothing, and nothing that was printed or written holds the token."""
-    assert (ended.code, ended.outputs["conclusion"]) == (0, "passed"), f"{said(ended)}\n{ended.printed}"
+    assert (ended.code, ended.outputs["conclusion"]) == (0, "passed"), f"{replies(ended)}\n{ended.printed}"
     files = [path for path in job.small.report.rglob("*") if path.is_file()]
     masks = [line for line in ended.printed.splitlines() if not line.startswith("::add-mask::")]
     published = "\n".join([*masks, *(path.read_text(errors="replace") for path in files)])
@@ -168,14 +168,16 @@ LEFT = [
 
 @NEEDS_LANDLOCK
 @pytest.mark.parametrize("leave", LEFT, ids=lambda leave: leave.__name__)
-def test_a_credential_of_the_checkout_is_told_masked_and_out_of_reach(job: Job, leave: object) -> None:
+def test_a_credential_of_the_checkout_is_reported_masked_and_out_of_reach(job: Job, leave: object) -> None:
     assert callable(leave)
     place = leave(job)
     ended = job.gate()
     assert_kept(job, ended)
-    (told,) = (line for line in ended.printed.splitlines() if line.startswith("::warning ") and "credential in" in line)
-    assert place.replace("%", "%25") in told
-    for text in (told, ended.comment):
+    (reported,) = (
+        line for line in ended.printed.splitlines() if line.startswith("::warning ") and "credential in" in line
+    )
+    assert place.replace("%", "%25") in reported
+    for text in (reported, ended.comment):
         assert "persist-credentials: false" in text
     if leave is not of_a_key:  # which is a file of many lines
         assert f"::add-mask::{TOKEN}" in ended.printed
@@ -207,10 +209,10 @@ def test_on_a_laptop_a_file_that_is_not_ignored_is_seen_and_another_is_not(job: 
     job.small.write(".env", TOKEN)
     job.small.scenario("looks", "nowhere", expect="CLEAN")
     ended = job.small.gate("--baseline", "none", "--mode", "blocking")
-    assert (ended.code, said(ended)) == (0, "nothing")
+    assert (ended.code, replies(ended)) == (0, "nothing")
     job.small.write("prompts/new.md", TOKEN)
     ended = job.small.gate("--baseline", "none", "--mode", "blocking")
-    assert (ended.code, said(ended)) == (1, "./prompts/new.md")
+    assert (ended.code, replies(ended)) == (1, "./prompts/new.md")
 
 
 def test_without_a_repository_nothing_is_copied_in_a_job(job: Job) -> None:

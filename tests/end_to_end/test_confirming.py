@@ -18,7 +18,7 @@ from tests.support.provider_faults import Served
 from tests.support.small_repository import Ended
 
 NAMES = tuple(f"asks_{number}" for number in range(6))
-RULES = "comparison: {fewest_scenarios: 6}\n"
+RULES = "comparison: {min_scenarios: 6}\n"
 """Six conversations that all fell are the fewest that no chance explains."""
 
 
@@ -29,8 +29,8 @@ async def changed(live: LiveRepository, file: Path) -> JudgeOfArms:
     live.small.environment["RATIBA_LLM"] = "auto"
     live.small.write(".github/ratiba.yml", CONFIGURATION.replace("share: 1.0", "share: 0.0") + RULES)
     adapter = live.small.folder / "adapter.py"
-    said = '"text": text'
-    adapter.write_text(adapter.read_text().replace(said, f'"text": text + " {BASE_SAYS}"'))
+    text = '"text": text'
+    adapter.write_text(adapter.read_text().replace(text, f'"text": text + " {BASE_SAYS}"'))
     for name in NAMES:
         live.scenario(name, f"Hello from {name}")
     ended = await live.gate("--baseline-out", str(file))

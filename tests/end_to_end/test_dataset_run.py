@@ -167,14 +167,14 @@ def test_three_files_of_cases_run_together_against_their_own_thresholds_each_on_
     with langfuse_server(state) as host:
         environment = keys(host, state)
         assert [run([*push, "--each"], dict(environment)) for _ in range(2)] == [0, 0]
-        told = capsys.readouterr().out
+        output = capsys.readouterr().out
         assert run([*push, "--only", "skills", "--dataset", "skill-selector"], dict(environment)) == 0
         assert run([*push, "--only", "holds", "--dataset", "holds"], dict(environment)) == 2
         ended = small.gate("--mode", "blocking", **environment, RATIBA_LANGFUSE_SECONDS="60")
         comment, report = ended.comment.replace("\\", ""), ended.results["report"]
         passed = run_dataset(small, "ratiba/intents", **environment)
     assert set(state.datasets) == {"ratiba", "ratiba/intents", "ratiba/skills", "ratiba/answers", "skill-selector"}
-    assert "ratiba/intents: 0 created, 0 updated, 4 unchanged" in told
+    assert "ratiba/intents: 0 created, 0 updated, 4 unchanged" in output
     names = {values["id"]: name for name, values in state.datasets.items()}
     kept = {item["id"]: names[item["datasetId"]] for item in state.items.values()}
     assert kept[dataset_item_id("ratiba/intents", "intents__c0")] == "ratiba/intents"
@@ -182,12 +182,12 @@ def test_three_files_of_cases_run_together_against_their_own_thresholds_each_on_
     assert sorted(kept.values()).count("ratiba") == 1
     assert "skill_recall 0 is below 0.9" in comment
     assert (ended.code, passed.code) == (1, 0), ended.printed + passed.printed
-    told_gates = {
+    reported_gates = {
         (cases["id"], gate["gate"]["metric"]): gate["status"]
         for cases in report["data_sets"]
         for gate in cases["gates"]
     }
-    assert told_gates == {
+    assert reported_gates == {
         ("answers", "KeyPhraseMetric"): "passed",
         ("intents", "macro_f1"): "passed",
         ("skills", "skill_recall"): "failed",
@@ -213,8 +213,8 @@ def fill_targets(state: LangfuseState, host: str) -> None:
         ],
         "skill-selector": [(visitor("", labels=["demo"]), {"skills": ["demo"]})],
         "main-dataset": [
-            (visitor(said), {"answer": "Plans start at 20 euros"})
-            for said in (*["Plans start at 20 euros"] * 3, "No idea")
+            (visitor(text), {"answer": "Plans start at 20 euros"})
+            for text in (*["Plans start at 20 euros"] * 3, "No idea")
         ],
     }
     with langfuse_api(state, host) as api:

@@ -112,8 +112,8 @@ LINES = lines_of(PAGES)
 
 
 def words_of(line: str) -> list[str]:
-    said = OTHERWISE.get(line, line).replace("spa_booking_swahili_happy", "first_conversation")
-    return shlex.split(said)[1:]
+    text = OTHERWISE.get(line, line).replace("spa_booking_swahili_happy", "first_conversation")
+    return shlex.split(text)[1:]
 
 
 @dataclass(frozen=True)

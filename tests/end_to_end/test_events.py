@@ -63,11 +63,16 @@ def assert_complete(events: list[Event]) -> None:
     assert isinstance(events[0].data, RunStarted)
     assert isinstance(events[-1].data, RunEnded)
     assert events[-1].data.conclusion == "failed"
-    told = Counter((event.place.scenario, event.type) for event in events)
+    reported = Counter((event.place.scenario, event.type) for event in events)
     for name in ("passes", "fails", "breaks"):
-        assert told[name, "conversation_started"] == told[name, "conversation_ended"] == 1
-    assert [told[name, "turn"] for name in ("passes", "fails", "breaks")] == [2, 1, 1]
-    assert [told["fails", name] for name in ("tool_call", "payment", "hand_off", "state_transition")] == [1, 1, 1, 1]
+        assert reported[name, "conversation_started"] == reported[name, "conversation_ended"] == 1
+    assert [reported[name, "turn"] for name in ("passes", "fails", "breaks")] == [2, 1, 1]
+    assert [reported["fails", name] for name in ("tool_call", "payment", "hand_off", "state_transition")] == [
+        1,
+        1,
+        1,
+        1,
+    ]
     (payment,) = [event.data for event in events if isinstance(event.data, PaymentChanged)]
     assert (payment.state, payment.rail, str(payment.amount)) == ("PAID", "mpesa", "3500")
     failed = {(one.place.scenario, one.data.kind) for one in events if isinstance(one.data, EvaluationFailed)}
@@ -95,8 +100,8 @@ def test_the_events_are_the_run_s_own_whatever_the_change_brings_and_the_system_
     small.write(str(small.report / "events.jsonl" / "brought_by_the_change"), "in the way")
     ended = small.gate("--scenario", "passes")
     assert ended.code == 0, ended.printed
-    told = "were replaced while the run went on" in " ".join(ended.results["report"]["notes"])
-    assert told is (os.getuid() != 0), "only a gate that is root can run the system as somebody else"
+    notes = "were replaced while the run went on" in " ".join(ended.results["report"]["notes"])
+    assert notes is (os.getuid() != 0), "only a gate that is root can run the system as somebody else"
     found = [one.event for one in read_events(ended.report / "events.jsonl").events]
     assert isinstance(found[0].data, RunStarted)
     assert found[0].data.commit == f"{commit}-dirty", "the adapter was changed after it"

@@ -44,8 +44,8 @@ def prepared(small: SmallRepository) -> SmallRepository:
     """A system whose four rules are applied to what it says, and a scenario that the base passes."""
     adapter = (small.folder / "adapter.py").read_text()
     small.write("rules.py", RULES)
-    said = "rules.fourth(rules.third(rules.second(rules.first(text))))"
-    adapter = adapter.replace('return {"text": text,', f'return {{"text": {said},')
+    text = "rules.fourth(rules.third(rules.second(rules.first(text))))"
+    adapter = adapter.replace('return {"text": text,', f'return {{"text": {text},')
     small.write("adapter.py", adapter.replace("import json\n", "import json\nimport rules\n"))
     small.write(
         "scenarios/greeting.yaml",

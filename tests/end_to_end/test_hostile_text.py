@@ -93,11 +93,11 @@ def test_patterns_that_take_all_the_time_or_memory_are_refused(local: SmallRepos
     local.scenario("says", "say " + "a" * 5_000)
     path = local.folder / "scenarios/says.yaml"
     plain = path.read_text(encoding="utf-8")
-    for pattern, told in (("(a|a)*b", "repetition inside a repetition"), ("a{1000000000}", "repeats more than")):
+    for pattern, reported in (("(a|a)*b", "repetition inside a repetition"), ("a{1000000000}", "repeats more than")):
         path.write_text(plain + f"rules:\n  - {{type: regex_must_match, value: '{pattern}'}}\n", encoding="utf-8")
         ended = local.gate()
         assert ended.code == 2, ended.printed
-        assert told in ended.printed.replace("\n", " ")
+        assert reported in ended.printed.replace("\n", " ")
 
 
 LOOPS = {
@@ -120,7 +120,7 @@ def test_a_loop_of_symbolic_links_ends_no_run(small: SmallRepository, where: str
     assert (ended.code, ended.outputs["passed"]) == (0, 1), ended.printed
 
 
-def test_a_report_directory_that_links_to_itself_is_told(local: SmallRepository) -> None:
+def test_a_report_directory_that_links_to_itself_is_reported(local: SmallRepository) -> None:
     local.scenario("says", "say hello")
     local.report.symlink_to(local.report)
     done = local.run(["gate", "--report-dir", str(local.report)], local.folder, local.environment)
@@ -129,7 +129,9 @@ def test_a_report_directory_that_links_to_itself_is_told(local: SmallRepository)
 
 
 @pytest.mark.parametrize("character", ["\\0", "\\uD800", "\\uFFFF"])
-def test_a_query_that_postgresql_cannot_read_is_told_and_ends_no_run(small: SmallRepository, character: str) -> None:
+def test_a_query_that_postgresql_cannot_read_is_reported_and_ends_no_run(
+    small: SmallRepository, character: str
+) -> None:
     small.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20) + f"  odd: \"SELECT '{character}' AS odd\"\n")
     small.scenario("says", "say hello")
     ended = small.gate()

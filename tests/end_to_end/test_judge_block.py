@@ -70,7 +70,7 @@ async def test_a_change_that_only_asks_for_another_judge_gets_the_bases(recorded
     assert "cannot be used" not in ended.comment
 
 
-async def test_a_system_that_moves_to_the_bases_judge_is_told_where_that_one_comes_from(
+async def test_a_system_that_moves_to_the_bases_judge_is_reported_where_that_one_comes_from(
     recorded: LiveRepository,
 ) -> None:
     base = recorded.small.commit()
@@ -113,10 +113,10 @@ async def test_what_a_configuration_names_and_nobody_finds_is_said_with_its_line
     small.write("scenarios/greeting.yaml", scenario + custom)
     checked = small.run(["validate"], small.folder, small.environment)
     assert checked.returncode == 2
-    for told in (
+    for text in (
         f"{CONFIGURED}:3: system.prompts.0: no file in this repository matches 'promts/*.md'.",
         f"{CONFIGURED}: system.adapter 'adapter:Adaptor': adapter.py defines no 'Adaptor'",
         "scenarios/greeting.yaml:10: rule 'nope.mod:foo': there is no module 'nope.mod' below system.root.",
         "scenarios/greeting.yaml:12: metric 'nope.mod:bar': there is no module 'nope.mod' below system.root.",
     ):
-        assert told in checked.stdout
+        assert text in checked.stdout

@@ -103,17 +103,17 @@ async def test_shards_that_are_killed_at_random_and_run_again_never_pass_their_b
     merged = await shards.merge([ended.report for ended in (first | second).values()])
     assert (merged.code, merged.outputs["conclusion"]) == (3, "incomplete"), merged.printed
     assert 0 < merged.outputs["passed"] < SCENARIOS, "the budget pays for some scenarios"
-    said, accounts = Fraction(merged.outputs["spent_usd"]), report_of(merged).shared_spending
+    text, accounts = Fraction(merged.outputs["spent_usd"]), report_of(merged).shared_spending
     of_pull_request = [Fraction(account.spent) for account in accounts if "pull request" in account.name]
-    assert said <= budget
+    assert text <= budget
     if kept:  # Each shard went on with its journal, and its report has the calls of both attempts.
-        assert bill.total <= said
+        assert bill.total <= text
     elif ledger:  # Attempts without a report are known to the ledger alone, with the calls that had no outcome.
         assert bill.total <= of_pull_request[0] <= budget
     else:  # A shard that begins anew has its share again; the merge sets aside what is not known of the first one.
         aside = budget * len(killed) / count
         assert bill.total - paid <= aside
-        assert bill.total <= said + aside
+        assert bill.total <= text + aside
         assert f"\\${float(aside):g} is set aside" in merged.comment
     assert len(of_pull_request) == ledger
     assert f"Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from \\${BUDGETS[count]} to" in merged.comment

@@ -110,8 +110,8 @@ def test_an_older_server_gets_the_run_and_changes_no_verdict(
     verified = lacks == NEWEST
     assert ("was sent to Langfuse and not verified: it has neither" in ended.comment) is not verified
     assert code == (0 if verified else 3)
-    told = capsys.readouterr().out
-    assert ("has everything: 1 scenario with" if verified else "may store it twice") in told
+    output = capsys.readouterr().out
+    assert ("has everything: 1 scenario with" if verified else "may store it twice") in output
 
 
 def test_without_keys_nothing_of_langfuse_is_imported_or_said(small: SmallRepository) -> None:
@@ -123,18 +123,18 @@ def test_without_keys_nothing_of_langfuse_is_imported_or_said(small: SmallReposi
     assert "Langfuse" not in ended.comment
 
 
-def test_a_dead_server_is_told_by_a_resend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dead_server_is_reported_by_a_resend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "events.jsonl").write_text("torn\n")
     with dead_port() as host:
         assert resend(tmp_path / "events.jsonl", **keys(host, LangfuseState())) == 3
-    told = capsys.readouterr()
-    assert "events.jsonl:1: it is not JSON" in told.err
-    assert "it cannot be reached" in told.out
+    printed = capsys.readouterr()
+    assert "events.jsonl:1: it is not JSON" in printed.err
+    assert "it cannot be reached" in printed.out
 
 
 def test_a_resend_without_keys_or_file_is_a_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert resend(tmp_path / "events.jsonl") == 2
     assert resend(tmp_path / "events.jsonl", **keys("http://127.0.0.1:1", LangfuseState())) == 2
-    told = capsys.readouterr().err
-    assert "There are no keys of Langfuse" in told
-    assert "cannot be read" in told
+    stderr = capsys.readouterr().err
+    assert "There are no keys of Langfuse" in stderr
+    assert "cannot be read" in stderr

@@ -102,7 +102,7 @@ def test_a_scripted_model_answers_and_everything_is_checked(talking: SmallReposi
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"script": []}, "The script has no answer to call 1"),
         ({"script": [{"text": "Karibu!"}, {"text": "Kwaheri"}]}, "has 2 steps, and 1 were requested"),
@@ -112,11 +112,11 @@ def test_a_scripted_model_answers_and_everything_is_checked(talking: SmallReposi
     ],
 )
 def test_what_does_not_fit_is_an_error_of_the_scenario(
-    talking: SmallRepository, changes: dict[str, Any], told: str
+    talking: SmallRepository, changes: dict[str, Any], message: str
 ) -> None:
     code, only = result(talking, **changes)
     assert code == 3
-    assert told in only["message"]
+    assert message in only["message"]
 
 
 def test_a_score_below_its_threshold_of_a_metric_of_ones_own_fails_the_run(talking: SmallRepository) -> None:
@@ -156,8 +156,8 @@ def test_a_row_of_cases_may_hold_what_was_said_before(small: SmallRepository) ->
     small.write("scenarios/asked.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
     ended = small.gate("--mode", "blocking")
     assert ended.code == 0, ended.printed
-    said = {
+    spoken = {
         one["trial"]["scenario"]["id"]: [each["reply"]["text"] for each in one["transcript"]["exchanges"]]
         for one in ended.results["report"]["results"]
     }
-    assert [len(said["asked__later"]), len(said["asked__first"])] == [2, 1]
+    assert [len(spoken["asked__later"]), len(spoken["asked__first"])] == [2, 1]

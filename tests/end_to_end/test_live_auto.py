@@ -149,7 +149,9 @@ async def test_a_second_live_run_takes_its_grades_from_the_cache_and_is_live_all
     assert KEY not in cleared.printed
 
 
-async def test_scenarios_as_tests_take_grades_from_the_cache_unless_they_are_told_not_to(live: LiveRepository) -> None:
+async def test_scenarios_as_tests_take_grades_from_the_cache_unless_they_are_reported_not_to(
+    live: LiveRepository,
+) -> None:
     live.scenario("greets", "Hello")
     live.git.commit({})
     asked: dict[str, int] = {}

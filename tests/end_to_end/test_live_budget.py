@@ -12,7 +12,7 @@ CAP = Fraction("0.30")
 COUNT = 24
 
 
-async def test_a_budget_of_0_30_for_work_worth_1_00_holds_and_its_pull_request_is_told_what_was_not_run(
+async def test_a_budget_of_0_30_for_work_worth_1_00_holds_and_its_pull_request_is_reported_what_was_not_run(
     live: LiveRepository,
 ) -> None:
     for number in range(COUNT):

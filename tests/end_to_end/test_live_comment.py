@@ -12,7 +12,7 @@ async def test_a_live_run_says_who_was_paid_how_the_judges_agree_and_that_no_mon
     live.scenario("second", "Hello again")
     ended = await live.gate()
     assert ended.code == 0, ended.printed
-    for told in (
+    for text in (
         r"\| spent \| USD 0\.\d+ █░{19} of 20\.00 \|",
         r"\| by party \| judge .* · cross-check .* · system .* \|",
         r"\| by model \| .*gpt-5 .* \|",
@@ -22,11 +22,11 @@ async def test_a_live_run_says_who_was_paid_how_the_judges_agree_and_that_no_mon
         r"\| votes \| none of 2 judged scores was measured again near its threshold \|",
         r"The spending of this month is not tracked: ledger-url is not set\.",
     ):
-        assert re.search(told, ended.comment), ended.comment
+        assert re.search(text, ended.comment), ended.comment
     assert "estimated cost" not in ended.comment
 
 
-async def test_a_cross_check_that_is_not_wanted_is_told_as_off(live: LiveRepository) -> None:
+async def test_a_cross_check_that_is_not_wanted_is_reported_as_off(live: LiveRepository) -> None:
     unchecked = re.sub(r"cross_check: \{.*\}", "cross_check: null", CONFIGURATION)
     live.small.write(".github/ratiba.yml", unchecked)
     live.scenario("first", "Hello")

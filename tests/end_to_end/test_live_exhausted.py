@@ -33,13 +33,13 @@ async def test_an_exhausted_budget_names_the_cap_its_input_and_what_the_rest_nee
     await recorded(live)
     ended = await live.gate("--budget-usd", "0.20", "--concurrency", "1", "--no-deepeval-cache")
     assert ended.code == 3, ended.printed
-    told = action(ended)
+    reported = action(ended)
     assert re.search(
-        r"Raise budget-usd \(RATIBA_EVAL_BUDGET_USD\) from \\\$0\.20 to about \\\$0\.[3-4]\d, or select", told
-    ), told
-    assert re.search(r"the budget of this run has \\\$0\.\d\d left, and \d scenarios need about \\\$0\.\d\d", told), (
-        told
-    )
+        r"Raise budget-usd \(RATIBA_EVAL_BUDGET_USD\) from \\\$0\.20 to about \\\$0\.[3-4]\d, or select", reported
+    ), reported
+    assert re.search(
+        r"the budget of this run has \\\$0\.\d\d left, and \d scenarios need about \\\$0\.\d\d", reported
+    ), reported
     assert "could not be measured" in ended.comment
     assert "the budget is not enough for them." in ended.comment
 
@@ -116,7 +116,9 @@ async def test_a_resumed_run_is_forecast_for_what_is_left_of_it(live: LiveReposi
     assert float(first.split("USD ")[1].split(" ")[0]) < 0.20, "most of it is paid for"
 
 
-async def test_recordings_that_nobody_said_are_told_of_only_where_one_of_them_answered(live: LiveRepository) -> None:
+async def test_recordings_that_nobody_said_are_informed_of_only_where_one_of_them_answered(
+    live: LiveRepository,
+) -> None:
     live.scenario("greets", "Hello")
     await live.record()
     path = live.small.folder / "scenarios/recordings/greets.jsonl"
@@ -143,10 +145,10 @@ async def test_a_budget_that_holds_no_scenario_is_said_before_set_up_and_the_adv
     assert ended.code == 3, ended.printed
     assert "set-up command" not in ended.printed, "it would have failed"
     assert "it may cost" in ended.printed
-    told = action(ended)
-    found = re.search(r"from \\\$0\.01 to about \\\$(\d+\.\d\d)", told)
-    assert found is not None, told
-    assert f"need about \\${found[1]}" in told or f"needs about \\${found[1]}" in told
+    reported = action(ended)
+    found = re.search(r"from \\\$0\.01 to about \\\$(\d+\.\d\d)", reported)
+    assert found is not None, reported
+    assert f"need about \\${found[1]}" in reported or f"needs about \\${found[1]}" in reported
     again = await live.gate("--budget-usd", found[1], "--concurrency", "1", RATIBA_LLM="live")
     assert again.code in (0, 1), again.printed
 
@@ -160,9 +162,9 @@ async def test_a_call_that_is_refused_in_the_middle_of_a_run_names_the_amount_th
     adapter.write_text(adapter.read_text().replace('"max_completion_tokens": 400', '"max_completion_tokens": 60_000'))
     ended = await live.gate("--llm", "live", "--budget-usd", "0.50")
     assert (ended.code, ended.outputs["conclusion"]) == (3, "incomplete"), ended.printed
-    told = action(ended)
-    assert "above" not in told
-    found = re.search(r"Raise budget-usd \(RATIBA_EVAL_BUDGET_USD\) from \\\$0\.50 to about \\\$(\d\.\d\d),", told)
+    reported = action(ended)
+    assert "above" not in reported
+    found = re.search(r"Raise budget-usd \(RATIBA_EVAL_BUDGET_USD\) from \\\$0\.50 to about \\\$(\d\.\d\d),", reported)
     assert found, ended.printed
     enough = await live.gate("--llm", "live", "--budget-usd", found[1])
     assert enough.code == 0, enough.printed

@@ -33,18 +33,18 @@ async def test_a_run_says_what_it_is_expected_to_cost_before_it_begins_and_is_ab
     (expected,) = (number for number, line in enumerate(lines) if line.startswith("Expected to cost USD "))
     assert "all 2 scenarios are expected to fit" in lines[expected]
     assert expected < lines.index("0/2 scenarios")
-    told = float(lines[expected].split("USD ")[1].split(" ")[0])
+    reported = float(lines[expected].split("USD ")[1].split(" ")[0])
     charged = float(sum(charge.usd for charge in live.models.bill.charges if charge.model != SECOND_JUDGE))
-    assert told == round(charged, 4 if told < 0.01 else 2)
+    assert reported == round(charged, 4 if reported < 0.01 else 2)
 
 
 async def test_a_run_whose_budget_holds_not_everything_says_so_first_and_in_its_report(live: LiveRepository) -> None:
     await recorded(live, "first", "second")
     ended = await live.gate("--budget-usd", "0.0001")
     assert ended.code == 3, ended.printed
-    told = "The budget of this run (USD 0.0001) should cover 0 of 2 scenarios; it may not cover first, second."
-    assert ended.printed.splitlines()[2] == told
-    assert f"> **Note:** {told}" in ended.comment
+    text = "The budget of this run (USD 0.0001) should cover 0 of 2 scenarios; it may not cover first, second."
+    assert ended.printed.splitlines()[2] == text
+    assert f"> **Note:** {text}" in ended.comment
     assert live.models.bill.charges == []
 
 

@@ -42,7 +42,7 @@ async def test_a_live_run_asks_the_model_through_the_gate_and_counts_what_it_cos
     assert [name.partition("@")[0] for name in transcript["prompt_versions"]] == ["spa"]
 
 
-async def test_a_prompts_model_without_a_price_is_told_before_anything_is_asked(prompted: LiveRepository) -> None:
+async def test_a_prompts_model_without_a_price_is_reported_before_anything_is_asked(prompted: LiveRepository) -> None:
     configure(prompted, f"model: {SYSTEM}, max", "model: nobodys-model, max")
     ended = await prompted.gate("--mode", "blocking")
     assert ended.code == 2

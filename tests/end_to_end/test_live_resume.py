@@ -59,15 +59,15 @@ async def uninterrupted(live: LiveRepository, machine: LiveRepository) -> Ended:
     return ended
 
 
-def assert_told_once(resumed: Ended) -> None:
+def assert_reported_once(resumed: Ended) -> None:
     """The events are those of one run, which goes on where it was killed and says nothing again but that it begins."""
     found = read_events(resumed.report / "events.jsonl")
     assert found.unreadable == ()
     assert len({one.run for one in found.events}) == 1
     assert [one.sequence for one in found.events] == list(range(1, len(found.events) + 1))
-    told = Counter((one.event.type, one.event.place) for one in found.events)
+    reported = Counter((one.event.type, one.event.place) for one in found.events)
     for name in ("run_started", "conversation_started", "turn", "model_call", "conversation_ended", "run_ended"):
-        counts = {count for (kind, _), count in told.items() if kind == name}
+        counts = {count for (kind, _), count in reported.items() if kind == name}
         assert counts == ({2} if name == "model_call" else {1}), name
     assert isinstance(found.events[-1].event.data, RunEnded)
 
@@ -91,7 +91,7 @@ async def test_a_killed_run_goes_on_to_the_same_grades_and_agreement_and_pays_fo
     assert sorted(live.bodies(before).values()) == [1] * (CALLS - in_flight) + [2] * in_flight
     assert Fraction(resumed.outputs["spent_usd"]) >= live.models.bill.total, "what was in flight counts in full"
     assert live.journals == []
-    assert_told_once(resumed)
+    assert_reported_once(resumed)
 
 
 async def test_a_run_that_is_killed_at_any_moment_twice_still_comes_to_the_same_grades_votes_and_agreement(

@@ -76,8 +76,8 @@ async def run(live: LiveRepository, tmp_path: Path, **scenarios: str) -> tuple[E
             RATIBA_GITHUB_TOKEN=TOKEN,
         )
     (comment,) = state.comments
-    said = {"log": log_of(ended), "posted comment": comment["body"], "statuses": str(state.statuses)}
-    found = {**artifacts(live), **said, "summary": summary.read_text(), "outputs": outputs.read_text()}
+    log = {"log": log_of(ended), "posted comment": comment["body"], "statuses": str(state.statuses)}
+    found = {**artifacts(live), **log, "summary": summary.read_text(), "outputs": outputs.read_text()}
     assert {"comment.md", "report.html", "results.json", "results.csv", "junit.xml"} <= set(found)
     return ended, found
 
@@ -104,8 +104,8 @@ def holding(texts: dict[str, str]) -> list[str]:
 async def test_no_key_phone_number_or_mail_address_is_in_anything_that_a_run_leaves(
     planted: LiveRepository, tmp_path: Path
 ) -> None:
-    said = f"My numbers are {', '.join(PHONES)}, my mail {MAIL}, my key {KEY}"
-    ended, texts = await run(planted, tmp_path, tells=said)
+    text = f"My numbers are {', '.join(PHONES)}, my mail {MAIL}, my key {KEY}"
+    ended, texts = await run(planted, tmp_path, tells=text)
     assert ended.code == 0, ended.printed
     assert "<name> is at +254***678" in texts["results.json"], "the conversation is there, without what it names"
     assert [name for name in texts if len(name) == len("a" * 64 + ".json")], "a grade is kept"
@@ -125,8 +125,8 @@ async def test_amounts_sizes_ids_and_times_stay_beside_the_numbers_that_are_mask
 async def test_what_a_system_raises_and_prints_is_masked_while_the_run_goes_on_too(
     planted: LiveRepository, tmp_path: Path
 ) -> None:
-    said = f"{', '.join(PHONES)}, 254722345678, {MAIL}, {KEY}"
-    ended, texts = await run(planted, tmp_path, raises=f"raise {said}", dies=f"die {said}")
+    text = f"{', '.join(PHONES)}, 254722345678, {MAIL}, {KEY}"
+    ended, texts = await run(planted, tmp_path, raises=f"raise {text}", dies=f"die {text}")
     assert ended.code == 1, ended.printed
     assert "RuntimeError: raise +254***678" in texts["log"], "it is told, without the number"
     assert "It printed: die +254***678" in texts["log"]

@@ -57,12 +57,12 @@ async def test_a_scenario_passes_and_fails_by_its_own_history_and_by_its_thresho
     await asyncio.to_thread(keep_values, ledger_url, report_of(short), [0.7 + day / 100 for day in range(20)])
     passed = await gate("1002")
     assert passed.code == 0, passed.printed
-    said = "(threshold 0.80, own history 0.70: 20 values of 'main', confidence 95.0%)"
+    text = "(threshold 0.80, own history 0.70: 20 values of 'main', confidence 95.0%)"
     assert (
         "Below the threshold, and passed by the scenario's own history: asks EnglishFluencyMetric 0.70"
         in passed.comment
     )
-    assert said in passed.comment.replace("\\", "")
+    assert text in passed.comment.replace("\\", "")
 
     live.talk.scores = (6,)
     failed = await gate("1003")

@@ -27,7 +27,7 @@ def test_a_suite_by_name_passes_by_the_mean_of_a_scenarios_scores(local: SmallRe
     assert "suite.pass each (this change: mean)" in ended.comment.replace("\\", "")
     local.commit()
     assert local.gate("--mode", "blocking").code == 0
-    local.write(".github/ratiba.yml", configuration + "suite: {pass: mean, strategy: {least_mean: 0.8}}\n")
+    local.write(".github/ratiba.yml", configuration + "suite: {pass: mean, strategy: {min_mean: 0.8}}\n")
     local.commit()
     assert local.gate("--mode", "blocking").code == 1, "(0.5 + 1.0) / 2 is below 0.8"
 

@@ -125,7 +125,7 @@ async def test_the_judges_call_stands_in_the_forecast_and_waits_for_the_budget(l
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         ("{judge: true}", ""),
         ("{judge: true, turn: 1}", ""),
@@ -137,12 +137,12 @@ async def test_the_judges_call_stands_in_the_forecast_and_waits_for_the_budget(l
         ("2", "names turn 2, but the scenario has 1"),
     ],
 )
-def test_validate_says_which_forms_there_are(local: SmallRepository, value: str, told: str) -> None:
+def test_validate_says_which_forms_there_are(local: SmallRepository, value: str, message: str) -> None:
     ask(local, f"{{type: must_refuse, value: {value}}}")
     done = local.run(["validate"], local.folder, local.environment)
-    assert (done.returncode == 0) is (told == ""), done.stdout + done.stderr
-    assert told in done.stdout + done.stderr
-    assert not told or "scenarios/asks.yaml:9: " in done.stdout + done.stderr
+    assert (done.returncode == 0) is (message == ""), done.stdout + done.stderr
+    assert message in done.stdout + done.stderr
+    assert not message or "scenarios/asks.yaml:9: " in done.stdout + done.stderr
 
 
 def test_the_same_reply_is_put_to_the_judge_once(local: SmallRepository) -> None:

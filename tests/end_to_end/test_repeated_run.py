@@ -12,7 +12,7 @@ from tests.support.judge_of_arms import JudgeOfArms
 from tests.support.live_repository import LiveRepository, report_of
 from tests.support.small_repository import Ended
 
-FEWEST = 10
+MIN = 10
 
 
 def scores(report: Report) -> dict[str, list[float]]:
@@ -27,9 +27,9 @@ async def test_a_red_run_that_is_run_again_adds_its_data(live: LiveRepository, t
     judge, file = JudgeOfArms(), tmp_path / "earlier.json"
     live.talk.instead = judge
     adapter = live.small.folder / "adapter.py"
-    said = '"text": text'
-    adapter.write_text(adapter.read_text().replace(said, '"text": text + " (base)"'))
-    for number in range(FEWEST):
+    text = '"text": text'
+    adapter.write_text(adapter.read_text().replace(text, '"text": text + " (base)"'))
+    for number in range(MIN):
         live.scenario(f"asks_{number}", f"Hello {number}")
     assert (await live.gate("--baseline-out", str(file))).code == 0
     live.git.commit({})

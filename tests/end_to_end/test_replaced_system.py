@@ -147,9 +147,9 @@ def test_another_kind_of_system_is_named_with_both_kinds(change: Change, replace
     ended = change.as_pull_request()
 
     assert ended.code != 0
-    told = " ".join(ended.results["report"]["replaced"])
-    assert f"system.{replaced.partition(':')[0]} is" in told
-    assert "system.adapter is not set (base: 'bot:answer')" in told
+    text = " ".join(ended.results["report"]["replaced"])
+    assert f"system.{replaced.partition(':')[0]} is" in text
+    assert "system.adapter is not set (base: 'bot:answer')" in text
 
 
 @pytest.mark.parametrize("link", ["root", "module"])

@@ -95,7 +95,7 @@ def test_a_query_that_writes_changes_nothing(small: SmallRepository) -> None:
     assert "read-only transaction" in ended.comment
 
 
-def test_mistakes_are_told_with_their_lines(local: SmallRepository) -> None:
+def test_mistakes_are_reported_with_their_lines(local: SmallRepository) -> None:
     rows(
         local,
         """\
@@ -111,8 +111,8 @@ rows:
     )
     ended = local.run(["validate"], local.folder, local.environment)
     assert ended.returncode == 2
-    told = ended.stdout
-    assert "scenarios/notes.yaml:9: turns.0.expect.rows.0: give either 'table' or 'query'" in told
-    assert "scenarios/notes.yaml:10: turns.0.expect.rows.1: the query does not read" in told
-    assert "scenarios/notes.yaml:11: turns.0.expect.rows.2: 'count' is 2, and 'equals' lists 1" in told
-    assert "scenarios/notes.yaml:13: rows.0.counts: unknown key; did you mean 'count'?" in told
+    output = ended.stdout
+    assert "scenarios/notes.yaml:9: turns.0.expect.rows.0: give either 'table' or 'query'" in output
+    assert "scenarios/notes.yaml:10: turns.0.expect.rows.1: the query does not read" in output
+    assert "scenarios/notes.yaml:11: turns.0.expect.rows.2: 'count' is 2, and 'equals' lists 1" in output
+    assert "scenarios/notes.yaml:13: rows.0.counts: unknown key; did you mean 'count'?" in output

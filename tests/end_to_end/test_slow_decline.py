@@ -11,7 +11,7 @@ from tests.support.small_repository import Ended
 
 NAMES = tuple(f"asks_{number}" for number in range(10))
 """Ten that all fell are the fewest that a tenth of the level of 1 % allows."""
-RULES = "comparison: {fewest_scenarios: 6}\n"
+RULES = "comparison: {min_scenarios: 6}\n"
 OPTIONS = ("--no-deepeval-cache", "--mode", "blocking")
 
 
@@ -79,13 +79,13 @@ async def test_a_confirmed_decline_warns_in_the_branchs_run_and_in_the_next_pull
     assert (decline.commit, decline.scenarios) == (first, len(NAMES))
     assert decline.difference is not None
     assert decline.difference < 0
-    said = f"below that of `{first[:7]}` (the best of the last 8 weeks"
+    text = f"below that of `{first[:7]}` (the best of the last 8 weeks"
     html = (ended.report / "report.html").read_text()
     events = (ended.report / "events.jsonl").read_text()
     for place in (ended.comment, html, ended.printed):
         assert "Slow decline" in place
     assert f'"anchor":"{first}","slow_decline":-0.' in events
-    assert said in ended.comment
+    assert text in ended.comment
     assert report.spending.by_party["baseline"] > 0, "the earlier version was run beside today's"
 
     live.git.git("checkout", "-q", "-b", "change")

@@ -46,7 +46,7 @@ def test_a_run_is_found_by_its_id_and_by_that_of_its_workflow_run(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "variables", "told"),
+    ("arguments", "variables", "message"),
     [
         (["status"], {}, "Set RATIBA_LEDGER_URL"),
         (["wait", str(uuid.uuid4())], {}, "Set RATIBA_LEDGER_URL"),
@@ -58,8 +58,8 @@ def test_a_run_is_found_by_its_id_and_by_that_of_its_workflow_run(
         (["status", "--last", "0"], {"RATIBA_LEDGER_URL": "postgresql://h/d"}, "--last"),
     ],
 )
-def test_a_wrong_start_is_told(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], variables: dict[str, str], told: str
+def test_a_wrong_start_is_reported(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], variables: dict[str, str], message: str
 ) -> None:
     try:
         code = run(arguments, variables)
@@ -67,7 +67,7 @@ def test_a_wrong_start_is_told(
         code = int(str(ended.code))
     assert code == 2
     printed = capsys.readouterr().err
-    assert told in printed
+    assert message in printed
     assert "PLANTED" not in printed
 
 

@@ -21,7 +21,7 @@ def test_an_exception_fails_the_run_and_names_file_line_and_type(small: SmallRep
     assert f"adapter.py:{line} RuntimeError" in ended.printed
 
 
-def test_an_import_that_fails_is_the_failure_of_every_scenario_and_told_once(small: SmallRepository) -> None:
+def test_an_import_that_fails_is_the_failure_of_every_scenario_and_reported_once(small: SmallRepository) -> None:
     adapter = small.folder / "adapter.py"
     adapter.write_text(adapter.read_text().replace("return Conversation(context)", "import a_package_that_is_gone"))
     small.scenario("one", "say hello")

@@ -93,8 +93,8 @@ async def pull_request(live: LiveRepository) -> dict[str, str]:
     for name in NAMES:
         live.scenario(name, f"Hello from {name}")
     adapter = live.small.folder / "adapter.py"
-    said = '"text": text'
-    adapter.write_text(adapter.read_text().replace(said, '"text": text + " (base)"'))
+    text = '"text": text'
+    adapter.write_text(adapter.read_text().replace(text, '"text": text + " (base)"'))
     base = live.git.commit({})
     adapter.write_text(adapter.read_text().replace("(base)", "(head)"))
     return live.pull_request(base, live.git.commit({}))

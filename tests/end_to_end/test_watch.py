@@ -99,7 +99,7 @@ def test_a_save_runs_what_depends_on_it_and_prints_what_changed(two: SmallReposi
         assert watch.end() == 0
 
 
-def test_a_mistake_is_told_and_the_next_save_goes_on(two: SmallRepository) -> None:
+def test_a_mistake_is_reported_and_the_next_save_goes_on(two: SmallRepository) -> None:
     with watching(two, "--scenario", "one") as watch:
         watch.until(r"1 scenario in .* 1 of 1 pass\.")
         scenario = (two.folder / "scenarios/one.yaml").read_text()
@@ -135,13 +135,13 @@ def outcome(results: Mapping[str, Any]) -> Any:
     """How a run ended, and what was said, without what differs between any two runs."""
     report = results["report"]
     trials = [
-        (each["trial"]["scenario"]["id"], each.get("phase"), each.get("message"), said(each))
+        (each["trial"]["scenario"]["id"], each.get("phase"), each.get("message"), replies_and_rows(each))
         for each in report["results"]
     ]
     return report["verdict"]["conclusion"], report["verdict"]["reason"], trials
 
 
-def said(result: dict[str, Any]) -> Any:
+def replies_and_rows(result: dict[str, Any]) -> Any:
     transcript = result["transcript"]
     return [exchange["reply"] for exchange in transcript["exchanges"]], transcript["rows"]
 

@@ -135,12 +135,12 @@ def test_a_search_engine_that_searches_titles_only_fails_each_gate(run_example: 
 
 
 def test_the_router_has_three_files_of_cases_with_their_own_thresholds(run_example: RunExample) -> None:
-    told = {
+    reported = {
         (one["id"], gate["gate"]["metric"]): gate["gate"]["at_least"]
         for one in run_example("intent_router").results["report"]["data_sets"]
         for gate in one["gates"]
     }
-    assert told == {
+    assert reported == {
         ("intents", "macro_f1"): 0.80,
         ("intents", "min_class_f1"): 0.60,
         ("answers", "KeyPhraseMetric"): 0.70,

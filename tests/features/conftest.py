@@ -12,7 +12,7 @@ from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
-from tests.support.judges import least_answer
+from tests.support.judges import smallest_answer
 from tests.support.model_servers import ModelServer, Received
 from tests.support.small_repository import SmallRepository
 
@@ -54,13 +54,13 @@ class Models:
         self.asked.append(received)
         provider = "anthropic" if received.path.endswith("/messages") else "openai"
         schema = _schema(received.body)
-        said = self.says(frozenset(schema.get("properties", ())), json.dumps(received.body, ensure_ascii=False))
-        if said is None and schema:
-            said = least_answer(schema) | ({"score": 1} if "score" in schema["properties"] else {})
+        sent = self.says(frozenset(schema.get("properties", ())), json.dumps(received.body, ensure_ascii=False))
+        if sent is None and schema:
+            sent = smallest_answer(schema) | ({"score": 1} if "score" in schema["properties"] else {})
         usage = Usage(400, 60)
-        if isinstance(said, dict):
-            return Step(provider, data=said, usage=usage)
-        return Step(provider, text=said or "Gern.", usage=usage)
+        if isinstance(sent, dict):
+            return Step(provider, data=sent, usage=usage)
+        return Step(provider, text=sent or "Gern.", usage=usage)
 
 
 def _schema(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -140,14 +140,14 @@ H4_SERVER = (
 async def elsewhere(request: HttpRequest) -> HttpAnswer:
     """A workshop's own server: it gets the conversation and answers in its own shape."""
     body = json.loads(request.content)
-    said = " | ".join(
+    text = " | ".join(
         [
             f"{body['sprache']} 04.05.",
             *(one["content"] for one in body["bisher"] if one["role"] == "user"),
             body["frage"],
         ]
     )
-    return HttpAnswer(http_answer(200, json.dumps({"antwort": [said]}).encode(), {"Content-Type": "application/json"}))
+    return HttpAnswer(http_answer(200, json.dumps({"antwort": [text]}).encode(), {"Content-Type": "application/json"}))
 
 
 @pytest.mark.parametrize(

@@ -83,12 +83,14 @@ async def test_deepeval_scores_a_conversation_that_langfuse_has_as_a_trace_with_
         "ratiba_passed": True,
     }
     (trace,) = (span for span in state.spans if not span.parent_id)
-    told = {name.rpartition(".")[2]: value for name, value in trace.attributes.items() if ".trace.metadata." in name}
+    reported = {
+        name.rpartition(".")[2]: value for name, value in trace.attributes.items() if ".trace.metadata." in name
+    }
     commit = GitRepository(museum.folder, museum.environment["PATH"]).git("rev-parse", "HEAD")
-    assert told["conversation_id"] == trace.trace_id == next(iter(state.scores.values()))["traceId"]
-    assert (told["model"], told["prompt_version"]) == ("gpt-5", f"accueil@{commit[:7]}")
-    assert told["tenant_id"]
-    assert told["cost_usd"] == ended.outputs["spent_usd"]
+    assert reported["conversation_id"] == trace.trace_id == next(iter(state.scores.values()))["traceId"]
+    assert (reported["model"], reported["prompt_version"]) == ("gpt-5", f"accueil@{commit[:7]}")
+    assert reported["tenant_id"]
+    assert reported["cost_usd"] == ended.outputs["spent_usd"]
     log = [json.loads(line) for line in (ended.report / "events.jsonl").read_text().splitlines()]
     assert [line["sequence"] for line in log] == list(range(1, len(log) + 1))
     assert {"conversation_started", "model_call", "turn", "judge_call", "score"} <= {line["type"] for line in log}

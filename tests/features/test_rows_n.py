@@ -304,7 +304,7 @@ def test_a_line_that_no_scenario_protects_is_named(locker: SmallRepository) -> N
     found, _ = json.JSONDecoder().raw_decode(ended.printed)
     lines = {(line["file"], line["line"]): line for line in found["lines"]}
     code = (locker.folder / "automaatti.py").read_text().splitlines()
-    guard = next(number for number, text in enumerate(code, 1) if "days > MOST_DAYS" in text)
+    guard = next(number for number, text in enumerate(code, 1) if "days > MAX_DAYS" in text)
     assert {mutant["result"] for mutant in lines["automaatti.py", guard]["mutants"]} == {"unexercised"}
     assert lines["prompts/ohje.md", 3]["scenarios"] == ["koodi"]
     assert not any(file == "automaatti.py" and "taulut" in code[number - 1] for file, number in lines)

@@ -46,7 +46,7 @@ def _progress_sorted(lines: list[str]) -> list[str]:
     return done[:-1]
 
 
-def test_a_repository_without_a_configuration_is_told_to_run_init(
+def test_a_repository_without_a_configuration_is_asked_to_run_init(
     team: SupportTeam, snapshot: SnapshotAssertion
 ) -> None:
     for command in (("gate",), ("validate",), ("record",)):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ratiba_action.github.attempts import (
     EVENTS,
-    MOST_ATTEMPTS,
-    Attempt,
+    MAX_ATTEMPTS,
+    CommentAttempt,
     attempt_of,
     attempts_line,
     history,
@@ -21,11 +21,11 @@ from ratiba_action.model.verdict import Conclusion
 from tests.support.sample_report import sample_report
 
 MARKER = str(marker_of(sample_report()))
-ONE = Attempt(1001, 1, "a1b2c3d4e5f6", Mode.BLOCKING, Conclusion.FAILED, "pull_request")
+ONE = CommentAttempt(1001, 1, "a1b2c3d4e5f6", Mode.BLOCKING, Conclusion.FAILED, "pull_request")
 LINE = "<!-- ratiba-eval-gate-attempts 1001.1:a1b2c3d4e5f6:blocking:failed:pull_request -->"
 
 ATTEMPTS = st.builds(
-    Attempt,
+    CommentAttempt,
     st.integers(1, 10**19 - 1),
     st.integers(1, 10**9 - 1),
     st.text("0123456789abcdef", min_size=7, max_size=12) | st.just("none"),
@@ -33,7 +33,7 @@ ATTEMPTS = st.builds(
     st.sampled_from(Conclusion),
     st.sampled_from(EVENTS),
 )
-LISTS = st.lists(ATTEMPTS, max_size=MOST_ATTEMPTS, unique_by=lambda one: (one.run_id, one.number)).map(tuple)
+LISTS = st.lists(ATTEMPTS, max_size=MAX_ATTEMPTS, unique_by=lambda one: (one.run_id, one.number)).map(tuple)
 
 
 def body(line: str) -> str:
@@ -47,12 +47,12 @@ def test_an_attempt_says_run_commit_mode_result_and_event() -> None:
 
 
 @given(LISTS)
-def test_what_is_written_is_read_back(attempts: tuple[Attempt, ...]) -> None:
+def test_what_is_written_is_read_back(attempts: tuple[CommentAttempt, ...]) -> None:
     assert read_attempts(body(attempts_line(attempts))) == attempts
 
 
 @given(LISTS)
-def test_line_ends_of_a_form_do_not_matter(attempts: tuple[Attempt, ...]) -> None:
+def test_line_ends_of_a_form_do_not_matter(attempts: tuple[CommentAttempt, ...]) -> None:
     assert read_attempts(body(attempts_line(attempts)).replace("\n", "\r\n")) == attempts
 
 
@@ -64,7 +64,7 @@ PIECES = st.sampled_from(
 @given(st.text() | st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join))
 def test_no_text_raises_or_is_read_as_anything_but_what_would_be_written(text: str) -> None:
     attempts = read_attempts(text)
-    assert len(attempts) <= MOST_ATTEMPTS
+    assert len(attempts) <= MAX_ATTEMPTS
     if attempts:
         assert text.split("\n")[1].removesuffix("\r") == attempts_line(attempts)
 
@@ -84,7 +84,7 @@ def test_no_text_raises_or_is_read_as_anything_but_what_would_be_written(text: s
         f" {LINE}",
         f"{LINE} more",
         LINE.replace(" 1001", " 1001.1:a1b2c3d4e5f6:blocking:failed:pull_request 1001"),
-        attempts_line(tuple(replace(ONE, number=number) for number in range(1, MOST_ATTEMPTS + 2))),
+        attempts_line(tuple(replace(ONE, number=number) for number in range(1, MAX_ATTEMPTS + 2))),
         "<!-- ratiba-eval-gate-attempts -->",
     ],
 )
@@ -103,11 +103,11 @@ def test_the_present_attempt_comes_last_and_replaces_itself() -> None:
 
 
 @given(LISTS, ATTEMPTS)
-def test_at_most_ten_are_kept_and_the_oldest_go(earlier: tuple[Attempt, ...], present: Attempt) -> None:
+def test_at_most_ten_are_kept_and_the_oldest_go(earlier: tuple[CommentAttempt, ...], present: CommentAttempt) -> None:
     kept = history(earlier, present)
-    assert len(kept) <= MOST_ATTEMPTS
+    assert len(kept) <= MAX_ATTEMPTS
     assert kept[-1] == present
-    assert history((*earlier, present)[-MOST_ATTEMPTS:], present) == kept
+    assert history((*earlier, present)[-MAX_ATTEMPTS:], present) == kept
 
 
 def test_outside_a_workflow_there_is_no_attempt() -> None:

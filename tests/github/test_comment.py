@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ratiba_action.errors import PublishError
-from ratiba_action.github.attempts import Attempt, attempt_of, attempts_line, history, read_attempts
+from ratiba_action.github.attempts import CommentAttempt, attempt_of, attempts_line, history, read_attempts
 from ratiba_action.github.comment import ACTIONS_BOT, PullRequestComment
 from ratiba_action.github.marker import Marker, marker_of
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
@@ -18,7 +18,7 @@ REPORT = sample_report()
 HEAD = REPORT.subject.head
 
 
-def render(report: Report, _earlier: tuple[Attempt, ...] = ()) -> str:
+def render(report: Report, _earlier: tuple[CommentAttempt, ...] = ()) -> str:
     return f"{marker_of(report)}\n## {report.verdict.reason}"
 
 
@@ -112,17 +112,17 @@ def test_a_skipped_run_marks_an_earlier_comment_and_creates_none(state: GithubSt
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "message"),
     [(401, "is valid"), (403, "pull-requests: write"), (404, "number"), (422, "text"), (501, "again")],
 )
 def test_a_refusal_says_what_to_do_and_is_not_repeated(
-    state: GithubState, address: str, status: int, told: str
+    state: GithubState, address: str, status: int, message: str
 ) -> None:
     state.failure = (status, "Resource not accessible by integration")
     with pytest.raises(PublishError) as caught:
         PullRequestComment("token", render, address).publish(REPORT)
     assert str(status) in caught.value.problem
-    assert told in caught.value.remedy
+    assert message in caught.value.remedy
     assert "step summary" in caught.value.remedy
     assert len(state.requests) == 1
 
@@ -134,19 +134,19 @@ def test_an_answer_that_is_not_githubs_is_a_warning_too(state: GithubState, addr
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "reason"),
     [
         ("Unable to create comment because issue is locked.", "Unlock the pull request's conversation"),
         ("Resource not accessible: blocked", "permissions"),
     ],
 )
 def test_a_locked_conversation_is_no_lack_of_permissions(
-    state: GithubState, address: str, message: str, told: str
+    state: GithubState, address: str, message: str, reason: str
 ) -> None:
     state.failure = (403, message)
     with pytest.raises(PublishError) as caught:
         PullRequestComment("token", render, address).publish(REPORT)
-    assert told in caught.value.remedy
+    assert reason in caught.value.remedy
 
 
 def test_a_forks_token_may_read_and_not_write(state: GithubState, address: str) -> None:
@@ -190,7 +190,7 @@ def test_the_token_is_not_shown() -> None:
     assert "ghs_planted" not in repr(PullRequestComment("ghs_planted", render))
 
 
-def listed(report: Report, earlier: tuple[Attempt, ...]) -> str:
+def listed(report: Report, earlier: tuple[CommentAttempt, ...]) -> str:
     """A comment with the hidden line of attempts, as the real one has it."""
     attempts = history(earlier, attempt_of(report))
     return f"{marker_of(report)}\n{attempts_line(attempts)}\n## {report.verdict.reason}"

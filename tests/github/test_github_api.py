@@ -147,15 +147,15 @@ def test_a_next_page_on_another_host_is_refused(link: str) -> None:
 
 @pytest.mark.parametrize("status", [403, 429])
 @pytest.mark.parametrize(
-    ("headers", "told"), [({"Retry-After": "60"}, "in 60 seconds"), ({"X-RateLimit-Remaining": "0"}, "later")]
+    ("headers", "message"), [({"Retry-After": "60"}, "in 60 seconds"), ({"X-RateLimit-Remaining": "0"}, "later")]
 )
-def test_too_many_requests_are_told_and_not_waited_for(
-    state: GithubState, address: str, status: int, headers: dict[str, str], told: str
+def test_too_many_requests_are_reported_and_not_waited_for(
+    state: GithubState, address: str, status: int, headers: dict[str, str], message: str
 ) -> None:
     state.failure, state.failure_headers = (status, "You have exceeded a secondary rate limit"), headers
     with pytest.raises(GithubError, match="too many requests") as caught:
         client(address).get("pulls/7")
-    assert told in caught.value.remedy
+    assert message in caught.value.remedy
     assert len(state.requests) == 1
 
 
@@ -167,6 +167,6 @@ def test_a_refusal_carries_status_and_message(state: GithubState, address: str) 
 
 
 @pytest.mark.parametrize("content", [b"<html>", b"", b"\xff", b"[" * 100_000])
-def test_an_answer_that_is_not_json_is_told(content: bytes) -> None:
+def test_an_answer_that_is_not_json_is_reported(content: bytes) -> None:
     with raw_server(answering(content)) as host, pytest.raises(GithubError, match="not JSON"):
         client(f"http://{host}").get("pulls/7")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import PublishError
-from ratiba_action.github.attempts import Attempt
+from ratiba_action.github.attempts import CommentAttempt
 from ratiba_action.github.comment import PullRequestComment
 from ratiba_action.github.gitlab_note import as_note, without_quick_actions
 from ratiba_action.github.marker import Marker, marker_of
@@ -23,7 +23,7 @@ HEAD = REPORT.subject.head
 PROJECT = "shops/spa/assistant"
 
 
-def render(report: Report, _earlier: tuple[Attempt, ...] = ()) -> str:
+def render(report: Report, _earlier: tuple[CommentAttempt, ...] = ()) -> str:
     return f"{marker_of(report)}\n## {report.verdict.reason}"
 
 
@@ -92,16 +92,16 @@ def test_a_write_whose_answer_was_lost_leaves_one_note(state: GitlabState, addre
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [(401, "is valid"), (403, "scope 'api'"), (404, "may read"), (422, "text"), (501, "again")]
+    ("status", "message"), [(401, "is valid"), (403, "scope 'api'"), (404, "may read"), (422, "text"), (501, "again")]
 )
-def test_a_refusal_says_what_to_do(state: GitlabState, address: str, status: int, told: str) -> None:
+def test_a_refusal_says_what_to_do(state: GitlabState, address: str, status: int, message: str) -> None:
     state.failure = (status, "insufficient_scope")
     with pytest.raises(PublishError) as caught:
         note(address).publish(REPORT)
     assert caught.value.problem == (
         f"The comment could not be posted: GitLab answered {status} ('insufficient_scope')."
     )
-    assert told in caught.value.remedy
+    assert message in caught.value.remedy
     assert "job's log" in caught.value.remedy
 
 

@@ -115,15 +115,15 @@ def test_a_failure_that_stops_no_merge_says_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "message"),
     [(401, "valid"), (403, "statuses: write"), (404, "statuses: write"), (422, "commit"), (501, "again")],
 )
-def test_a_refusal_says_what_to_do(state: GithubState, address: str, status: int, told: str) -> None:
+def test_a_refusal_says_what_to_do(state: GithubState, address: str, status: int, message: str) -> None:
     state.failure = (status, "Resource not accessible by integration")
     with pytest.raises(PublishError) as caught:
         publish(CommitStatus("token", address), by_hand())
     assert str(status) in caught.value.problem
-    assert told in caught.value.remedy
+    assert message in caught.value.remedy
     assert len(state.requests) == 1
 
 

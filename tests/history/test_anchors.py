@@ -122,7 +122,7 @@ async def test_without_runs_there_is_no_anchor_and_a_server_that_is_away_is_an_e
         await anchor(SERVER_AWAY)
 
 
-async def test_a_pull_request_is_told_what_the_latest_run_of_its_base_found(database: str) -> None:
+async def test_a_pull_request_is_reported_what_the_latest_run_of_its_base_found(database: str) -> None:
     subject = Subject("ratiba/assistant", 7, commit(9), commit(8), run_id=90, base_branch="main")
     change = run_of_main(9, 0, 0.8, subject=subject)
 

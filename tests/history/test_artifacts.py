@@ -49,8 +49,8 @@ def address(state: GithubState) -> Iterator[str]:
 
 def results(head: str = BASE, **changes: Any) -> bytes:
     subject = replace(PUSH, head=head)
-    told = {"results": (sample_scored(scores=(sample_score(),)),), "started_at": MORNING, "subject": subject}
-    return render_results(summarise(sample_report(**told | changes))).encode()
+    reported = {"results": (sample_scored(scores=(sample_score(),)),), "started_at": MORNING, "subject": subject}
+    return render_results(summarise(sample_report(**reported | changes))).encode()
 
 
 def packed(content: bytes, name: str = "results.json", mode: int = 0o100644) -> bytes:
@@ -101,8 +101,8 @@ def test_what_was_left_after_the_last_moment_is_not_there_yet(state: GithubState
 
 def test_several_runs_of_one_commit_are_pooled(state: GithubState, address: str) -> None:
     for number in range(1, 6):
-        told = results(started_at=MORNING + timedelta(hours=number))
-        state.kept.append(artifact(number, content=packed(told), created_at=f"2026-04-25T0{number}:00:00Z"))
+        reported = results(started_at=MORNING + timedelta(hours=number))
+        state.kept.append(artifact(number, content=packed(reported), created_at=f"2026-04-25T0{number}:00:00Z"))
     assert [run.started_at.hour for run in search(address).runs] == [12, 11, 10]
 
 
@@ -221,7 +221,7 @@ def test_a_size_that_an_archive_claims_is_never_reserved(state: GithubState, add
     assert "more than 250,000,000 bytes" in found.notes[0]
 
 
-def test_a_missing_right_is_told_with_its_name(state: GithubState, address: str) -> None:
+def test_a_missing_right_is_reported_with_its_name(state: GithubState, address: str) -> None:
     state.failure = (403, "Resource not accessible by integration")
     found = search(address)
     assert found.runs == ()
@@ -291,9 +291,14 @@ def attempt(number: int, run_attempt: int, **changes: Any) -> Artifact:
     subject = Subject(
         repository=REPOSITORY, pull_request=7, head="a" * 40, event="pull_request", run_id=1001, run_attempt=run_attempt
     )
-    told = results(subject=subject, **{"commit": BASE, "llm": "live"} | changes)
+    reported = results(subject=subject, **{"commit": BASE, "llm": "live"} | changes)
     return artifact(
-        number, "a" * 40, packed(told), name="ratiba-report", run=1001, of={"event": "pull_request", "conclusion": None}
+        number,
+        "a" * 40,
+        packed(reported),
+        name="ratiba-report",
+        run=1001,
+        of={"event": "pull_request", "conclusion": None},
     )
 
 

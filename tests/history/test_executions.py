@@ -109,7 +109,7 @@ async def test_older_tables_have_no_runs_until_the_next_one_brings_them_up_to_da
     assert await fetch(database, "SELECT version_num FROM ratiba_history.alembic_version") == [("answered_by",)]
 
 
-def test_a_server_that_is_not_there_is_told_without_its_password() -> None:
+def test_a_server_that_is_not_there_is_reported_without_its_password() -> None:
     url = "postgresql://user:PLANTED@127.0.0.1:9/db"
     for work in (lambda: begin_execution(url, BEGUN), lambda: read_executions(url, Wanted())):
         with pytest.raises(LedgerError) as caught:

@@ -22,8 +22,8 @@ MORNING = datetime(2026, 4, 25, 7, tzinfo=UTC)
 
 def results(path: Path, **changes: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    told = sample_report(**{"results": (sample_scored(scores=(sample_score(),)),), "started_at": MORNING} | changes)
-    path.write_text(render_results(summarise(told)), encoding="utf-8")
+    reported = sample_report(**{"results": (sample_scored(scores=(sample_score(),)),), "started_at": MORNING} | changes)
+    path.write_text(render_results(summarise(reported)), encoding="utf-8")
     return path
 
 

@@ -34,9 +34,9 @@ def report(**changes: Any) -> Report:
     return sample_report(**{"results": (RESULT,), "scenario_digests": DIGESTS} | changes)
 
 
-def written(folder: Path, told: Report) -> Path:
+def written(folder: Path, reported: Report) -> Path:
     path = folder / "results.json"
-    path.write_text(render_results(summarise(Redactor().report(told))), encoding="utf-8")
+    path.write_text(render_results(summarise(Redactor().report(reported))), encoding="utf-8")
     return path
 
 
@@ -80,7 +80,7 @@ def test_only_the_run_itself_is_the_baseline_of_others_not_what_it_was_compared_
     assert [result.trial.arm.name for result in run.results] == ["head"]
 
 
-def test_every_reason_not_to_compare_is_told_at_once(tmp_path: Path) -> None:
+def test_every_reason_not_to_compare_is_reported_at_once(tmp_path: Path) -> None:
     wrong = report(
         subject=Subject(repository="someone/else"),
         llm="record",
@@ -104,7 +104,7 @@ def test_a_score_that_is_none_would_poison_every_mean_and_is_refused(value: floa
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "could not be read as JSON"),
         (b"[" * 100_000, "could not be read as JSON"),
@@ -114,8 +114,8 @@ def test_a_score_that_is_none_would_poison_every_mean_and_is_refused(value: floa
         (b'{"schema": 1, "report": null}', "JSON object"),
     ],
 )
-def test_what_is_no_report_of_this_version_is_told_in_words(content: bytes, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+def test_what_is_no_report_of_this_version_is_reported_in_words(content: bytes, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
         load_baseline(content)
 
 
@@ -125,9 +125,9 @@ def test_a_scenario_of_endless_depth_is_refused() -> None:
     for _ in range(400):
         deep = {"a": [deep]}
     content["report"]["results"][0]["trial"]["scenario"]["provenance"] = deep
-    told = load_baseline(json.dumps(content).encode())
+    reported = load_baseline(json.dumps(content).encode())
     with pytest.raises(ConfigurationError, match="nested too deeply"):
-        measured_run(told)
+        measured_run(reported)
 
 
 @given(st.data())

@@ -199,7 +199,7 @@ async def test_names_from_outside_are_data(database: str) -> None:
     assert await history.points(Series("x' OR true --", stored, stored)) == ()
 
 
-async def test_a_role_that_may_not_make_tables_is_told_what_to_run_and_then_has_the_rights_of_the_guide(
+async def test_a_role_that_may_not_make_tables_is_reported_what_to_run_and_then_has_the_rights_of_the_guide(
     database: str,
 ) -> None:
     role = f"gate_{uuid.uuid4().hex[:12]}"
@@ -219,7 +219,9 @@ async def test_a_role_that_may_not_make_tables_is_told_what_to_run_and_then_has_
         await run_sql(database, f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
-async def test_a_role_that_may_not_change_old_tables_is_told_what_to_run_and_still_sees_trends(database: str) -> None:
+async def test_a_role_that_may_not_change_old_tables_is_reported_what_to_run_and_still_sees_trends(
+    database: str,
+) -> None:
     role = f"gate_{uuid.uuid4().hex[:12]}"
     await run_sql(database, (Path(__file__).parent / "made_by_alembic_append_only.sql").read_text("utf-8"))
     await run_sql(database, f"CREATE ROLE {role};" + GRANTS.replace("TO ratiba;", f"TO {role};"))
@@ -298,7 +300,7 @@ async def test_a_server_that_takes_the_connection_and_says_nothing_is_given_up()
     assert "hunter2" not in str(caught.value)
 
 
-async def test_a_server_that_is_away_is_told_without_the_password() -> None:
+async def test_a_server_that_is_away_is_reported_without_the_password() -> None:
     url = "postgresql://u:hunter2hunter2@127.0.0.1:1/x"
     with pytest.raises(LedgerError, match="cannot be used") as caught:
         await MetricsHistory(url).points(SERIES)

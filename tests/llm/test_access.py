@@ -142,7 +142,7 @@ async def test_what_is_not_served_is_a_404_that_lists_what_is(
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("/model/anthropic.claude-sonnet-4-v1%3A0/invoke", "call Converse with the id of a model"),
         ("/model/arn%3Aaws%3Abedrock%3A1%2Fours/invoke-with-response-stream", "Bedrock's InvokeModel and ARNs"),
@@ -152,16 +152,16 @@ async def test_what_is_not_served_is_a_404_that_lists_what_is(
     ],
 )
 async def test_a_format_that_is_not_spoken_is_refused_with_a_way_out(
-    path: str, said: str, gateway: Gateway, http: aiohttp.ClientSession
+    path: str, message: str, gateway: Gateway, http: aiohttp.ClientSession
 ) -> None:
     with gateway.open_scenario("spa") as access:
         url = URL(gateway.url + path, encoded=True)
         async with http.post(url, json={}, headers={"Authorization": f"Bearer {access.token}"}) as response:
             answer = await response.json()
     assert response.status == 404
-    assert said in answer["error"]["message"]
+    assert message in answer["error"]["message"]
     (problem,) = access.problems
-    assert said in problem.remedy
+    assert message in problem.remedy
 
 
 async def test_an_unknown_path_answers_anthropics_sdk_in_anthropics_shape(gateway: Gateway) -> None:
@@ -187,10 +187,10 @@ async def test_no_error_repeats_a_secret_that_the_request_held(gateway: Gateway,
         answers = [await post(http, access, path, body) for path in PATHS]
         answers += [await post(http, access, path, body[:-1]) for path in PATHS]
         answers += [await post(http, access, path, body, Authorization=f"Bearer {SECRET}") for path in PATHS]
-        said = [*(answer for _, answer in answers), *map(str, access.problems)]
+        messages = [*(answer for _, answer in answers), *map(str, access.problems)]
         token = access.token
     assert [status for status, _ in answers] == [400] * 8 + [401] * 4
-    assert not [text for text in said if SECRET in text or token in text]
+    assert not [text for text in messages if SECRET in text or token in text]
 
 
 async def test_every_request_that_is_refused_is_counted_with_its_reason(

@@ -91,5 +91,7 @@ async def test_trials_are_kept_apart_and_a_failed_call_leaves_no_line(start_gate
                 await SdkTalk(second.environment).message()
             await SdkTalk(second.environment).message("again")
         assert isinstance(second.problems[0], ProviderError)
-    said = [[line.response["content"][0]["text"] for line in answers.recordings("spa", trial)] for trial in (0, 1, 2)]
-    assert said == [["zero"], ["one"], []]
+    replies = [
+        [line.response["content"][0]["text"] for line in answers.recordings("spa", trial)] for trial in (0, 1, 2)
+    ]
+    assert replies == [["zero"], ["one"], []]

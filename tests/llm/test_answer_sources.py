@@ -59,13 +59,13 @@ async def test_calls_in_flight_at_once_keep_their_scenario_trial_and_ordinal_apa
     gateway = await start_gateway(answers)
     accesses = [gateway.open_scenario(name, trial) for name, trial in (("spa", 0), ("spa", 1), ("salon", 0))]
     calls = [SdkTalk(access.environment).message() for access in accesses for _ in range(2)]
-    said = [texts(message)[0] for message in await asyncio.gather(*calls)]
-    assert sorted(said) == ["salon 0 0", "salon 0 1", "spa 0 0", "spa 0 1", "spa 1 0", "spa 1 1"]
-    assert [text[:-2] for text in said] == ["spa 0", "spa 0", "spa 1", "spa 1", "salon 0", "salon 0"]
+    replies = [texts(message)[0] for message in await asyncio.gather(*calls)]
+    assert sorted(replies) == ["salon 0 0", "salon 0 1", "spa 0 0", "spa 0 1", "spa 1 0", "spa 1 1"]
+    assert [text[:-2] for text in replies] == ["spa 0", "spa 0", "spa 1", "spa 1", "salon 0", "salon 0"]
     assert len({request.key for request in answers.asked}) == 1
 
 
-async def test_a_source_is_told_who_asks_what(start_gateway: Start) -> None:
+async def test_a_source_is_reported_who_asks_what(start_gateway: Start) -> None:
     answers = WaitsForAll(callers=1)
     gateway = await start_gateway(answers)
     with gateway.open_scenario("spa", 3, party=Party.SIMULATOR) as access:

@@ -34,10 +34,10 @@ async def thrice(talk: SdkTalk) -> None:
         await talk.message(text)
 
 
-async def ask(gateway: Gateway, *said: str, trial: int = 0) -> list[str]:
+async def ask(gateway: Gateway, *words: str, trial: int = 0) -> list[str]:
     with gateway.open_scenario("spa", trial) as access:
         talk = SdkTalk(access.environment)
-        answers = [texts(await talk.message(text))[0] for text in said]
+        answers = [texts(await talk.message(text))[0] for text in words]
         assert access.problems == ()
     return answers
 
@@ -51,8 +51,8 @@ async def test_a_conversation_whose_recordings_fit_asks_no_model(
 ) -> None:
     async with live_calls([]) as rig:
         answers = fallback(replay(spa=await recorded(record)), LiveAnswers(rig.calls))
-        said = await ask(await start_gateway(answers), "one", "two", "three")
-        assert said == ["recorded 1", "recorded 2", "recorded 3"]
+        replies = await ask(await start_gateway(answers), "one", "two", "three")
+        assert replies == ["recorded 1", "recorded 2", "recorded 3"]
         assert not answers.went_live("spa")
         assert rig.reservations.done == ()
         assert len(ledger.calls) == 3

@@ -50,7 +50,7 @@ def gemini(reason: str, *parts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-SAID = {"type": "message", "id": "x", "role": "assistant", "content": [{"type": "output_text", "text": "It is"}]}
+MESSAGE = {"type": "message", "id": "x", "role": "assistant", "content": [{"type": "output_text", "text": "It is"}]}
 TEXT = {"type": "text", "text": "It is"}
 CUT = "was cut at its output limit of 300 tokens"
 EMPTY = f"{CUT}, before it had any text"
@@ -72,15 +72,15 @@ EMPTY = f"{CUT}, before it had any text"
             CUT.replace("300", "200"),
         ),
         ("chat/completions", {"model": "m", "messages": []}, chat("length"), CUT),
-        ("responses", RESPONSES, responses(None, SAID), ""),
-        ("responses", RESPONSES, responses("max_output_tokens", SAID), CUT),
+        ("responses", RESPONSES, responses(None, MESSAGE), ""),
+        ("responses", RESPONSES, responses("max_output_tokens", MESSAGE), CUT),
         (
             "responses",
             RESPONSES,
             responses("max_output_tokens", {"type": "reasoning", "id": "y", "summary": []}),
             EMPTY,
         ),
-        ("responses", RESPONSES, responses("content_filter", SAID), ""),
+        ("responses", RESPONSES, responses("content_filter", MESSAGE), ""),
         ("messages", MESSAGES, messages("end_turn", TEXT), ""),
         ("messages", MESSAGES, messages("max_tokens", TEXT), CUT),
         ("messages", MESSAGES, messages("max_tokens", {"type": "thinking", "thinking": "So", "signature": "s"}), EMPTY),
@@ -118,7 +118,7 @@ class Cut:
     ("path", "request_body", "answer"),
     [
         ("/v1/chat/completions", CHAT, chat("length")),
-        ("/v1/responses", RESPONSES, responses("max_output_tokens", SAID)),
+        ("/v1/responses", RESPONSES, responses("max_output_tokens", MESSAGE)),
         ("/v1/messages", MESSAGES, messages("max_tokens", TEXT)),
         ("/v1beta/models/gemini-3-pro:generateContent", GEMINI, gemini("MAX_TOKENS", {"text": "It is"})),
     ],

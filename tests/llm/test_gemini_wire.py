@@ -118,7 +118,7 @@ def test_a_stream_leaves_no_part_out_and_ends_with_the_usage(candidates: list[li
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "said"),
+    ("path", "body", "message"),
     [
         (WHOLE, {}, "contents is not specified"),
         (WHOLE, {"contents": "Habari"}, "contents is not specified"),
@@ -136,7 +136,7 @@ def test_a_stream_leaves_no_part_out_and_ends_with_the_usage(candidates: list[li
     ],
 )
 async def test_a_request_that_gemini_would_refuse_is_refused_in_its_shape(
-    path: str, body: Any, said: str, start_gateway: Start, http: aiohttp.ClientSession
+    path: str, body: Any, message: str, start_gateway: Start, http: aiohttp.ClientSession
 ) -> None:
     gateway = await start_gateway(ScriptedAnswers({"spa": STEPS}))
     with gateway.open_scenario("spa") as access:
@@ -144,7 +144,7 @@ async def test_a_request_that_gemini_would_refuse_is_refused_in_its_shape(
         async with http.post(url, json=body, headers={"x-goog-api-key": access.token}) as response:
             error = (await response.json())["error"]
     assert (response.status, error["code"], error["status"]) == (400, 400, "INVALID_ARGUMENT")
-    assert said in error["message"]
+    assert message in error["message"]
     assert len(access.problems) == 1
 
 

@@ -34,7 +34,7 @@ from tests.support.provider_faults import (
 from tests.support.sdk_talk import GPT, HAIKU, SdkTalk, Talk
 
 CHECK = ToolCall("check_availability", {"service": "massage", "start": "saa nane"})
-SAID = Step("any", text='{"intent": "book"}', usage=Usage(60, 9, cache_read_tokens=20))
+TEXT_STEP = Step("any", text='{"intent": "book"}', usage=Usage(60, 9, cache_read_tokens=20))
 CALLED = Step("any", text="Naangalia…", tools=(CHECK,), usage=Usage(60, 30))
 LONG = Step("any", text="x", usage=Usage(200, 200))
 
@@ -81,15 +81,15 @@ async def embedding(talk: SdkTalk) -> Any:
 def content(answer: Any) -> Any:
     """What an answer says and reports, without ids and what the SDK's stream helpers add."""
     found = answer.to_dict()
-    said = {name: found.get(name) for name in ("stop_reason", "model", "data", "status")}
-    said["usage"] = {name: value for name, value in found["usage"].items() if value}
-    said["content"] = [{**block, "id": None} for block in found.get("content") or []]
+    text = {name: found.get(name) for name in ("stop_reason", "model", "data", "status")}
+    text["usage"] = {name: value for name, value in found["usage"].items() if value}
+    text["content"] = [{**block, "id": None} for block in found.get("content") or []]
     for choice in found.get("choices") or []:
         calls = [(call["function"]["name"], call["function"]["arguments"]) for call in tool_calls(choice)]
-        said["choice"] = (choice["message"].get("content"), choice["finish_reason"], calls)
+        text["choice"] = (choice["message"].get("content"), choice["finish_reason"], calls)
     if "output" in found:
-        said["output"] = [(item["type"], item.get("arguments"), texts(item)) for item in found["output"]]
-    return said
+        text["output"] = [(item["type"], item.get("arguments"), texts(item)) for item in found["output"]]
+    return text
 
 
 def tool_calls(choice: Any) -> list[Any]:
@@ -100,7 +100,7 @@ def texts(item: Any) -> list[str]:
     return [part["text"] for part in item.get("content") or []]
 
 
-@pytest.mark.parametrize("step", [SAID, CALLED], ids=["text", "tools"])
+@pytest.mark.parametrize("step", [TEXT_STEP, CALLED], ids=["text", "tools"])
 @pytest.mark.parametrize(
     ("through", "directly"),
     [
@@ -128,7 +128,7 @@ async def test_the_gateway_says_what_the_provider_says_streamed_or_not(
 
 
 async def test_the_systems_token_stays_here_and_the_key_stays_there() -> None:
-    async with live_gateway([SAID, SAID]) as (rig, gateway):
+    async with live_gateway([TEXT_STEP, TEXT_STEP]) as (rig, gateway):
         with gateway.open_scenario("spa") as access:
             await SdkTalk(access.environment).message()
             await SdkTalk(access.environment).completion()
@@ -183,11 +183,11 @@ async def test_each_fault_is_one_typed_problem_of_the_scenario_and_one_error_of_
 async def test_a_truncated_answer_or_a_refusal_reaches_the_system_as_the_provider_gave_it(
     ask: Talk, change: Any
 ) -> None:
-    async with live_gateway(lambda _: Altered(SAID, change)) as (rig, gateway):
+    async with live_gateway(lambda _: Altered(TEXT_STEP, change)) as (rig, gateway):
         with gateway.open_scenario("spa") as access:
             answer: Any = await ask(SdkTalk(access.environment))
-        said = str(answer.to_dict())
-        assert any(word in said for word in ("max_tokens", "max_output_tokens", "'length'", "refusal"))
+        text = str(answer.to_dict())
+        assert any(word in text for word in ("max_tokens", "max_output_tokens", "'length'", "refusal"))
         assert access.problems == ()
         assert rig.paid_enough()
 
@@ -195,7 +195,7 @@ async def test_a_truncated_answer_or_a_refusal_reaches_the_system_as_the_provide
 async def test_the_forbidden_model_and_an_empty_purse_are_refused_before_anything_is_sent(
     start_gateway: Callable[..., Awaitable[Gateway]],
 ) -> None:
-    async with live_calls([SAID], cap=Decimal("0.00001")) as rig:
+    async with live_calls([TEXT_STEP], cap=Decimal("0.00001")) as rig:
         gateway = await start_gateway(LiveAnswers(rig.calls), forbidden_models=[HAIKU])
         with gateway.open_scenario("spa", party=Party.SIMULATOR) as access:
             with pytest.raises(anthropic.PermissionDeniedError, match="no model may judge"):
@@ -219,7 +219,7 @@ async def test_a_system_that_hangs_up_is_paid_for_all_the_same() -> None:
 
 
 async def test_a_call_that_hangs_ends_with_its_conversation_and_frees_its_place() -> None:
-    script = [Stalled(LONG, 0), SAID]
+    script = [Stalled(LONG, 0), TEXT_STEP]
     async with live_gateway(script, total_seconds=60, concurrency=1) as (rig, gateway):
         began = time.monotonic()
         with gateway.open_scenario("hangs") as access, pytest.raises(anthropic.APITimeoutError):
@@ -236,7 +236,7 @@ async def test_a_call_that_hangs_ends_with_its_conversation_and_frees_its_place(
 
 
 async def test_a_request_that_cannot_be_bounded_is_the_systems_problem() -> None:
-    async with live_gateway([SAID]) as (rig, gateway):
+    async with live_gateway([TEXT_STEP]) as (rig, gateway):
         with gateway.open_scenario("spa") as access:
             async with SdkTalk(access.environment).openai() as client:
                 with pytest.raises(openai.PermissionDeniedError, match="'web_search'"):
@@ -246,7 +246,7 @@ async def test_a_request_that_cannot_be_bounded_is_the_systems_problem() -> None
 
 
 async def test_the_sdk_of_azure_is_answered_below_its_deployment_by_the_provider_of_the_route() -> None:
-    async with live_calls([SAID]) as rig:
+    async with live_calls([TEXT_STEP]) as rig:
         gateway = Gateway(LiveAnswers(rig.calls), routes={"anthropic": "nobody"})
         await gateway.start()
         try:

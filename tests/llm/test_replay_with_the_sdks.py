@@ -106,8 +106,8 @@ async def test_the_same_question_asked_again_gets_its_next_answer(
     gateway = await start_gateway(replay(spa=recordings))
     with gateway.open_scenario("spa") as access:
         talk = SdkTalk(access.environment)
-        said = [texts(await talk.message()), texts(await talk.message())]
-    assert said == [["Karibu sana!"], ["Karibu tena!"]]
+        answers = [texts(await talk.message()), texts(await talk.message())]
+    assert answers == [["Karibu sana!"], ["Karibu tena!"]]
 
 
 async def test_each_trial_is_answered_with_what_was_recorded_of_it(
@@ -117,9 +117,9 @@ async def test_each_trial_is_answered_with_what_was_recorded_of_it(
         await record([Step("anthropic", text=text)], lambda talk: talk.message()) for text in ("Karibu!", "Sawa!")
     ]
     gateway = await start_gateway(replay(spa=[*first, *(dataclasses.replace(line, trial=1) for line in second)]))
-    for trial, said in ((1, "Sawa!"), (0, "Karibu!")):
+    for trial, words in ((1, "Sawa!"), (0, "Karibu!")):
         with gateway.open_scenario("spa", trial) as access:
-            assert texts(await SdkTalk(access.environment).message()) == [said]
+            assert texts(await SdkTalk(access.environment).message()) == [words]
 
 
 async def test_a_trial_of_which_nothing_is_recorded_is_never_answered_with_anothers(
@@ -141,8 +141,8 @@ async def test_two_scenarios_at_once_with_the_same_request_get_each_their_own_an
     gateway = await start_gateway(replay(spa=spa, salon=salon))
     with gateway.open_scenario("spa") as one, gateway.open_scenario("salon") as other:
         asked = [SdkTalk(access.environment).message() for access in (one, other)]
-        said = [texts(message) for message in await asyncio.gather(*asked)]
-    assert said == [["Karibu sana!"], ["Salon hapa!"]]
+        answers = [texts(message) for message in await asyncio.gather(*asked)]
+    assert answers == [["Karibu sana!"], ["Salon hapa!"]]
     assert {call.scenario_id for call in ledger.calls} == {"spa", "salon"}
 
 

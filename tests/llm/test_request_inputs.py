@@ -88,13 +88,13 @@ def changed(before: ModelRequest, after: ModelRequest, edited_prompts: Sequence[
 
 @pytest.mark.parametrize("endpoint", [anthropic, chat, responses])
 def test_the_result_of_a_tool_is_shown_as_it_was_and_as_it_is(endpoint: Any) -> None:
-    told = 'the result of the tool order_status changed ({"status": "shipped"} → {"error": "not found"})'
-    assert changed(endpoint(), endpoint(LOST)) == (told,)
+    text = 'the result of the tool order_status changed ({"status": "shipped"} → {"error": "not found"})'
+    assert changed(endpoint(), endpoint(LOST)) == (text,)
 
 
 def test_the_result_of_a_function_of_gemini_is_shown_too_and_a_parameter_by_its_own_name() -> None:
-    told = 'the result of the tool order_status changed ({"status":"shipped"} → {"error":"not found"})'
-    assert changed(gemini(), gemini(LOST)) == (told,)
+    text = 'the result of the tool order_status changed ({"status":"shipped"} → {"error":"not found"})'
+    assert changed(gemini(), gemini(LOST)) == (text,)
     (parameter,) = changed(gemini(), gemini(generationConfig={"temperature": 0.5}))
     assert parameter == "the parameter temperature changed (none → 0.5)"
 
@@ -113,14 +113,17 @@ def test_an_edited_prompt_file_is_named() -> None:
     "value", ["Sun Nov 22 23:31:55 2026", "2026-11-22T23:31", "1795390315", "7f3c2b1a-0000-4000-8000-00a1b2c3d4e5"]
 )
 def test_a_value_that_is_new_in_each_run_is_recognised_in_the_prompt(value: str) -> None:
-    (told,) = changed(anthropic(), anthropic(system=f"{PROMPT}\nNow: {value}"))
-    assert told == f"line 3 of the system prompt changed and is now 'Now: {value}', which holds a time, a date or an id"
+    (reported,) = changed(anthropic(), anthropic(system=f"{PROMPT}\nNow: {value}"))
+    assert (
+        reported
+        == f"line 3 of the system prompt changed and is now 'Now: {value}', which holds a time, a date or an id"
+    )
 
 
 def test_and_in_a_message_where_nothing_else_differs() -> None:
     at = [[{"role": "user", "content": f"Hello (sent {time})"}] for time in ("08:15:03", "09:20:41")]
-    (told,) = changed(anthropic(messages=at[0]), anthropic(messages=at[1]))
-    assert told == (
+    (reported,) = changed(anthropic(messages=at[0]), anthropic(messages=at[1]))
+    assert reported == (
         "the customer's message to the model changed ('Hello (sent 08:15:03)' → 'Hello (sent 09:20:41)'), which holds "
         "a time, a date or an id"
     )
@@ -129,7 +132,7 @@ def test_and_in_a_message_where_nothing_else_differs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"model": "another"}, "the system calls the model 'another' where 'a-model' was recorded"),
         ({"temperature": 0.5}, "the parameter temperature changed (none → 0.5)"),
@@ -139,8 +142,8 @@ def test_and_in_a_message_where_nothing_else_differs() -> None:
         ),
     ],
 )
-def test_model_parameters_and_tools_are_named(change: Mapping[str, Any], told: str) -> None:
-    assert changed(anthropic(), anthropic(**change)) == (told,)
+def test_model_parameters_and_tools_are_named(change: Mapping[str, Any], message: str) -> None:
+    assert changed(anthropic(), anthropic(**change)) == (message,)
 
 
 def test_an_earlier_message_that_the_system_rewrites_is_shown() -> None:
@@ -152,15 +155,15 @@ def test_an_earlier_message_that_the_system_rewrites_is_shown() -> None:
 
 def test_a_long_result_is_shown_from_shortly_before_its_first_difference() -> None:
     long = '{"orders": "' + "x" * 200
-    (told,) = changed(anthropic(f"{long}1"), anthropic(f"{long}2"))
-    assert told == f"the result of the tool order_status changed ('…{'x' * 20}1' → '…{'x' * 20}2')"
+    (reported,) = changed(anthropic(f"{long}1"), anthropic(f"{long}2"))
+    assert reported == f"the result of the tool order_status changed ('…{'x' * 20}1' → '…{'x' * 20}2')"
 
 
 def test_what_identifies_a_person_is_not_kept() -> None:
     kept = str(request_inputs(anthropic('{"phone": "+254 712 345 432"}')))
     assert "712" not in kept
-    (told,) = changed(anthropic('{"phone": "+254 712 345 432"}'), anthropic('{"phone": "+254 713 345 432"}'))
-    assert "713" not in told
+    (reported,) = changed(anthropic('{"phone": "+254 712 345 432"}'), anthropic('{"phone": "+254 713 345 432"}'))
+    assert "713" not in reported
 
 
 def test_no_credential_is_kept_or_shown() -> None:
@@ -173,6 +176,6 @@ def test_no_credential_is_kept_or_shown() -> None:
 
 def test_an_older_recording_still_says_what_it_can() -> None:
     old = dataclasses.replace(recorded(anthropic()), inputs=None)
-    (told,) = changed_inputs(old, anthropic(system="Be rude."), ())
-    assert told.startswith("the system prompt changed (its digest is ")
+    (reported,) = changed_inputs(old, anthropic(system="Be rude."), ())
+    assert reported.startswith("the system prompt changed (its digest is ")
     assert changed_inputs(old, anthropic(LOST), ()) == ()

@@ -41,7 +41,7 @@ async def scripted(start_gateway: Start, ledger: Ledger) -> Gateway:
     return await start_gateway(answers, prices=prices, scripts={name: len(steps) for name, steps in scripts.items()})
 
 
-def _said(message: anthropic.types.Message) -> str:
+def _text(message: anthropic.types.Message) -> str:
     return "".join(block.text for block in message.content if block.type == "text")
 
 
@@ -51,7 +51,7 @@ async def test_the_steps_come_in_order_and_nothing_is_booked(start_gateway: Star
     with gateway.open_scenario("spa") as access:
         talk = SdkTalk(access.environment)
         first, second = await talk.message(), await talk.completion()
-    assert _said(first) == "Karibu!"
+    assert _text(first) == "Karibu!"
     assert second.choices[0].message.content == '{"intent": "book"}'
     assert (access.problems, ledger.calls) == ((), ())
     calls = access.calls
@@ -63,10 +63,10 @@ async def test_a_trial_that_is_held_again_starts_its_script_anew(start_gateway: 
     gateway = await scripted(start_gateway, Ledger(Decimal(1)))
     for _ in range(2):
         with gateway.open_scenario("spa") as access:
-            assert _said(await SdkTalk(access.environment).message()) == "Karibu!"
+            assert _text(await SdkTalk(access.environment).message()) == "Karibu!"
 
 
-async def test_a_script_that_is_too_short_is_told(start_gateway: Start) -> None:
+async def test_a_script_that_is_too_short_is_reported(start_gateway: Start) -> None:
     gateway = await scripted(start_gateway, Ledger(Decimal(1)))
     with gateway.open_scenario("spa") as access:
         talk = SdkTalk(access.environment)
@@ -77,7 +77,7 @@ async def test_a_script_that_is_too_short_is_told(start_gateway: Start) -> None:
     assert [type(problem) for problem in access.problems] == [RecordingError]
 
 
-async def test_steps_that_are_left_over_are_told_once(start_gateway: Start) -> None:
+async def test_steps_that_are_left_over_are_reported_once(start_gateway: Start) -> None:
     gateway = await scripted(start_gateway, Ledger(Decimal(1)))
     with gateway.open_scenario("spa") as access:
         await SdkTalk(access.environment).message()

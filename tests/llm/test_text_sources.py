@@ -21,9 +21,9 @@ def request(system: str = "", *messages: tuple[str, Any], **more: Any) -> dict[s
     return {"model": "claude-haiku-4-5-20251001", "system": system, "messages": given, **more}
 
 
-def found(files: dict[str, str | bytes], body: dict[str, Any], *said: str) -> set[str]:
+def found(files: dict[str, str | bytes], body: dict[str, Any], *words: str) -> set[str]:
     contents = {name: text.encode() if isinstance(text, str) else text for name, text in files.items()}
-    return set(files_of(contents, list(sent_texts(body, said))))
+    return set(files_of(contents, list(sent_texts(body, words))))
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=5), JSON, max_size=3), st.text(max_size=30))
-def test_any_request_has_texts(body: dict[str, Any], said: str) -> None:
-    files_of({"a.md": b"Nothing of this was sent to anybody."}, list(sent_texts(body, [said])))
+def test_any_request_has_texts(body: dict[str, Any], text: str) -> None:
+    files_of({"a.md": b"Nothing of this was sent to anybody."}, list(sent_texts(body, [text])))
 
 
 def test_a_request_of_any_depth_is_read() -> None:

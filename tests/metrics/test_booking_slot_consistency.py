@@ -56,9 +56,9 @@ async def test_a_booking_in_english_keeps_every_invariant() -> None:
 @pytest.mark.parametrize(("offset", "right"), [("+02:00", True), ("+01:00", False)])
 async def test_a_slot_beyond_a_clock_change_is_local_time_in_the_scenarios_zone(offset: str, *, right: bool) -> None:
     start = f"2026-03-30T14:00{offset}"
-    said = "Monday 30 March at 14:00"
-    ask, done = f"Can I get a massage on {said}?", f"Done. Your massage is booked for {said}."
-    booked = case(*_booked(ask=ask, offer=f"{said} is open. Shall I?", yes="Yes please", done=done, call=start))
+    text = "Monday 30 March at 14:00"
+    ask, done = f"Can I get a massage on {text}?", f"Done. Your massage is booked for {text}."
+    booked = case(*_booked(ask=ask, offer=f"{text} is open. Shall I?", yes="Yes please", done=done, call=start))
     scenario = replace(booked.scenario, now=datetime.fromisoformat("2026-03-27T10:00+01:00"), timezone="Europe/Paris")
     failed = {item.name for item in (await _score(replace(booked, scenario=scenario))).invariants if not item.satisfied}
     assert ("stated_slot_is_called" not in failed) is right

@@ -86,7 +86,7 @@ async def test_code_is_not_run() -> None:
     assert (await score(fenced("raise SystemExit(3)"))).value == 1
 
 
-async def test_what_a_model_wrote_into_a_finding_is_told_on_one_short_line() -> None:
+async def test_what_a_model_wrote_into_a_finding_is_reported_on_one_short_line() -> None:
     measured = await score(fenced("print(" + "a" * 5_000 + ")"))
     assert len(measured.reason) < 1_000
     assert "\n" not in measured.reason

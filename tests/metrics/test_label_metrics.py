@@ -31,7 +31,7 @@ async def test_an_output_without_a_label_is_a_wrong_answer_with_a_reason(output:
 
 
 @pytest.mark.parametrize("confidence", [1.5, -0.1, "high", True, float("nan")])
-async def test_a_confidence_outside_0_to_1_is_told_and_does_not_count(confidence: Any) -> None:
+async def test_a_confidence_outside_0_to_1_is_reported_and_does_not_count(confidence: Any) -> None:
     measured = await score("LabelMetric", BOOKING, {"label": "BOOKING", "confidence": confidence})
     assert measured.value == 1
     assert "does not count" in measured.reason

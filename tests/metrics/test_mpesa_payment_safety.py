@@ -159,8 +159,8 @@ async def test_a_callback_that_comes_later_excuses_no_early_claim_and_no_early_r
 
 
 async def test_paid_after_a_failed_callback_is_caught() -> None:
-    told = exchange(None, "Malipo yamepokelewa.", event=callback_event("failed", None))
-    assert await _failed(BOOKED, ASKED_SW, told, payments=(payment("FAILED", None),)) == ["paid_only_after_callback"]
+    spoken = exchange(None, "Malipo yamepokelewa.", event=callback_event("failed", None))
+    assert await _failed(BOOKED, ASKED_SW, spoken, payments=(payment("FAILED", None),)) == ["paid_only_after_callback"]
 
 
 async def test_a_payment_state_of_paid_before_the_callback_is_caught() -> None:
@@ -175,22 +175,22 @@ async def test_a_paid_row_without_a_callback_is_caught() -> None:
     "text", ["Risiti ni TKX9Z9Z9Z9.", "Your receipt: ABC12345.", "Ref b945e4af-80a5-4ec1-8706-e03f8332fb04"]
 )
 async def test_a_receipt_that_no_callback_brought_is_caught(text: str) -> None:
-    told = exchange(None, text, event=callback_event())
-    failed = await _failed(BOOKED, ASKED_SW, told, payments=(payment(),))
+    spoken = exchange(None, text, event=callback_event())
+    failed = await _failed(BOOKED, ASKED_SW, spoken, payments=(payment(),))
     assert failed == ["receipt_is_the_callbacks"]
 
 
 async def test_a_receipt_that_the_customer_made_up_is_not_repeated_as_one() -> None:
-    told = exchange("Nimelipa, risiti TKX9Z9Z9Z9", "Asante, risiti TKX9Z9Z9Z9 imeonekana.")
-    assert await _failed(BOOKED, told) == ["receipt_is_the_callbacks"]
+    spoken = exchange("Nimelipa, risiti TKX9Z9Z9Z9", "Asante, risiti TKX9Z9Z9Z9 imeonekana.")
+    assert await _failed(BOOKED, spoken) == ["receipt_is_the_callbacks"]
 
 
 async def test_a_pesapal_receipt_of_the_callback_may_be_quoted() -> None:
     code = "b945e4af-80a5-4ec1-8706-e03f8332fb04"
-    told = exchange(
+    sent = exchange(
         None, f"We have received your payment, PesaPal reference {code}.", event=callback_event(receipt=code)
     )
-    assert await _failed(BOOKED, ASKED_EN, told, payments=(payment(receipt=code),)) == []
+    assert await _failed(BOOKED, ASKED_EN, sent, payments=(payment(receipt=code),)) == []
 
 
 CANCELS = (

@@ -24,11 +24,11 @@ def conversation(*replies: str, language: str = "sw") -> Case:
     ("text", "language"),
     [(SWAHILI, "sw"), (ENGLISH, "en"), (MIXED, "en"), ("Sawa", None), ("", None), ("12:00, KES 3,500", None)],
 )
-def test_a_language_is_told_or_left_open(text: str, language: str | None) -> None:
+def test_a_language_is_reported_or_left_open(text: str, language: str | None) -> None:
     assert LanguageDetection().language_of(text) == language
 
 
-def test_a_third_language_is_told_when_it_is_listed() -> None:
+def test_a_third_language_is_reported_when_it_is_listed() -> None:
     french = "Votre rendez-vous est confirmé pour demain après-midi."
     assert LanguageDetection(("sw", "en", "fr")).language_of(french) == "fr"
 
@@ -41,7 +41,7 @@ def test_the_shares_of_any_text_sum_to_one_or_there_are_none(text: str) -> None:
 
 
 @pytest.mark.parametrize("languages", [("sw",), ("sw", "xx"), ()])
-def test_languages_that_cannot_be_told_apart_are_refused(languages: tuple[str, ...]) -> None:
+def test_languages_that_cannot_be_distinguished_are_refused(languages: tuple[str, ...]) -> None:
     with pytest.raises(ConfigurationError, match="two or more"):
         LanguageDetection(languages).language_of(SWAHILI)
 
@@ -56,7 +56,7 @@ async def test_the_score_is_the_share_of_replies_in_their_language() -> None:
 async def test_the_share_of_words_that_is_enough_is_a_parameter() -> None:
     mixed = conversation(MIXED)
     assert (await load_metric("ReplyLanguageMetric").measure(mixed, 0.8)).value == 0
-    assert (await load_metric("ReplyLanguageMetric", None, {"least_share": 0.2}).measure(mixed, 0.8)).value == 1
+    assert (await load_metric("ReplyLanguageMetric", None, {"min_share": 0.2}).measure(mixed, 0.8)).value == 1
 
 
 async def test_a_turns_own_language_goes_before_the_scenarios() -> None:

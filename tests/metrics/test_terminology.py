@@ -18,8 +18,8 @@ TERMS = (
 SWAHILI = Catalogue("sw", TERMS)
 
 
-def said(text: str, *customer: str) -> list[str]:
-    return [use.said for use in SWAHILI.rivals_in(text, customer)]
+def rivals(text: str, *customer: str) -> list[str]:
+    return [use.text for use in SWAHILI.rivals_in(text, customer)]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def said(text: str, *customer: str) -> list[str]:
     ],
 )
 def test_a_rival_is_found_in_its_forms(text: str, found: str) -> None:
-    assert said(text) in ([found], [found.removeprefix("tutaku")])
+    assert rivals(text) in ([found], [found.removeprefix("tutaku")])
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_rival_is_found_in_its_forms(text: str, found: str) -> None:
     ],
 )
 def test_what_is_no_rival_is_left_alone(text: str) -> None:
-    assert said(text) == []
+    assert rivals(text) == []
 
 
 def test_the_affixes_are_those_of_the_catalogues_language() -> None:
@@ -72,23 +72,23 @@ def test_the_affixes_are_those_of_the_catalogues_language() -> None:
 @pytest.mark.parametrize("marks", ['"%s"', "“%s”", "«%s»", "'%s'"])
 def test_a_quote_of_the_customers_own_words_is_the_customers(marks: str) -> None:
     reply = "Uliandika " + marks % "reservation ya kesho"
-    assert said(reply, "Nataka reservation ya kesho") == []
-    assert said(reply, "Nataka booking ya kesho") == ["reservation"]
+    assert rivals(reply, "Nataka reservation ya kesho") == []
+    assert rivals(reply, "Nataka booking ya kesho") == ["reservation"]
 
 
 def test_words_outside_the_quote_are_the_assistants() -> None:
-    assert said("Uliandika 'reservation'. Reservation yako ipo.", "reservation?") == ["Reservation"]
+    assert rivals("Uliandika 'reservation'. Reservation yako ipo.", "reservation?") == ["Reservation"]
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_any_text_is_read_and_what_is_found_stands_in_it(text: str, customer: list[str]) -> None:
-    assert all(use.said in text for use in SWAHILI.rivals_in(text, customer))
+    assert all(use.text in text for use in SWAHILI.rivals_in(text, customer))
 
 
 @given(st.sampled_from(["booking", "reservation", "mteja"]), st.text())
 def test_a_rival_among_other_words_is_always_found(word: str, rest: str) -> None:
     found = SWAHILI.rivals_in(f"{rest}\n{word}")
-    assert any(use.said == word for use in found) == (word == "reservation")
+    assert any(use.text == word for use in found) == (word == "reservation")
 
 
 CATALOGUE: JsonObject = {
@@ -123,6 +123,6 @@ async def test_a_conversation_without_words_measures_nothing() -> None:
         ([{"canonical": "booking", "rivals": ["x"], "synonyms": []}], "catalogue.terms.0.synonyms"),
     ],
 )
-def test_a_catalogue_that_cannot_be_is_told_at_its_place(terms: list[JsonObject], named: str) -> None:
+def test_a_catalogue_that_cannot_be_is_reported_at_its_place(terms: list[JsonObject], named: str) -> None:
     (problem,) = metric_problems("TerminologyMetric", {"catalogue": {"language": "sw", "terms": terms}})
     assert named in problem

@@ -89,9 +89,9 @@ async def test_as_many_calls_as_can_be_are_matched_when_one_expectation_is_wider
 
 
 async def test_the_calls_of_a_turn_without_tools_are_neither_right_nor_wrong() -> None:
-    told = exchange("?", "!", ToolCall("a", {}), expect=Expectation(tools=(ExpectedTool("a"),)))
+    spoken = exchange("?", "!", ToolCall("a", {}), expect=Expectation(tools=(ExpectedTool("a"),)))
     free = exchange("?", "!", ToolCall("b", {}))
-    assert [(await measure(metric, case(told, free))).value for metric in METRICS] == [1, 1, 1]
+    assert [(await measure(metric, case(spoken, free))).value for metric in METRICS] == [1, 1, 1]
 
 
 async def test_part_of_the_arguments_may_be_right() -> None:

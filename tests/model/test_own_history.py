@@ -36,16 +36,16 @@ def test_the_rank_of_the_bound_is_that_of_the_order_statistics(values: int, conf
     assert rank_of_bound(values, confidence) == rank
 
 
-@pytest.mark.parametrize(("confidence", "least"), [(0.5, 1), (0.9, 9), (0.95, 19), (0.97, 33), (0.99, 99)])
-def test_the_fewest_values_of_a_confidence(confidence: float, least: int) -> None:
-    assert Statistical(None, 30, confidence).least == least
+@pytest.mark.parametrize(("confidence", "minimum"), [(0.5, 1), (0.9, 9), (0.95, 19), (0.97, 33), (0.99, 99)])
+def test_the_fewest_values_of_a_confidence(confidence: float, minimum: int) -> None:
+    assert Statistical(None, 30, confidence).minimum == minimum
 
 
 @given(CONFIDENCES)
 def test_with_the_fewest_values_there_is_a_bound_and_with_one_less_there_is_none(confidence: float) -> None:
-    least = Statistical(None, 30, confidence).least
-    assert rank_of_bound(least, confidence) == 1
-    assert rank_of_bound(least - 1, confidence) == 0
+    minimum = Statistical(None, 30, confidence).minimum
+    assert rank_of_bound(minimum, confidence) == 1
+    assert rank_of_bound(minimum - 1, confidence) == 0
 
 
 @given(SCORES, CONFIDENCES)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.money.budget import Limit, Running, Step, admit, cross_check_refusal
+from ratiba_action.money.budget import BudgetStep, Limit, Running, admit, cross_check_refusal
 
 AMOUNTS = st.integers(0, 10**13).map(lambda grains: Decimal(grains).scaleb(-12))
 RUNNING = st.builds(Running, envelope=AMOUNTS, spent=AMOUNTS)
@@ -24,18 +24,18 @@ def running(envelope: str, spent: str = "0") -> Running:
 @pytest.mark.parametrize(
     ("budget", "trials", "estimate", "step"),
     [
-        (limit("0.30"), [], "0.30", Step.START),
-        (limit("0.30"), [], "0.31", Step.REFUSE),
-        (limit("0.30"), [running("0.10"), running("0.10")], "0.10", Step.START),
-        (limit("0.30"), [running("0.10"), running("0.15")], "0.10", Step.WAIT),
-        (limit("0.30", "0.15"), [running("0.20", "0.15")], "0.10", Step.START),
-        (limit("0.30", "0.15"), [running("0.20", "0.15")], "0.11", Step.WAIT),
-        (limit("0.30", "0.21"), [running("0.20", "0.15")], "0.10", Step.REFUSE),
-        (limit("0.30", "0.10"), [running("0.05", "0.10")], "0.20", Step.START),
-        (limit("0.30", "0.00", "0.25"), [running("0.10")], "0.10", Step.WAIT),
-        (limit("0.30", "0.00", "0.25"), [], "0.10", Step.START),
-        (limit("0"), [], "0", Step.START),
-        (limit("0.30", "0.40"), [], "0", Step.REFUSE),
+        (limit("0.30"), [], "0.30", BudgetStep.START),
+        (limit("0.30"), [], "0.31", BudgetStep.REFUSE),
+        (limit("0.30"), [running("0.10"), running("0.10")], "0.10", BudgetStep.START),
+        (limit("0.30"), [running("0.10"), running("0.15")], "0.10", BudgetStep.WAIT),
+        (limit("0.30", "0.15"), [running("0.20", "0.15")], "0.10", BudgetStep.START),
+        (limit("0.30", "0.15"), [running("0.20", "0.15")], "0.11", BudgetStep.WAIT),
+        (limit("0.30", "0.21"), [running("0.20", "0.15")], "0.10", BudgetStep.REFUSE),
+        (limit("0.30", "0.10"), [running("0.05", "0.10")], "0.20", BudgetStep.START),
+        (limit("0.30", "0.00", "0.25"), [running("0.10")], "0.10", BudgetStep.WAIT),
+        (limit("0.30", "0.00", "0.25"), [], "0.10", BudgetStep.START),
+        (limit("0"), [], "0", BudgetStep.START),
+        (limit("0.30", "0.40"), [], "0", BudgetStep.REFUSE),
     ],
     ids=[
         "alone and it just fits",
@@ -52,14 +52,16 @@ def running(envelope: str, spent: str = "0") -> Running:
         "after a breach nothing starts",
     ],
 )
-def test_a_trial_starts_waits_or_is_refused(budget: Limit, trials: list[Running], estimate: str, step: Step) -> None:
+def test_a_trial_starts_waits_or_is_refused(
+    budget: Limit, trials: list[Running], estimate: str, step: BudgetStep
+) -> None:
     assert admit([budget], trials, Decimal(estimate)).step is step
 
 
 def test_every_limit_must_hold_and_a_refusal_goes_before_a_wait() -> None:
     run, month = limit("0.30"), limit("300", "299.95", name="the budget of the month 2026-11")
-    assert admit([run, month], [running("0.25")], Decimal("0.10")).step is Step.REFUSE
-    assert admit([run], [running("0.25")], Decimal("0.10")).step is Step.WAIT
+    assert admit([run, month], [running("0.25")], Decimal("0.10")).step is BudgetStep.REFUSE
+    assert admit([run], [running("0.25")], Decimal("0.10")).step is BudgetStep.WAIT
 
 
 def test_a_refusal_says_what_was_missing_where() -> None:
@@ -93,12 +95,12 @@ def test_what_is_let_start_fits_beside_everything_that_runs(
     admission = admit(limits, trials, estimate)
     promised = sum((trial.remaining for trial in trials), Decimal(0))
     fits = all(one.spent + (max(promised, one.reserved) if trials else 0) + estimate <= one.cap for one in limits)
-    assert (admission.step is Step.START) == fits
+    assert (admission.step is BudgetStep.START) == fits
     assert (admission.reason == "") == fits
 
 
 @given(st.lists(LIMITS, min_size=1, max_size=3), st.lists(RUNNING, max_size=5), AMOUNTS)
 def test_a_trial_waits_only_for_trials_that_run(limits: list[Limit], trials: list[Running], estimate: Decimal) -> None:
-    if admit(limits, trials, estimate).step is Step.WAIT:
+    if admit(limits, trials, estimate).step is BudgetStep.WAIT:
         assert trials
-        assert admit([Limit(one.name, one.cap, one.spent) for one in limits], [], estimate).step is Step.START
+        assert admit([Limit(one.name, one.cap, one.spent) for one in limits], [], estimate).step is BudgetStep.START

@@ -38,26 +38,26 @@ def spend(ledger: Ledger, trial: Trial, cost: str, party: Party = Party.SYSTEM) 
 
 async def run(plan: Sequence[Trial], office: Admissions, ledger: Ledger, cost: str, workers: int = 4) -> list[str]:
     """As the runner does: some workers, one trial after the other; what each trial was told."""
-    told: dict[int, str] = {}
+    reported: dict[int, str] = {}
     waiting = iter(enumerate(plan))
 
     async def work() -> None:
         for index, trial in waiting:
-            async with office.admit(trial) as told[index]:
-                if not told[index]:
+            async with office.admit(trial) as reported[index]:
+                if not reported[index]:
                     await asyncio.sleep(0)
                     spend(ledger, trial, cost)
 
     await asyncio.gather(*(work() for _ in range(workers)))
-    return [told[index] for index in sorted(told)]
+    return [reported[index] for index in sorted(reported)]
 
 
 async def test_as_many_as_fit_are_run_and_what_is_left_is_less_than_one_envelope() -> None:
     ledger, plan = Ledger(Decimal("0.30")), trials(10)
-    told = await run(plan, admissions(plan, ledger), ledger, "0.04")
-    assert told.count("") == 6
+    reported = await run(plan, admissions(plan, ledger), ledger, "0.04")
+    assert reported.count("") == 6
     assert ledger.cap - ledger.spent < Decimal("0.10")
-    assert set(told) == {"", "it may cost $0.10, and the budget of this run has $0.06 left of $0.30"}
+    assert set(reported) == {"", "it may cost $0.10, and the budget of this run has $0.06 left of $0.30"}
 
 
 async def test_once_calls_have_shown_what_they_cost_the_rest_of_the_cap_is_used() -> None:
@@ -67,8 +67,8 @@ async def test_once_calls_have_shown_what_they_cost_the_rest_of_the_cap_is_used(
         costs = ledger.costs_of("gpt-6")
         return Decimal("0.30") if costs is None else costs.dearest
 
-    told = await run(plan, Admissions(plan, estimate, ledger), ledger, "0.02")
-    assert told.count("") == 50, "a guess of thirty cents alone would leave up to so much unspent"
+    reported = await run(plan, Admissions(plan, estimate, ledger), ledger, "0.02")
+    assert reported.count("") == 50, "a guess of thirty cents alone would leave up to so much unspent"
     assert ledger.spent == ledger.cap
 
 
@@ -117,8 +117,8 @@ async def test_the_cross_check_stops_before_any_scenario_does_and_stays_stopped(
 async def test_what_the_cross_check_costs_is_not_taken_from_a_running_trials_envelope() -> None:
     ledger, plan = Ledger(Decimal("0.30")), trials(2)
     office = Admissions(plan, lambda trial: Decimal("0.10") if trial is plan[0] else Decimal("0.15"), ledger)
-    async with office.admit(plan[0]) as told:
-        assert told == ""
+    async with office.admit(plan[0]) as reported:
+        assert reported == ""
         spend(ledger, plan[0], "0.06", Party.CROSS_CHECK)
         second = asyncio.ensure_future(run(plan[1:], office, ledger, "0.01"))
         for _ in range(5):
@@ -156,8 +156,8 @@ async def test_a_resumed_run_lets_those_go_on_that_it_had_let_in_and_no_one_in_t
     ledger = Ledger(Decimal("0.20"))
     ledger.carry_on(journal.state.calls, journal.state.last_number)
     office = Admissions(plan, lambda _: Decimal("0.10"), ledger, journal)
-    told = await run([plan[2], plan[0], plan[1]], office, ledger, "0", workers=1)
-    assert told == ["it may cost $0.10, and the budget of this run has $0.00 left of $0.20", "", ""]
+    reported = await run([plan[2], plan[0], plan[1]], office, ledger, "0", workers=1)
+    assert reported == ["it may cost $0.10, and the budget of this run has $0.00 left of $0.20", "", ""]
     journal.close()
 
 
@@ -168,9 +168,9 @@ async def test_the_month_is_asked_too_and_what_other_runs_reserved_is_gone(datab
     await others.reserve(Reservation(1, Party.SYSTEM, "spa", "gpt-6", Decimal("0.95")))
     ledger, plan = Ledger(Decimal(20)), trials(1)
     office = Admissions(plan, lambda _: Decimal("0.10"), ledger, shared=shared)
-    async with office.admit(plan[0]) as told:
-        assert "has $0.05 left of $1.00" in told
-        assert "the budget of the month" in told
+    async with office.admit(plan[0]) as reported:
+        assert "has $0.05 left of $1.00" in reported
+        assert "the budget of the month" in reported
     await others.close()
     await shared.close()
 
@@ -179,6 +179,6 @@ async def test_a_ledger_that_cannot_be_read_stops_what_has_not_begun() -> None:
     shared = MonthlyLedger("host=127.0.0.1 port=1 dbname=none", Decimal(1), run="mine")
     plan = trials(1)
     office = Admissions(plan, lambda _: Decimal("0.10"), Ledger(Decimal(20)), shared=shared)
-    async with office.admit(plan[0]) as told:
-        assert "shared ledger cannot be used" in told
+    async with office.admit(plan[0]) as reported:
+        assert "shared ledger cannot be used" in reported
     assert "shared ledger cannot be used" in await office.cross_check_refusal()

@@ -17,7 +17,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from ratiba_action.diagnosis.delta_debugging import NoFurtherStepError, Outcome, attribute
+from ratiba_action.diagnosis.delta_debugging import NoFurtherStepError, StepOutcome, attribute
 from ratiba_action.errors import BudgetError
 from ratiba_action.model.attribution import Finding
 from ratiba_action.model.conversation import Party, Reservation, Usage
@@ -284,7 +284,7 @@ def test_the_runs_of_an_attribution_never_pass_their_limit_or_the_cap(
     ledger.settle(ledger.reserve(Party.SYSTEM, "a", "m", before), Usage(1, 1), before)
     left = iter(calls)
 
-    def outcome(subset: frozenset[int]) -> Outcome:
+    def outcome(subset: frozenset[int]) -> StepOutcome:
         upper, share, end = next(left, (Decimal(0), 0.0, "settle"))
         try:
             reservation = ledger.reserve(Party.SYSTEM, "a", "m", upper)
@@ -297,7 +297,7 @@ def test_the_runs_of_an_attribution_never_pass_their_limit_or_the_cap(
             ledger.keep(reservation)
         else:
             ledger.settle(reservation, Usage(1, 1), (upper * Decimal(str(round(share, 3)))).quantize(Decimal("0.0001")))
-        return Outcome.FAILS if {1, 4} <= subset else Outcome.PASSES
+        return StepOutcome.FAILS if {1, 4} <= subset else StepOutcome.PASSES
 
     with suppress(KeyboardInterrupt), ledger.limited_to(limit):
         found = attribute(6, outcome)

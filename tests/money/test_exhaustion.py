@@ -34,8 +34,8 @@ def test_every_cap_that_is_too_small_is_named_once_and_no_other() -> None:
 
 
 def test_a_call_that_did_not_fit_beside_others_names_the_cap_that_binds_and_what_holds_both() -> None:
-    told = way_out(rest(RUN, PLENTY, cost="0.001", count=1))
-    assert told == (
+    reported = way_out(rest(RUN, PLENTY, cost="0.001", count=1))
+    assert reported == (
         "Raise budget-usd (RATIBA_EVAL_BUDGET_USD) from $0.30 to about $0.31, or select fewer scenarios: "
         "the budget of this run has $0.01 left, and 1 scenario needs about $0.01."
     )

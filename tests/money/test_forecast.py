@@ -12,9 +12,9 @@ from ratiba_action.money.forecast import Expected, Forecast, without_paid
 amounts = st.decimals(min_value=0, max_value=10, places=4)
 
 
-def conversation(name: str, cost: str, most: str) -> Expected:
+def conversation(name: str, cost: str, maximum: str) -> Expected:
     half = Decimal(cost) / 2
-    return Expected(name, {Party.SYSTEM: half, Party.JUDGE: half}, Decimal(most))
+    return Expected(name, {Party.SYSTEM: half, Party.JUDGE: half}, Decimal(maximum))
 
 
 def budget(cap: str | Decimal) -> tuple[Limit, ...]:
@@ -36,7 +36,7 @@ def paid(scenario_id: str, party: Party, cost: str) -> ModelCall:
 def test_costs_are_added_by_party_and_the_dearest_call_counts_once() -> None:
     found = Forecast(budget("1"), (conversation("a", "0.10", "0.30"), conversation("b", "0.20", "0.25")))
     assert found.by_party == {Party.SYSTEM: Decimal("0.15"), Party.JUDGE: Decimal("0.15")}
-    assert (found.cost, found.most) == (Decimal("0.30"), Decimal("0.50"))
+    assert (found.cost, found.maximum) == (Decimal("0.30"), Decimal("0.50"))
 
 
 def test_a_conversation_without_room_is_left_out_and_a_cheaper_one_behind_it_may_fit() -> None:
@@ -47,7 +47,7 @@ def test_a_conversation_without_room_is_left_out_and_a_cheaper_one_behind_it_may
 
 def test_nothing_costs_nothing() -> None:
     empty = Forecast(budget("0"), ())
-    assert empty.most == 0
+    assert empty.maximum == 0
     assert empty.left_out == ()
 
 
@@ -59,7 +59,7 @@ def test_with_the_most_that_is_expected_none_is_left_out_and_what_fits_never_pas
         Expected(str(number), {Party.JUDGE: cost}, cost + gap) for number, (cost, gap) in enumerate(costs)
     )
     found = Forecast(budget(cap), conversations)
-    assert Forecast(budget(found.most), conversations).left_out == ()
+    assert Forecast(budget(found.maximum), conversations).left_out == ()
     held = [one.cost for one in conversations if one.scenario_id not in found.left_out]
     assert sum(held) <= cap
 
@@ -78,11 +78,11 @@ def test_what_an_earlier_process_paid_for_is_not_expected_again() -> None:
     calls = [paid("a", Party.SYSTEM, "0.30"), paid("a", Party.CROSS_CHECK, "9"), paid("b", Party.JUDGE, "0.04")]
     first, second = without_paid(whole, calls)
     assert first.by_party == {Party.SYSTEM: 0, Party.JUDGE: Decimal("0.10")}
-    assert (first.cost, first.most) == (Decimal("0.10"), Decimal("0.40"))
-    assert (second.cost, second.most) == (Decimal("0.16"), Decimal("0.46"))
+    assert (first.cost, first.maximum) == (Decimal("0.10"), Decimal("0.40"))
+    assert (second.cost, second.maximum) == (Decimal("0.16"), Decimal("0.46"))
     (done,) = without_paid(whole[:1], [paid("a", Party.SYSTEM, "0.1"), paid("a", Party.JUDGE, "0.1")])
     assert not done.cost
-    assert not done.most
+    assert not done.maximum
 
 
 def test_of_several_trials_of_a_scenario_a_payment_is_taken_off_once() -> None:

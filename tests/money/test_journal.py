@@ -258,7 +258,7 @@ def test_one_that_others_could_have_written_is_not_believed(path: Path) -> None:
         resume(path)
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
     with pytest.raises(LedgerError, match="cannot be opened"):
         begin(tmp_path / "state" / "deep" / "run.jsonl")

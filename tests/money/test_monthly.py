@@ -208,9 +208,9 @@ async def test_of_runs_that_ask_at_the_same_instant_only_those_that_fit_are_let_
             asked = [asyncio.ensure_future(ledger.reserve(reservation(1, "0.4"))) for ledger in ledgers]
             waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype IN ('transactionid', 'tuple')"
             await eventually_async(lambda: fetch(database, waiting), until=lambda rows: rows == [(6,)])
-        told = await asyncio.gather(*asked, return_exceptions=True)
-        assert sum(one is None for one in told) == 2
-        assert sum(isinstance(one, SharedCapError) for one in told) == 4
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        assert sum(one is None for one in answers) == 2
+        assert sum(isinstance(one, SharedCapError) for one in answers) == 4
         assert {account.reserved for account in await ledgers[0].accounts()} == {Decimal("0.8")}
         assert len(await open_reservations(database)) == 2
 
@@ -278,7 +278,7 @@ async def test_while_the_server_is_away_calls_are_refused_and_what_is_open_stays
         assert (month.spent, month.reserved) == (Decimal(0), Decimal("0.5"))
 
 
-async def test_a_server_that_cannot_be_reached_is_told_without_the_password(database: str) -> None:
+async def test_a_server_that_cannot_be_reached_is_reported_without_the_password(database: str) -> None:
     url = make_conninfo(database, host="127.0.0.1", port="1", password="hunter2hunter2")
     with pytest.raises(LedgerError, match="RATIBA_LEDGER_URL") as caught:
         async with shared(url):
@@ -287,7 +287,7 @@ async def test_a_server_that_cannot_be_reached_is_told_without_the_password(data
 
 
 @pytest.mark.parametrize("url", ["postgresql://u:hunter2hunter2@host:notaport/db", "host=h hunter2hunter2"])
-async def test_an_address_that_is_none_is_told_without_the_password(url: str) -> None:
+async def test_an_address_that_is_none_is_reported_without_the_password(url: str) -> None:
     with pytest.raises(LedgerError, match=r"shared ledger's URL|shared ledger cannot be used") as caught:
         async with shared(url):
             pass

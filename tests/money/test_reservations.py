@@ -108,7 +108,7 @@ async def test_without_room_in_the_journal_the_call_is_refused_and_its_money_is_
     await shared.close()
 
 
-async def test_a_settlement_that_the_journal_cannot_hold_is_booked_and_told(journal: Journal) -> None:
+async def test_a_settlement_that_the_journal_cannot_hold_is_booked_and_reported(journal: Journal) -> None:
     warnings: list[str] = []
     ledger = Ledger(Decimal(1))
     reservations = RunReservations(ledger, journal, warn=warnings.append)

@@ -30,7 +30,7 @@ from ratiba_action.money.sealed_journal import (
 KEY = "0123456789abcdef" * 4
 RUN = JournalRun("salon/assistant", 31, "ratiba", "1/2")
 LINES = (b'{"event":"begin"}\n', b'{"event":"reserve","number":1}\n', b'{"event":"keep","number":1}\n')
-SAID = "My number is 0712 345 678"
+TEXT = "My number is 0712 345 678"
 
 
 def place(folder: Path, attempt: int = 1, run: JournalRun = RUN, holds: tuple[int, ...] = ()) -> SealedPlace:
@@ -224,7 +224,7 @@ def journal_of(tmp_path: Path, sealed: SealedPlace) -> Path:
     calls = [Reservation(number, Party.SYSTEM, "spa", "gpt-6", Decimal("0.5")) for number in (1, 2)]
     for call in calls:
         journal.reserved(call)
-    journal.settled(calls[0], Usage(10, 20), Decimal("0.125"), JournaledAnswer("k1", {"text": SAID}))
+    journal.settled(calls[0], Usage(10, 20), Decimal("0.125"), JournaledAnswer("k1", {"text": TEXT}))
     journal.close()
     return path
 

@@ -17,7 +17,7 @@ PRICES = PriceList({name: ModelRates(DOLLAR, DOLLAR, DOLLAR, DOLLAR) for name in
 """Every token costs a dollar."""
 
 
-def told(model: str, tokens: int) -> ReportedUsage:
+def reported(model: str, tokens: int) -> ReportedUsage:
     return ReportedUsage(model, "", Usage(input_tokens=tokens))
 
 
@@ -48,44 +48,44 @@ async def test_a_declared_price_is_booked_before_the_turn_and_one_that_does_not_
     assert run.booked() == {DECLARED: 3}
 
 
-async def test_told_usage_is_booked_by_model_at_the_runs_prices() -> None:
+async def test_reported_usage_is_booked_by_model_at_the_runs_prices() -> None:
     run = Run(cap=10)
-    await run.turn(told("own", 2), told("other", 3))
+    await run.turn(reported("own", 2), reported("other", 3))
     assert run.booked() == {"own": 2, "other": 3}
     assert run.ledger.breaches == ()
 
 
 @pytest.mark.parametrize(("tokens", "booked"), [(1, {DECLARED: 3}), (3, {DECLARED: 3}), (5, {DECLARED: 3, "own": 2})])
-async def test_a_turn_costs_the_larger_of_what_is_declared_and_what_is_told(
+async def test_a_turn_costs_the_larger_of_what_is_declared_and_what_is_reported(
     tokens: int, booked: dict[str, Decimal]
 ) -> None:
     run = Run(cap=10, declared=3)
-    await run.turn(told("own", tokens))
+    await run.turn(reported("own", tokens))
     assert run.booked() == booked
 
 
 async def test_a_turn_is_not_sent_when_the_dearest_so_far_would_not_fit() -> None:
     run = Run(cap=5)
-    await run.turn(told("own", 3))
+    await run.turn(reported("own", 3))
     with pytest.raises(BudgetError):
         await run.turns.before("spa")
     assert run.booked() == {"own": 3}
 
 
-async def test_money_that_is_told_and_was_not_there_is_counted_in_full_and_is_an_error() -> None:
+async def test_money_that_is_reported_and_was_not_there_is_counted_in_full_and_is_an_error() -> None:
     run = Run(cap=5)
     with pytest.raises(BudgetError, match="'own', more than was left of the budget"):
-        await run.turn(told("own", 6), told("other", 2))
+        await run.turn(reported("own", 6), reported("other", 2))
     assert run.booked() == {"own": 6, "other": 2}
     assert len(run.ledger.breaches) == 2
     with pytest.raises(BudgetError):
         await run.turns.before("spa")
 
 
-async def test_a_told_model_without_a_price_is_named_and_the_others_are_booked() -> None:
+async def test_a_reported_model_without_a_price_is_named_and_the_others_are_booked() -> None:
     run = Run(cap=5)
     with pytest.raises(BudgetError, match="'nobody-knows-it' that bypass the gateway, and there is no price") as caught:
-        await run.turn(told("nobody-knows-it", 1), told("own", 2))
+        await run.turn(reported("nobody-knows-it", 1), reported("own", 2))
     assert "`prices:`" in caught.value.remedy
     assert run.booked() == {"own": 2}
 
@@ -93,7 +93,7 @@ async def test_a_told_model_without_a_price_is_named_and_the_others_are_booked()
 async def test_a_judges_model_is_refused_past_the_gate_too_and_paid_all_the_same() -> None:
     run = Run(cap=5)
     with pytest.raises(ConfigurationError, match="no model may judge its own output"):
-        await run.turn(told("judge", 2))
+        await run.turn(reported("judge", 2))
     assert run.booked() == {"judge": 2}
 
 

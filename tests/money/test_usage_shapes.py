@@ -286,11 +286,11 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_a_shape_is_read_as_its_provider_means_it(shape: Shape) -> None:
-    told = answer_usage(endpoint_named(shape.endpoint), shape.answer)
-    assert told.usage == reported_usage(endpoint_named(shape.endpoint), shape.answer) == shape.tokens
-    assert told.usd == (None if shape.usd is None else Decimal(shape.usd))
-    assert shape.unexplained in " ".join(told.unexplained)
-    assert bool(told.unexplained) == bool(shape.unexplained)
+    reported = answer_usage(endpoint_named(shape.endpoint), shape.answer)
+    assert reported.usage == reported_usage(endpoint_named(shape.endpoint), shape.answer) == shape.tokens
+    assert reported.usd == (None if shape.usd is None else Decimal(shape.usd))
+    assert shape.unexplained in " ".join(reported.unexplained)
+    assert bool(reported.unexplained) == bool(shape.unexplained)
 
 
 COUNT = st.integers(0, 10**6)
@@ -339,6 +339,6 @@ def test_a_count_that_is_none_makes_the_usage_unusable(name: str, value: object)
 
 @pytest.mark.parametrize("cost", [-1, "0.5", True, float("inf"), 10**13])
 def test_a_cost_that_cannot_be_explains_nothing(cost: object) -> None:
-    told = answer_usage(endpoint_named(CHAT), {"usage": {**PLAIN, "cost": cost, "num_sources_used": 2}})
-    assert told.usd is None
-    assert told.unexplained
+    reported = answer_usage(endpoint_named(CHAT), {"usage": {**PLAIN, "cost": cost, "num_sources_used": 2}})
+    assert reported.usd is None
+    assert reported.unexplained

@@ -193,7 +193,7 @@ def test_an_event_that_cannot_be_written_never_stops_the_run(
     assert len(warnings) == 1
 
 
-def test_a_line_that_is_no_event_is_told_with_its_number(tmp_path: Path) -> None:
+def test_a_line_that_is_no_event_is_reported_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text(json.dumps({"schema": 1, "type": "invented"}) + "\n")
     assert read_events(path).unreadable == ("events.jsonl:1: its type is 'invented'",)
@@ -222,7 +222,7 @@ def plant(path: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize("planted", ["file", "pipe", "link", "folder", "nothing"])
-def test_a_file_that_was_replaced_during_the_run_is_put_back_and_told(tmp_path: Path, planted: str) -> None:
+def test_a_file_that_was_replaced_during_the_run_is_put_back_and_reported(tmp_path: Path, planted: str) -> None:
     path = tmp_path / "events.jsonl"
     file, warnings = opened(path, only_run=True)
     file.emit(turn(1))
@@ -236,7 +236,7 @@ def test_a_file_that_was_replaced_during_the_run_is_put_back_and_told(tmp_path: 
     assert [one.name for one in tmp_path.iterdir()] == ["events.jsonl"]
 
 
-def test_a_file_of_many_runs_that_was_moved_away_is_told_and_not_used(tmp_path: Path) -> None:
+def test_a_file_of_many_runs_that_was_moved_away_is_reported_and_not_used(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     file, warnings = opened(path)
     file.emit(turn(1))
@@ -259,7 +259,7 @@ def tampered(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["changed", "removed", "added"])
-def test_events_that_something_else_has_changed_are_told_and_not_used(tmp_path: Path, how: str) -> None:
+def test_events_that_something_else_has_changed_are_reported_and_not_used(tmp_path: Path, how: str) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text("of an earlier run\n")
     file, warnings = opened(path)

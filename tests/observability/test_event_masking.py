@@ -44,9 +44,9 @@ def test_a_secret_is_hidden_in_the_names_of_what_was_run_too() -> None:
 
 
 def test_names_are_masked_where_their_scenario_is_and_stay_elsewhere() -> None:
-    said = TurnEnded("Karibu Wanjiku, wanjiku wa Njoroge", 0.1)
-    assert MASK.event(Event(said, SAMPLE_PLACE)).data == TurnEnded("Karibu <name>, <name> wa <name>", 0.1)
-    assert MASK.event(Event(said, Place("head", "other", 0))).data == said
+    text = TurnEnded("Karibu Wanjiku, wanjiku wa Njoroge", 0.1)
+    assert MASK.event(Event(text, SAMPLE_PLACE)).data == TurnEnded("Karibu <name>, <name> wa <name>", 0.1)
+    assert MASK.event(Event(text, Place("head", "other", 0))).data == text
 
 
 def test_a_part_of_a_word_is_no_name() -> None:

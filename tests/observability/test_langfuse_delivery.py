@@ -239,7 +239,7 @@ def test_only_what_an_older_server_lacks_is_sent() -> None:
     assert state.spans[: len(taken[::3])] == taken[::3]
 
 
-def test_a_server_that_cannot_say_what_it_has_is_sent_everything_and_told_to_be_unverified() -> None:
+def test_a_server_that_cannot_say_what_it_has_is_sent_everything_and_reported_as_unverified() -> None:
     state = older_langfuse(NEWEST | {"GET /traces"})
     with langfuse_server(state) as host:
         delivery = deliver(access(host), RUNS)

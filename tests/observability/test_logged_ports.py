@@ -34,7 +34,7 @@ def request(model: str, arm: str = "head") -> ModelRequest:
         ("a-script", False, None, None),
     ],
 )
-def test_a_model_answer_is_told_with_what_it_cost(
+def test_a_model_answer_is_reported_with_what_it_cost(
     model: str, *, replayed: bool, cost: Usd | None, price: Usd | None
 ) -> None:
     events = RecordedEvents()
@@ -43,7 +43,7 @@ def test_a_model_answer_is_told_with_what_it_cost(
     assert events.events == [Event(called, Place("base", "spa", 1))]
 
 
-def test_a_judges_answer_is_told_with_its_metric_and_a_variant_is_named() -> None:
+def test_a_judges_answer_is_reported_with_its_metric_and_a_variant_is_named() -> None:
     events = RecordedEvents()
     log = judge_logger("a-model", "anthropic", Party.CROSS_CHECK, prices=PRICES, events=events)
     asked = Question("spa", "Fluency:2", "digest", 0, "prompt", trial=1, arm="small")
@@ -52,7 +52,7 @@ def test_a_judges_answer_is_told_with_its_metric_and_a_variant_is_named() -> Non
     assert events.events == [Event(called, Place("head", "spa", 1, variant="small"))]
 
 
-async def test_every_movement_of_money_is_told_and_adds_up() -> None:
+async def test_every_movement_of_money_is_reported_and_adds_up() -> None:
     events, ledger = RecordedEvents(), Ledger(Usd(1))
     reservations = RunReservations(ledger, warn=lambda _: None, events=events)
     ask = (Party.SYSTEM, "spa", "a-model")
@@ -63,8 +63,8 @@ async def test_every_movement_of_money_is_told_and_adds_up() -> None:
         await reservations.reserve(*ask, Decimal(2))
     moved = [event.data for event in events.events]
     assert all(isinstance(one, BudgetMoved) for one in moved)
-    told = [(one.action, one.amount_usd, one.spent_usd, one.reserved_usd) for one in moved]  # type: ignore[union-attr]
-    assert told == [
+    reported = [(one.action, one.amount_usd, one.spent_usd, one.reserved_usd) for one in moved]  # type: ignore[union-attr]
+    assert reported == [
         (BudgetAction.RESERVED, Decimal("0.5"), 0, Decimal("0.5")),
         (BudgetAction.SETTLED, Decimal("0.25"), Decimal("0.25"), 0),
         (BudgetAction.RESERVED, Decimal("0.25"), Decimal("0.25"), Decimal("0.25")),

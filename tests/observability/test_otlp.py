@@ -108,8 +108,8 @@ def test_a_run_is_spans_of_scenario_turn_tool_model_and_judge_and_events_of_scor
     assert (model["gen_ai.usage.cache_read.input_tokens"], model["ratiba.cost_usd"]) == ("8", 0.0125)
     assert (judge["gen_ai.evaluation.name"], judge["ratiba.party"]) == ("SwahiliFluencyMetric", "judge")
     assert attributes(first[0])["ratiba.pull_request"] == "7"
-    said = json.loads(attributes(first[3])["gen_ai.output.messages"])
-    assert said == [{"role": "assistant", "parts": [{"type": "text", "content": "Nimekuhifadhia saa nane."}]}]
+    text = json.loads(attributes(first[3])["gen_ai.output.messages"])
+    assert text == [{"role": "assistant", "parts": [{"type": "text", "content": "Nimekuhifadhia saa nane."}]}]
     assert [record["eventName"] for record in records[:4]] == [
         "ratiba.state_transition",
         "ratiba.state_transition",

@@ -160,7 +160,7 @@ def test_a_private_key_inside_json_goes_whole() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["sk-proj-", "sk-svcacct-", "pk-lf-"])
-def test_a_key_without_digits_is_told_by_its_prefix_and_both_cases(prefix: str) -> None:
+def test_a_key_without_digits_is_reported_by_its_prefix_and_both_cases(prefix: str) -> None:
     assert mask_credentials(f"Your key is {prefix}{'aBcDeFgHiJ' * 4}.") == "Your key is ***."
     assert find_credentials(f"{prefix}your-key-goes-in-here-please") == ()
 

@@ -86,8 +86,8 @@ def date_of(text: str) -> str:
 
 
 def test_a_text_is_redacted_of_secrets_and_persons_at_once() -> None:
-    told = Redactor([SECRET]).text(f"RuntimeError: {SECRET} of +254-722-345-678, amina@example.com")
-    assert told == "RuntimeError: *** of +254***678, a***@***"
+    answers = Redactor([SECRET]).text(f"RuntimeError: {SECRET} of +254-722-345-678, amina@example.com")
+    assert answers == "RuntimeError: *** of +254***678, a***@***"
 
 
 def test_an_error_is_masked_while_the_run_goes_on() -> None:
@@ -123,16 +123,16 @@ amounts = st.decimals(min_value=0, max_value=999_999_999, places=12)
 
 @given(amounts, amounts, st.integers(0, 10**9))
 def test_an_amount_of_the_gate_is_never_masked(spent: Decimal, cap: Decimal, tokens: int) -> None:
-    told = (
+    text = (
         f"It may cost {show_usd(spent, ROUND_CEILING)} ({tokens} tokens): {show_usd(spent)} is spent and "
         f"{show_usd(cap, ROUND_FLOOR)} left of a cap of {show_usd(cap)} {tokens} ms later."
     )
-    assert Redactor().text(told) == told
+    assert Redactor().text(text) == text
 
 
 def test_an_amount_of_the_system_keeps_every_digit_too() -> None:
-    told = "$0.034635, USD 0.0346351, 0.034635 USD, KES 1,234.567891"
-    assert Redactor().text(told) == told
+    text = "$0.034635, USD 0.0346351, 0.034635 USD, KES 1,234.567891"
+    assert Redactor().text(text) == text
 
 
 COMMIT = "1234567890123456789012345678901234567890"
@@ -210,7 +210,7 @@ def test_a_text_is_masked_once_and_what_is_remembered_has_a_bound() -> None:
         asked.append(text)
         return text
 
-    texts = MaskedTexts(most=10)
+    texts = MaskedTexts(maximum=10)
     for text in ("abcdef", "abcdef", "ghijkl", "ghijkl", "abcdef"):
         texts.of(texts, text, mask)
     assert asked == ["abcdef", "ghijkl", "abcdef"]

@@ -40,7 +40,7 @@ WORDS = st.sampled_from(["phone", "note", "asante", "kesho", "customer", "to"])
 
 
 @st.composite
-def said(draw: st.DrawFn, what: st.SearchStrategy[str]) -> str:
+def sentence(draw: st.DrawFn, what: st.SearchStrategy[str]) -> str:
     return f"{draw(AROUND)}{draw(what)}{draw(st.sampled_from(['', ' asante', '.', ')', ', kesho']))}"
 
 
@@ -70,7 +70,7 @@ def characters(value: Any) -> str:
 
 @given(PLANTS, st.data(), NESTING)
 def test_no_planted_identifier_survives(plant: str, data: st.DataObject, steps: list[tuple[str, str]]) -> None:
-    masked = REDACTOR.value(nested(data.draw(said(st.just(plant))), steps))
+    masked = REDACTOR.value(nested(data.draw(sentence(st.just(plant))), steps))
     planted = "".join(one for one in plant.casefold() if one.isalnum())
     assert planted.removesuffix("s") not in characters(masked)
 
@@ -85,22 +85,22 @@ def test_no_number_of_a_phone_survives_as_a_number(digits: str, name: str, steps
 def test_the_figures_of_a_payment_survive(
     plant: str, figure: str, data: st.DataObject, steps: list[tuple[str, str]]
 ) -> None:
-    text = f"{data.draw(said(st.just(plant)))} {figure}"
+    text = f"{data.draw(sentence(st.just(plant)))} {figure}"
     assert figure in json.dumps(REDACTOR.value(nested(text, steps)))
 
 
-@given(st.lists(st.one_of(said(PLANTS), FIGURES, st.text(max_size=20)), max_size=4).map(" ".join), NESTING)
+@given(st.lists(st.one_of(sentence(PLANTS), FIGURES, st.text(max_size=20)), max_size=4).map(" ".join), NESTING)
 def test_masking_again_changes_nothing(text: str, steps: list[tuple[str, str]]) -> None:
     once = REDACTOR.value(nested(text, steps))
     assert REDACTOR.value(once) == once
 
 
-@given(st.dictionaries(said(PLANTS), FIGURES, max_size=4))
+@given(st.dictionaries(sentence(PLANTS), FIGURES, max_size=4))
 def test_keys_that_look_alike_once_they_are_masked_keep_their_values(table: dict[str, str]) -> None:
     assert sorted(REDACTOR.value(table).values()) == sorted(table.values())
 
 
-@given(said(PLANTS), FIGURES)
+@given(sentence(PLANTS), FIGURES)
 def test_json_in_a_text_stays_json(text: str, figure: str) -> None:
     inside = json.loads(REDACTOR.text(json.dumps({"phone": 254722345678, "note": text, "paid": figure, "rate": 0.5})))
     assert inside["phone"] == "+254***678"
@@ -111,7 +111,7 @@ def test_what_lies_too_deep_is_masked_as_its_text() -> None:
     deep: Any = {"phone": "0722 345 678", "amount": 1500}
     for _ in range(400):
         deep = [deep]
-    told = json.dumps(REDACTOR.value(deep))
-    assert "345" not in told
-    assert "1500" in told
-    assert REDACTOR.value(json.loads(told)) == json.loads(told)
+    reported = json.dumps(REDACTOR.value(deep))
+    assert "345" not in reported
+    assert "1500" in reported
+    assert REDACTOR.value(json.loads(reported)) == json.loads(reported)

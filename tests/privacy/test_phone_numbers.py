@@ -23,7 +23,7 @@ from ratiba_action.privacy.phone_numbers import read_phone
         ("+999 123 4567", "", "9991234567"),
     ],
 )
-def test_a_number_is_told_with_its_country(written: str, country: str, digits: str) -> None:
+def test_a_number_is_reported_with_its_country(written: str, country: str, digits: str) -> None:
     assert read_phone(written) == (country, digits)
 
 

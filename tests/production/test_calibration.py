@@ -35,7 +35,7 @@ from ratiba_action.production.judge_calibration import (
     thresholds,
 )
 from ratiba_action.verdict.agreement import cohen_kappa, gwet_coefficient, quadratic
-from ratiba_action.verdict.human_agreement import LEAST, human_agreement
+from ratiba_action.verdict.human_agreement import MIN, human_agreement
 
 BEGUN = date(2026, 1, 5)
 MASK = Redactor()
@@ -48,8 +48,8 @@ def empty(**changes: object) -> CalibrationSet:
 
 def one_more(calibration: CalibrationSet, day: date, by: str = "Adrian", score: int = 4) -> CalibrationSet:
     """A conversation that is added and labelled on a day."""
-    said = f"message {len(calibration.conversations)}"
-    calibration, (name,) = added_to(calibration, [Found([(said, "Karibu")], "transcript")], MASK, day)
+    text = f"message {len(calibration.conversations)}"
+    calibration, (name,) = added_to(calibration, [Found([(text, "Karibu")], "transcript")], MASK, day)
     return labelled(calibration, name, LabelBlock(by=by, day=day, scores=dict.fromkeys(CRITERIA, score)))
 
 
@@ -63,7 +63,7 @@ def test_the_first_monday_is_a_monday_of_the_first_week(day: date) -> None:
 def test_twelve_months() -> None:
     mondays = [first_monday(date(2026, month, 1)) for month in range(1, 13)]
     calibration = one_more(empty(), BEGUN)
-    told: dict[date, str] = {}
+    reported: dict[date, str] = {}
     # On time in February, a week late in March, April and May skipped and caught up in June; then the owner leaves.
     labels = {mondays[1], mondays[2] + timedelta(days=7), mondays[5] + timedelta(days=2), mondays[6], mondays[7]}
     day = BEGUN
@@ -77,19 +77,19 @@ def test_twelve_months() -> None:
             calibration = one_more(calibration.model_copy(update=changed), day, "Njeri")
         plan = schedule(calibration, day)
         if plan.due is not None or plan.gone is not None:
-            told[day] = plan.sentence
+            reported[day] = plan.sentence
         day += timedelta(days=1)
     late = mondays[2] + timedelta(days=6)
-    assert told.keys() & {BEGUN, mondays[1], mondays[1] + timedelta(days=3)} == set(), "on time"
-    assert told[late] == "The calibration set's session of 2026-03-02 is overdue by 6 days (owner: Adrian)."
-    assert late + timedelta(days=1) not in told, "late by a week, and done"
-    assert "of 2026-04-06 is overdue by 30 days, 2 sessions were missed" in told[mondays[4] + timedelta(days=2)]
-    assert told[mondays[4]].endswith("name another `owner` in calibration/human_labelled.yaml.")
-    assert mondays[5] + timedelta(days=2) not in told, "caught up"
-    assert "Adrian owned the set until 2026-09-06: name another `owner`" in told[mondays[8]]
-    assert "3 sessions were missed" in told[mondays[10]]
-    assert mondays[10] + timedelta(days=1) not in told, "the next owner catches up"
-    assert told[mondays[11]] == "The calibration set's session of 2026-12-07 is due today (owner: Njeri)."
+    assert reported.keys() & {BEGUN, mondays[1], mondays[1] + timedelta(days=3)} == set(), "on time"
+    assert reported[late] == "The calibration set's session of 2026-03-02 is overdue by 6 days (owner: Adrian)."
+    assert late + timedelta(days=1) not in reported, "late by a week, and done"
+    assert "of 2026-04-06 is overdue by 30 days, 2 sessions were missed" in reported[mondays[4] + timedelta(days=2)]
+    assert reported[mondays[4]].endswith("name another `owner` in calibration/human_labelled.yaml.")
+    assert mondays[5] + timedelta(days=2) not in reported, "caught up"
+    assert "Adrian owned the set until 2026-09-06: name another `owner`" in reported[mondays[8]]
+    assert "3 sessions were missed" in reported[mondays[10]]
+    assert mondays[10] + timedelta(days=1) not in reported, "the next owner catches up"
+    assert reported[mondays[11]] == "The calibration set's session of 2026-12-07 is due today (owner: Njeri)."
 
 
 def test_a_label_before_the_first_monday_belongs_to_the_month_before() -> None:
@@ -234,8 +234,8 @@ def with_judge(folder: Path, count: int, judge_label: int | None = None) -> Cali
         calibration, (name,) = added_to(calibration, [Found([(f"m {number}", "r")], "s")], MASK, BEGUN)
         calibration = labelled(calibration, name, LabelBlock(by="A", day=BEGUN, scores={"tone": label}))
         given_label = label if judge_label is None else judge_label if number % 2 else 6 - label
-        said = calibration.conversations[-1].digest
-        marks.append(JudgeMark(name, said, "opus", "tone", _asked(), "CoherenceMetric", "1", (given_label - 1) / 4))
+        text = calibration.conversations[-1].digest
+        marks.append(JudgeMark(name, text, "opus", "tone", _asked(), "CoherenceMetric", "1", (given_label - 1) / 4))
     write_calibration(folder, calibration)
     _write_marks(folder, marks)
     return calibration
@@ -253,7 +253,7 @@ def test_the_gate_says_that_a_judge_disagrees_until_it_is_fixed(tmp_path: Path) 
     with_judge(tmp_path, 40)
     assert calibration_notes(tmp_path, ["opus"], BEGUN) == ()
     assert calibration_notes(tmp_path, ["other"], BEGUN) == (
-        f"The judge is uncalibrated: 0 of {LEAST} labelled conversations have its score.",
+        f"The judge is uncalibrated: 0 of {MIN} labelled conversations have its score.",
     )
     (late,) = calibration_notes(tmp_path, ["opus"], date(2026, 2, 9))
     assert "of 2026-02-02 is overdue by 7 days" in late

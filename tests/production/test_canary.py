@@ -15,7 +15,7 @@ from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.canary import (
     FAILURES,
     OPINIONS,
-    Answer,
+    CanaryAnswer,
     CanaryRules,
     Series,
     Watched,
@@ -58,41 +58,43 @@ BAD = {SCORE: [0.6, 0.9, 0.7, 0.5, 0.8], FAILURE: [1.0]}
 
 def test_a_worse_canary_is_rolled_back_and_the_reason_names_the_metric() -> None:
     found = look(production(200, GOOD, BAD), RULES)
-    assert found.answer is Answer.ROLL_BACK
+    assert found.answer is CanaryAnswer.ROLL_BACK
     assert "the canary is worse: SwahiliFluencyMetric (mean 0.860 → 0.700)" in found.reasons[0]
     assert found.e_worse >= 40
 
 
 def test_one_that_is_shown_to_be_good_enough_is_promoted() -> None:
-    assert look(production(300, GOOD, GOOD), RULES).answer is Answer.PROMOTE
-    assert look(production(300, BAD, GOOD), RULES).answer is Answer.PROMOTE
+    assert look(production(300, GOOD, GOOD), RULES).answer is CanaryAnswer.PROMOTE
+    assert look(production(300, BAD, GOOD), RULES).answer is CanaryAnswer.PROMOTE
 
 
 def test_no_difference_with_few_conversations_is_no_promotion() -> None:
     found = look(production(30, GOOD, GOOD), RULES)
-    assert found.answer is Answer.WAIT
+    assert found.answer is CanaryAnswer.WAIT
     assert any("SwahiliFluencyMetric is not yet shown to be at most 0.05 worse" in each for each in found.reasons)
 
 
 def test_nothing_is_promoted_in_its_first_day_and_a_bad_one_is_rolled_back_at_once() -> None:
-    assert look(production(300, GOOD, GOOD, begin=23), RULES).answer is Answer.WAIT
-    assert look(production(300, GOOD, BAD, begin=3), RULES).answer is Answer.ROLL_BACK
+    assert look(production(300, GOOD, GOOD, begin=23), RULES).answer is CanaryAnswer.WAIT
+    assert look(production(300, GOOD, BAD, begin=3), RULES).answer is CanaryAnswer.ROLL_BACK
 
 
 def test_a_canary_that_fails_more_often_is_rolled_back_though_its_scores_are_better() -> None:
     stable, canary = {SCORE: [0.8], FAILURE: [1.0]}, {SCORE: [0.9], FAILURE: [1.0, 0.0, 1.0]}
     found = look(production(200, stable, canary), RULES)
-    assert found.answer is Answer.ROLL_BACK
+    assert found.answer is CanaryAnswer.ROLL_BACK
     assert "failures" in found.reasons[0]
 
 
 def test_feedback_counts_where_customers_give_it_and_their_silence_is_no_approval() -> None:
     liked, disliked = {**GOOD, FEEDBACK: [1.0]}, {**GOOD, FEEDBACK: [1.0, 0.0]}
-    assert look(production(200, liked, disliked), RULES).answer is Answer.ROLL_BACK
+    assert look(production(200, liked, disliked), RULES).answer is CanaryAnswer.ROLL_BACK
     silent = look(production(300, liked, GOOD), RULES)
-    assert silent.answer is Answer.WAIT
+    assert silent.answer is CanaryAnswer.WAIT
     assert [reason.partition(" ")[0] for reason in silent.reasons] == ["feedback"]
-    assert look(production(300, liked, GOOD), replace(RULES, metrics=(SCORE[0], FAILURES))).answer is Answer.PROMOTE
+    assert (
+        look(production(300, liked, GOOD), replace(RULES, metrics=(SCORE[0], FAILURES))).answer is CanaryAnswer.PROMOTE
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,14 +109,14 @@ def test_one_side_alone_is_never_an_answer(stable: int, canary: int, reason: str
     both = production(300, GOOD, GOOD)
     sides = [each for each in both if each.marks == STABLE][:stable], [each for each in both if each.marks == CANARY]
     found = look([*sides[0], *sides[1][:canary]], RULES)
-    assert found.answer is Answer.WAIT
+    assert found.answer is CanaryAnswer.WAIT
     assert reason in found.reasons[0]
 
 
 def test_without_any_score_nothing_is_promoted_unless_failures_are_all_that_counts() -> None:
     unscored = production(300, {FAILURE: [1.0]}, {FAILURE: [1.0]})
     assert look(unscored, RULES).reasons == ("no conversation has a score of `ratiba sample`",)
-    assert look(unscored, replace(RULES, metrics=(FAILURES,))).answer is Answer.PROMOTE
+    assert look(unscored, replace(RULES, metrics=(FAILURES,))).answer is CanaryAnswer.PROMOTE
     unknown = look(unscored, replace(RULES, metrics=(FAILURES, "Tone")))
     assert unknown.reasons == ("no conversation has the metric 'Tone'",)
 
@@ -123,7 +125,7 @@ def test_another_judge_begins_a_new_series_and_is_never_compared_with_the_old_on
     lenient = {OTHER: [1.0], FAILURE: [1.0]}
     changed = [*production(300, GOOD, GOOD, begin=48), *production(20, lenient, lenient, begin=30)]
     found = look(changed, RULES)
-    assert found.answer is Answer.WAIT
+    assert found.answer is CanaryAnswer.WAIT
     assert [(entry.version, entry.ended) for entry in found.metrics if entry.metric == SCORE[0]] == [
         ("1.0.0, claude-opus-5-5", True),
         ("1.0.0, claude-opus-6", False),
@@ -135,7 +137,9 @@ def test_another_judge_begins_a_new_series_and_is_never_compared_with_the_old_on
 
 def test_evidence_of_a_loss_stays_when_the_judge_changes() -> None:
     worse = production(200, GOOD, BAD, begin=48)
-    assert look([*worse, *production(3, {OTHER: [1.0]}, {OTHER: [1.0]}, begin=20)], RULES).answer is Answer.ROLL_BACK
+    assert (
+        look([*worse, *production(3, {OTHER: [1.0]}, {OTHER: [1.0]}, begin=20)], RULES).answer is CanaryAnswer.ROLL_BACK
+    )
 
 
 def test_more_metrics_need_more_evidence() -> None:
@@ -143,8 +147,8 @@ def test_more_metrics_need_more_evidence() -> None:
     many = {(f"Other{number}", Version("1")): 0.5 for number in range(30)}
     alone = look(few, replace(RULES, metrics=(SCORE[0],)))
     among = look([replace(each, values={**each.values, **many}) for each in few], RULES)
-    assert alone.answer is Answer.ROLL_BACK
-    assert among.answer is Answer.WAIT
+    assert alone.answer is CanaryAnswer.ROLL_BACK
+    assert among.answer is CanaryAnswer.WAIT
     assert among.e_worse < alone.e_worse
 
 
@@ -156,14 +160,14 @@ def test_a_bad_hour_of_everything_is_no_difference() -> None:
         value = 0.2 if number // 500 % 2 else 0.9
         at = NOW - timedelta(hours=48) + timedelta(seconds=number)
         found.append(Watched(str(number), at, marks, {SCORE: value, FAILURE: 1.0}))
-    assert look(found, RULES).answer is not Answer.ROLL_BACK
+    assert look(found, RULES).answer is not CanaryAnswer.ROLL_BACK
 
 
 def test_a_conversation_with_both_versions_or_outside_of_the_period_is_left_out() -> None:
     mixed = [replace(each, marks=STABLE | CANARY) for each in production(5, GOOD, BAD)]
     late = [replace(each, at=NOW + timedelta(hours=1)) for each in production(200, GOOD, BAD)]
     found = look([*mixed, *late], RULES)
-    assert (found.answer, found.stable, found.canary) == (Answer.WAIT, 0, 0)
+    assert (found.answer, found.stable, found.canary) == (CanaryAnswer.WAIT, 0, 0)
     assert "Left out, because they have both versions: 10 conversations." in found.notes
 
 
@@ -242,6 +246,6 @@ def test_what_is_shown_is_masked() -> None:
     ]
     found = look(conversations, rules)
     shown = f"{canary_json(found, Redactor([secret]))}" + "\n".join(canary_lines(found, Redactor([secret])))
-    assert found.answer is Answer.ROLL_BACK
+    assert found.answer is CanaryAnswer.ROLL_BACK
     assert "planted" not in shown
     assert "712 345" not in shown

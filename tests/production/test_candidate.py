@@ -17,13 +17,13 @@ PLANTED = ("Wanjiku", "Kamau", "712345678", "712 345 678", "wanjiku@example.com"
 
 
 def candidate(*turns: ProductionTurn, comment: str = "", facts: TenantFacts | None = None, **fields: Any) -> Candidate:
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "trace_ids": ("3f9c" * 8,),
         "turns": turns or (ProductionTurn("Habari"),),
         "started": AT,
         "tenant": "a",
     }
-    conversation = ProductionConversation(**(told | fields))
+    conversation = ProductionConversation(**(reported | fields))
     feedback = Feedback("5c" * 16, "trace", "3f9c" * 8, "thumbs_down", AT, comment)
     redactor = Redactor(["sk-ant-planted"], ["Wanjiku Kamau"])
     return make_candidate(conversation, feedback, facts or TenantFacts("spa"), redactor, REVIEW)
@@ -43,10 +43,10 @@ def test_it_decides_nothing_until_somebody_has_read_it() -> None:
 
 
 def test_its_provenance_leads_back_to_the_trace() -> None:
-    told = candidate(ProductionTurn("Habari", reply="Karibu"), prompt_version="booking@3f9c", language="sw").data[
+    reported = candidate(ProductionTurn("Habari", reply="Karibu"), prompt_version="booking@3f9c", language="sw").data[
         "provenance"
     ]
-    assert told == {
+    assert reported == {
         "source": "langfuse",
         "trace": "3f9c" * 8,
         "score": "5c" * 16,
@@ -91,13 +91,13 @@ def test_its_id_has_no_digits_that_might_look_like_a_number_of_a_person() -> Non
 
 
 @pytest.mark.parametrize(
-    ("told", "facts", "language"),
+    ("message", "facts", "language"),
     [("sw", "en", "sw"), ("sw-KE", "", "sw"), ("", "sw", "sw"), ("Kiswahili!", "", "und"), ("", "", "und")],
 )
 def test_the_language_is_that_of_the_trace_else_of_the_tenant_else_not_determined(
-    told: str, facts: str, language: str
+    message: str, facts: str, language: str
 ) -> None:
-    assert candidate(language=told, facts=TenantFacts("spa", language=facts)).data["language"] == language
+    assert candidate(language=message, facts=TenantFacts("spa", language=facts)).data["language"] == language
 
 
 def test_a_kind_of_system_that_nobody_knows_is_left_out() -> None:

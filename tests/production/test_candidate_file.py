@@ -18,12 +18,12 @@ AT = datetime(2026, 11, 20, tzinfo=UTC)
 PATH = "scenarios/from_production/a.yaml"
 TRACE = "3f9c" * 8
 REDACTOR = Redactor(names=["Wanjiku Kamau"])
-SAID = st.text(max_size=60) | st.sampled_from(
+TEXTS = st.text(max_size=60) | st.sampled_from(
     ["null", "12:30:45", "2026-05-04", "yes", "~", "{a: b}", "- x", "# y", "0x1F"]
 )
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | SAID,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SAID, inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=8,
 )
 
@@ -44,16 +44,16 @@ def content_of(given: object) -> bytes:
     return candidate_file(candidate, PATH)[PATH]
 
 
-@given(SAID)
-def test_what_was_said_is_refused_or_stands_there_masked(said: str) -> None:
+@given(TEXTS)
+def test_what_was_said_is_refused_or_stands_there_masked(text: str) -> None:
     try:
-        content = content_of({"user": said})
+        content = content_of({"user": text})
     except SuiteError:
         return
-    assert yaml.safe_load(content)["turns"] == [{"user": REDACTOR.text(said.strip())}]
+    assert yaml.safe_load(content)["turns"] == [{"user": REDACTOR.text(text.strip())}]
 
 
-@given(st.dictionaries(SAID, PLAIN, max_size=4))
+@given(st.dictionaries(TEXTS, PLAIN, max_size=4))
 def test_an_event_of_any_shape_is_refused_or_accepted_and_never_an_error(data: dict[str, object]) -> None:
     try:
         content = content_of({"event": {**data, "type": "payment"}})

@@ -48,7 +48,7 @@ def test_a_turn_has_the_tool_calls_and_documents_below_it_and_not_its_neighbours
     assert (found.models, found.names) == (("gpt-5",), ("Wanjiku",))
 
 
-def test_a_system_type_that_there_is_not_gives_way_and_a_language_that_is_not_told_stays_unknown() -> None:
+def test_a_system_type_that_there_is_not_gives_way_and_a_language_that_is_not_reported_stays_unknown() -> None:
     found = captured(step("root", "", 0, given="Habari", made="Nzuri", metadata={"system_type": "toaster"}))
     assert (found.scenario.language, found.scenario.system_type) == ("und", "chatbot")
     assert found.scenario.assertions == ()

@@ -26,7 +26,7 @@ def read(*observations: Observation) -> ProductionConversation:
     return found
 
 
-def said(conversation: ProductionConversation) -> list[tuple[Any, str]]:
+def turns_of(conversation: ProductionConversation) -> list[tuple[Any, str]]:
     return [(turn.user if turn.user is not None else turn.event, turn.reply) for turn in conversation.turns]
 
 
@@ -37,13 +37,13 @@ def test_turns_are_in_order_of_time_and_the_root_is_no_turn_beside_them() -> Non
         observation("model call", "prompt", "answer", number=1),
         observation("turn 0", "Habari", "Karibu", number=1),
     )
-    assert said(found) == [("Habari", "Karibu"), ("Kesho", "Sawa")]
+    assert turns_of(found) == [("Habari", "Karibu"), ("Kesho", "Sawa")]
     assert found.started == BEGAN
 
 
 @pytest.mark.parametrize("name", ["turn", "Turn 3", "turn-3", "turn_3"])
 def test_a_turn_may_be_named_in_several_ways(name: str) -> None:
-    assert said(read(observation("root", "no", "no", parent_id=""), observation(name, "Habari", "Karibu"))) == [
+    assert turns_of(read(observation("root", "no", "no", parent_id=""), observation(name, "Habari", "Karibu"))) == [
         ("Habari", "Karibu")
     ]
 
@@ -64,16 +64,16 @@ def test_a_turn_may_be_named_in_several_ways(name: str) -> None:
     ids=["text", "JSON text", "mapping", "JSON mapping", "messages", "blocks"],
 )
 def test_what_was_said_is_read_from_the_usual_shapes(given: Any, made: Any) -> None:
-    assert said(read(observation("turn 0", given, made))) == [("Habari", "Karibu")]
+    assert turns_of(read(observation("turn 0", given, made))) == [("Habari", "Karibu")]
 
 
 def test_a_number_in_a_text_stays_a_text() -> None:
-    assert said(read(observation("turn 0", "0712345678", "2"))) == [("0712345678", "2")]
+    assert turns_of(read(observation("turn 0", "0712345678", "2"))) == [("0712345678", "2")]
 
 
 def test_a_payment_event_is_a_turn() -> None:
     event = {"type": "payment", "amount": 1500}
-    assert said(read(observation("turn 0", json.dumps({"event": event}), "Asante"))) == [(event, "Asante")]
+    assert turns_of(read(observation("turn 0", json.dumps({"event": event}), "Asante"))) == [(event, "Asante")]
 
 
 def test_traces_of_one_session_are_one_conversation_whose_roots_are_its_turns() -> None:
@@ -82,7 +82,7 @@ def test_traces_of_one_session_are_one_conversation_whose_roots_are_its_turns() 
         observation("chat", "Habari", "Karibu", trace_id="t1", parent_id=""),
     )
     assert found.trace_ids == ("t1", "t2")
-    assert said(found) == [("Habari", "Karibu"), ("Kesho", "Sawa")]
+    assert turns_of(found) == [("Habari", "Karibu"), ("Kesho", "Sawa")]
 
 
 @pytest.mark.parametrize("given", [None, 7, "", "  ", {}, [], {"foo": "bar"}, [1], {"messages": "none"}, {"event": 1}])
@@ -90,7 +90,7 @@ def test_a_turn_in_which_nobody_says_anything_is_left_out(given: Any) -> None:
     assert read(observation("turn 0", given, "Karibu")).turns == ()
 
 
-def test_what_is_told_of_the_trace_is_found_on_any_of_its_steps_and_every_vertical_counts() -> None:
+def test_what_is_informed_of_the_trace_is_found_on_any_of_its_steps_and_every_vertical_counts() -> None:
     found = read(
         observation(
             "turn 0", "a", metadata={"tenant_id": " spa_1 ", "vertical": "spa", "customer_name": "Amina Yusuf"}

@@ -38,7 +38,7 @@ def test_the_commands_of_the_page_run_in_order(tmp_path: Path, capsys: pytest.Ca
     (checkout / ".github" / "ratiba.yml").write_text("system: {adapter: 'shop:answer', database: false}\n")
     (checkout / "shop.py").write_text("def answer(said): return said\n")
     (tmp_path / "tenants.yaml").write_text(block("yaml", "tenants:"))
-    state, said = LangfuseState(), []
+    state, text = LangfuseState(), []
     with langfuse_server(state) as url, contextlib.chdir(checkout):
         project = ProductionProject(state, url, tmp_path / "home")
         nameless = {name: value for name, value in SPA.items() if name != "customer_name"}
@@ -49,8 +49,8 @@ def test_the_commands_of_the_page_run_in_order(tmp_path: Path, capsys: pytest.Ca
             # Without the file of tenants, the clinic and the customer without a name are refused.
             refused = "--tenants" not in line and "promote" in line
             assert run(shlex.split(line)[1:], project.environment) == (2 if refused else 0), line
-            said.append(capsys.readouterr().out)
-    dry, real, valid = said
+            text.append(capsys.readouterr().out)
+    dry, real, valid = text
     assert dry.count("Would be written: ") == 1
     assert real.count("Written: ") == 2
     assert "3 scenarios, 3 turns: no mistake found." in valid

@@ -259,14 +259,14 @@ def test_events_that_cannot_be_opened_are_a_mistake_and_a_full_disk_is_a_warning
         ),
     ],
 )
-def test_a_mistake_in_the_rules_is_told_with_its_line(tmp_path: Path, text: str, wrong: str) -> None:
+def test_a_mistake_in_the_rules_is_reported_with_its_line(tmp_path: Path, text: str, wrong: str) -> None:
     with pytest.raises(SuiteError) as caught:
         read_inline_rules(written(tmp_path, text))
     assert wrong in str(caught.value)
     assert str(tmp_path) in str(caught.value)
 
 
-def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
+def test_every_mistake_is_reported_at_once(tmp_path: Path) -> None:
     text = "language: sw\nrules:\n  - {type: nope, value: a}\nassertions:\n  - {metric: Nope, threshold: 1.0}\n"
     with pytest.raises(SuiteError) as caught:
         read_inline_rules(written(tmp_path, text))

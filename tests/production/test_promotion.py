@@ -78,18 +78,18 @@ def test_every_page_is_read_and_the_same_words_are_one_candidate(project: Produc
         project.dislike(first, seconds_ago=100 + number)
     project.dislike(second, seconds_ago=9_000)
     project.dislike(project.converse("  habari "), seconds_ago=50)
-    code, told, _ = promote()
-    assert (code, told["negative"], len(told["written"]), len(told["duplicates"])) == (0, 122, 2, 120)
+    code, output, _ = promote()
+    assert (code, output["negative"], len(output["written"]), len(output["duplicates"])) == (0, 122, 2, 120)
     pages = [one for one in project.state.received if "/v3/scores?" in one.path and one.method == "GET"]
     assert len(pages) == 2
 
 
 def test_a_dry_run_writes_and_remembers_nothing(project: ProductionProject, promote: Any, checkout: Path) -> None:
     project.dislike(project.converse("Habari"))
-    _, told, _ = promote("--dry-run")
+    _, output, _ = promote("--dry-run")
     assert files(checkout) == []
-    assert promote()[1]["written"] == told["written"]
-    assert files(checkout) == told["written"]
+    assert promote()[1]["written"] == output["written"]
+    assert files(checkout) == output["written"]
 
 
 def test_nothing_is_promoted_twice_even_when_its_file_is_gone(
@@ -100,8 +100,8 @@ def test_nothing_is_promoted_twice_even_when_its_file_is_gone(
     assert promote()[1]["written"] == []
     (checkout / path).unlink()
     # Somebody has refused it.
-    code, told, _ = promote()
-    assert (code, told["negative"], told["written"]) == (0, 1, [])
+    code, output, _ = promote()
+    assert (code, output["negative"], output["written"]) == (0, 1, [])
 
 
 def test_what_stands_in_the_suite_is_known_without_the_state(
@@ -115,8 +115,8 @@ def test_what_stands_in_the_suite_is_known_without_the_state(
     moved = checkout / "scenarios" / "spa" / "greeting.yaml"
     moved.parent.mkdir()
     moved.write_text(re.sub("^id: .*", "id: greeting", text, flags=re.MULTILINE), "utf-8")
-    told = promote("--state", str(tmp_path / "new"))[1]
-    assert (told["written"], told["duplicates"]) == ([], ["scenarios/spa/greeting.yaml"])
+    output = promote("--state", str(tmp_path / "new"))[1]
+    assert (output["written"], output["duplicates"]) == ([], ["scenarios/spa/greeting.yaml"])
 
 
 def test_a_file_of_the_same_name_is_never_changed(project: ProductionProject, promote: Any, checkout: Path) -> None:
@@ -141,14 +141,14 @@ def test_a_run_that_breaks_off_keeps_what_it_has_and_the_next_goes_on(
     project.state.mode = mode
     # One page of scores and one trace are answered, then nothing is.
     project.state.upcoming = [Mode.HEALTHY] * 2
-    code, told, complaint = promote()
-    assert (code, len(told["written"])) == (3, 1)
-    assert str(told["problem"]) in complaint
+    code, output, complaint = promote()
+    assert (code, len(output["written"])) == (3, 1)
+    assert str(output["problem"]) in complaint
     before = {name: (checkout / name).read_bytes() for name in files(checkout)}
     project.state.mode = Mode.HEALTHY
     asked = len(project.state.received)
-    code, told, _ = promote()
-    assert (code, len(told["written"]), told["duplicates"]) == (0, 2, [])
+    code, output, _ = promote()
+    assert (code, len(output["written"]), output["duplicates"]) == (0, 2, [])
     assert len(project.state.received) - asked == 3  # the scores, and two traces: the first is not read again
     assert {name: (checkout / name).read_bytes() for name in before} == before
 
@@ -156,15 +156,15 @@ def test_a_run_that_breaks_off_keeps_what_it_has_and_the_next_goes_on(
 def test_a_server_that_is_busy_for_a_moment_is_asked_again(project: ProductionProject, promote: Any) -> None:
     project.dislike(project.converse("Habari"))
     project.state.upcoming = [Mode.BUSY, Mode.HEALTHY, Mode.FAILING, Mode.HEALTHY]
-    code, told, _ = promote()
-    assert (code, len(told["written"])) == (0, 1)
+    code, output, _ = promote()
+    assert (code, len(output["written"])) == (0, 1)
 
 
 def test_a_server_that_never_answers_is_left_at_the_deadline(project: ProductionProject, promote: Any) -> None:
     project.state.mode = Mode.BLACK_HOLE
-    code, told, _ = promote("--seconds", "0.5")
-    assert (code, told["written"]) == (3, [])
-    assert told["problem"]
+    code, output, _ = promote("--seconds", "0.5")
+    assert (code, output["written"]) == (3, [])
+    assert output["problem"]
 
 
 @pytest.mark.parametrize("vertical", ["dental", "physio", "medical", "legal"])
@@ -172,9 +172,9 @@ def test_a_tenant_of_health_or_law_writes_nothing_and_says_why(
     project: ProductionProject, promote: Any, checkout: Path, vertical: str
 ) -> None:
     project.dislike(project.converse("Jino linauma", facts={**DENTAL, "vertical": vertical}))
-    code, told, complaint = promote()
-    assert (code, told["written"], files(checkout)) == (2, [], [])
-    assert told["blocked"][0]["tenant"] == "smile_dental"
+    code, output, complaint = promote()
+    assert (code, output["written"], files(checkout)) == (2, [], [])
+    assert output["blocked"][0]["tenant"] == "smile_dental"
     assert f"{vertical!r}" in complaint
     assert "masking rules are missing for" in complaint
 
@@ -184,12 +184,12 @@ def test_a_blocked_tenant_blocks_itself_and_not_its_neighbours(
 ) -> None:
     project.dislike(project.converse("Jino linauma", facts=DENTAL))
     project.dislike(project.converse("Habari"))
-    code, told, _ = promote()
-    assert (code, len(told["written"])) == (2, 1)
+    code, output, _ = promote()
+    assert (code, len(output["written"])) == (2, 1)
     # Said once that it is to be left out, it complains no more.
     (tmp_path / "tenants.yaml").write_text("tenants: {smile_dental: {promote: false}}\n")
-    code, told, complaint = promote("--tenants", str(tmp_path / "tenants.yaml"))
-    assert (code, told["left_out"], complaint) == (0, 1, "")
+    code, output, complaint = promote("--tenants", str(tmp_path / "tenants.yaml"))
+    assert (code, output["left_out"], complaint) == (0, 1, "")
 
 
 def test_names_of_the_file_of_tenants_are_masked(
@@ -219,10 +219,12 @@ def test_many_names_in_a_trace_are_all_masked_though_a_server_cuts_long_metadata
 
 
 @pytest.mark.parametrize("content", [{}, [], {"data": [{"id": 1}], "meta": {}}], ids=["empty", "a list", "half"])
-def test_an_answer_that_is_not_of_langfuse_is_told(project: ProductionProject, promote: Any, content: object) -> None:
+def test_an_answer_that_is_not_of_langfuse_is_reported(
+    project: ProductionProject, promote: Any, content: object
+) -> None:
     project.state.instead = content
-    code, told, _ = promote()
-    assert (code, told["problem"]) == (3, "its answer is not one of Langfuse's")
+    code, output, _ = promote()
+    assert (code, output["problem"]) == (3, "its answer is not one of Langfuse's")
 
 
 def test_no_more_are_written_than_were_asked_for_the_oldest_first(
@@ -230,15 +232,15 @@ def test_no_more_are_written_than_were_asked_for_the_oldest_first(
 ) -> None:
     for number in range(3):
         project.dislike(project.converse(f"Habari {number}"), seconds_ago=1_000 - number)
-    told = promote("--most", "2")[1]
-    assert (len(told["written"]), told["left"]) == (2, 1)
-    texts = [yaml.safe_load((checkout / name).read_text("utf-8"))["turns"][0]["user"] for name in told["written"]]
+    output = promote("--most", "2")[1]
+    assert (len(output["written"]), output["left"]) == (2, 1)
+    texts = [yaml.safe_load((checkout / name).read_text("utf-8"))["turns"][0]["user"] for name in output["written"]]
     assert texts == ["Habari 0", "Habari 1"]
     assert len(promote()[1]["written"]) == 1
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("text", "why"),
     [
         ("x" * 20_001, "turns.0.user"),
         ("ufunguo ni ghp_0123456789abcdef0123456789abcdef0123", "the conversation contains a GitHub token"),
@@ -247,21 +249,21 @@ def test_no_more_are_written_than_were_asked_for_the_oldest_first(
     ],
     ids=["too long", "a credential", "silence", "a bad event"],
 )
-def test_what_cannot_be_a_scenario_is_told_and_the_others_are_written(
-    project: ProductionProject, promote: Any, checkout: Path, said: str, why: str
+def test_what_cannot_be_a_scenario_is_reported_and_the_others_are_written(
+    project: ProductionProject, promote: Any, checkout: Path, text: str, why: str
 ) -> None:
-    trace = project.converse(said)
+    trace = project.converse(text)
     project.dislike(trace)
     project.dislike(project.converse("Habari"))
-    code, told, _ = promote()
-    assert (code, files(checkout)) == (0, told["written"])
-    assert len(told["written"]) == 1
-    assert told["unusable"][0]["trace"] == trace
-    assert why in told["unusable"][0]["why"]
+    code, output, _ = promote()
+    assert (code, files(checkout)) == (0, output["written"])
+    assert len(output["written"]) == 1
+    assert output["unusable"][0]["trace"] == trace
+    assert why in output["unusable"][0]["why"]
 
 
 def test_a_score_on_a_session_takes_all_of_its_traces(project: ProductionProject, promote: Any, checkout: Path) -> None:
-    traces = [project.converse(said, session="254712345678") for said in ("Habari", "Kesho saa nane")]
+    traces = [project.converse(expected, session="254712345678") for expected in ("Habari", "Kesho saa nane")]
     project.dislike("254712345678", subject="session")
     (path,) = promote()[1]["written"]
     text = (checkout / path).read_text("utf-8")
@@ -271,7 +273,7 @@ def test_a_score_on_a_session_takes_all_of_its_traces(project: ProductionProject
     assert "712345678" not in text
 
 
-def test_a_trace_that_is_not_there_is_told(project: ProductionProject, promote: Any) -> None:
+def test_a_trace_that_is_not_there_is_reported(project: ProductionProject, promote: Any) -> None:
     project.dislike("3f9c" * 8)
     assert promote()[1]["unusable"] == [{"trace": "3f9c" * 8, "why": "Langfuse has no observation of this trace."}]
 

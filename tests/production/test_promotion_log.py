@@ -46,7 +46,7 @@ def test_another_kind_of_file_is_left_alone(tmp_path: Path, line: str) -> None:
     assert path.read_text() == f"{line}\n"
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="--state"), promotion_log(tmp_path / "file" / "a.jsonl"):
         pass

@@ -135,9 +135,9 @@ def test_every_wrong_line_is_named_at_once(tmp_path: Path) -> None:
     lines = [problem.line for problem in raised.value.problems]
     assert lines == sorted(lines)
     assert set(lines) == {2, 3, 4, 5, 6, 8}
-    told = str(raised.value)
+    message = str(raised.value)
     parts = ("is there twice", "turns.0.confidence", "turns.0.seconds", "extra", "no export of spans", "not JSON")
-    assert [part for part in (*parts, "started: ") if part not in told] == []
+    assert [part for part in (*parts, "started: ") if part not in message] == []
 
 
 def test_a_file_that_cannot_be_read_is_a_wrong_option(tmp_path: Path) -> None:

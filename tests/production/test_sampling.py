@@ -82,7 +82,7 @@ def test_a_cursor_that_was_written_is_read(tmp_path: Path) -> None:
         ('{"until": "2026-11-22T12:00:00"}', "without time zone"),
     ],
 )
-def test_a_file_that_is_no_cursor_is_told_with_what_to_do(tmp_path: Path, content: str, problem: str) -> None:
+def test_a_file_that_is_no_cursor_is_reported_with_what_to_do(tmp_path: Path, content: str, problem: str) -> None:
     path = tmp_path / "cursor.json"
     path.write_text(content)
     with pytest.raises(UsageError, match=problem) as caught:
@@ -90,7 +90,7 @@ def test_a_file_that_is_no_cursor_is_told_with_what_to_do(tmp_path: Path, conten
     assert "--cursor" in caught.value.remedy
 
 
-def test_a_cursor_that_cannot_be_read_or_written_is_told(tmp_path: Path) -> None:
+def test_a_cursor_that_cannot_be_read_or_written_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "cursor.json"
     path.mkdir()
     with pytest.raises(UsageError, match="cannot be read"):

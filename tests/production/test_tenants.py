@@ -10,7 +10,7 @@ from ratiba_action.production.tenants import TenantFacts, known_names, why_block
 
 
 def conversation(**fields: Any) -> ProductionConversation:
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "trace_ids": ("t1",),
         "turns": (),
         "started": datetime(2026, 11, 20, tzinfo=UTC),
@@ -18,7 +18,7 @@ def conversation(**fields: Any) -> ProductionConversation:
         "verticals": frozenset({"spa"}),
         "names": frozenset({"Amina"}),
     }
-    return ProductionConversation(**(told | fields))
+    return ProductionConversation(**(reported | fields))
 
 
 def test_a_spa_with_a_named_customer_may_be_promoted() -> None:
@@ -33,7 +33,7 @@ def test_health_and_law_are_blocked_and_the_missing_rules_are_named(vertical: st
 
 
 @pytest.mark.parametrize(
-    ("told", "facts"),
+    ("reported", "facts"),
     [
         ({"verticals": frozenset({"spa", "dental"})}, TenantFacts("spa")),
         ({"verticals": frozenset({"dental"})}, TenantFacts("spa")),
@@ -42,8 +42,10 @@ def test_health_and_law_are_blocked_and_the_missing_rules_are_named(vertical: st
     ],
     ids=["two in the trace", "the trace", "the file", "the file alone"],
 )
-def test_one_vertical_without_rules_is_enough_wherever_it_is_told(told: dict[str, Any], facts: TenantFacts) -> None:
-    assert "'dental'" in why_blocked(conversation(**told), {"a": facts})
+def test_one_vertical_without_rules_is_enough_wherever_it_is_reported(
+    reported: dict[str, Any], facts: TenantFacts
+) -> None:
+    assert "'dental'" in why_blocked(conversation(**reported), {"a": facts})
 
 
 def test_no_vertical_at_all_is_no_permission() -> None:

@@ -261,7 +261,7 @@ def test_a_field_that_the_gate_cannot_have_written_is_not_rendered(
         lambda: b'"' + b"x" * 19_000_000 + b'"',
     ],
 )
-def test_a_file_that_no_reader_agrees_on_is_told_in_a_comment_and_no_traceback(
+def test_a_file_that_no_reader_agrees_on_is_reported_in_a_comment_and_no_traceback(
     fork: Fork, content: Callable[[], bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
     body = fork.post(content())

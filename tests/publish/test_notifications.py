@@ -29,7 +29,7 @@ from ratiba_action.publish.notifications import (
     slack_content,
 )
 from ratiba_action.settings.settings import read_settings
-from ratiba_action.util.http_exchange import Question
+from ratiba_action.util.http_exchange import HttpQuestion
 from tests.support.receiver import Posted, Receiver, Reply, receiver
 from tests.support.sample_report import sample_report
 from tests.support.slack_blocks import require_slack
@@ -90,7 +90,7 @@ def test_an_incomplete_run_is_one_unless_a_pull_request_has_a_mistake_in_its_fil
 
 
 @pytest.mark.parametrize(
-    ("spent", "cap", "told"),
+    ("spent", "cap", "message"),
     [
         ("15.99", "20", ""),
         ("16", "20", "This run spent more than 80 % of the budget: USD 16.00 of USD 20.00."),
@@ -98,9 +98,9 @@ def test_an_incomplete_run_is_one_unless_a_pull_request_has_a_mistake_in_its_fil
         ("0", "0", ""),
     ],
 )
-def test_the_budget_is_one_at_80_and_at_100_percent(spent: str, cap: str, told: str) -> None:
+def test_the_budget_is_one_at_80_and_at_100_percent(spent: str, cap: str, message: str) -> None:
     alerts = unasked(report(Conclusion.PASSED, spent=spent, cap=cap))
-    assert [alert.text for alert in alerts] == ([told] if told else [])
+    assert [alert.text for alert in alerts] == ([message] if message else [])
     assert all(alert.kind is AlertKind.BUDGET for alert in alerts)
 
 
@@ -182,7 +182,7 @@ def sent_to_slack(text: str, kind: AlertKind) -> bytes:
     message = Message("g" * 60, (Alert(kind, text),) * 20, {"branch": text, "repository": text}, url=text)
     posted: list[bytes] = []
 
-    def take(question: Question, **_: object) -> str:
+    def take(question: HttpQuestion, **_: object) -> str:
         posted.append(question.content or b"")
         return ""
 

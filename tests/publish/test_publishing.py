@@ -204,9 +204,9 @@ def test_in_a_workflow_secrets_are_masked_before_anything_else_and_text_is_no_co
     assert lines[0] == f"::add-mask::{TOKEN}"
     stopped = next(index for index, line in enumerate(lines) if line.startswith("::stop-commands::"))
     resumed = lines.index(f"::{lines[stopped].rpartition('::')[2]}::")
-    told = [index for index, line in enumerate(lines) if "planted" in line and "add-mask" not in line]
-    assert told
-    assert all(stopped < index < resumed for index in told)
+    reported = [index for index, line in enumerate(lines) if "planted" in line and "add-mask" not in line]
+    assert reported
+    assert all(stopped < index < resumed for index in reported)
     assert any(line.startswith("::error file=scenarios/") for line in lines[resumed:])
 
 
@@ -224,10 +224,10 @@ def test_a_dry_run_is_announced_with_its_notes(notes: tuple[str, ...]) -> None:
     stream = io.StringIO()
     decision = ModeDecision(Mode.BLOCKING, ())
     Publication(read_settings({}, {}), {}, stream).announce(decision, Selection(decision, (sample_scenario(),)), notes)
-    told = stream.getvalue()
-    assert told.startswith("Mode: blocking\n")
-    assert "- spa_booking\n" in told
-    assert all(f"Note: {note}" in told for note in notes)
+    reported = stream.getvalue()
+    assert reported.startswith("Mode: blocking\n")
+    assert "- spa_booking\n" in reported
+    assert all(f"Note: {note}" in reported for note in notes)
 
 
 def test_a_dry_run_of_live_models_says_what_they_are_expected_to_cost() -> None:
@@ -241,8 +241,8 @@ def test_a_dry_run_of_live_models_says_what_they_are_expected_to_cost() -> None:
         (),
         Forecast((budget,), conversations),
     )
-    told = stream.getvalue().splitlines()
-    assert told[1:4] == [
+    reported = stream.getvalue().splitlines()
+    assert reported[1:4] == [
         "Would run 1 scenario with 1 turn.",
         "The budget of this run (USD 0.30) should cover 0 of 1 scenario; it may not cover spa_booking.",
         "Expected to cost USD 0.10 (system 0.10), at most USD 0.40, of the budget of this run (USD 0.30).",
@@ -255,7 +255,7 @@ def _stopped() -> tuple[Report, str]:
     return sample_report(results=(), verdict=verdict, notes=("planted note",)), "\n".join(problems)
 
 
-def test_a_person_is_told_each_mistake_of_a_stopped_run_once_and_sees_no_empty_table(tmp_path: Path) -> None:
+def test_a_person_is_reported_each_mistake_of_a_stopped_run_once_and_sees_no_empty_table(tmp_path: Path) -> None:
     report, complaint = _stopped()
     stream = io.StringIO()
     variables = {"RATIBA_REPORT_DIR": str(tmp_path), "RATIBA_COMMENT": "false"}

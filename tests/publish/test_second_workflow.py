@@ -240,7 +240,7 @@ def with_number(path: Path, before: str, number: str) -> None:
         lambda path: with_number(path, '"seconds": 18.5', f'"seconds": 1{"0" * 400}'),
     ],
 )
-def test_whatever_is_no_report_is_told_on_the_pull_request(post: Post, leave: Any) -> None:
+def test_whatever_is_no_report_is_reported_on_the_pull_request(post: Post, leave: Any) -> None:
     leave(post.results)
 
     assert post.run() == 0
@@ -258,7 +258,7 @@ def test_a_report_of_another_commit_is_not_posted(post: Post, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize(
-    ("pulls", "said"),
+    ("pulls", "message"),
     [
         ({}, "has no open pull request"),
         ({7: Pull(head=HEAD, head_repository="other/assistant", state="closed")}, "has no open pull request"),
@@ -268,13 +268,13 @@ def test_a_report_of_another_commit_is_not_posted(post: Post, capsys: pytest.Cap
     ],
 )
 def test_without_exactly_one_pull_request_at_that_commit_nothing_is_posted(
-    post: Post, capsys: pytest.CaptureFixture[str], pulls: dict[int, Pull], said: str
+    post: Post, capsys: pytest.CaptureFixture[str], pulls: dict[int, Pull], message: str
 ) -> None:
     post.state.pulls = pulls
     post.leave(report_of())
     assert post.run() == 0
     assert post.state.comments == []
-    assert said in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -110,13 +110,13 @@ def test_a_line_of_the_guide_passes_on_what_init_has_written(
 
 
 def test_every_option_of_the_guide_is_one_of_the_plug_in(repository: Path) -> None:
-    told = run_pytest(repository, "--help", plugins=("xdist",)).stdout
+    output = run_pytest(repository, "--help", plugins=("xdist",)).stdout
     options = re.findall(r"^\| `(--?[\w-]+)", GUIDE, re.MULTILINE)
     assert len(options) == 7
-    assert [option for option in options if not re.search(rf"^ +{option}\b", told, re.MULTILINE)] == []
+    assert [option for option in options if not re.search(rf"^ +{option}\b", output, re.MULTILINE)] == []
 
 
-def test_the_mistakes_of_a_file_are_told_when_it_is_collected(repository: Path) -> None:
+def test_the_mistakes_of_a_file_are_reported_when_it_is_collected(repository: Path) -> None:
     (repository / "scenarios/another.yaml").write_text(WRONG + "vertcal: spa\nlayer: silver\n")
     ended = run_pytest(repository, "--ratiba", "--collect-only", "scenarios")
     assert "scenarios/another.yaml:7: vertcal: unknown key" in ended.stdout

@@ -179,7 +179,7 @@ async def test_a_test_that_fails_leaves_no_tenant(tmp_path: Path, embedded_serve
     assert await tenants_on(embedded_server_dsn) == set()
 
 
-def test_a_server_that_cannot_be_used_is_told_without_a_traceback(tmp_path: Path) -> None:
+def test_a_server_that_cannot_be_used_is_reported_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text("def test_it(tenant_scoped_eval_environment):\n    pass\n")
     ended = run_pytest(tmp_path, "--ratiba-database-url", "mysql://u:secret@h/d")
     assert ended.returncode == 1
@@ -190,9 +190,9 @@ def test_a_server_that_cannot_be_used_is_told_without_a_traceback(tmp_path: Path
 
 def test_loading_the_plugin_loads_nothing_heavy() -> None:
     script = "import sys, ratiba_action.pytest_plugin; print(*(m.split('.')[0] for m in sys.modules))"
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert not {"psycopg", "deepeval", "langgraph", "pydantic", "yaml"} & set(said.split())
-    assert "ratiba_action.tenancy" not in said
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert not {"psycopg", "deepeval", "langgraph", "pydantic", "yaml"} & set(output.split())
+    assert "ratiba_action.tenancy" not in output
 
 
 MARKED = """

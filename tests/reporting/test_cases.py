@@ -46,7 +46,7 @@ def test_a_part_of_the_cases_is_said_not_to_decide() -> None:
     assert "not decided, 1 of 40 cases selected" in cases(summarise(sample_data_set_report(data_sets=(part,))))
 
 
-def test_cases_in_quarantine_are_told_apart() -> None:
+def test_cases_in_quarantine_are_distinguished() -> None:
     part = sample_data_set(selected=2, quarantined=1, measured=2)
     assert "3 cases, 2 measured, 1 in quarantine, version" in cases(
         summarise(sample_data_set_report(data_sets=(part,)))

@@ -171,8 +171,8 @@ def test_a_failure_that_does_not_stop_the_merge_says_so() -> None:
 
 
 def test_a_failing_conversation_is_shown_with_turn_assertion_expected_and_got() -> None:
-    said = "the state after “Habari, naomba massage kesho saa nane mchana”"
-    assert f"| 1 | {said} | CONFIRMING_SLOT | COLLECTING |" in render_comment(summarise(sample_report()))
+    text = "the state after “Habari, naomba massage kesho saa nane mchana”"
+    assert f"| 1 | {text} | CONFIRMING_SLOT | COLLECTING |" in render_comment(summarise(sample_report()))
 
 
 def test_a_failing_scenario_says_that_its_reply_was_cut() -> None:

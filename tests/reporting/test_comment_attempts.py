@@ -5,7 +5,7 @@ from dataclasses import replace
 from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
-from ratiba_action.github.attempts import MOST_ATTEMPTS, Attempt, attempt_of, history, read_attempts
+from ratiba_action.github.attempts import MAX_ATTEMPTS, CommentAttempt, attempt_of, history, read_attempts
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
@@ -15,11 +15,11 @@ from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import sample_check, sample_report, sample_scored
 
 EARLIER = (
-    Attempt(999, 1, "0f1e2d3c4b5a", Mode.ADVISORY, Conclusion.PASSED, "pull_request"),
-    Attempt(1000, 1, "a1b2c3d4e5f6", Mode.BLOCKING, Conclusion.INCOMPLETE, "pull_request"),
-    Attempt(1000, 2, "none", Mode.BLOCKING, Conclusion.FAILED, "workflow_dispatch"),
+    CommentAttempt(999, 1, "0f1e2d3c4b5a", Mode.ADVISORY, Conclusion.PASSED, "pull_request"),
+    CommentAttempt(1000, 1, "a1b2c3d4e5f6", Mode.BLOCKING, Conclusion.INCOMPLETE, "pull_request"),
+    CommentAttempt(1000, 2, "none", Mode.BLOCKING, Conclusion.FAILED, "workflow_dispatch"),
 )
-MANY = tuple(replace(EARLIER[0], run_id=run) for run in range(900, 900 + MOST_ATTEMPTS))
+MANY = tuple(replace(EARLIER[0], run_id=run) for run in range(900, 900 + MAX_ATTEMPTS))
 
 
 def shown(report: Report) -> str:
@@ -79,7 +79,7 @@ def test_a_long_comment_drops_the_table_and_keeps_what_the_next_run_reads() -> N
     results = tuple(sample_scored(f"spa_{n:03}", checks=checks, reply="Asante 🙂 " * 500) for n in range(300))
     body = render_comment(summarise(sample_report(results=results)), earlier=MANY)
     assert length(body) <= LIMIT
-    assert len(read_attempts(body)) == MOST_ATTEMPTS
+    assert len(read_attempts(body)) == MAX_ATTEMPTS
     small = render_comment(summarise(sample_report(results=results)), 4_000, earlier=MANY)
     assert length(small) <= 4_000
     assert "earlier runs" in small

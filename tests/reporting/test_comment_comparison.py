@@ -87,12 +87,12 @@ def test_what_the_run_fails_by_comes_first() -> None:
 
 
 def test_an_interval_beside_an_exact_difference_is_said_to_be_of_other_conversations() -> None:
-    said = "The interval is an estimate for other scenarios like these and does not decide."
-    assert said in render_comment(summarise(exact()))
-    assert said not in render_comment(summarise(within_noise()))
+    text = "The interval is an estimate for other scenarios like these and does not decide."
+    assert text in render_comment(summarise(exact()))
+    assert text not in render_comment(summarise(within_noise()))
     same = sample_passed_comparison(exact=True, difference=0.0, low=0.0, high=0.0, metrics=())
     unchanged = render_comment(summarise(sample_compared_report(same)))
-    assert said not in unchanged
+    assert text not in unchanged
     assert "| 0.0 | above −10.0 | no change |" in unchanged
 
 
@@ -119,18 +119,18 @@ def test_a_scenario_in_doubt_says_why_it_does_not_block() -> None:
         (datetime(2026, 4, 10, 2, tzinfo=UTC), "15 days old"),
     ],
 )
-def test_the_age_of_the_baseline_is_told(started: datetime, age: str) -> None:
+def test_the_age_of_the_baseline_is_reported(started: datetime, age: str) -> None:
     body = render_comment(summarise(sample_compared_report(baseline=sample_baseline(started_at=started, runs=1))))
     assert f"Base: main at `0f1e2d3c4b5a`, {age}." in body
 
 
 @pytest.mark.parametrize("started", [datetime(2026, 4, 10, 2), datetime(2027, 1, 1, tzinfo=UTC)])  # noqa: DTZ001 - as somebody may have written it
-def test_a_time_that_cannot_be_is_not_told_as_an_age(started: datetime) -> None:
+def test_a_time_that_cannot_be_is_not_reported_as_an_age(started: datetime) -> None:
     body = render_comment(summarise(sample_compared_report(baseline=sample_baseline(started_at=started, runs=1))))
     assert "Base: main at `0f1e2d3c4b5a`. " in body
 
 
-def test_numbers_that_are_none_are_told_as_unknown() -> None:
+def test_numbers_that_are_none_are_reported_as_unknown() -> None:
     nan = float("nan")
     found = sample_comparison(
         difference=nan, low=nan, high=nan, scenarios=(ScenarioComparison("a", nan, nan, Tier.UNCLEAR),)
@@ -150,8 +150,8 @@ def test_long_answers_and_lists_give_way_to_the_limit(limit: int) -> None:
 
 
 def test_identifiers_in_the_answers_of_flips_are_masked() -> None:
-    said = ("Call me on +254 712 345 678",)
-    found = sample_comparison(flips=(flip("spa_0", said, said),))
+    texts = ("Call me on +254 712 345 678",)
+    found = sample_comparison(flips=(flip("spa_0", texts, texts),))
     report = Redactor(["s3cret"]).report(
         sample_compared_report(found, baseline=sample_baseline(source="branch-s3cret"))
     )
@@ -175,9 +175,11 @@ def hostile(text: str) -> Report:
 
 def structure(report: Report) -> list[str]:
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(render_comment(summarise(report)))
-    told = ("text", "code_inline", "softbreak")
+    texts = ("text", "code_inline", "softbreak")
     return [
-        kind for token in tokens for kind in (token.type, *(c.type for c in token.children or [] if c.type not in told))
+        kind
+        for token in tokens
+        for kind in (token.type, *(c.type for c in token.children or [] if c.type not in texts))
     ]
 
 

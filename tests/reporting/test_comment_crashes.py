@@ -23,34 +23,34 @@ def test_a_crash_is_shown_folded_with_what_raised_it() -> None:
 
 
 def test_a_traceback_cannot_leave_its_block() -> None:
-    told = crashes(summarise(sample_report(results=(crashed("spa_0", "```", "</details> @everyone", "````"),))))
-    assert "`````text\n" in told
-    assert told.count("</details>") == 1
-    before, _, rest = told.partition("`````text\n")
+    rendered = crashes(summarise(sample_report(results=(crashed("spa_0", "```", "</details> @everyone", "````"),))))
+    assert "`````text\n" in rendered
+    assert rendered.count("</details>") == 1
+    before, _, rest = rendered.partition("`````text\n")
     shown, _, after = rest.partition("\n`````")
     assert "@everyone" in shown  # which is nobody in a block of code
     assert "@everyone" not in before + after
 
 
 def test_a_long_traceback_keeps_its_end() -> None:
-    told = crashes(
+    rendered = crashes(
         summarise(sample_report(results=(crashed("spa_0", *(f"line {n}" + "x" * 999 for n in range(1000))),)))
     )
-    assert "line 999" in told
-    assert "line 9xx" not in told
-    assert len(told) < 20_000
+    assert "line 999" in rendered
+    assert "line 9xx" not in rendered
+    assert len(rendered) < 20_000
 
 
 def test_only_the_first_few_crashes_are_shown() -> None:
-    told = crashes(
+    rendered = crashes(
         summarise(
             sample_report(
                 results=tuple(crashed(f"spa_{n}", f'  File "adapter.py", line {n}, in send') for n in range(7))
             )
         )
     )
-    assert told.count("<details>") == 5
-    assert told.endswith("2 more tracebacks in the report.")
+    assert rendered.count("<details>") == 5
+    assert rendered.endswith("2 more tracebacks in the report.")
 
 
 def test_without_a_crash_there_is_no_block() -> None:

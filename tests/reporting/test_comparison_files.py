@@ -51,7 +51,7 @@ def tags(document: str) -> list[str]:
 
 def test_the_page_tells_what_the_comment_tells() -> None:
     page = render_html(summarise(sample_compared_report()))
-    for told in (
+    for text in (
         "Compared with the base",
         "main at 0f1e2d3c4b5a, 3 days old, 2 runs pooled",
         "With 12 scenarios this run can see drops of 6.5 points or more.",
@@ -60,7 +60,7 @@ def test_the_page_tells_what_the_comment_tells() -> None:
         "Slot is available.",
         "its judge is claude-opus-5-5 here and was claude-opus-5 on the base",
     ):
-        assert told in page
+        assert text in page
     assert page.index("Compared with the base") < page.index("<h2>Scenarios</h2>")
     assert "Compared with the base" not in render_html(summarise(sample_report()))
 

@@ -18,8 +18,8 @@ from ratiba_action.main import run
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.reporting.directory import write_report_directory
 from ratiba_action.reporting.results_json import (
-    MOST_BYTES,
-    MOST_EXACT_BYTES,
+    MAX_BYTES,
+    MAX_EXACT_BYTES,
     load_report,
     packed,
     read_results,
@@ -91,11 +91,11 @@ def test_the_report_command_compresses_the_last_run_and_a_new_run_removes_what_i
     monkeypatch.chdir(tmp_path)
     write_report_directory(SUMMARY, tmp_path / "ratiba-report")
     assert run(["report", "--compress", "--json"], {}) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["unpacked_bytes"] == len(TEXT)
-    assert gzip.decompress((tmp_path / told["file"]).read_bytes()) == TEXT
+    output = json.loads(capsys.readouterr().out)
+    assert output["unpacked_bytes"] == len(TEXT)
+    assert gzip.decompress((tmp_path / output["file"]).read_bytes()) == TEXT
     write_report_directory(SUMMARY, tmp_path / "ratiba-report")
-    assert not (tmp_path / told["file"]).exists()
+    assert not (tmp_path / output["file"]).exists()
 
 
 def bomb(size: int) -> bytes:
@@ -108,7 +108,7 @@ def bomb(size: int) -> bytes:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (bomb(MOST_BYTES + 1), "more than 250,000,000 bytes when it is unpacked"),
+        (bomb(MAX_BYTES + 1), "more than 250,000,000 bytes when it is unpacked"),
         (packed(TEXT)[:-20], "its end is missing"),
         (packed(TEXT) + b"x", "something follows its end"),
         (packed(TEXT) + packed(TEXT), "something follows its end"),
@@ -126,8 +126,8 @@ def test_a_bomb_and_a_damaged_file_are_refused(content: bytes, why: str) -> None
 
 def test_what_is_not_trusted_may_have_twenty_megabytes(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="more than 20,000,000 bytes when it is unpacked"):
-        load_report(bomb(MOST_EXACT_BYTES + 1), exact=True)
-    (tmp_path / "results.json").write_bytes(TEXT + b" " * MOST_EXACT_BYTES)
+        load_report(bomb(MAX_EXACT_BYTES + 1), exact=True)
+    (tmp_path / "results.json").write_bytes(TEXT + b" " * MAX_EXACT_BYTES)
     assert read_results(tmp_path / "results.json") == load_report(TEXT)
     with pytest.raises(ConfigurationError, match="at most 20,000,000 are read"):
         read_results(tmp_path / "results.json", exact=True)

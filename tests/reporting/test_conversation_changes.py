@@ -228,8 +228,8 @@ def test_hostile_words_stay_one_harmless_line_of_the_comment(text: str) -> None:
 
 
 def test_what_one_side_lacks_is_no_quotation() -> None:
-    said, booked = ComparedTurn(user="Habari"), ComparedTurn(user="Habari", tool_calls=(call("book", slot=14),))
-    found = change(base_replies=("Karibu",), head_replies=("Karibu",), base_turns=(said,), head_turns=(booked,))
+    spoken, booked = ComparedTurn(user="Habari"), ComparedTurn(user="Habari", tool_calls=(call("book", slot=14),))
+    found = change(base_replies=("Karibu",), head_replies=("Karibu",), base_turns=(spoken,), head_turns=(booked,))
     line = line_of(render_comment(summarise(report(found))))
     assert line.startswith("First difference, turn 1, tool: nothing → “book(")
     word = change(base_replies=("nothing",), head_replies=("Karibu",), base_turns=(), head_turns=())

@@ -89,10 +89,10 @@ def test_the_results_of_a_large_suite_are_written_without_their_whole_text_in_me
     tracemalloc.start()
     try:
         paths = write_report_directory(summary, tmp_path / "report")
-        _, most = tracemalloc.get_traced_memory()
+        _, maximum = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     size = paths["results.json"].stat().st_size
     assert size > 2_000_000
-    assert most < size
+    assert maximum < size
     assert load_report(paths["results.json"].read_bytes()).results == results

@@ -134,12 +134,12 @@ def test_a_hostile_line_stays_text_everywhere() -> None:
     part = ChangedPart("prompts/a,line=1::.md", 2, "", HOSTILE)
     summary = summarise(report_with(explained(part, x=Attribution(Finding.FOUND, ((0,),)))))
     comment, page = render_comment(summary), render_html(summary)
-    said = next(line for line in comment.splitlines() if line.startswith("**Which line did it"))
-    assert "<" not in said
-    assert "![" not in said
-    assert "@everyone" not in said
-    assert "`prompts/a,line=1::.md` lines 2 to 4" in said  # code, so that it can be copied
-    assert "::" not in re.sub(r"`[^`]*`", "", said)
+    text = next(line for line in comment.splitlines() if line.startswith("**Which line did it"))
+    assert "<" not in text
+    assert "![" not in text
+    assert "@everyone" not in text
+    assert "`prompts/a,line=1::.md` lines 2 to 4" in text  # code, so that it can be copied
+    assert "::" not in re.sub(r"`[^`]*`", "", text)
     assert "<script>alert(1)" not in page
     assert "&lt;script&gt;alert(1)" in page
 

@@ -16,7 +16,7 @@ def forecast(count: int, cap: str) -> Forecast:
     return Forecast((Limit("the budget of this run", Decimal(cap), Decimal(0)),), conversations)
 
 
-def test_costs_parties_budget_and_that_all_fit_are_told_in_one_line() -> None:
+def test_costs_parties_budget_and_that_all_fit_are_reported_in_one_line() -> None:
     expected = (
         "Expected to cost USD 0.80 (judge 0.60, system 0.20), at most USD 0.90, of the budget of this run (USD 20.00); "
     )
@@ -47,11 +47,11 @@ def test_a_forecast_without_recorded_costs_says_so() -> None:
 
 def test_only_a_run_that_asks_models_for_everything_notes_what_will_not_fit() -> None:
     for as_needed, notes in ((False, 1), (True, 0)):
-        told: list[str] = []
+        reported: list[str] = []
         warned: list[str] = []
-        log_forecast(replace(forecast(3, "0.91"), as_needed=as_needed), told.append, warned.append)
-        assert len(told) == 2
-        assert warned == told[:notes]
+        log_forecast(replace(forecast(3, "0.91"), as_needed=as_needed), reported.append, warned.append)
+        assert len(reported) == 2
+        assert warned == reported[:notes]
 
 
 def test_the_cap_that_binds_is_named_with_what_is_left_of_it() -> None:

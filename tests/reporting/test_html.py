@@ -127,14 +127,14 @@ def test_conversations_that_did_not_pass_stand_first() -> None:
 def test_a_run_that_paid_shows_parties_models_judges_and_what_runs_spent_together() -> None:
     document = render_html(summarise(sample_live_report()))
     assert re.search(r"<th>by party</th>.*>system</td>.*>judge</td>.*<th>by model</th>", document, re.DOTALL)
-    for told in (
+    for text in (
         "0.85</td>",
         "65%",
         "quadratic 0.72 (substantial)",
         "(0.78, 0.81, 0.84)",
         "the month 2026-04, all runs",
     ):
-        assert told in document
+        assert text in document
     assert "The spending of this month is not tracked" not in document
     assert "The spending of this month is not tracked" in render_html(summarise(sample_live_report(shared_spending=())))
 
@@ -208,7 +208,7 @@ RAISED = "scenario 'talks': send() of the adapter raised LookupError: no <b>slot
 FRAMES = 'Traceback (most recent call last):\n  File "shop.py", line 5, in answer\n    raise LookupError("no slot")'
 
 
-def test_a_crash_of_the_system_is_told_in_one_line_and_its_traceback_is_folded() -> None:
+def test_a_crash_of_the_system_is_reported_in_one_line_and_its_traceback_is_folded() -> None:
     crashed = Errored(sample_trial("talks"), Phase.SYSTEM, f"{RAISED}\n{FRAMES}")
     html = render_html(summarise(sample_report(results=(crashed,))))
     assert "<p>send() of the adapter raised LookupError: no &lt;b&gt;slot&lt;/b&gt;</p>" in html
@@ -231,7 +231,7 @@ def test_thresholds_are_drawn_with_a_text_for_those_who_cannot_see_them() -> Non
     drawings = re.findall(r'<svg class="chart curves".*?aria-label="([^"]*)">(.*?)</svg>', page, re.DOTALL)
     at = "at the suggested threshold 0.65: precision 100%, recall 96%, false failures 0%"
     golden = "on the golden set: minimum 0.50, quartiles 0.60, 0.70, 0.80, maximum 0.90"
-    assert [said for said, _ in drawings] == [
+    assert [text for text, _ in drawings] == [
         f"tone by jtone: {at}; {golden}",
         "tone by ktone: no threshold is suggested",
         "otone: on the golden set: minimum 0.25, quartiles 0.38, 0.50, 0.62, maximum 0.75",

@@ -25,7 +25,7 @@ def checked(**changes: object) -> Report:
     return sample_live_report(cross_checking=sample_cross_checking(**changes))
 
 
-def test_judge_sample_agreement_and_votes_are_told() -> None:
+def test_judge_sample_agreement_and_votes_are_reported() -> None:
     assert text(sample_live_report()) == {
         "judge": "claude-opus-5-5",
         "cross-check": "gpt-5.6, 10% of the scores: 4 of 4 compared",
@@ -46,7 +46,7 @@ def test_a_cross_check_that_was_given_up_says_why() -> None:
     assert text(report)["cross-check"] == expected
 
 
-def test_grades_of_the_second_judge_that_were_kept_are_told() -> None:
+def test_grades_of_the_second_judge_that_were_kept_are_reported() -> None:
     report = checked(status=CrossCheckStatus(0.10, 7, 6, cached=4))
     expected = "gpt-5.6, 10% of the scores: 6 of 7 compared, 4 by a score from the cache"
     assert text(report)["cross-check"] == expected
@@ -84,7 +84,9 @@ def test_a_replayed_run_and_one_that_judges_nothing_have_no_such_table() -> None
 @given(
     st.floats(0, 1), st.integers(0, 99), st.integers(0, 99), st.one_of(st.none(), st.floats(-1, 1)), st.text(max_size=9)
 )
-def test_every_cross_check_can_be_told(share: float, sampled: int, pairs: int, kappa: float | None, why: str) -> None:
+def test_every_cross_check_can_be_reported(
+    share: float, sampled: int, pairs: int, kappa: float | None, why: str
+) -> None:
     agreement = Agreement(pairs, None if kappa is None else abs(kappa), kappa, kappa)
     report = sample_live_report(
         cross_checking=CrossChecking("gpt", CrossCheckStatus(share, sampled, 0, why), agreement)

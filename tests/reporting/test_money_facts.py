@@ -33,7 +33,7 @@ def test_a_live_run_does_not_say_what_it_would_cost_live() -> None:
     assert "list prices" not in money_phrase(sample_live_report().spending)
 
 
-def test_of_a_mixed_run_the_replayed_part_is_told_apart() -> None:
+def test_of_a_mixed_run_the_replayed_part_is_distinguished() -> None:
     assert text(sample_report())["estimated cost of the replayed calls live"] == "USD 0.42"
     assert money_phrase(sample_report().spending) == "USD 1.25 of 20.00 (estimated cost if all were live: USD 1.67)"
 

@@ -49,8 +49,8 @@ def test_each_conversation_has_a_row_with_request_reply_and_a_column_for_each_me
 def test_a_metric_and_a_text_of_a_conversation_begin_no_formula() -> None:
     hostile = sample_scored("a", (), (replace(sample_score(0.5), metric="=cmd()"),))
     exchanges = hostile.transcript.exchanges
-    said = replace(exchanges[0], reply=replace(exchanges[0].reply, text="=1\n+2"))
-    transcript = replace(hostile.transcript, exchanges=(said,))
+    spoken = replace(exchanges[0], reply=replace(exchanges[0].reply, text="=1\n+2"))
+    transcript = replace(hostile.transcript, exchanges=(spoken,))
     table = rows(render_csv(summarise(sample_report(results=(replace(hostile, transcript=transcript),)))))
     assert table[0][-1] == "'=cmd()"
     assert table[-1][len(HEADER) - 1] == "'=1\n'+2"

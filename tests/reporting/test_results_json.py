@@ -123,7 +123,7 @@ def _changed(path: tuple[Any, ...], value: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "could not be read as JSON"),
         ("[]", "schema"),
@@ -145,6 +145,6 @@ def _changed(path: tuple[Any, ...], value: Any) -> str:
         (_changed((*_STRATEGY, "passes"), 2), "passes is 2, and must be from 1 to the number of trials, 1"),
     ],
 )
-def test_a_file_that_is_not_ours_is_refused_with_the_place(text: str, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+def test_a_file_that_is_not_ours_is_refused_with_the_place(text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
         load_report(text)

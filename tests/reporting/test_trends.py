@@ -92,6 +92,6 @@ def test_hostile_texts_stay_texts() -> None:
     document = shown(trend(0.9, 0.8, metric=HOSTILE))
     assert document.count("<script") == shown(trend(0.9, 0.8)).count("<script") == 1
     assert "&lt;script&gt;" in document
-    told = render_trends([trend(0.9, 0.8, metric=HOSTILE)], f"main {HOSTILE}", 20)
-    assert "<script" not in told
-    assert "::error" not in told
+    rendered = render_trends([trend(0.9, 0.8, metric=HOSTILE)], f"main {HOSTILE}", 20)
+    assert "<script" not in rendered
+    assert "::error" not in rendered

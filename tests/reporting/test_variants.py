@@ -75,8 +75,8 @@ def test_the_table_has_a_row_for_each_variant_and_metric() -> None:
 
 @pytest.mark.parametrize("hostile", ["</td><img src=x>", "a | b\n## Passed", "@everyone", "`x` [y](http://z)", "=1+1"])
 def test_what_a_variant_says_stays_text(hostile: str) -> None:
-    told = VariantResult("mini", (hostile,), conclusion="failed", reason=hostile)
-    named = sample_report(variants=(VariantResult("", conclusion="passed"), told))
+    reported = VariantResult("mini", (hostile,), conclusion="failed", reason=hostile)
+    named = sample_report(variants=(VariantResult("", conclusion="passed"), reported))
     assert "<img" not in render_comment(summarise(named)) + render_html(summarise(named))
     assert "\n## Passed" not in render_comment(summarise(named))
     assert "@everyone" not in render_comment(summarise(named))

@@ -68,7 +68,7 @@ async def opened(base: Base | None, afford: Callable[[Sequence[Trial]], str] = l
     return RunServices(arms, tenants, InMemoryGateway(), no_metric, RunLog(RecordedProgress()), calls=Asked())
 
 
-def said(ran: Ran) -> dict[str, str]:
+def replies(ran: Ran) -> dict[str, str]:
     assert all(isinstance(one, Scored) for one in ran.results), ran
     return {
         one.trial.arm.root: one.transcript.exchanges[0].reply.text for one in ran.results if isinstance(one, Scored)
@@ -78,9 +78,9 @@ def said(ran: Ran) -> dict[str, str]:
 async def test_the_base_is_started_by_the_first_plan_that_names_it_and_once() -> None:
     base = Base()
     services = await opened(base)
-    assert said(await run_first(plan(HEAD), services)) == {OURS.root: "head"}
+    assert replies(await run_first(plan(HEAD), services)) == {OURS.root: "head"}
     assert base.started == 0
-    assert said(await run_further(plan(HEAD, BASE, number=1), services)) == {THEIRS.root: "base", OURS.root: "head"}
+    assert replies(await run_further(plan(HEAD, BASE, number=1), services)) == {THEIRS.root: "base", OURS.root: "head"}
     await run_first(plan(BASE, number=2), services)
     assert base.started == 1
 
@@ -95,7 +95,7 @@ async def test_without_a_base_no_further_trial_is_held_on_either_side(base: Base
         ran = await run_further(plan(HEAD, BASE, number=1), services)
         assert ran.results == ()
         assert reason in (ran.refusal or "")
-    assert said(await run_first(plan(HEAD), services)) == {OURS.root: "head"}
+    assert replies(await run_first(plan(HEAD), services)) == {OURS.root: "head"}
 
 
 async def test_a_further_plan_that_the_money_does_not_hold_is_not_begun() -> None:

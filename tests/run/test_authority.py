@@ -52,7 +52,7 @@ def test_without_secrets_nothing_is_left_to_use_and_everything_is_masked() -> No
     assert keys_of(replace(bare, llm=read_settings({}, {"llm": "live"}).llm), configuration) == {}
 
 
-def test_who_asks_for_live_answers_is_told_why_there_is_no_key() -> None:
+def test_who_asks_for_live_answers_is_reported_why_there_is_no_key() -> None:
     bare = read_settings(GIVEN, {"llm": "live"}).without_secrets("Nobody has merged it.")
     with pytest.raises(InfrastructureError, match=r"No model is called\. Nobody has merged it"):
         require_key(bare, Configuration.model_validate({"system": {"replay": {}}}), {"GITHUB_ACTIONS": "true"})

@@ -94,7 +94,7 @@ def find(
     return find_earlier_runs(run, now, Rules(), commit, in_shards=started_by is not None)
 
 
-def test_the_artifact_of_the_base_is_found_and_its_age_told(
+def test_the_artifact_of_the_base_is_found_and_its_age_reported(
     git: GitRepository, state: GithubState, address: str
 ) -> None:
     found = find(git, address, datetime(2026, 5, 5, 7, tzinfo=UTC), state=state)

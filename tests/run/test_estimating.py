@@ -55,7 +55,7 @@ def test_an_answer_without_usable_usage_counts_as_a_usual_one_and_can_be_recorde
     assert spa.by_party[Party.SYSTEM] == SYSTEM.price(UNKNOWN)
 
 
-def test_the_judge_is_told_apart_from_the_system() -> None:
+def test_the_judge_is_distinguished_from_the_system() -> None:
     (spa,) = evaluated(configuration(), judged("spa"))
     assert spa.by_party == {Party.SYSTEM: 0, Party.JUDGE: JUDGE.price(UNKNOWN)}
 
@@ -69,13 +69,13 @@ def test_the_most_is_never_less_than_what_is_expected() -> None:
     both = evaluated(configuration(price_per_turn_usd=0.25), judged("spa"), judged("salon"), spa=(answer({}),))
     assert [one.scenario_id for one in both] == ["spa", "salon"]
     for one in both:
-        assert one.most > one.cost
+        assert one.maximum > one.cost
 
 
 def test_a_metric_by_claim_is_bounded_by_the_sentences_that_were_recorded() -> None:
     scenario = sample_scenario("rag", assertions=(Assertion("FaithfulnessByClaimMetric", 0.8),))
-    said = "We open at nine. I don't know the price. The pool is heated."
-    response = {"object": "chat.completion", "usage": {}, "choices": [{"message": {"content": said}}]}
+    text = "We open at nine. I don't know the price. The pool is heated."
+    response = {"object": "chat.completion", "usage": {}, "choices": [{"message": {"content": text}}]}
     recorded = replace(answer({}), response=response)
     (unknown,), (known,) = evaluated(configuration(), scenario), evaluated(configuration(), scenario, rag=(recorded,))
     assert known.by_party[Party.JUDGE] == 2 * JUDGE.price(UNKNOWN), "two sentences claim something"
@@ -101,7 +101,7 @@ def test_votes_that_are_not_recorded_are_counted_near_the_threshold_only() -> No
     assert costs == {"far": one, "near": 3 * one, "voted": 3 * one}
     (unknown,) = ArmCosts(PRICES).add(arm).expected(arm.plan.trials)
     assert unknown.cost == JUDGE.price(UNKNOWN)
-    assert unknown.most > 3 * JUDGE.price(UNKNOWN), "any unknown score may be near its threshold"
+    assert unknown.maximum > 3 * JUDGE.price(UNKNOWN), "any unknown score may be near its threshold"
 
 
 def after(ledger: Ledger, calls: int) -> None:
@@ -119,8 +119,8 @@ def test_what_no_recording_tells_is_known_from_the_tenth_call_of_the_run() -> No
     after(ledger, 1)
     (known,) = costs.expected(arm.plan.trials, learned=True)
     assert known.cost == Decimal("0.01")
-    assert known.most == Decimal("0.08"), "a call of six cents at most, and two votes"
-    assert costs.most(arm.plan.trials[0]) == known.most < usual.most
+    assert known.maximum == Decimal("0.08"), "a call of six cents at most, and two votes"
+    assert costs.maximum(arm.plan.trials[0]) == known.maximum < usual.maximum
     assert costs.expected(arm.plan.trials) == (usual,), "what is run to its end all together needs room"
 
 
@@ -133,4 +133,4 @@ def test_a_recorded_call_costs_what_it_did_and_is_never_set_aside_at_more_than_t
     after(ledger, 10)
     (known,) = costs.expected(arm.plan.trials, learned=True)
     assert known.cost == before.cost == SYSTEM.price(Usage(10_000, 100))
-    assert before.most > known.most == Decimal("0.06")
+    assert before.maximum > known.maximum == Decimal("0.06")

@@ -304,7 +304,7 @@ def test_a_pull_request_without_its_base_commit_cannot_be_held_and_is_not_run(tm
 
 
 @pytest.mark.parametrize("name", [".github/ratiba.yml", "scenarios/talks.yaml"])
-def test_a_link_is_not_followed_and_nothing_behind_it_is_told(tmp_path: Path, name: str) -> None:
+def test_a_link_is_not_followed_and_nothing_behind_it_is_reported(tmp_path: Path, name: str) -> None:
     folder, secret = tmp_path / "repository", tmp_path / "secret"
     secret.write_text("planted-secret")
     repository = GitRepository(folder, os.environ["PATH"])
@@ -316,7 +316,7 @@ def test_a_link_is_not_followed_and_nothing_behind_it_is_told(tmp_path: Path, na
     assert "planted" not in str(caught.value)
 
 
-def test_mistakes_of_configuration_and_scenarios_are_told_together(tmp_path: Path) -> None:
+def test_mistakes_of_configuration_and_scenarios_are_reported_together(tmp_path: Path) -> None:
     with pytest.raises(SuiteError) as caught:
         inputs(tmp_path, BASE, {".github/ratiba.yml": "system: x\n", "scenarios/talks.yaml": "id: X Y\n"})
     assert {problem.path for problem in caught.value.problems} == {".github/ratiba.yml", "scenarios/talks.yaml"}

@@ -93,7 +93,7 @@ def test_what_the_change_edits_or_imports_edited_is_its_own_and_named(
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "reported"),
     [
         ('__version__ = "1.0.0"', '__version__ = "1.0.0"  # a rule changed', True),
         ('__version__: Final = "1.0.0"', '__version__ = "1.1.0"', False),
@@ -102,12 +102,12 @@ def test_what_the_change_edits_or_imports_edited_is_its_own_and_named(
     ],
 )
 def test_a_metric_that_is_edited_without_another_version_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, *, said: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, *, reported: bool
 ) -> None:
     monkeypatch.setitem(FILES, "own/deep.py", before)
     notes = found(tmp_path, {"own/deep.py": after}).notes
     wanted = "own/deep.py is edited by this change, and its `__version__` is 1.0.0 as before"
-    assert any(note.startswith(wanted) for note in notes) is said
+    assert any(note.startswith(wanted) for note in notes) is reported
 
 
 def test_what_the_base_does_not_name_is_the_changes_own(tmp_path: Path) -> None:

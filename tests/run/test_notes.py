@@ -71,7 +71,7 @@ def test_a_call_of_the_gate_that_no_provider_answered_was_a_call() -> None:
     assert money_phrase(ledger.snapshot()) == "no model answered in 1 attempt"
 
 
-def test_a_request_whose_refusal_ended_a_scenario_is_told_there_alone() -> None:
+def test_a_request_whose_refusal_ended_a_scenario_is_reported_there_alone() -> None:
     given, measured, ledger = refused_run(Errored(sample_trial("a"), Phase.RECORDING, "x", None, 0.0), Llm.REPLAY)
     ledger.count_refusal("No recorded answer fits it.")
     assert unseen_calls(given, measured, ledger) == ()

@@ -82,8 +82,8 @@ def test_where_the_history_cannot_be_had_thresholds_apply_and_a_note_says_why(gi
     found = with_own_history(before, "", in_shards=False)
     assert found.selection == before.selection
     (note,) = found.notes
-    said = "spa: its thresholds apply, not the history of its scores (strategy: statistical), because "
-    assert note.startswith(f"{said}{why}")
+    text = "spa: its thresholds apply, not the history of its scores (strategy: statistical), because "
+    assert note.startswith(f"{text}{why}")
     assert isinstance(note, Note), "the reader can do something"
     assert "hunter2" not in note
 
@@ -175,11 +175,11 @@ SHOWN = "(threshold 0.80, own history 0.62: 20 values of 'main', confidence 95.0
     ids=["passed by it", "failed by it", "passed by both", "another version", "not read", "a rule"],
 )
 def test_a_report_says_what_the_history_decided(results: list[ScenarioResult], note: str | None) -> None:
-    said = notes_of_own_history(results)
-    assert said == (() if note is None else (note.format("EnglishFluencyMetric"),))
+    notes = notes_of_own_history(results)
+    assert notes == (() if note is None else (note.format("EnglishFluencyMetric"),))
 
 
-def test_a_short_history_is_told_with_its_numbers() -> None:
+def test_a_short_history_is_reported_with_its_numbers() -> None:
     short = result(
         0.7, 0.8, "GEval", strategy=Strategy(statistical=replace(READ, bounds=(HistoryBound("GEval", "2.0.0", 12),)))
     )

@@ -28,7 +28,7 @@ CONFIGURATION = Configuration.model_validate({"system": {"replay": {}}})
         ({"GITHUB_ACTIONS": "true"}, "anthropic-api-key or openai-api-key from the repository's secrets"),
     ],
 )
-def test_a_missing_key_is_told_with_the_place_where_it_belongs(environment: Mapping[str, str], place: str) -> None:
+def test_a_missing_key_is_reported_with_the_place_where_it_belongs(environment: Mapping[str, str], place: str) -> None:
     with pytest.raises(InfrastructureError, match=place):
         require_key(read_settings(environment, {"llm": "live"}), CONFIGURATION, environment)
 
@@ -119,7 +119,7 @@ def test_provider_keys_of_another_form_are_refused_and_not_shown(text: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("environment", "told"),
+    ("environment", "message"),
     [
         ({}, "with your key in GROQ_API_KEY."),
         ({"GITHUB_ACTIONS": "true"}, "give the action provider-keys from the repository's secrets"),
@@ -127,10 +127,10 @@ def test_provider_keys_of_another_form_are_refused_and_not_shown(text: str) -> N
     ],
 )
 def test_what_to_do_without_a_recording_names_the_key_of_the_provider_that_would_be_called(
-    environment: Mapping[str, str], told: str
+    environment: Mapping[str, str], message: str
 ) -> None:
     remedy = recording_remedy(environment, "groq", "greeting", declared=DECLARED.providers["groq"])
-    assert told in remedy
+    assert message in remedy
     assert "RATIBA_GROQ_API_KEY" not in remedy
     assert "groq-api-key" not in remedy
 

@@ -132,9 +132,9 @@ async def test_each_trial_has_its_own_tenant_token_and_session_and_leaves_none_b
 
 
 async def test_a_scored_trial_holds_transcript_checks_and_scores() -> None:
-    told = scenario("a")
-    told = replace(told, turns=(Turn(user="hi", expect=Expectation(state="GREETING")),))
-    (result,) = await run(told, system=ScriptedSystem({"a": [Reply("hello", state="BOOKED")]}))
+    reported = scenario("a")
+    reported = replace(reported, turns=(Turn(user="hi", expect=Expectation(state="GREETING")),))
+    (result,) = await run(reported, system=ScriptedSystem({"a": [Reply("hello", state="BOOKED")]}))
     assert isinstance(result, Scored)
     assert [exchange.reply.text for exchange in result.transcript.exchanges] == ["hello"]
     assert result.transcript.prompt_versions == ("p@1",)
@@ -229,11 +229,11 @@ async def test_no_more_conversations_run_at_once_than_asked_for() -> None:
         run(*(scenario(name) for name in "abcdef"), system=system, tenants=tenants, concurrency=2)
     )
     await system.asked.wait()
-    most = 0
+    maximum = 0
     for _ in range(200):
         await asyncio.sleep(0)
-        most = max(most, len(tenants.alive))
-    assert most == 2
+        maximum = max(maximum, len(tenants.alive))
+    assert maximum == 2
     system.let.set()
     assert len(await running) == 6
 
@@ -268,7 +268,7 @@ async def test_a_deadline_that_passes_while_the_processor_is_busy_ends_the_trial
 
 
 @pytest.mark.parametrize(
-    ("replies", "told"),
+    ("replies", "message"),
     [
         ([Reply("é" * 131_073)], "turn 1: the text has 262146 bytes; at most 262144 bytes are measured"),
         ([Reply("", tool_calls=(ToolCall("list", {}, ["x" * 262_144]),))], "turn 1: the call of the tool 'list' has "),
@@ -277,13 +277,13 @@ async def test_a_deadline_that_passes_while_the_processor_is_busy_ends_the_trial
     ],
 )
 async def test_an_answer_that_is_too_large_to_be_measured_is_an_error_and_is_not_cut(
-    replies: list[Reply], told: str
+    replies: list[Reply], message: str
 ) -> None:
     messages = ["hi"] * len(replies)
     (result,) = await run(scenario("a", *messages), system=ScriptedSystem({"a": replies}))
     assert isinstance(result, Errored)
     assert result.phase is Phase.SYSTEM
-    assert told in result.message
+    assert message in result.message
     assert len(result.transcript.exchanges if result.transcript else ()) == len(replies) - 1
 
 
@@ -322,9 +322,9 @@ def test_a_trial_that_takes_too_long_breaks_off_and_its_retry_has_a_fresh_tenant
     loop = Hurried()
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         (result,) = runner.run(outlive())
-    told = "the trial did not end within 60 s (strategy.timeout_seconds)"
+    text = "the trial did not end within 60 s (strategy.timeout_seconds)"
     assert isinstance(result, Errored)
-    assert (result.phase, result.message, result.retried) == (Phase.TIMEOUT, told, (f"time-out error: {told}",))
+    assert (result.phase, result.message, result.retried) == (Phase.TIMEOUT, text, (f"time-out error: {text}",))
     assert len(system.sessions) == 2
     assert tenants.alive == set()
 

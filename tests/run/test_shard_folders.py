@@ -21,14 +21,14 @@ from ratiba_action.observability.event_lines import event_line, read_events
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
-from ratiba_action.run.shard_folders import MOST_FOLDERS, ShardFolders, report_folders
+from ratiba_action.run.shard_folders import MAX_FOLDERS, ShardFolders, report_folders
 from tests.support.eventually import eventually
 from tests.support.sample_report import sample_report, sample_scored
 
 SECRET = "planted-secret-1"
 REDACTOR = Redactor([SECRET])
 CUSTOMERS = {"spa_1": "Zawadi Achieng"}
-SAID = f"Zawadi Achieng rang from +254 712 345 432 with {SECRET}"
+REASON = f"Zawadi Achieng rang from +254 712 345 432 with {SECRET}"
 ENOUGH = 9 << 20
 """Bytes of reports that are read by a second process."""
 
@@ -45,7 +45,7 @@ def written(tmp_path: Path) -> Sequence[Path]:
     for number, folder in enumerate(folders, 1):
         folder.mkdir()
         (folder / "results.json").write_text(render_results(summarise(REDACTOR.report(of_shard(number)))))
-        event = Event(RunEnded("failed", SAID, None, Decimal(20)), Place(scenario="spa_1"))
+        event = Event(RunEnded("failed", REASON, None, Decimal(20)), Place(scenario="spa_1"))
         line = event_line(LoggedEvent(f"run-{number}", 1, datetime(2026, 5, 4, tzinfo=UTC), event))
         (folder / "events.jsonl").write_text(f"{line}\n")
     return folders
@@ -109,8 +109,8 @@ def test_events_that_are_no_plain_file_are_said_and_end_nothing(folders: Sequenc
 
 
 def test_events_that_cannot_be_added_are_said(folders: Sequence[Path], tmp_path: Path) -> None:
-    said = f"Not all events of the shards could be added to '{tmp_path}': Is a directory."
-    assert merged(folders, tmp_path) == (said,)
+    text = f"Not all events of the shards could be added to '{tmp_path}': Is a directory."
+    assert merged(folders, tmp_path) == (text,)
 
 
 def test_without_a_folder_for_temporary_files_the_shards_are_merged_without_their_events(
@@ -235,4 +235,4 @@ def test_a_second_process_whose_gate_is_killed_in_the_middle_of_a_request_ends_a
 
 def test_more_reports_than_any_run_has_are_refused_before_one_is_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"There are more than 2,000 reports\."):
-        report_folders([str(tmp_path / "none")] * (MOST_FOLDERS + 1))
+        report_folders([str(tmp_path / "none")] * (MAX_FOLDERS + 1))

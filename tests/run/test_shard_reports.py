@@ -346,10 +346,10 @@ def test_calls_of_an_attempt_that_does_not_count_are_money_and_no_answer() -> No
 
 
 def test_the_notes_say_that_shards_without_a_ledger_divide_the_budget() -> None:
-    said = (
+    text = (
         "Each of 4 shards had its share of the budget of $20.00: they share one only in a pull request with ledger-url."
     )
-    assert said in merge(found(*four()), FOUR).notes
+    assert text in merge(found(*four()), FOUR).notes
     assert not any("share of the budget" in note for note in merge(found(*four(calls=())[2:3]), FOUR).notes)
 
 
@@ -674,8 +674,8 @@ def test_money_of_an_attempt_that_a_later_one_went_on_with_is_counted_once() -> 
     merged = two(FIRST, interrupted("2"), gone_on(1), run_attempt=2)
     assert (cost_of(merged), merged.unknown_usd) == (Decimal(12), Decimal(0))
     assert verdict_of(merged).conclusion is Conclusion.PASSED
-    said = "Attempt 1 of shard 2/2 cost $2.00; its results do not count; a later attempt went on with it, and"
-    assert f"{said} its cost includes this one." in merged.notes
+    text = "Attempt 1 of shard 2/2 cost $2.00; its results do not count; a later attempt went on with it, and"
+    assert f"{text} its cost includes this one." in merged.notes
     assert cost_of(two(FIRST, interrupted("2"), gone_on(), run_attempt=2)) == Decimal(14), "it started anew"
 
 
@@ -746,12 +746,12 @@ def test_of_many_missing_shards_a_few_are_named() -> None:
 
 @pytest.mark.parametrize("whose", ["results", "base_results"])
 def test_sentences_of_a_shard_do_not_name_the_customers_of_its_scenarios(whose: str) -> None:
-    said = "the base raised KeyError: 'Zawadi Achieng'"
+    expected = "the base raised KeyError: 'Zawadi Achieng'"
     scenario = replace(FOUR[0].trial.scenario, customer=replace(FOUR[0].trial.scenario.customer, name="Zawadi Achieng"))
     named = (replace(FOUR[0], trial=replace(FOUR[0].trial, scenario=scenario)),)
     sentences = {
-        "breaches": (said,),
-        **dict.fromkeys(("interruption", "no_base", "base_failed", "way_out", "problem"), said),
+        "breaches": (expected,),
+        **dict.fromkeys(("interruption", "no_base", "base_failed", "way_out", "problem"), expected),
     }
     report = shard_report(1, 4, FOUR[1:2], base_results=named if whose == "base_results" else (), **sentences)
     report = replace(report, results=named) if whose == "results" else report

@@ -44,7 +44,7 @@ def test_no_share_takes_longer_than_the_others_by_more_than_its_longest_scenario
     found = shares([sample_scenario(name) for name in names], count, history({**seconds, "gone": 1.0}))
     times = [sum(seconds[name] for name in share) for share in found]
     longest = [max((seconds[name] for name in share), default=0) for share in found]
-    assert all(time - most <= min(times) for time, most in zip(times, longest, strict=True))
+    assert all(time - maximum <= min(times) for time, maximum in zip(times, longest, strict=True))
 
 
 def test_without_history_scenarios_are_dealt_out_by_turns() -> None:

@@ -50,7 +50,7 @@ def test_without_keys_or_events_there_is_nothing_to_send(tmp_path: Path) -> None
     assert tracer_of(settings(**KEYS), {}, WrittenEvents(None)) is None
 
 
-def test_a_proxy_with_a_password_is_told_to_the_connection_itself() -> None:
+def test_a_proxy_with_a_password_is_reported_to_the_connection_itself() -> None:
     """Its variable is in no environment by then."""
     asked: list[str | None] = []
 

@@ -28,9 +28,9 @@ def test_a_scenario_that_the_base_does_not_have_is_held_as_often_as_it_is_record
 
 def test_trials_that_a_strategy_asks_for_are_held_whatever_the_base_has() -> None:
     plan = Plan(tuple(Trial(sample_scenario("a"), OURS, number) for number in range(3)))
-    told = with_recorded(plan, {"a": 3}, {"a": 1})
-    assert held(told, HEAD) == [("a", 0), ("a", 1), ("a", 2)]
-    assert held(told, BASE) == [("a", 0)]
+    reported = with_recorded(plan, {"a": 3}, {"a": 1})
+    assert held(reported, HEAD) == [("a", 0), ("a", 1), ("a", 2)]
+    assert held(reported, BASE) == [("a", 0)]
 
 
 def test_the_head_comes_first_and_nothing_is_asked_of_a_base_that_is_not_run() -> None:

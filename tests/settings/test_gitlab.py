@@ -76,15 +76,15 @@ def test_a_merge_request_from_a_fork_is_one(repository: GitRepository) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "told"), [("0f" * 20, 'GIT_DEPTH: "0"'), ("--output=x", "not a commit id"), ("", "not a commit id")]
+    ("base", "message"), [("0f" * 20, 'GIT_DEPTH: "0"'), ("--output=x", "not a commit id"), ("", "not a commit id")]
 )
 def test_a_merge_base_that_is_not_there_is_a_doubt_and_so_blocking(
-    repository: GitRepository, base: str, told: str
+    repository: GitRepository, base: str, message: str
 ) -> None:
     head = repository.commit({"README.md": "# Two\n"})
     found = decided(repository, **MERGE_REQUEST, CI_MERGE_REQUEST_DIFF_BASE_SHA=base, CI_COMMIT_SHA=head)
     assert found.decision.mode is Mode.BLOCKING
-    assert told in str(found.change.files.doubt)
+    assert message in str(found.change.files.doubt)
 
 
 def test_a_push_is_what_it_brought_and_every_other_pipeline_runs_everything(repository: GitRepository) -> None:

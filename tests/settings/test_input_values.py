@@ -29,8 +29,8 @@ def test_a_boolean_is_spelled_out(text: str) -> None:
 @pytest.mark.parametrize("text", ["0", "51", "-1", "1.5", "٣", "", "9" * 5_000])
 def test_a_count_is_a_plain_number_within_its_bound(text: str) -> None:
     with pytest.raises(ValueError, match="from 1 to 50"):
-        parse_count(text, most=50)
-    assert parse_count("50", most=50) == 50
+        parse_count(text, maximum=50)
+    assert parse_count("50", maximum=50) == 50
 
 
 @pytest.mark.parametrize("text", ["/etc", "../up", "a/../../b", "a\\..\\b"])

@@ -26,7 +26,7 @@ def test_an_option_wins_over_its_variable() -> None:
     assert settings.name == "from-environment"
 
 
-def test_all_wrong_inputs_are_told_at_once_with_their_values_and_what_is_allowed() -> None:
+def test_all_wrong_inputs_are_reported_at_once_with_their_values_and_what_is_allowed() -> None:
     environment = {"RATIBA_EVAL_BUDGET_USD": "20 USD", "RATIBA_MODE": "loose", "RATIBA_ENFORCE": "maybe"}
     with pytest.raises(ConfigurationError) as caught:
         read_settings(environment, {})

@@ -145,7 +145,7 @@ def test_both_streams_stay_apart_where_they_are_apart() -> None:
     assert (printed, complaint) == (b'{"a": 1}\n', b"warning\n")
 
 
-def test_a_reader_that_goes_away_is_told_to_the_writer() -> None:
+def test_a_reader_that_goes_away_is_reported_to_the_writer() -> None:
     script = (
         "try:\n    [os.write(1, b'x' * 1000 + b'\\n') for _ in range(10000)]\nexcept BrokenPipeError:\n    os._exit(8)"
     )

@@ -49,12 +49,12 @@ class System:
         self.listed: set[str] = set()
 
     def outcome(self, named: list[str], folders: list[str]) -> str:
-        said = [self._import(name) for name in named]
+        texts = [self._import(name) for name in named]
         for folder in folders:
             self.listed.add(folder)
             below = sorted(path for path in self.files if path.startswith(f"{folder}/"))
-            said += [f"{path}={self._open(path)}" for path in below]
-        return "\n".join(said)
+            texts += [f"{path}={self._open(path)}" for path in below]
+        return "\n".join(texts)
 
     def _import(self, name: str) -> str:
         """A module's file, or the package of its name, which is found first."""

@@ -62,7 +62,7 @@ WHOLE: dict[str, dict[str, Any]] = {
         "language": "fr",
         "now": "2026-04-25T10:00:00+03:00",
         "customer": {"name": "Amina", "phone": "+254 700 000 001"},
-        "simulated_user": {"persona": "in a hurry", "goal": "book a massage", "most_turns": 4},
+        "simulated_user": {"persona": "in a hurry", "goal": "book a massage", "max_turns": 4},
         "rules": [{"type": "must_not_contain", "value": "spare"}],
     },
 }
@@ -118,8 +118,8 @@ def test_anything_in_any_place_is_a_suite_or_problems_with_their_lines(
 def test_a_key_that_nobody_knows_is_refused_wherever_it_stands(name: str, data: st.DataObject, key: str) -> None:
     place = data.draw(st.sampled_from(mappings(WHOLE[name], FREE)))
     scenario = spoilt(WHOLE[name], (*place, key), "misspelt")
-    told = [problem.line for problem in problems_of(scenario) if key in problem.message]
-    assert told == [line_of(key, scenario)]
+    messages = [problem.line for problem in problems_of(scenario) if key in problem.message]
+    assert messages == [line_of(key, scenario)]
 
 
 @given(wholes, st.data())
@@ -130,8 +130,10 @@ def test_a_mapping_in_the_place_of_a_word_or_number_is_refused_where_it_stands(n
     place = data.draw(st.sampled_from(ours))
     scenario = spoilt(WHOLE[name], place, {"surely": ["wrong"]})
     line = line_of("surely", scenario)
-    told = [problem.line for problem in problems_of(scenario)]
-    assert any(at is not None and line - 2 <= at <= line for at in told)  # a block of two forms is told at its own key
+    messages = [problem.line for problem in problems_of(scenario)]
+    assert any(
+        at is not None and line - 2 <= at <= line for at in messages
+    )  # a block of two forms is told at its own key
 
 
 @given(

@@ -55,7 +55,7 @@ def test_each_row_makes_a_scenario_with_its_own_id_line_and_words() -> None:
     assert {one.data_set for one in (first, second)} == {"intents"}
 
 
-def test_the_data_set_is_told_with_its_file_its_size_and_the_digest_of_its_content() -> None:
+def test_the_data_set_is_reported_with_its_file_its_size_and_the_digest_of_its_content() -> None:
     (one,) = load().data_sets
     assert (one.id, one.path, one.cases) == ("intents", "scenarios/intents.jsonl", 2)
     assert one.digest != load(rows=ROWS.replace("massage", "facial")).data_sets[0].digest
@@ -125,7 +125,7 @@ def test_without_a_column_id_a_case_is_named_by_its_content_wherever_its_row_sta
         ('{"id": "a", "message": "", "intent": "A"}', ":1: turns.0.user: '' is not allowed"),
     ],
 )  # fmt: skip
-def test_a_mistake_of_a_row_is_told_at_its_line_of_the_data_file(rows: str, message: str) -> None:
+def test_a_mistake_of_a_row_is_reported_at_its_line_of_the_data_file(rows: str, message: str) -> None:
     (problem,) = problems_of(rows=rows)
     assert problem.startswith("scenarios/intents.jsonl")
     assert message in problem
@@ -141,12 +141,12 @@ def test_a_mistake_of_a_row_is_told_at_its_line_of_the_data_file(rows: str, mess
         ("id,message,intent", "the file has no rows"),
     ],
 )
-def test_a_mistake_of_a_csv_file_is_told_at_its_line(rows: str, message: str) -> None:
+def test_a_mistake_of_a_csv_file_is_reported_at_its_line(rows: str, message: str) -> None:
     (problem,) = problems_of(INTENTS.replace("jsonl", "csv"), rows, "scenarios/intents.csv")
     assert message in problem
 
 
-def test_bytes_that_are_no_text_are_told_at_their_line() -> None:
+def test_bytes_that_are_no_text_are_reported_at_their_line() -> None:
     files = {"scenarios/intents.yaml": INTENTS.encode(), "scenarios/intents.jsonl": ROWS.encode() + b"\xff"}
     with pytest.raises(SuiteError, match=r"intents\.jsonl:4: byte 0xff is not UTF-8"):
         load_suite(files, metric_problems, validate_rule)
@@ -168,17 +168,17 @@ def test_bytes_that_are_no_text_are_told_at_their_line() -> None:
         ("intents.jsonl", "[1]", "is not a .jsonl, .json or .csv file in the scenarios folder"),
     ],
 )  # fmt: skip
-def test_a_mistake_of_the_scenario_is_told_once_at_its_own_line(old: str, new: str, message: str) -> None:
+def test_a_mistake_of_the_scenario_is_reported_once_at_its_own_line(old: str, new: str, message: str) -> None:
     assert len([one for one in problems_of(INTENTS.replace(old, new)) if message in one]) == 1
 
 
-def test_a_row_that_gives_a_metric_nothing_to_measure_is_told() -> None:
+def test_a_row_that_gives_a_metric_nothing_to_measure_is_reported() -> None:
     rows = ROWS + '{"id": "later", "message": "x", "intent": null}'
     (problem,) = problems_of(rows=rows)
     assert problem == "scenarios/intents.jsonl:4: LabelMetric has nothing to measure: no turn says expect.label"
 
 
-def test_gates_are_told_with_the_data_set_and_bring_their_metric() -> None:
+def test_gates_are_reported_with_the_data_set_and_bring_their_metric() -> None:
     gates = "gates: [{metric: macro_f1, at_least: 0.8}, {metric: min_class_f1, at_least: 0.6}]\n"
     listed = load(INTENTS + gates)
     assert [(gate.metric, gate.at_least, gate.line) for gate in listed.data_sets[0].gates] == [
@@ -250,7 +250,7 @@ def test_a_json_file_is_a_list_of_cases_each_with_its_line() -> None:
         ("[]", "the file has no rows"),
     ],
 )
-def test_a_mistake_of_a_json_file_is_told_at_its_line(rows: str, message: str) -> None:
+def test_a_mistake_of_a_json_file_is_reported_at_its_line(rows: str, message: str) -> None:
     found = read_rows("a.json", rows.encode())[1]
     assert message in str(found[0])
 
@@ -274,7 +274,7 @@ def test_any_json_is_read_as_the_standard_library_reads_it(value: Any, indent: i
     assert (problems, document.data) == ((), json.loads(text))
 
 
-def test_many_mistakes_are_told_up_to_what_a_person_reads() -> None:
+def test_many_mistakes_are_reported_up_to_what_a_person_reads() -> None:
     rows = "\n".join(json.dumps({"id": f"c{n}", "message": "x", "intent": n}) for n in range(80))
     found = problems_of(rows=rows)
     assert len(found) == 51
@@ -316,9 +316,9 @@ def test_no_data_file_breaks_the_loader(noise: bytes, form: str) -> None:
         "scenarios/intents.yaml": INTENTS.replace("jsonl", form).encode(),
         f"scenarios/intents.{form}": ROWS.encode() + noise,
     }
-    told: list[str] = []
+    reported: list[str] = []
     try:
         load_suite(files, metric_problems, validate_rule)
     except SuiteError as error:
-        told = [problem.path for problem in error.problems]
-    assert set(told) <= {f"scenarios/intents.{form}", "scenarios/intents.yaml"}
+        reported = [problem.path for problem in error.problems]
+    assert set(reported) <= {f"scenarios/intents.{form}", "scenarios/intents.yaml"}

@@ -57,12 +57,12 @@ def test_what_is_no_catalogue_of_the_folder_is_refused_at_its_line(name: str) ->
         load(name)
 
 
-def test_a_catalogue_that_is_no_yaml_is_told_with_its_own_line() -> None:
+def test_a_catalogue_that_is_no_yaml_is_reported_with_its_own_line() -> None:
     with pytest.raises(SuiteError, match=r"house\.terms\.yaml:4: not valid YAML"):
         load("../house.terms.yaml", b"language: sw\nterms:\n  - {canonical: [\n")
 
 
-def test_a_catalogue_of_another_shape_is_told_at_the_assertion() -> None:
+def test_a_catalogue_of_another_shape_is_reported_at_the_assertion() -> None:
     with pytest.raises(SuiteError, match=r"a\.yaml:8: TerminologyMetric: catalogue\.terms"):
         load("../house.terms.yaml", b"language: sw\n")
 

@@ -33,7 +33,7 @@ def only(**changes: Any) -> Scenario:
     return scenario
 
 
-def told(**changes: Any) -> str:
+def refusal(**changes: Any) -> str:
     with pytest.raises(SuiteError) as raised:
         load(**changes)
     return str(raised.value)
@@ -43,13 +43,13 @@ def test_a_scripted_model_belongs_to_the_layer_fsm() -> None:
     script = [{"text": "Karibu"}, {"provider": "openai", "data": {"intent": "book"}}, {"tools": [{"name": "look_up"}]}]
     assert len(only(layer="fsm", script=script).script or ()) == 3
     assert only(layer="fsm", script=[]).script == ()
-    assert "script: only allowed in layer fsm; this is layer 'golden'" in told(script=script)
-    assert "layer fsm needs a 'script'" in told(layer="fsm")
+    assert "script: only allowed in layer fsm; this is layer 'golden'" in refusal(script=script)
+    assert "layer fsm needs a 'script'" in refusal(layer="fsm")
 
 
 @pytest.mark.parametrize("step", [{}, {"text": "a", "data": 1}, {"provider": "other", "text": "a"}, {"say": "a"}, "a"])
 def test_a_step_that_says_nothing_or_two_things_is_refused(step: object) -> None:
-    assert "scenarios/a.yaml:" in told(layer="fsm", script=[step])
+    assert "scenarios/a.yaml:" in refusal(layer="fsm", script=[step])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_step_that_says_nothing_or_two_things_is_refused(step: object) -> None
 )
 def test_the_layer_turn_has_one_turn_of_the_customer(turns: list[object]) -> None:
     assert only(layer="turn").layer == "turn"
-    assert "layer turn needs exactly one turn with 'user'" in told(layer="turn", turns=turns)
+    assert "layer turn needs exactly one turn with 'user'" in refusal(layer="turn", turns=turns)
 
 
 def test_captured_replies_belong_to_the_layer_replay_and_are_its_reference_answers() -> None:
@@ -69,18 +69,18 @@ def test_captured_replies_belong_to_the_layer_replay_and_are_its_reference_answe
         layer="replay", turns=turns, compare="metric", assertions=[{"metric": "RougeLMetric", "threshold": 0.5}]
     )
     assert (near.replies, near.turns[0].expect.answer) == ((), "Karibu")
-    assert "turns.0.reply: only a scenario of layer replay" in told(turns=turns)
-    assert "turns.0: layer replay needs the captured 'reply'" in told(layer="replay")
-    assert "compare: metric needs an assertion" in told(layer="replay", turns=turns, compare="metric")
-    assert "compare: only allowed in layer replay" in told(compare="exact")
+    assert "turns.0.reply: only a scenario of layer replay" in refusal(turns=turns)
+    assert "turns.0: layer replay needs the captured 'reply'" in refusal(layer="replay")
+    assert "compare: metric needs an assertion" in refusal(layer="replay", turns=turns, compare="metric")
+    assert "compare: only allowed in layer replay" in refusal(compare="exact")
 
 
 def test_production_needs_its_provenance_and_no_unmasked_person() -> None:
     provenance = {"captured": "2026-04-20", "by": "ratiba promote"}
     assert only(layer="production", provenance=provenance).provenance == provenance
-    assert "layer production needs 'provenance'" in told(layer="production")
+    assert "layer production needs 'provenance'" in refusal(layer="production")
     turns = [{"user": "Nipigie 0722 111 222, au 0712345432"}, {"user": "amina@example.com"}]
-    problems = told(layer="production", provenance=provenance, turns=turns)
+    problems = refusal(layer="production", provenance=provenance, turns=turns)
     assert "turns.0.user: a phone number (+254***222) is not masked" in problems
     assert "turns.1.user: an e-mail address (a***@***) is not masked" in problems
     assert "432" not in problems
@@ -93,7 +93,7 @@ def test_a_hallucination_risk_is_an_assertion_on_faithfulness_by_claim() -> None
 
 
 def test_an_ignored_path_that_cannot_be_read_is_refused_with_its_line() -> None:
-    problems = told(turns=[{"user": "a", "expect": {"output": {"value": 1, "ignore": ["a", "$.items[*].id"]}}}])
+    problems = refusal(turns=[{"user": "a", "expect": {"output": {"value": 1, "ignore": ["a", "$.items[*].id"]}}}])
     assert "turns.0.expect.output.ignore.1: the path '$.items[*].id' is a JSONPath" in problems
     assert problems.count("write items[*].id") == 1
 
@@ -101,11 +101,11 @@ def test_an_ignored_path_that_cannot_be_read_is_refused_with_its_line() -> None:
 def test_a_metric_of_the_repository_is_named_by_module_and_attribute() -> None:
     (assertion,) = only(assertions=[{"metric": "own.tone:Tone", "threshold": 0.5, "with": {"any": 1}}]).assertions
     assert (assertion.metric, assertion.parameters) == ("own.tone:Tone", {"any": 1})
-    assert "unknown metric 'own/tone.py'" in told(assertions=[{"metric": "own/tone.py", "threshold": 0.5}])
+    assert "unknown metric 'own/tone.py'" in refusal(assertions=[{"metric": "own/tone.py", "threshold": 0.5}])
 
 
 def test_a_catastrophic_pattern_is_refused_when_the_file_is_read() -> None:
-    assert "a repetition inside a repetition" in told(rules=[{"type": "regex_must_match", "value": "(a+)+$"}])
+    assert "a repetition inside a repetition" in refusal(rules=[{"type": "regex_must_match", "value": "(a+)+$"}])
 
 
 _scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12)
@@ -145,7 +145,7 @@ def test_any_file_is_a_suite_or_a_list_of_mistakes(likely: dict[str, Any], odd: 
 
 
 def test_a_message_names_layers_and_types_as_a_file_spells_them() -> None:
-    assert "'gold' is not allowed" in told(layer="gold")
-    assert "'fsm', 'turn', 'replay', 'golden', 'production'" in told(layer="gold")
-    assert "'chatbot', 'agent', 'rag', 'search', 'classifier'" in told(system_type="oracle")
-    assert "<" not in told(layer="gold") + told(script=[]) + told(system_type="oracle")
+    assert "'gold' is not allowed" in refusal(layer="gold")
+    assert "'fsm', 'turn', 'replay', 'golden', 'production'" in refusal(layer="gold")
+    assert "'chatbot', 'agent', 'rag', 'search', 'classifier'" in refusal(system_type="oracle")
+    assert "<" not in refusal(layer="gold") + refusal(script=[]) + refusal(system_type="oracle")

@@ -103,7 +103,7 @@ def test_a_scenario_without_a_clock_begins_at_the_same_local_time_in_the_configu
 
 
 @pytest.mark.parametrize(
-    ("now", "configured", "told"),
+    ("now", "configured", "message"),
     [
         ("2026-03-27T10:00", "", "has no time zone; write it as 2026-03-27T10:00:00 Europe/Paris or"),
         ("2026-03-27T10:00 Europe/Pari", "", "is no IANA time zone such as Europe/Paris; did you mean 'Europe/Paris'"),
@@ -115,12 +115,12 @@ def test_a_scenario_without_a_clock_begins_at_the_same_local_time_in_the_configu
         ("2026-03-27T10:00 ../etc/passwd", "", "is not a date and time"),
     ],
 )
-def test_a_clock_that_is_no_single_moment_is_refused_with_its_line(now: str, configured: str, told: str) -> None:
+def test_a_clock_that_is_no_single_moment_is_refused_with_its_line(now: str, configured: str, message: str) -> None:
     with pytest.raises(SuiteError) as caught:
         load_suite({"a.yaml": BARE + f"now: {now}\n".encode()}, metric_problems, any_rule, timezone=configured)
     (problem,) = caught.value.problems
     assert problem.line == 5
-    assert told in problem.message
+    assert message in problem.message
 
 
 EXPECTED_AT_NIGHT = """\
@@ -169,7 +169,7 @@ def test_an_expected_language_without_the_package_that_detects_it_is_a_mistake(m
     assert "docker build --build-arg PACKAGES=full" in problem
 
 
-def test_all_mistakes_of_all_files_are_told_at_once_with_their_lines() -> None:
+def test_all_mistakes_of_all_files_are_reported_at_once_with_their_lines() -> None:
     bad = (
         GOOD.replace(b"id: spa_happy", b"id: Spa Happy")
         .replace(b"vertical: spa", b"vertcal: spa")
@@ -178,8 +178,8 @@ def test_all_mistakes_of_all_files_are_told_at_once_with_their_lines() -> None:
         .replace(b"- user: Habari", b"- usr: Habari")
         .replace(b"BookingSlotConsistencyMetric, threshold: 1", b"NoSuchMetric, threshold: 1.5")
     )
-    said = problems_of(a=bad, b=b"id: [", c=b"\xff")
-    assert [line.split(":")[:2] for line in said] == [
+    messages = problems_of(a=bad, b=b"id: [", c=b"\xff")
+    assert [line.split(":")[:2] for line in messages] == [
         ["scenarios/a.yaml", "1"],
         ["scenarios/a.yaml", "3"],
         ["scenarios/a.yaml", "5"],
@@ -190,28 +190,28 @@ def test_all_mistakes_of_all_files_are_told_at_once_with_their_lines() -> None:
         ["scenarios/b.yaml", "2"],
         ["scenarios/c.yaml", "1"],
     ]
-    assert "did you mean 'vertical'?" in said[1]
-    assert ", BookingSlotConsistencyMetric" in "".join(said)
+    assert "did you mean 'vertical'?" in messages[1]
+    assert ", BookingSlotConsistencyMetric" in "".join(messages)
 
 
 def test_ids_are_unique_over_all_files() -> None:
-    (said,) = problems_of(a=GOOD, b=GOOD)
-    assert said == "scenarios/b.yaml:1: the id 'spa_happy' is already used in scenarios/a.yaml; ids are unique"
+    (message,) = problems_of(a=GOOD, b=GOOD)
+    assert message == "scenarios/b.yaml:1: the id 'spa_happy' is already used in scenarios/a.yaml; ids are unique"
 
 
 @pytest.mark.parametrize("threshold", [b"-0.1", b"1.01", b".nan", b'"0.8"', b"true"])
 def test_a_threshold_is_a_number_from_0_to_1(threshold: bytes) -> None:
-    (said,) = problems_of(a=GOOD.replace(b"threshold: 1", b"threshold: " + threshold))
-    assert said.startswith("scenarios/a.yaml:16: assertions.0.threshold:")
+    (message,) = problems_of(a=GOOD.replace(b"threshold: 1", b"threshold: " + threshold))
+    assert message.startswith("scenarios/a.yaml:16: assertions.0.threshold:")
 
 
 def test_a_metric_has_one_threshold() -> None:
     twice = GOOD + b"  - {metric: BookingSlotConsistencyMetric, threshold: 0}\n"
-    (said,) = problems_of(a=twice)
-    assert said.startswith("scenarios/a.yaml:17: duplicate metric 'BookingSlotConsistencyMetric'")
+    (message,) = problems_of(a=twice)
+    assert message.startswith("scenarios/a.yaml:17: duplicate metric 'BookingSlotConsistencyMetric'")
 
 
-def test_a_rule_that_cannot_work_is_told() -> None:
+def test_a_rule_that_cannot_work_is_reported() -> None:
     with pytest.raises(SuiteError) as caught:
         load_suite({"scenarios/a.yaml": GOOD}, metric_problems, lambda kind, value: f"{kind} cannot be {value!r}")
     assert str(caught.value) == "scenarios/a.yaml:14: must_not_contain cannot be 'reservation'"
@@ -281,13 +281,13 @@ def test_files_are_found_in_sub_folders(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=200), st.integers(0, len(GOOD)))
-def test_a_damaged_file_is_told_never_a_crash(noise: bytes, at: int) -> None:
-    told: tuple[FileProblem, ...] = ()
+def test_a_damaged_file_is_reported_never_a_crash(noise: bytes, at: int) -> None:
+    reported: tuple[FileProblem, ...] = ()
     try:
         load_suite({"scenarios/a.yaml": GOOD[:at] + noise + GOOD[at:]}, metric_problems, any_rule)
     except SuiteError as error:
-        told = error.problems
-    assert all(problem.path == "scenarios/a.yaml" for problem in told)
+        reported = error.problems
+    assert all(problem.path == "scenarios/a.yaml" for problem in reported)
 
 
 def test_a_metric_that_has_nothing_to_measure_is_refused() -> None:
@@ -310,13 +310,13 @@ def test_a_captured_reply_is_something_to_measure() -> None:
 
 
 def test_a_truth_that_no_metric_reads_is_refused_with_those_that_would() -> None:
-    told = GOOD.replace(b"{state: GREETING, tools: []}", b"{state: GREETING, tools: [], key_phrases: [Karibu]}")
+    reported = GOOD.replace(b"{state: GREETING, tools: []}", b"{state: GREETING, tools: [], key_phrases: [Karibu]}")
     with pytest.raises(SuiteError) as caught:
-        load_suite({"scenarios/a.yaml": told}, metric_problems, any_rule, readers_of)
+        load_suite({"scenarios/a.yaml": reported}, metric_problems, any_rule, readers_of)
     assert [str(problem) for problem in caught.value.problems] == [
         "scenarios/a.yaml:10: no metric of the scenario reads key_phrases; add one of KeyPhraseMetric, or remove it"
     ]
-    read = told.replace(b"BookingSlotConsistencyMetric", b"KeyPhraseMetric")
+    read = reported.replace(b"BookingSlotConsistencyMetric", b"KeyPhraseMetric")
     assert load_suite({"scenarios/a.yaml": read}, metric_problems, any_rule, readers_of).scenarios
 
 
@@ -336,7 +336,7 @@ def test_what_a_reply_must_be_like_is_read_as_a_text_or_a_list() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expect", "said"),
+    ("expect", "message"),
     [
         ("{contains: []}", "contains"),
         ("{contains: 5}", "contains"),
@@ -349,8 +349,8 @@ def test_what_a_reply_must_be_like_is_read_as_a_text_or_a_list() -> None:
         ("{contain: KES}", "did you mean 'contains'"),
     ],
 )
-def test_an_assertion_on_a_reply_that_cannot_work_is_refused_with_its_line(expect: str, said: str) -> None:
+def test_an_assertion_on_a_reply_that_cannot_work_is_refused_with_its_line(expect: str, message: str) -> None:
     problems = problems_of(a=expecting(expect))
     assert len(problems) == 1
     assert problems[0].startswith("scenarios/a.yaml:7: ")
-    assert said in problems[0]
+    assert message in problems[0]

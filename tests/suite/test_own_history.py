@@ -60,7 +60,7 @@ def test_the_history_is_a_number_of_values_or_their_age(written: str, meant: Sta
     assert content_digest(scenario) == content_digest(load(HEAD)), "what it passes by changes no score"
 
 
-def test_every_mistake_is_told_at_once_with_its_line() -> None:
+def test_every_mistake_is_reported_at_once_with_its_line() -> None:
     wrong = """\
 strategy:
   type: statistical
@@ -93,7 +93,7 @@ strategy:
             "confidence, metrics only mean something with `type: statistical`; add that",
         ),
         ("{like: strict, confidence_level: 0.9}", "confidence_level only means something with `type: statistical`"),
-        ("{type: statistical, least_mean: 0.5}", "and least_mean both say what scores pass by; remove one"),
+        ("{type: statistical, min_mean: 0.5}", "and min_mean both say what scores pass by; remove one"),
         ("{type: statistical, baseline_window: 12}", "a confidence of 0.95 needs at least 19 values"),
         ("{type: statistical, confidence: 0.9, confidence_level: 0.9}", "unknown key; did you mean"),
     ],
@@ -116,11 +116,11 @@ def test_a_suites_default_applies_where_nothing_else_stands_for_thresholds() -> 
     defaults = block(strategy={"like": "statistical", "retries": 1})
     assert with_defaults(sample_scenario("spa"), defaults).strategy == Strategy(retries=1, statistical=Statistical())
     assert with_defaults(sample_scenario("spa", critical=True), defaults).strategy.statistical is None
-    mean = sample_scenario("spa", strategy=Strategy(least_mean=0.5, given=frozenset({"least_mean"})))
+    mean = sample_scenario("spa", strategy=Strategy(min_mean=0.5, given=frozenset({"min_mean"})))
     assert with_defaults(mean, defaults).strategy.statistical is None
     own = sample_scenario("spa", strategy=Strategy(statistical=Statistical(40)))
     assert with_defaults(own, defaults).strategy.statistical == Statistical(40)
-    assert with_defaults(own, block(**{"pass": "mean"})).strategy.least_mean is None
+    assert with_defaults(own, block(**{"pass": "mean"})).strategy.min_mean is None
 
 
 def test_a_suite_passes_by_one_thing() -> None:

@@ -67,7 +67,7 @@ def test_a_higher_threshold_holds() -> None:
     assert ratchet_suite(suite(BASE), suite(lower)) == (suite(BASE), ())
 
 
-def test_what_a_change_removes_still_holds_and_is_told() -> None:
+def test_what_a_change_removes_still_holds_and_is_reported() -> None:
     bare = replace(BASE, critical=False, rules=(), assertions=())
     held, notes = ratchet_suite(suite(bare), suite(BASE))
     assert held.scenarios[0] == BASE
@@ -85,7 +85,7 @@ def test_a_judge_does_not_replace_the_phrases_that_the_base_demands_nor_phrases_
     assert len(notes) == 1
 
 
-def test_removed_scenarios_and_edited_turns_are_told() -> None:
+def test_removed_scenarios_and_edited_turns_are_reported() -> None:
     edited = replace(BASE, turns=(Turn(user="hello"),))
     ordinary = replace(BASE, id="salon", critical=False)
     _, notes = ratchet_suite(suite(edited), suite(BASE, ordinary))
@@ -99,7 +99,7 @@ def test_a_critical_scenario_still_runs_when_a_change_removes_or_renames_it() ->
     assert notes == ("spa: critical, so it still runs although this change removes it.",)
 
 
-def test_the_clock_the_customer_and_the_language_are_told_when_they_change() -> None:
+def test_the_clock_the_customer_and_the_language_are_reported_when_they_change() -> None:
     moved = replace(BASE, now=BASE.now.replace(year=2027), customer=Customer("Njeri", "+254700000002"), language="sw")
     _, notes = ratchet_suite(suite(moved), suite(BASE))
     assert notes == ("spa: critical, and this change edits its now, customer, language.",)
@@ -146,7 +146,7 @@ def is_as_strict(scenario: Scenario, other: Scenario) -> bool:
     """Whether a scenario demands all that another demands."""
     found = thresholds(scenario)
     return (
-        all(found.get(metric, -1) >= least for metric, least in thresholds(other).items())
+        all(found.get(metric, -1) >= minimum for metric, minimum in thresholds(other).items())
         and rules(scenario) >= rules(other)
         and scenario.critical >= other.critical
     )
@@ -184,7 +184,7 @@ def test_what_is_held_to_the_base_once_stays_so(head: Suite, base: Suite) -> Non
 
 
 @given(SUITES)
-def test_an_unchanged_suite_is_run_as_it_is_and_nothing_is_told(same: Suite) -> None:
+def test_an_unchanged_suite_is_run_as_it_is_and_nothing_is_reported(same: Suite) -> None:
     assert ratchet_suite(same, same) == (same, ())
 
 
@@ -203,7 +203,7 @@ def test_of_the_limits_of_a_turn_the_stricter_hold(asked: TurnLimits, before: Tu
     assert any("limits of a turn" in note for note in notes) == (held != asked)
 
 
-def test_an_edited_script_or_persona_is_told() -> None:
+def test_an_edited_script_or_persona_is_reported() -> None:
     edited = replace(BASE, script=({"text": "Karibu"},), simulated_user=SimulatedUser("Amina", "a haircut"))
     _, notes = ratchet_suite(suite(edited), suite(BASE))
     assert any("edits its script, simulated_user" in note for note in notes)

@@ -67,7 +67,7 @@ def test_what_is_said_of_many_cases_is_one_note() -> None:
     )
 
 
-def test_removed_cases_are_told_together() -> None:
+def test_removed_cases_are_reported_together() -> None:
     _, notes = ratchet_suite(suite(row("a")), suite(row("a"), row("b"), row("c")))
     assert notes == ("This change removes scenarios: 2 cases of intents (intents__b, intents__c).",)
 

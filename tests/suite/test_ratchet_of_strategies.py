@@ -9,7 +9,7 @@ import pytest
 from ratiba_action.model.own_history import Statistical
 from ratiba_action.model.scenario import Assertion, Quarantine, Scenario, Strategy, Suite
 from ratiba_action.suite.ratchet import ratchet_suite
-from ratiba_action.suite.scenario_selection import with_defaults, with_least_trials
+from ratiba_action.suite.scenario_selection import with_defaults, with_min_trials
 from tests.support.sample_report import sample_scenario
 
 OWN = Statistical()
@@ -33,31 +33,33 @@ def hold(head: Scenario, *base: Scenario) -> tuple[Scenario, tuple[str, ...]]:
         (Strategy(trials=5, passes=4), Strategy(trials=10, passes=8), Strategy(trials=5, passes=4)),
         (Strategy(trials=5, passes=4), Strategy(trials=1), Strategy(trials=5, passes=4)),
         (Strategy(trials=5, passes=4), Strategy(trials=6, passes=5), Strategy(trials=6, passes=5)),
-        (Strategy(), Strategy(least_mean=0.5), Strategy()),
-        (Strategy(least_mean=0.5), Strategy(), Strategy(least_mean=0.5)),
-        (Strategy(least_mean=0.5), Strategy(least_mean=0.4), Strategy(least_mean=0.5)),
-        (Strategy(least_mean=0.5), Strategy(least_mean=0.6), Strategy(least_mean=0.6)),
+        (Strategy(), Strategy(min_mean=0.5), Strategy()),
+        (Strategy(min_mean=0.5), Strategy(), Strategy(min_mean=0.5)),
+        (Strategy(min_mean=0.5), Strategy(min_mean=0.4), Strategy(min_mean=0.5)),
+        (Strategy(min_mean=0.5), Strategy(min_mean=0.6), Strategy(min_mean=0.6)),
         (Strategy(), Strategy(statistical=OWN), Strategy()),
         (Strategy(statistical=OWN), Strategy(), Strategy(statistical=OWN)),
         (Strategy(statistical=OWN), Strategy(statistical=Statistical(40)), Strategy(statistical=OWN)),
         (Strategy(statistical=OWN), Strategy(statistical=Statistical(20, None, 0.99)), Strategy(statistical=OWN)),
         (Strategy(statistical=OWN), Strategy(statistical=Statistical(metrics=("A",))), Strategy(statistical=OWN)),
-        (Strategy(statistical=OWN), Strategy(least_mean=0.1), Strategy(statistical=OWN)),
-        (Strategy(least_mean=0.5), Strategy(statistical=OWN), Strategy(least_mean=0.5)),
+        (Strategy(statistical=OWN), Strategy(min_mean=0.1), Strategy(statistical=OWN)),
+        (Strategy(min_mean=0.5), Strategy(statistical=OWN), Strategy(min_mean=0.5)),
         (Strategy(retries=1), Strategy(retries=3), Strategy(retries=1)),
         (Strategy(retries=1), Strategy(), Strategy()),
         (Strategy(timeout_seconds=10), Strategy(), Strategy(timeout_seconds=10)),
         (Strategy(timeout_seconds=10), Strategy(timeout_seconds=5), Strategy(timeout_seconds=5)),
     ],
 )
-def test_the_stricter_strategy_holds_and_the_reader_is_told(before: Strategy, asked: Strategy, held: Strategy) -> None:
+def test_the_stricter_strategy_holds_and_the_reader_is_reported(
+    before: Strategy, asked: Strategy, held: Strategy
+) -> None:
     got, notes = hold(scenario(strategy=asked), scenario(strategy=before))
     assert got.strategy == held
     assert bool(notes) == (held != asked)
 
 
 def test_a_metric_that_would_lift_the_deciding_mean_waits_for_the_merge() -> None:
-    base = scenario(strategy=Strategy(least_mean=0.5), assertions=(Assertion("A", 0.5),))
+    base = scenario(strategy=Strategy(min_mean=0.5), assertions=(Assertion("A", 0.5),))
     got, notes = hold(replace(base, assertions=(*base.assertions, Assertion("B", 0.0))), base)
     assert [entry.metric for entry in got.assertions] == ["A"]
     assert "B is measured only after the merge" in notes[0]
@@ -69,7 +71,7 @@ def test_a_rule_that_becomes_an_assertion_stays_exact() -> None:
     assert got.assertions == base.assertions
 
 
-def test_a_quarantine_of_the_changes_own_making_does_not_hold_and_is_told() -> None:
+def test_a_quarantine_of_the_changes_own_making_does_not_hold_and_is_reported() -> None:
     for base in ((scenario(),), ()):
         got, notes = hold(scenario(quarantine=FLAKY), *base)
         assert got.quarantine is None
@@ -123,6 +125,6 @@ def test_a_suites_defaults_fill_what_a_scenario_leaves_open() -> None:
 
 
 def test_asking_for_more_trials_allows_no_more_of_them_to_fail() -> None:
-    more = with_least_trials(scenario(strategy=Strategy(trials=5, passes=4)), 10)
+    more = with_min_trials(scenario(strategy=Strategy(trials=5, passes=4)), 10)
     assert (more.strategy.trials, more.strategy.passes) == (10, 9)
-    assert with_least_trials(scenario(strategy=Strategy(trials=5)), 2).strategy.trials == 5
+    assert with_min_trials(scenario(strategy=Strategy(trials=5)), 2).strategy.trials == 5

@@ -120,7 +120,7 @@ def suite_of(contents: dict[str, str]) -> Suite:
     return suite
 
 
-def test_a_change_that_edits_removes_or_configures_tests_is_told() -> None:
+def test_a_change_that_edits_removes_or_configures_tests_is_reported() -> None:
     base = {"tests/test_a.py": "def test_a(): assert score > 0.8\ndef test_b(): pass\n", "conftest.py": ""}
     edited = {**base, "tests/test_a.py": "def test_a(): assert score > 0.1\n"}
     suite, notes = ratchet_suite(suite_of(edited), suite_of(base))

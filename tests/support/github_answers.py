@@ -13,7 +13,7 @@ from tests.support.github_state import GithubState, Pull, Received
 
 _LONGEST_BODY = 65_536
 _LONGEST_DESCRIPTION = 140
-_MOST_FILES = 3_000
+_MAX_FILES = 3_000
 _NOT_FOUND = "Not Found"
 _READ_ONLY = "Resource not accessible by integration"
 
@@ -108,7 +108,7 @@ def _list_files(request: _Request) -> Answer:
     pull = request.pull()
     if pull is None:
         return _refuse(404, _NOT_FOUND)
-    return request.page([request.objects.file(path, pull.head) for path in pull.files[:_MOST_FILES]])
+    return request.page([request.objects.file(path, pull.head) for path in pull.files[:_MAX_FILES]])
 
 
 def _list_comments(request: _Request) -> Answer:
@@ -172,8 +172,8 @@ def _list_runs(request: _Request) -> Answer:
     query, found = request.query, []
     for run in {one.run.number: one.run for one in request.state.kept}.values():
         status = "completed" if run.conclusion else "in_progress"
-        told = {"branch": run.branch, "event": run.event, "head_sha": run.commit}
-        matches = all(query.get(name) in {None, value} for name, value in told.items())
+        reported = {"branch": run.branch, "event": run.event, "head_sha": run.commit}
+        matches = all(query.get(name) in {None, value} for name, value in reported.items())
         if matches and query.get("status") in {None, run.conclusion, status}:
             found.append(request.objects.run(run))
     return request.page(found, inside="workflow_runs")

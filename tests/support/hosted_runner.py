@@ -85,8 +85,8 @@ class HostedRunner:
             evaluated: exit code of the step that evaluates.
             expressions: see ``start``.
         """
-        told = re.findall(r"^ended=(.*)$", self.outputs, re.MULTILINE)
-        ended = told[-1] if told else "failure" if evaluated else "success"
+        reported = re.findall(r"^ended=(.*)$", self.outputs, re.MULTILINE)
+        ended = reported[-1] if reported else "failure" if evaluated else "success"
         return self.run("conclude", **{"RATIBA_ENDED": ended, **expressions})
 
     @property

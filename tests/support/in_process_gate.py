@@ -20,7 +20,7 @@ from ratiba_action.run.gate import RunOutcome, evaluate
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.planned_run import plan_run
 from ratiba_action.run.services import Arms, ArmServices, RunServices, TrialCalls
-from ratiba_action.run.session import Session
+from ratiba_action.run.session import RunSession
 from ratiba_action.settings.settings import read_settings
 from tests.support.gateways import InMemoryGateway
 from tests.support.progress import RecordedProgress
@@ -71,7 +71,7 @@ class InProcessGate:
     def run(self) -> RunOutcome:
         """Run the gate from its inputs to its outcome."""
         log = RunLog(RecordedProgress())
-        return evaluate(plan_run(self.inputs()), log, partial(Session, self._services))
+        return evaluate(plan_run(self.inputs()), log, partial(RunSession, self._services))
 
     def inputs(self) -> RunInputs:
         """What the run evaluates, as if it had been read from a checkout."""

@@ -36,7 +36,7 @@ from ratiba_action.run.arms import base_of
 from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.services import Arms, ArmServices, RunServices, StartArm
-from ratiba_action.run.session import Session
+from ratiba_action.run.session import RunSession
 from ratiba_action.systems.dialogue import parse_reply
 from tests.support.gateways import InMemoryGateway
 from tests.support.systems import ScriptedSystem
@@ -52,7 +52,7 @@ class Context:
 
 
 class ImportedSession:
-    """Implements ``Session`` with a conversation of an adapter."""
+    """Implements ``RunSession`` with a conversation of an adapter."""
 
     reported_usage: tuple[ReportedUsage, ...] = ()
 
@@ -71,8 +71,8 @@ class ImportedSession:
         except Exception as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             kind, place = type(error).__name__, f"{self._module}.py:{frame.lineno} in {frame.name}"
-            said = f"{kind}: {error}"
-            raise SystemRaisedError(f"the system raised {said}", kind=kind, place=place, said=str(error)) from error
+            text = f"{kind}: {error}"
+            raise SystemRaisedError(f"the system raised {text}", kind=kind, place=place, message=str(error)) from error
         return parse_reply({"text": answer} if isinstance(answer, str) else answer)
 
     async def close(self) -> None:
@@ -204,7 +204,7 @@ async def open_services(
     await tenants.close()
 
 
-open_session = partial(Session, open_services)
+open_session = partial(RunSession, open_services)
 """Makes the session of a run on imported systems."""
 
 DESCRIPTION, EXAMPLE, add_arguments = gate.DESCRIPTION, gate.EXAMPLE, gate.add_arguments

@@ -73,19 +73,19 @@ class ObligingJudge:
     async def answer(self, question: Question) -> Answer:
         """Lists hold one item, choices are the first, numbers as high as they may be."""
         self.asked.append(question)
-        return graded(JudgeScore(0.8, "clear")) if question.schema is None else Answer(least_answer(question.schema))
+        return graded(JudgeScore(0.8, "clear")) if question.schema is None else Answer(smallest_answer(question.schema))
 
 
-def least_answer(schema: JsonObject) -> Any:
+def smallest_answer(schema: JsonObject) -> Any:
     """The least value that fits a schema."""
     if "anyOf" in schema:
-        return least_answer(schema["anyOf"][0])
+        return smallest_answer(schema["anyOf"][0])
     if "enum" in schema:
         return schema["enum"][0]
     if schema["type"] == "object":
-        return {name: least_answer(part) for name, part in schema["properties"].items()}
+        return {name: smallest_answer(part) for name, part in schema["properties"].items()}
     if schema["type"] == "array":
-        return [least_answer(schema["items"])] * max(1, schema.get("minItems", 1))
+        return [smallest_answer(schema["items"])] * max(1, schema.get("minItems", 1))
     plain: dict[str, Any] = {"string": "clear", "boolean": True, "integer": 0, "null": None}
     return schema.get("maximum", 1) if schema["type"] == "number" else plain[schema["type"]]
 

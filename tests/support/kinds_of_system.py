@@ -157,25 +157,25 @@ class _Elsewhere:
         if request.path.endswith(("/conversations", "/close", "/migrate")):
             self._opened += 1
             return _answered(json.dumps({"id": str(self._opened)}).encode())
-        said, count = self._understood(request.path, body)
-        if said == "fail":
+        text, count = self._understood(request.path, body)
+        if text == "fail":
             return HttpAnswer(http_answer(500, b"the slot is gone", {}))
-        if said == "hang":
+        if text == "hang":
             await asyncio.Event().wait()
-        if said == "long":
+        if text == "long":
             return _answered(self._written("x" * 2_000_000))
-        if said == "garbage":
+        if text == "garbage":
             return _answered(b"\xff\xfe{ no JSON")
-        whole = _answered(self._written(f"{said} {count}"))
-        return HttpAnswer(whole.content, stop_after=len(whole.content) - 5) if said == "end" else whole
+        whole = _answered(self._written(f"{text} {count}"))
+        return HttpAnswer(whole.content, stop_after=len(whole.content) - 5) if text == "end" else whole
 
     def _understood(self, path: str, body: Mapping[str, Any]) -> tuple[str, int]:
         if "messages" in body:
             return body["messages"][-1]["content"], len(body["messages"]) // 2 + 1
         self._heard[path] = self._heard.get(path, 0) + 1
-        said = body.get("said") or body.get("message") or body["event"]["type"]
+        text = body.get("said") or body.get("message") or body["event"]["type"]
         before = body.get("before")
-        return said, self._heard[path] if before is None else sum(one["role"] == "user" for one in before) + 1
+        return text, self._heard[path] if before is None else sum(one["role"] == "user" for one in before) + 1
 
 
 def _answered(content: bytes) -> HttpAnswer:

@@ -49,12 +49,12 @@ def _is_root(span: TakenSpan) -> bool:
 
 def _experiment(name: str, spans: Sequence[TakenSpan]) -> dict[str, Any]:
     seen = [observation_of(span) for span in spans]
-    told = dict(_told(spans[0]))
+    reported = dict(_own_attributes(spans[0]))
     return {
         "id": name,
-        "name": told.get("name", name),
-        "description": told.get("description"),
-        "datasetId": told.get("dataset.id"),
+        "name": reported.get("name", name),
+        "description": reported.get("description"),
+        "datasetId": reported.get("dataset.id"),
         "startTime": min(one["startTime"] for one in seen),
         "endTime": max(one["endTime"] for one in seen),
         "itemCount": sum(_is_root(span) for span in spans),
@@ -62,19 +62,19 @@ def _experiment(name: str, spans: Sequence[TakenSpan]) -> dict[str, Any]:
 
 
 def _item(span: TakenSpan) -> dict[str, Any]:
-    told, seen = dict(_told(span)), observation_of(span)
+    reported, seen = dict(_own_attributes(span)), observation_of(span)
     same = ("id", "traceId", "startTime", "endTime", "level", "environment", "input", "output")
     return {
         **{name: seen[name] for name in same},
-        "experimentId": told["id"],
-        "experimentName": told.get("name", told["id"]),
-        "experimentItemId": told.get("item.id", ""),
-        "experimentDatasetId": told.get("dataset.id"),
-        "expectedOutput": told.get("item.expected_output"),
+        "experimentId": reported["id"],
+        "experimentName": reported.get("name", reported["id"]),
+        "experimentItemId": reported.get("item.id", ""),
+        "experimentDatasetId": reported.get("dataset.id"),
+        "expectedOutput": reported.get("item.expected_output"),
     }
 
 
-def _told(span: TakenSpan) -> Iterator[tuple[str, Any]]:
+def _own_attributes(span: TakenSpan) -> Iterator[tuple[str, Any]]:
     for name, value in span.attributes.items():
         if name.startswith(f"{_PREFIX}."):
             yield name.removeprefix(f"{_PREFIX}."), value

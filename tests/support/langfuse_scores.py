@@ -10,7 +10,7 @@ from tests.support.langfuse_pages import page_after
 from tests.support.langfuse_shapes import problem_with
 from tests.support.langfuse_state import PROJECT_ID, Answer, LangfuseState, Mode, in_time, refused
 
-_MOST = 100
+_MAX = 100
 _LISTS_SINCE = (4, 59)
 _LISTS = {"id": "id", "name": "name", "source": "source", "dataType": "dataType", "environment": "environment"}
 _ONLY_DETAILS = ("comment", "configId", "metadata")
@@ -37,8 +37,8 @@ def take_scores(state: LangfuseState, body: Any) -> Answer:
             _keep(state, score)
     if not errors:
         return Answer(202, {"message": "Accepted"})
-    told = [{"message": message} for message in errors]
-    return Answer(207, {"accepted": len(body) - len(errors), "rejected": len(errors), "errors": told})
+    reported = [{"message": message} for message in errors]
+    return Answer(207, {"accepted": len(body) - len(errors), "rejected": len(errors), "errors": reported})
 
 
 def take_events(state: LangfuseState, body: Any) -> Answer:
@@ -106,7 +106,7 @@ def list_scores(state: LangfuseState, query: Mapping[str, str]) -> Answer:
     known = {*_LISTS, "traceId", "sessionId", "experimentId", "observationId", "fromTimestamp", "toTimestamp"}
     unknown = set(query) - {*known, "limit", "cursor", "fields", "value", "valueMin", "valueMax"}
     limit = int(query.get("limit", "50"))
-    if unknown or not 1 <= limit <= _MOST or (problem := _misused(query)):
+    if unknown or not 1 <= limit <= _MAX or (problem := _misused(query)):
         return refused(400, f"not understood: {sorted(unknown)}, limit {limit}" if unknown else problem)
     scores = sorted(state.scores.values(), key=lambda one: str(one["timestamp"]), reverse=True)
     found = [one for one in scores if _asked(one, query)] if state.visible else []

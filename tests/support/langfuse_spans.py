@@ -19,9 +19,9 @@ from tests.support.langfuse_state import (
 )
 
 _NANOSECONDS = 1_000_000_000
-_MOST = 1000
-_MOST_TRACES = 100
-_MOST_METADATA = 200
+_MAX = 1000
+_MAX_TRACES = 100
+_MAX_METADATA = 200
 _EQUAL = {
     "traceId": "traceId",
     "sessionId": "sessionId",
@@ -131,7 +131,7 @@ def list_observations(state: LangfuseState, query: Mapping[str, str]) -> Answer:
     unknown = set(query) - {*_EQUAL, *times, "fields", "limit", "cursor", "isRootObservation", "expandMetadata"}
     groups = set(query.get("fields", "basic").split(","))
     limit = int(query.get("limit", "50"))
-    if unknown or groups - {*_GROUPS, *_OTHER_GROUPS} or not 1 <= limit <= _MOST:
+    if unknown or groups - {*_GROUPS, *_OTHER_GROUPS} or not 1 <= limit <= _MAX:
         return refused(400, f"not understood: {sorted(unknown)}, fields {sorted(groups)}, limit {limit}")
     seen = [observation_of(span) for span in state.spans] if state.visible else []
     found = [one for one in sorted(seen, key=lambda one: str(one["startTime"]), reverse=True) if _asked(one, query)]
@@ -142,15 +142,15 @@ def list_observations(state: LangfuseState, query: Mapping[str, str]) -> Answer:
 def list_traces(state: LangfuseState, query: Mapping[str, str]) -> Answer:
     """``GET /api/public/traces`` of version 3, of which a page has at most 100; SDK 5 has no model of it."""
     unknown = set(query) - {"sessionId", "fields", "limit", "page"}
-    if unknown or not 1 <= int(query.get("limit", "50")) <= _MOST_TRACES:
+    if unknown or not 1 <= int(query.get("limit", "50")) <= _MAX_TRACES:
         return refused(400, f"not understood: {sorted(unknown)}, limit {query.get('limit')}")
     found: dict[str, list[str]] = {}
     for span in state.spans if state.visible else []:
         if span.attributes.get("session.id") == query["sessionId"]:
             found.setdefault(span.trace_id, []).append(span.span_id)
     page, meta = numbered_page(list(found.items()), query)
-    told = "observations" in query["fields"].split(",")
-    rows = [{"id": trace, "observations": spans if told else None} for trace, spans in page]
+    text = "observations" in query["fields"].split(",")
+    rows = [{"id": trace, "observations": spans if text else None} for trace, spans in page]
     return Answer(200, {"data": rows, "meta": meta})
 
 
@@ -174,13 +174,13 @@ def _with_fields(one: Mapping[str, Any], groups: Iterable[str], query: Mapping[s
 def _cut(value: Any) -> Any:
     """A value of metadata that was not asked for by name."""
     text = value if isinstance(value, str) else json.dumps(value)
-    return value if len(text) <= _MOST_METADATA else text[:_MOST_METADATA]
+    return value if len(text) <= _MAX_METADATA else text[:_MAX_METADATA]
 
 
 def observation_of(span: TakenSpan) -> dict[str, Any]:
     """A span as the API gives it back, with every field group."""
-    said = span.attributes
-    cost = json.loads(said.get("langfuse.observation.cost_details", "{}"))
+    text = span.attributes
+    cost = json.loads(text.get("langfuse.observation.cost_details", "{}"))
     return {
         "id": span.span_id,
         "traceId": span.trace_id,
@@ -188,29 +188,29 @@ def observation_of(span: TakenSpan) -> dict[str, Any]:
         "endTime": _moment(span.end),
         "projectId": PROJECT_ID,
         "parentObservationId": span.parent_id or None,
-        "type": str(said.get("langfuse.observation.type", "span")).upper(),
+        "type": str(text.get("langfuse.observation.type", "span")).upper(),
         "isRootObservation": not span.parent_id,
         "name": span.name,
-        "level": said.get("langfuse.observation.level", "DEFAULT"),
-        "statusMessage": said.get("langfuse.observation.status_message"),
-        "version": said.get("langfuse.version"),
-        "environment": said.get("langfuse.environment", "default"),
-        "userId": said.get("user.id"),
-        "sessionId": said.get("session.id"),
-        "input": said.get("langfuse.observation.input"),
-        "output": said.get("langfuse.observation.output"),
-        "metadata": dict(_metadata(said)),
-        "model": said.get("langfuse.observation.model.name"),
-        "usageDetails": json.loads(said.get("langfuse.observation.usage_details", "{}")),
+        "level": text.get("langfuse.observation.level", "DEFAULT"),
+        "statusMessage": text.get("langfuse.observation.status_message"),
+        "version": text.get("langfuse.version"),
+        "environment": text.get("langfuse.environment", "default"),
+        "userId": text.get("user.id"),
+        "sessionId": text.get("session.id"),
+        "input": text.get("langfuse.observation.input"),
+        "output": text.get("langfuse.observation.output"),
+        "metadata": dict(_metadata(text)),
+        "model": text.get("langfuse.observation.model.name"),
+        "usageDetails": json.loads(text.get("langfuse.observation.usage_details", "{}")),
         "costDetails": cost,
         "totalCost": sum(cost.values()),
-        "traceName": said.get("langfuse.trace.name"),
-        "tags": said.get("langfuse.trace.tags", []),
+        "traceName": text.get("langfuse.trace.name"),
+        "tags": text.get("langfuse.trace.tags", []),
     }
 
 
-def _metadata(said: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in said.items():
+def _metadata(reported: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in reported.items():
         if name.startswith((f"{_METADATA}.", "langfuse.trace.metadata.")):
             # The client encodes every value as JSON on an observation, and none on a trace.
             plain = json.loads(value) if name.startswith(_METADATA) else value

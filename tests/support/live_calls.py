@@ -10,7 +10,7 @@ from typing import Any
 from ratiba_action.llm.providers.bounds import OutputLimits
 from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute, Timeouts
 from ratiba_action.llm.providers.cloud import CloudAccess
-from ratiba_action.llm.providers.metered import MeteredCalls, RetryPolicy
+from ratiba_action.llm.providers.metered import CallRetryPolicy, MeteredCalls
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import PaidRequest
 from ratiba_action.model.values import Usd
@@ -60,7 +60,7 @@ async def live_calls(
     cap: Usd = Decimal(1000),
     total_seconds: float = 20.0,
     concurrency: int = 8,
-    retries: RetryPolicy | None = None,
+    retries: CallRetryPolicy | None = None,
     limits: OutputLimits | None = None,
     answer_limit: int = 1_000_000,
     account: str = "",

@@ -21,7 +21,7 @@ ADAPTER = """\
 import os
 import pathlib
 
-MOST_DAYS = 7
+MAX_DAYS = 7
 PROMPT = pathlib.Path(__file__).parent / "prompts" / "ohje.md"
 
 
@@ -45,7 +45,7 @@ class Automaatti:
                     pass
             return {"text": f"Löytyi {found}.", "state": "KERROTTU"}
         days = int(message.split()[0])
-        if days > MOST_DAYS:
+        if days > MAX_DAYS:
             return {"text": "Paketti on palautettu.", "state": "PALAUTETTU"}
         return {"text": "Paketti odottaa.", "state": "ODOTTAA"}
 """

@@ -16,15 +16,15 @@ AZURE_VERSION = "2024-10-21"
 SYSTEM, ASKED = "You book appointments for a spa in Nairobi.", "Massage kesho saa nane"
 NAME, SCHEMA = "check_availability", {"type": "object", "properties": {"service": {"type": "string"}}}
 RESULT = {"free": True}
-Said = dict[str, Any]
+Answered = dict[str, Any]
 
 
-def _openai(client: Any) -> Said:
+def _openai(client: Any) -> Answered:
     tools = [{"type": "function", "function": {"name": NAME, "parameters": SCHEMA}}]
     return _chat(lambda **request: client.chat.completions.create(model=GPT, tools=tools, **request))
 
 
-def openai() -> Said:
+def openai() -> Answered:
     """OpenAI's own client."""
     from openai import OpenAI  # one library a process
 
@@ -32,7 +32,7 @@ def openai() -> Said:
         return _openai(client)
 
 
-def azure() -> Said:
+def azure() -> Answered:
     """The same library's client of Azure, as docs/providers.md sets it up."""
     from openai import AzureOpenAI  # one library a process
 
@@ -41,20 +41,20 @@ def azure() -> Said:
         return _openai(client)
 
 
-def _litellm(model: str, **options: Any) -> Said:
+def _litellm(model: str, **options: Any) -> Answered:
     from litellm import completion  # one library a process
 
     tools = [{"type": "function", "function": {"name": NAME, "parameters": SCHEMA}}]
     return _chat(lambda **request: completion(model=model, tools=tools, max_tokens=200, **options, **request))
 
 
-def litellm_azure() -> Said:
+def litellm_azure() -> Answered:
     """LiteLLM in Azure's format."""
     address, key = os.environ["OPENAI_BASE_URL"].removesuffix("/v1"), os.environ["OPENAI_API_KEY"]
     return _litellm(f"azure/{GPT}", api_base=address, api_key=key, api_version=AZURE_VERSION)
 
 
-def _chat(create: Callable[..., Any]) -> Said:
+def _chat(create: Callable[..., Any]) -> Answered:
     """A turn with a tool, in the form of chat completions, each answer whole and streamed."""
     messages: list[Any] = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": ASKED}]
     first = create(messages=messages)
@@ -87,7 +87,7 @@ def _chat_stream(chunks: Iterable[Any]) -> tuple[str, Any]:
     return text, [name, json.loads(arguments)] if name else None
 
 
-def anthropic() -> Said:
+def anthropic() -> Answered:
     """Anthropic's own client."""
     from anthropic import Anthropic  # one library a process
 
@@ -114,7 +114,7 @@ def anthropic() -> Said:
     }
 
 
-def google_genai() -> Said:
+def google_genai() -> Answered:
     """Google's own client."""
     from google import genai  # one library a process
     from google.genai import types
@@ -141,7 +141,7 @@ def google_genai() -> Said:
     }
 
 
-def boto3() -> Said:
+def boto3() -> Answered:
     """AWS's own client, which signs with the token for a key and reads AWS's frames."""
     import boto3 as aws  # one library a process
 
@@ -174,7 +174,7 @@ def _converse_stream(events: Iterable[Any]) -> tuple[str, Any]:
     return text, [name, json.loads(arguments)] if name else None
 
 
-CLIENTS: Mapping[str, Callable[[], Said]] = {
+CLIENTS: Mapping[str, Callable[[], Answered]] = {
     "openai": openai,
     "azure": azure,
     "anthropic": anthropic,
@@ -194,10 +194,10 @@ def main() -> None:
         asked = json.loads(line)
         os.environ.update(asked["environment"])
         try:
-            said = CLIENTS[asked["client"]]()
+            text = CLIENTS[asked["client"]]()
         except Exception as error:  # noqa: BLE001 - whatever the library raises is the answer
-            said = {"error": type(error).__name__, "message": str(error)}
-        print(json.dumps(said), file=answers, flush=True)
+            text = {"error": type(error).__name__, "message": str(error)}
+        print(json.dumps(text), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class Run:
         return outputs
 
     @property
-    def said(self) -> dict[str, Any]:
+    def findings(self) -> dict[str, Any]:
         """What the probe found, all turns together."""
         (result,) = json.loads((self.report / "ratiba-report/results.json").read_text())["report"]["results"]
         found: dict[str, Any] = {}

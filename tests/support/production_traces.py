@@ -40,11 +40,11 @@ def add_conversation(
     shared["langfuse.environment"] = environment
     state.spans.append(_span((trace, "root", ""), "conversation", at, shared))
     for number, (user, reply) in enumerate(turns, 1):
-        told = {"langfuse.observation.input": user, "langfuse.observation.output": reply, **shared}
+        reported = {"langfuse.observation.input": user, "langfuse.observation.output": reply, **shared}
         if error and number == len(turns):
-            told |= {"langfuse.observation.level": "ERROR", "langfuse.observation.status_message": error}
+            reported |= {"langfuse.observation.level": "ERROR", "langfuse.observation.status_message": error}
         moment = at + timedelta(seconds=number)
-        state.spans.append(_span((trace, f"turn {number}", "root"), f"turn {number}", moment, told))
+        state.spans.append(_span((trace, f"turn {number}", "root"), f"turn {number}", moment, reported))
         tool = {
             "langfuse.observation.type": "tool",
             "langfuse.observation.input": json.dumps({"service": "massage", "message": user}),

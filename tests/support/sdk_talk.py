@@ -106,10 +106,10 @@ def tool_uses(message: Message) -> Sequence[tuple[str, object]]:
 
 
 def _message_request(text: str) -> dict[str, Any]:
-    said = [{"role": "user", "content": text}]
-    return {"model": HAIKU, "max_tokens": 200, "system": SYSTEM, "tools": [dict(TOOL)], "messages": said}
+    words = [{"role": "user", "content": text}]
+    return {"model": HAIKU, "max_tokens": 200, "system": SYSTEM, "tools": [dict(TOOL)], "messages": words}
 
 
 def _chat_request(text: str) -> dict[str, Any]:
-    said = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}]
-    return {"model": GPT, "messages": said, "response_format": dict(INTENT)}
+    words = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}]
+    return {"model": GPT, "messages": words, "response_format": dict(INTENT)}

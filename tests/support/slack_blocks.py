@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-_MOST_CHARACTERS = 13_000
+_MAX_CHARACTERS = 13_000
 _ENTITY = re.compile(r"&(?!(?:amp|lt|gt);)")
 _LINK = re.compile(r"<https?://[^<>|]+\|[^<>|]+>")
 
@@ -20,7 +20,7 @@ def require_slack(body: bytes) -> list[str]:
     assert content.keys() <= {"text", "blocks", "unfurl_links"}
     assert 1 <= len(content["text"]) <= 4_000
     assert 1 <= len(content["blocks"]) <= 50
-    assert len(json.dumps(content["blocks"], ensure_ascii=False)) < _MOST_CHARACTERS
+    assert len(json.dumps(content["blocks"], ensure_ascii=False)) < _MAX_CHARACTERS
     found = [text for block in content["blocks"] for text in _texts(block)]
     assert not any(_ENTITY.search(text) or set("<>") & set(_LINK.sub("", text)) for text in found)
     return found

@@ -148,11 +148,11 @@ SCENARIOS: Mapping[str, tuple[str, Sequence[tuple[str, str]], str]] = {
 def scenario(name: str) -> str:
     """The text of a scenario of the team."""
     tags, turns, fact = SCENARIOS[name]
-    told = "".join(
+    text = "".join(
         _TURN.format(message=json.dumps(message), tools=_CALL.format(order=order) if order else "")
         for message, order in turns
     )
-    return _SCENARIO.format(name=name, tags=tags, turns=told.rstrip("\n"), fact=json.dumps(fact))
+    return _SCENARIO.format(name=name, tags=tags, turns=text.rstrip("\n"), fact=json.dumps(fact))
 
 
 @dataclass
@@ -175,7 +175,7 @@ class SupportModel:
         last = received.body["messages"][-1]
         found = _tool_result(last)
         if found is not None:
-            return Step(provider, text=f"{self.manner}{_told(found)}")
+            return Step(provider, text=f"{self.manner}{_answer(found)}")
         order = re.search(r"[A-Z]-\d{4}", str(last["content"]))
         if order is not None:
             return Step(provider, tools=(ToolCall("order_status", {"order": order[0]}),))
@@ -191,7 +191,7 @@ def _tool_result(message: Mapping[str, object]) -> Mapping[str, str] | None:
     return None
 
 
-def _told(found: Mapping[str, str]) -> str:
+def _answer(found: Mapping[str, str]) -> str:
     if "status" not in found:
         return "I am sorry, I cannot find that order."
     return f"Your order is {found['status']} and arrives on {found['day']}."

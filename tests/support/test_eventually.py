@@ -16,7 +16,7 @@ def test_another_condition_may_be_asked_for() -> None:
     assert eventually(lambda: next(shown), until=operator.not_) == []
 
 
-def test_when_the_time_is_over_what_was_last_seen_is_told() -> None:
+def test_when_the_time_is_over_what_was_last_seen_is_reported() -> None:
     with pytest.raises(AssertionError, match=r"within 0 s; last seen: \['b'\]"):
         eventually(lambda: ["b"], 0, until=operator.not_)
 

@@ -31,7 +31,7 @@ def ask(
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body", "told"),
+    ("method", "path", "body", "message"),
     [
         ("GET", "/user", None, "does not know this operation"),
         ("DELETE", f"{HERE}/git/refs/heads/main", None, "does not know this operation"),
@@ -53,12 +53,12 @@ def ask(
     ],
 )
 def test_a_request_that_github_does_not_describe_fails_the_test_that_made_it(
-    method: str, path: str, body: Any, told: str
+    method: str, path: str, body: Any, message: str
 ) -> None:
     state = GithubState(heads={7: "a" * 40})
     with pytest.raises(AssertionError, match="GitHub does not describe this") as caught, github_server(state) as base:
         assert ask(base, method, path, body)[0] in {404, 422}
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert (state.comments, state.statuses) == ([], [])
 
 
@@ -95,8 +95,8 @@ def test_an_answer_that_github_would_not_give_is_a_violation(answer: Any) -> Non
 
 def test_a_route_that_is_not_the_operations_own_is_a_violation() -> None:
     route = {"owner": "ratiba", "repo": "assistant", "pull_number": "7"}
-    (told,) = GithubDescription().violations_of_request(Call("pulls.get", "GET", f"{HERE}/pull/7", route, None))
-    assert f"pulls.get is GET {HERE}/pulls/7" in told
+    (message,) = GithubDescription().violations_of_request(Call("pulls.get", "GET", f"{HERE}/pull/7", route, None))
+    assert f"pulls.get is GET {HERE}/pulls/7" in message
 
 
 def test_what_a_test_plants_is_not_held_against_the_description() -> None:

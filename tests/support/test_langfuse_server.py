@@ -199,11 +199,11 @@ def misspeak(state: LangfuseState) -> None:
 def test_what_the_client_does_not_describe_fails_the_test_that_sent_it() -> None:
     with pytest.raises(AssertionError) as error:
         misspeak(LangfuseState())
-    told = str(error.value)
-    assert "knows no tracid" in told
-    assert "name" in told
-    assert "x-langfuse-ingestion-version is None" in told
-    assert "GET /sessions is none of the endpoints" in told
+    message = str(error.value)
+    assert "knows no tracid" in message
+    assert "name" in message
+    assert "x-langfuse-ingestion-version is None" in message
+    assert "GET /sessions is none of the endpoints" in message
 
 
 def test_what_is_not_visible_yet_cannot_be_read(api: LangfuseAPI, state: LangfuseState) -> None:

@@ -20,8 +20,8 @@ def test_a_process_without_the_marker_fails_its_test_and_the_message_names_the_m
         ("subprocess.Popen", (sys.executable, [sys.executable, "-c", "pass"], None, None), "-c pass"),
         ("os.fork", (), "fork"),
     ):
-        told = rf"'{MARKER}' started a process: .*{shown}"
-        with pytest.raises(pytest.fail.Exception, match=told), guard.watching(unmarked):
+        text = rf"'{MARKER}' started a process: .*{shown}"
+        with pytest.raises(pytest.fail.Exception, match=text), guard.watching(unmarked):
             guard.note(event, arguments)
 
 

@@ -39,12 +39,12 @@ def test_the_action_gets_its_inputs_and_the_workspace_is_looked_at_afterwards() 
     adjusted = json.loads(workflow_for_act(WORKFLOW, "run-1", ACTION, Adjustments({"mode": "blocking"}, {}, ("true",))))
     assert adjusted["name"] == "run-1"
     assert "concurrency" not in adjusted
-    checkout, before, gate, kept, said, look = adjusted["jobs"]["eval"]["steps"]
+    checkout, before, gate, kept, text, look = adjusted["jobs"]["eval"]["steps"]
     assert checkout["with"] == {"fetch-depth": 2}
     assert before == {"run": "true"}
     assert gate["with"] == {"mode": "blocking", "name": "kept"}
     assert (kept["if"], kept["env"]) == ("always()", {"NAME": "report", "KEPT": "folder", "MISSING": "warn"})
-    assert said == {"run": "echo 6"}
+    assert text == {"run": "echo 6"}
     assert look["if"] == "always()"
 
 

@@ -73,8 +73,8 @@ def workflow_for_act(text: str, name: str, action: str, adjustments: Adjustments
         job["steps"] = [changed for step in job["steps"] for changed in _changed(step, action, adjustments)]
         if any(step.get("uses") == action for step in job["steps"]):
             look = "\n".join((_LOOK, *adjustments.after))
-            told = {"OUTPUTS": "${{ toJSON(steps.gate.outputs) }}"}
-            job["steps"].append({"if": "always()", "env": told, "run": look})
+            reported = {"OUTPUTS": "${{ toJSON(steps.gate.outputs) }}"}
+            job["steps"].append({"if": "always()", "env": reported, "run": look})
     return json.dumps(workflow, indent=1)
 
 
@@ -97,8 +97,8 @@ def _copied(used: str, step: Mapping[str, Any]) -> list[dict[str, Any]]:
     given, plain = step.get("with", {}), {name: step[name] for name in step if name not in {"uses", "with"}}
     match used.partition("@")[0]:
         case "actions/upload-artifact":
-            told = {"NAME": given["name"], "KEPT": given["path"], "MISSING": given.get("if-no-files-found", "warn")}
-            return [{**plain, "env": told, "run": _UPLOAD}]
+            reported = {"NAME": given["name"], "KEPT": given["path"], "MISSING": given.get("if-no-files-found", "warn")}
+            return [{**plain, "env": reported, "run": _UPLOAD}]
         case "actions/download-artifact" if "run-id" not in given:  # of this run
             return [{**plain, "env": {"PATTERN": given["pattern"], "TARGET": given["path"]}, "run": _DOWNLOAD}]
         case _:

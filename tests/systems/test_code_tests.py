@@ -49,7 +49,7 @@ async def test_the_score_is_the_share_of_tests_that_pass(start_worker: StartWork
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         ("def double(:", "SyntaxError"),
         ("import os; os._exit(0)", "exit code 0 before its test was through"),
@@ -63,11 +63,11 @@ async def test_the_score_is_the_share_of_tests_that_pass(start_worker: StartWork
     ],
 )
 async def test_code_that_does_not_come_to_its_test_has_failed_it(
-    start_worker: StartWorker, code: str, told: str
+    start_worker: StartWorker, code: str, message: str
 ) -> None:
     score = await measure(await start_worker(ADAPTER), code, {**PASSES, "seconds": 2})
     assert score.value == 0
-    assert told in score.reason
+    assert message in score.reason
 
 
 async def test_code_sees_no_environment_and_leaves_the_system_as_it_is(

@@ -21,7 +21,7 @@ ADAPTER = """
         def send(self, message):
             return {"text": message}
 """
-SAID = case(exchange("Habari", "Karibu!", create("2026-04-26T14:00"), state="BOOKED"), rows={"bookings": ({"id": 1},)})
+CASE = case(exchange("Habari", "Karibu!", create("2026-04-26T14:00"), state="BOOKED"), rows={"bookings": ({"id": 1},)})
 
 
 def write(tmp_path: Path, code: str) -> None:
@@ -31,7 +31,7 @@ def write(tmp_path: Path, code: str) -> None:
     (package / "tone.py").write_text(code, encoding="utf-8")
 
 
-async def test_a_class_is_asked_by_its_method_measure_and_told_its_parameters(
+async def test_a_class_is_asked_by_its_method_measure_and_reported_its_parameters(
     tmp_path: Path, start_worker: StartWorker
 ) -> None:
     write(
@@ -43,7 +43,7 @@ async def test_a_class_is_asked_by_its_method_measure_and_told_its_parameters(
     )
     system = await start_worker(ADAPTER)
     assertion = Assertion("own.tone:Tone", 0.6, parameters={"gives": 0.5})
-    score = await CustomMetric(assertion, system).measure(SAID, 0.6)
+    score = await CustomMetric(assertion, system).measure(CASE, 0.6)
     assert (score.metric, score.version, score.value, score.threshold, score.judged) == (
         *("own.tone:Tone", "own", 0.5, 0.6),
         False,
@@ -62,7 +62,7 @@ async def test_a_function_is_a_rule(tmp_path: Path, start_worker: StartWorker) -
         "    return {'passed': False}\n",
     )
     system = await start_worker(ADAPTER)
-    ruled = case(*SAID.transcript.exchanges, rules=(FailureRule("custom", ["own.tone:greets", "own.tone:thanks"], 9),))
+    ruled = case(*CASE.transcript.exchanges, rules=(FailureRule("custom", ["own.tone:greets", "own.tone:thanks"], 9),))
     checks = await check_custom_rules(ruled, system)
     assert [(check.kind, check.line, check.passed, check.got) for check in checks] == [
         ("rule", 9, True, "Karibu!"),
@@ -71,7 +71,7 @@ async def test_a_function_is_a_rule(tmp_path: Path, start_worker: StartWorker) -
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         ("import nowhere_to_be_found", "nowhere_to_be_found"),
         ("", "has no attribute 'Tone'"),
@@ -88,21 +88,21 @@ async def test_a_function_is_a_rule(tmp_path: Path, start_worker: StartWorker) -
     ],
 )
 async def test_what_is_no_score_is_an_error_that_names_the_metric(
-    tmp_path: Path, start_worker: StartWorker, code: str, told: str
+    tmp_path: Path, start_worker: StartWorker, code: str, message: str
 ) -> None:
     write(tmp_path, code)
     system = await start_worker(ADAPTER)
     with pytest.raises(ConfigurationError) as raised:
-        await CustomMetric(Assertion("own.tone:Tone", 1.0), system).measure(SAID, 1.0)
+        await CustomMetric(Assertion("own.tone:Tone", 1.0), system).measure(CASE, 1.0)
     assert "own.tone:Tone" in str(raised.value)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 async def test_code_that_hangs_is_ended(tmp_path: Path, start_worker: StartWorker) -> None:
     write(tmp_path, "def Tone(evidence):\n    while True: pass\n")
     system = await start_worker(ADAPTER, turn_timeout_seconds=0.5)
     with pytest.raises(ConfigurationError, match=r"no answer within 0\.5 s"):
-        await CustomMetric(Assertion("own.tone:Tone", 1.0), system).measure(SAID, 1.0)
+        await CustomMetric(Assertion("own.tone:Tone", 1.0), system).measure(CASE, 1.0)
 
 
 async def test_code_sees_neither_a_tenant_nor_a_token(tmp_path: Path, start_worker: StartWorker) -> None:
@@ -115,11 +115,11 @@ async def test_code_sees_neither_a_tenant_nor_a_token(tmp_path: Path, start_work
     )
     secret = {"ANTHROPIC_API_KEY": "sk-planted-0001", "RATIBA_DATABASE_URL": "postgresql://u:p@h/d"}
     system = await start_worker(ADAPTER, inherited={"PATH": "/usr/bin:/bin", **secret})
-    score = await CustomMetric(Assertion("own.tone:Tone", 1.0), system).measure(SAID, 1.0)
+    score = await CustomMetric(Assertion("own.tone:Tone", 1.0), system).measure(CASE, 1.0)
     assert (score.value, score.reason) == (1.0, "")
 
 
 async def test_a_rule_without_anything_that_runs_it_is_an_error() -> None:
-    ruled = case(*SAID.transcript.exchanges, rules=(FailureRule("custom", "own.tone:greets"),))
+    ruled = case(*CASE.transcript.exchanges, rules=(FailureRule("custom", "own.tone:greets"),))
     with pytest.raises(ConfigurationError, match="cannot run custom rules"):
         await check_custom_rules(ruled, None)

@@ -14,7 +14,7 @@ from ratiba_action.model.measurement import Answer, Question, Score
 from ratiba_action.model.scenario import Assertion, Expectation, ExpectedTool
 from ratiba_action.systems.worker_system import WorkerSystem
 from tests.support.cases import case, create, exchange
-from tests.support.judges import least_answer
+from tests.support.judges import smallest_answer
 from tests.systems.test_judge_channel import ADAPTER, PRELOAD
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
@@ -77,7 +77,7 @@ class Exact(BaseMetric):
 '''
 _EXPECTED = Expectation(answer="Karibu sana!", tools=(ExpectedTool("create_booking", {}),))
 _TURN = exchange("Habari", "Karibu!", create("2026-04-26T14:00"), expect=_EXPECTED)
-SAID = case(replace(_TURN, reply=replace(_TURN.reply, documents=(Document("d1", "We open at nine."),))))
+CASE = case(replace(_TURN, reply=replace(_TURN.reply, documents=(Document("d1", "We open at nine."),))))
 GEVAL = {"name": "Tone", "criteria": "Is it warm?", "evaluation_params": ["input", "actual_output"]}
 DAG = {
     "nodes": {
@@ -104,14 +104,14 @@ class Warm:
 
     async def answer(self, question: Question) -> Answer:
         self.asked.append(question)
-        body = least_answer(question.schema or {"type": "object", "properties": {}})
+        body = smallest_answer(question.schema or {"type": "object", "properties": {}})
         return Answer({name: 8 if name == "score" else value for name, value in body.items()})
 
 
 async def measured(system: WorkerSystem, metric: str, **parameters: Any) -> tuple[Score, Warm]:
     judge = Warm()
     assertion = Assertion(metric, 0.6, parameters=parameters)
-    score = await RepositoryMetric(assertion, lambda load: load(judge), system).measure(SAID, 0.6)
+    score = await RepositoryMetric(assertion, lambda load: load(judge), system).measure(CASE, 0.6)
     return score, judge
 
 
@@ -158,7 +158,7 @@ async def test_deepevals_own_metrics_run_by_name_with_their_parameters(system: W
 
 
 @pytest.mark.parametrize(
-    ("metric", "parameters", "said"),
+    ("metric", "parameters", "message"),
     [
         ("deepeval.metrics:NoSuchMetric", {}, "no attribute 'NoSuchMetric'"),
         ("deepeval.metrics:GEval", {**GEVAL, "evaluation_params": ["what_was_meant"]}, "what_was_meant"),
@@ -169,11 +169,11 @@ async def test_deepevals_own_metrics_run_by_name_with_their_parameters(system: W
     ],
 )
 async def test_what_cannot_be_measured_says_why(
-    system: WorkerSystem, metric: str, parameters: dict[str, Any], said: str
+    system: WorkerSystem, metric: str, parameters: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(RatibaError) as caught:
         await measured(system, metric, **parameters)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 async def test_without_deepeval_the_message_has_the_command(tmp_path: Path, start_worker: StartWorker) -> None:

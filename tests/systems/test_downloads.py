@@ -78,7 +78,7 @@ async def test_a_configured_value_wins(start_worker: StartWorker, open_session: 
     assert own["PIP_CERT"] == "/own.pem"
 
 
-async def test_a_set_up_that_fails_behind_such_a_proxy_is_told_what_it_was_not_given(tmp_path: Path) -> None:
+async def test_a_set_up_that_fails_behind_such_a_proxy_is_reported_what_it_was_not_given(tmp_path: Path) -> None:
     system = worker_system(tmp_path, "adapter:Adapter", inherited=OFFERED, setup=["sh", "-c", "exit 7"])
     with pytest.raises(WorkerError, match="user and password of HTTPS_PROXY, https_proxy") as caught:
         await system.start()

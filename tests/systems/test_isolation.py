@@ -12,7 +12,7 @@ from ratiba_action.worker import landlock, seccomp
 IN_CONTAINER = {"RATIBA_CONTAINER": "1"}
 
 
-def test_a_worker_of_the_same_user_on_an_old_kernel_is_told_when_the_gate_holds_no_secret() -> None:
+def test_a_worker_of_the_same_user_on_an_old_kernel_is_reported_when_the_gate_holds_no_secret() -> None:
     (warning,) = separation_warnings(same_user=True, landlock=False, secrets=False)
     assert "without Landlock" in warning
 

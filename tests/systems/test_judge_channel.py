@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError, JudgeError, RatibaError
-from ratiba_action.metrics.judging.repository_metric import MOST_PROMPT, RepositoryMetric
+from ratiba_action.metrics.judging.repository_metric import MAX_PROMPT, RepositoryMetric
 from ratiba_action.model.measurement import JudgeScore, Score
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.run.runner import CustomMetric
@@ -27,7 +27,7 @@ ADAPTER = """
 """
 PAGE = Path(__file__).parents[2] / "docs/metrics.md"
 PRELOAD = ["ratiba_worker.adapters.deepeval_metrics:load"]
-SAID = case(exchange("Habari", "Karibu!", create("2026-04-26T14:00")), exchange("Asante", "Karibu tena!"))
+CASE = case(exchange("Habari", "Karibu!", create("2026-04-26T14:00")), exchange("Asante", "Karibu tena!"))
 
 
 def write(tmp_path: Path, code: str) -> None:
@@ -39,7 +39,7 @@ def write(tmp_path: Path, code: str) -> None:
 
 async def measured(system: WorkerSystem, judge: Any, metric: str = "own.tone:tone", **parameters: Any) -> Score:
     assertion = Assertion(metric, 0.6, parameters={"judge_calls": 3, **parameters})
-    return await RepositoryMetric(assertion, lambda load: load(judge), system).measure(SAID, 0.6)
+    return await RepositoryMetric(assertion, lambda load: load(judge), system).measure(CASE, 0.6)
 
 
 async def test_a_score_is_the_judges_and_counts_as_judged(tmp_path: Path, start_worker: StartWorker) -> None:
@@ -134,7 +134,7 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
     ({"judge": {"prompt": "kind?"}}, "is not a prompt with a schema"),
     ({"judge": {"prompt": "kind?", "schema": None, "model": "gpt-5"}}, "is not a prompt with a schema"),
     ({"judge": {"prompt": 7, "schema": None}}, "the prompt 7 is not a text"),
-    ({"judge": {"prompt": "x" * (MOST_PROMPT + 1), "schema": None}}, "200,001 characters"),
+    ({"judge": {"prompt": "x" * (MAX_PROMPT + 1), "schema": None}}, "200,001 characters"),
     ({"judge": {"prompt": "kind?", "schema": []}}, "the schema [] is not an object"),
     ({"judge": {"prompt": "kind?", "schema": {"type": "string"}}}, "not one of an object"),
     (
@@ -157,15 +157,15 @@ async def test_a_malformed_question_is_an_error_of_the_scenario_and_costs_nothin
     write(tmp_path, RAW)
     system, judge = await start_worker(ADAPTER, preload=PRELOAD), ObligingJudge()
     frames: list[tuple[dict[str, Any], str]] = [
-        *(({"text": json.dumps({"id": 1, **frame}), "times": 1}, said) for frame, said in MALFORMED),
+        *(({"text": json.dumps({"id": 1, **frame}), "times": 1}, text) for frame, text in MALFORMED),
         ({"text": "judge", "times": 1}, "JSON"),
         ({"text": "[", "times": 100_000}, ""),
         ({"text": "x", "times": 2 << 20}, "longer than"),
     ]
-    for frame, said in frames:
+    for frame, text in frames:
         with pytest.raises(ConfigurationError) as caught:
             await measured(system, judge, frame=frame)
-        assert said in str(caught.value)
+        assert text in str(caught.value)
     assert not judge.asked
 
 
@@ -194,7 +194,7 @@ async def test_a_metric_that_declares_no_call_has_no_judge(tmp_path: Path, start
     write(tmp_path, ENDLESS)
     metric = CustomMetric(Assertion("own.tone:tone", 0.6), await start_worker(ADAPTER, preload=PRELOAD))
     with pytest.raises(ConfigurationError, match="set `judge_calls` under `with`"):
-        await metric.measure(SAID, 0.6)
+        await metric.measure(CASE, 0.6)
 
 
 async def test_the_documented_example_runs(tmp_path: Path, start_worker: StartWorker) -> None:

@@ -184,7 +184,7 @@ async def test_a_system_in_another_language_is_watched_by_times_of_access(
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         None,
         3,
@@ -194,11 +194,11 @@ async def test_a_system_in_another_language_is_watched_by_times_of_access(
         ["unknown.py"] * 100_000,
     ],
 )
-async def test_what_a_hostile_process_tells_is_taken_for_nothing(told: object, tmp_path: Path) -> None:
+async def test_what_a_hostile_process_tells_is_taken_for_nothing(reported: object, tmp_path: Path) -> None:
     reads = ReadFiles()
     await reads.watch(tmp_path, ["agent.py"])
     reads.opened("spa")
-    reads.report("spa", told)
+    reads.report("spa", reported)
     assert reads.of("spa") == set()
     reads.report("spa", ["agent.py"])
     assert reads.of("spa") == {"agent.py"}

@@ -73,7 +73,7 @@ async def start_arm(tmp_path: Path, scratch: Path) -> AsyncIterator[StartArm]:
         await system.close()
 
 
-async def said(open_session: OpenSession, system: WorkerSystem, code: str) -> Any:
+async def output(open_session: OpenSession, system: WorkerSystem, code: str) -> Any:
     session = await open_session(system)
     try:
         return json.loads((await session.send(Turn(user=code))).text)
@@ -82,7 +82,7 @@ async def said(open_session: OpenSession, system: WorkerSystem, code: str) -> An
 
 
 async def marks(open_session: OpenSession, *systems: WorkerSystem) -> list[str]:
-    return [await said(open_session, one, "said = open('env/mark').read()") for one in systems]
+    return [await output(open_session, one, "said = open('env/mark').read()") for one in systems]
 
 
 async def test_equal_files_are_set_up_once(start_arm: StartArm, open_session: OpenSession) -> None:
@@ -139,7 +139,7 @@ async def test_set_up_sees_the_declared_files_alone(start_arm: StartArm, open_se
         "seen=$(find . -type f | sort) && mkdir env && echo $seen >env/seen && mkdir more/made && echo 1 >more/made/it"
     )
     system = await start_arm("head", files, script, setup_reads=["requirements.txt", "more/b.txt"])
-    seen = await said(open_session, system, "said = [open('env/seen').read().split(), open('more/made/it').read()]")
+    seen = await output(open_session, system, "said = [open('env/seen').read().split(), open('more/made/it').read()]")
     assert seen == [["./more/b.txt", "./requirements.txt"], "1\n"]
 
 
@@ -170,7 +170,7 @@ async def test_a_hard_link_to_a_file_outside_is_refused(start_arm: StartArm, mee
 async def test_hard_links_within_the_folder_work(start_arm: StartArm, open_session: OpenSession) -> None:
     cached = 'mkdir "$HOME/cache" env/b && echo 1 >"$HOME/cache/a" && ln "$HOME/cache/a" env/b/a && ln env/b/a env/c'
     system = await start_arm("head", LOCK, f"{UNIQUE} && {cached}")
-    assert await said(open_session, system, "said = open('env/c').read()") == "1\n"
+    assert await output(open_session, system, "said = open('env/c').read()") == "1\n"
 
 
 async def test_a_folder_that_set_up_closed_hides_nothing_from_the_comparison(
@@ -179,7 +179,7 @@ async def test_a_folder_that_set_up_closed_hides_nothing_from_the_comparison(
     closed = "mkdir env/closed && touch env/closed/file && chmod 111 env/closed"
     system = await start_arm("head", LOCK, f"{UNIQUE} && {closed}")
     look = "said = [os.stat('env/closed').st_mode & 0o777, os.listdir('env/closed')]"
-    assert await said(open_session, system, look) == [0o555, ["file"]]
+    assert await output(open_session, system, look) == [0o555, ["file"]]
 
 
 async def test_a_name_that_the_system_has_too_is_refused(start_arm: StartArm) -> None:
@@ -231,7 +231,7 @@ async def test_the_system_is_refused_every_change_of_it(
 ) -> None:
     head, base = await start_arm("head", LOCK), await start_arm("base", LOCK)
     before = await marks(open_session, base)
-    assert await said(open_session, head, tried(attack)) == "refused"
+    assert await output(open_session, head, tried(attack)) == "refused"
     assert await marks(open_session, base) == before
 
 
@@ -240,11 +240,11 @@ async def test_a_system_of_another_user_is_refused_a_change_of_modes_and_times_t
     start_arm: StartArm, open_session: OpenSession
 ) -> None:
     arms = [await start_arm(name, LOCK, python="/usr/bin/python3") for name in ("head", "base")]
-    own = [await said(open_session, one, "said = [os.getuid(), os.stat('env/mark').st_uid]") for one in arms]
+    own = [await output(open_session, one, "said = [os.getuid(), os.stat('env/mark').st_uid]") for one in arms]
     assert len({uid for uid, _ in own} | {0}) == len(own) + 1, "each side has a user of its own, and none is root"
     assert {owner for _, owner in own} == {0}
     for attack in (*ATTACKS.values(), "os.chmod('env/mark', 0)", "os.utime('env/mark', (1, 1))"):
-        assert await said(open_session, arms[0], tried(attack)) == "refused", attack
+        assert await output(open_session, arms[0], tried(attack)) == "refused", attack
     one, other = await marks(open_session, *arms)
     assert one == other
 
@@ -348,7 +348,7 @@ async def test_neither_set_up_nor_the_system_writes_to_what_the_gate_runs_by(
         system = await start_arm(
             "head", LOCK, f"set +e; : >written; {script}; true", setup_reads=None, uid=os.geteuid()
         )
-        assert await said(open_session, system, code) == [""]
+        assert await output(open_session, system, code) == [""]
     finally:
         remove(names)
 

@@ -114,16 +114,16 @@ async def test_a_redirect_is_not_followed(open_session: Open, status: int) -> No
     async with HttpStandIn(elsewhere.handle) as other:
         server = Server(b"", status, {"Location": f"{other.url}/secret"})
         async with HttpStandIn(server.handle) as stand_in:
-            told = rf"status {status} \(redirects are not followed\)"
-            with pytest.raises(WorkerError, match=told):
+            text = rf"status {status} \(redirects are not followed\)"
+            with pytest.raises(WorkerError, match=text):
                 await ask(await open_session({"http": {"url": stand_in.url, "reply": {"text": "text"}}}))
-            with pytest.raises(WorkerError, match=told):
+            with pytest.raises(WorkerError, match=text):
                 await open_session({"url": stand_in.url})
     assert elsewhere.asked == []
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b'{"other": 1}', "`system.http.reply.text` found nothing in"),
         (b'{"text": 3}', "`text` is a number, not a text"),
@@ -136,16 +136,16 @@ async def test_a_redirect_is_not_followed(open_session: Open, status: int) -> No
         (b"", "was not answered with JSON"),
     ],
 )
-async def test_an_answer_that_is_no_reply_is_named(open_session: Open, content: bytes, told: str) -> None:
+async def test_an_answer_that_is_no_reply_is_named(open_session: Open, content: bytes, message: str) -> None:
     async with HttpStandIn(Server(content).handle) as stand_in:
         reply = {"text": "text", "state": "state", "output": "output"}
         session = await open_session({"http": {"url": stand_in.url, "reply": reply}})
-        with pytest.raises(WorkerError, match="spa.*" + told):
+        with pytest.raises(WorkerError, match="spa.*" + message):
             await ask(session)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b'data: {"d": "a"}\n\n', "without the end mark"),
         (b'data: {"d": "a"}\n\ndata: [DONE]', "without the end mark"),
@@ -154,10 +154,10 @@ async def test_an_answer_that_is_no_reply_is_named(open_session: Open, content: 
         (b'data: {"d": 3}\n\ndata: [DONE]\n\n', "found 3, which is not a text"),
     ],
 )
-async def test_a_stream_that_is_not_whole_is_no_answer(open_session: Open, content: bytes, told: str) -> None:
+async def test_a_stream_that_is_not_whole_is_no_answer(open_session: Open, content: bytes, message: str) -> None:
     async with HttpStandIn(Server(content).handle) as stand_in:
         session = await open_session({"http": {"url": stand_in.url, "stream": {"text": "d", "end": "[DONE]"}}})
-        with pytest.raises(WorkerError, match=told):
+        with pytest.raises(WorkerError, match=message):
             await ask(session)
 
 
@@ -195,7 +195,7 @@ async def test_a_program_that_is_not_there_is_named(open_session: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("hello", "is no JSON"),
         ("[1]", "the answer is a list"),
@@ -206,14 +206,14 @@ async def test_a_program_that_is_not_there_is_named(open_session: Open) -> None:
         ('{"text": "Karibu"}\n', "exactly one line for each request"),
     ],
 )
-async def test_a_line_that_is_no_reply_is_named(open_session: Open, tmp_path: Path, line: str, told: str) -> None:
+async def test_a_line_that_is_no_reply_is_named(open_session: Open, tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "bot.sh").write_text(f"read line; echo '{line}'; read line\n")
     session = await open_session({"command": ["sh", "bot.sh"]})
-    with pytest.raises(WorkerError, match=told):
+    with pytest.raises(WorkerError, match=message):
         await ask(session)
 
 
-async def test_a_signal_without_a_name_is_told_by_its_number(open_session: Open, tmp_path: Path) -> None:
+async def test_a_signal_without_a_name_is_reported_by_its_number(open_session: Open, tmp_path: Path) -> None:
     (tmp_path / "bot.sh").write_text("read line; kill -35 $$\n")
     session = await open_session({"command": ["sh", "bot.sh"]})
     with pytest.raises(WorkerError, match="was ended by signal 35"):
@@ -303,12 +303,12 @@ async def test_a_function_or_a_plain_class_is_a_system(
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [("hungry", r"hungry\(\) needs 'database'"), ("Nothing", "is no adapter"), ("wrong", "the answer is a number")],
 )
-async def test_what_is_no_system_is_named(open_session: Open, tmp_path: Path, name: str, told: str) -> None:
+async def test_what_is_no_system_is_named(open_session: Open, tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "plain.py").write_text(PLAIN)
-    with pytest.raises(WorkerError, match=told):
+    with pytest.raises(WorkerError, match=message):
         await ask(await open_session({"adapter": f"plain:{name}", "database": False}))
 
 

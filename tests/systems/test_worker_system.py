@@ -382,8 +382,8 @@ async def test_a_system_beside_another_with_a_set_up_command_has_a_fork_server_o
     beside = worker_system(tmp_path / "other", setup=setup, beside=first)
     await beside.start()
     try:
-        for system, said in ((first, "system"), (beside, "other")):
-            assert (await (await open_session(system)).send(Turn(user="?"))).text == said
+        for system, text in ((first, "system"), (beside, "other")):
+            assert (await (await open_session(system)).send(Turn(user="?"))).text == text
     finally:
         await beside.close()
 

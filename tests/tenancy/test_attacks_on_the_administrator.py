@@ -84,8 +84,8 @@ async def tenants(old_server: str) -> AsyncIterator[PostgresTenantProvisioner]:
     assert await tenants_on(old_server) == set()
     assert await left_behind(old_server) == []
     # What the server lets PUBLIC do is told once, and nothing else is.
-    (told,) = started.warnings
-    assert "REVOKE CREATE ON SCHEMA public FROM PUBLIC;" in told
+    (warning,) = started.warnings
+    assert "REVOKE CREATE ON SCHEMA public FROM PUBLIC;" in warning
 
 
 async def answers(dsn: str) -> bool:

@@ -117,7 +117,7 @@ async def test_a_hostile_scenario_id_is_only_a_name(provisioner: PostgresTenantP
         assert await fetch(tenant.dsn, "SELECT current_schema(), current_user") == [(tenant.schema, tenant.schema)]
 
 
-async def test_migrations_that_fail_are_told_and_leave_nothing(
+async def test_migrations_that_fail_are_reported_and_leave_nothing(
     provisioner: PostgresTenantProvisioner, embedded_server_dsn: str
 ) -> None:
     with pytest.raises(psycopg.errors.UndefinedTable):

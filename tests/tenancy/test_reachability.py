@@ -37,9 +37,9 @@ def refusal(database_url: str, network: str) -> str:
 
 @pytest.mark.parametrize("host", LOCAL)
 def test_this_machine_is_the_container_itself_on_a_jobs_network(host: str) -> None:
-    told = refusal(url(host), "job")
-    assert "postgresql://…@postgres:5432/…" in told
-    assert "services:" in told
+    reported = refusal(url(host), "job")
+    assert "postgresql://…@postgres:5432/…" in reported
+    assert "services:" in reported
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_another_machine_is_let_through_on_a_jobs_network(host: str) -> None:
 
 
 def test_a_services_name_that_nobody_knows_on_the_runners_network_says_to_map_the_port() -> None:
-    told = refusal(url("postgres"), "host")
-    assert "'postgres'" in told
-    assert "ports: [5432:5432]" in told
-    assert "@localhost:5432/" in told
+    reported = refusal(url("postgres"), "host")
+    assert "'postgres'" in reported
+    assert "ports: [5432:5432]" in reported
+    assert "@localhost:5432/" in reported
 
 
 def test_a_socket_of_the_runner_is_not_in_the_container() -> None:

@@ -37,7 +37,7 @@ async def test_every_type_comes_as_json(provisioner: PostgresTenantProvisioner) 
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("SELECT * FROM absent", "absent"),
         ("DELETE FROM kept", "syntax"),
@@ -49,13 +49,13 @@ async def test_every_type_comes_as_json(provisioner: PostgresTenantProvisioner) 
     ],
 )
 async def test_a_query_that_is_wrong_or_writes_is_refused_by_its_name(
-    provisioner: PostgresTenantProvisioner, query: str, said: str
+    provisioner: PostgresTenantProvisioner, query: str, message: str
 ) -> None:
     await provisioner.prepare(
         HEAD, migration("CREATE TABLE kept (id int); INSERT INTO kept VALUES (1); CREATE SEQUENCE counter")
     )
     async with provisioner.provision("reader", HEAD) as tenant:
-        with pytest.raises(DatabaseError, match=said) as caught:
+        with pytest.raises(DatabaseError, match=message) as caught:
             await provisioner.read(tenant, {"mine": query})
         assert "'mine'" in str(caught.value)
         assert await fetch(tenant.dsn, "SELECT count(*) FROM kept") == [(1,)]

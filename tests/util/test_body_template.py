@@ -26,16 +26,16 @@ def test_keys_are_no_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "told"),
+    ("template", "message"),
     [
         ("${mesage}", "'${mesage}' is no place"),
         ({"a": ["${}"]}, "'${}' is no place"),
         ("so far: ${history}", "let it stand alone"),
     ],
 )
-def test_a_place_that_cannot_be_filled_is_told(template: object, told: str) -> None:
+def test_a_place_that_cannot_be_filled_is_reported(template: object, message: str) -> None:
     (problem,) = template_problems(template)
-    assert told in problem
+    assert message in problem
 
 
 @given(st.text(), st.sampled_from(sorted(TEXTS | VALUES)))

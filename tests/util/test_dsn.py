@@ -63,5 +63,5 @@ def test_a_string_without_a_password_has_none(dsn: str) -> None:
         ("server closed the connection unexpectedly", False),
     ],
 )
-def test_a_refusal_is_told_from_a_server_that_may_answer(message: str, refused: bool) -> None:  # noqa: FBT001 - a table
+def test_a_refusal_is_distinguished_from_a_server_that_may_answer(message: str, refused: bool) -> None:  # noqa: FBT001 - a table
     assert is_refused(message) is refused

@@ -240,7 +240,7 @@ def test_a_content_that_is_missing_is_not_fetched(clone: Mapping[str, Git]) -> N
     assert "filter:" in git.remedy()
 
 
-def test_a_folder_that_is_missing_is_told_with_the_setting_that_left_it_out(clone: Mapping[str, Git]) -> None:
+def test_a_folder_that_is_missing_is_reported_with_the_setting_that_left_it_out(clone: Mapping[str, Git]) -> None:
     git = clone["tree:0"]
     with pytest.raises(InfrastructureError, match="Check out without 'filter:'"):
         git.changed(git.commit("HEAD~1") or "", "HEAD")

@@ -4,7 +4,7 @@ from ratiba_action.util.text import part_of
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "told"),
+    ("part", "whole", "message"),
     [
         (0, 1, "0 of 1 conversation passes"),
         (1, 1, "1 of 1 conversation passes"),
@@ -13,5 +13,5 @@ from ratiba_action.util.text import part_of
         (2, 2, "2 of 2 conversations pass"),
     ],
 )
-def test_noun_and_verb_agree_with_the_counts(part: int, whole: int, told: str) -> None:
-    assert part_of(part, whole, "conversation", "passes", "pass") == told
+def test_noun_and_verb_agree_with_the_counts(part: int, whole: int, message: str) -> None:
+    assert part_of(part, whole, "conversation", "passes", "pass") == message

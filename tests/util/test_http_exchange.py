@@ -14,7 +14,7 @@ import pytest
 
 from ratiba_action.errors import ExchangeError, GithubError
 from ratiba_action.github.github_api import GithubApi
-from ratiba_action.util.http_exchange import MOST_BYTES, USUAL, Outage, repeat
+from ratiba_action.util.http_exchange import MAX_BYTES, USUAL, Outage, repeat
 from tests.support.github_server import GithubState, github_server
 from tests.support.raw_server import answering, raw_server
 
@@ -26,7 +26,7 @@ def client(address: str, **changes: Any) -> GithubApi:
     return GithubApi("ratiba/assistant", TOKEN, address, **changes)
 
 
-def test_an_answer_that_is_no_http_is_told() -> None:
+def test_an_answer_that_is_no_http_is_reported() -> None:
     def serve(connection: socket.socket, _: threading.Event) -> None:
         connection.recv(65_536)
         connection.sendall(b"SSH-2.0-OpenSSH\r\n")
@@ -45,7 +45,7 @@ def test_an_endless_answer_is_not_read_to_its_end() -> None:
         except OSError:
             return
 
-    with raw_server(serve) as host, pytest.raises(GithubError, match=f"{MOST_BYTES:,} bytes"):
+    with raw_server(serve) as host, pytest.raises(GithubError, match=f"{MAX_BYTES:,} bytes"):
         client(f"http://{host}").get("pulls/7")
 
 
@@ -90,7 +90,7 @@ def test_https_goes_through_the_proxy_and_the_token_does_not() -> None:
         environment = {"HTTPS_PROXY": f"http://user:word@{host}"}
         with pytest.raises(GithubError, match="407") as caught:
             client("https://ghes.example/api/v3", environment=environment).get("pulls/7")
-        told = str(caught.value)
+        message = str(caught.value)
         # Early Pythons 3.11 leave the answer of a proxy that refuses to the collector, which warns of it.
         del caught
         with warnings.catch_warnings():
@@ -99,10 +99,10 @@ def test_https_goes_through_the_proxy_and_the_token_does_not() -> None:
     assert seen[0].startswith(b"CONNECT ghes.example:443 HTTP/1.")
     assert b"proxy-authorization: basic " in seen[0].lower()
     assert TOKEN.encode() not in seen[0]
-    assert "word" not in told
+    assert "word" not in message
 
 
-def test_a_proxy_that_is_none_is_told() -> None:
+def test_a_proxy_that_is_none_is_reported() -> None:
     with pytest.raises(GithubError, match="HTTPS_PROXY does not name a proxy"):
         client("https://ghes.example", environment={"HTTPS_PROXY": "socks5://proxy.example:1"}).get("pulls/7")
 

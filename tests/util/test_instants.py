@@ -85,7 +85,7 @@ def test_two_local_times_need_no_zone(scenario: LocalTime) -> None:
         (ONLY_AN_OFFSET, "2026-03-30T14:00", "is 2026-03-30T14:00+02:00 or 2026-03-30T14:00+01:00: name the time zone"),
     ],
 )
-def test_a_local_time_that_is_not_one_moment_is_told_with_its_readings(
+def test_a_local_time_that_is_not_one_moment_is_reported_with_its_readings(
     scenario: LocalTime, local: str, why: str
 ) -> None:
     assert why in unclear_time([{"at": local}], [{"at": "2026-06-01T10:00Z"}], scenario)
@@ -102,7 +102,7 @@ def test_a_moment_beyond_a_clock_change_has_the_local_time_of_its_zone() -> None
         parse_instant("2026-03-30T14:00+02:00", ONLY_AN_OFFSET)
 
 
-def test_of_an_hour_that_comes_twice_both_moments_are_told_apart() -> None:
+def test_of_an_hour_that_comes_twice_both_moments_are_distinguished() -> None:
     first, second = (parse_instant(f"2026-10-25T02:30{offset}", PARIS) for offset in ("+02:00", "+01:00"))
     assert first is not None
     assert second is not None

@@ -27,7 +27,7 @@ def kill(number=signal.SIGTERM):
 """
 
 
-def told_by(script: str, code: int = 0) -> list[str]:
+def lines_of(script: str, code: int = 0) -> list[str]:
     """What a script tells in which the handlers are installed."""
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + script, str(PROJECT)],
@@ -41,11 +41,11 @@ def told_by(script: str, code: int = 0) -> list[str]:
 
 
 def test_a_signal_that_nobody_waits_for_is_kept() -> None:
-    assert told_by("kill(); tell(current().name); tell(current() is interruption)") == ["SIGTERM", "True"]
+    assert lines_of("kill(); tell(current().name); tell(current() is interruption)") == ["SIGTERM", "True"]
 
 
 def test_the_first_of_several_counts() -> None:
-    assert told_by("kill(signal.SIGINT); kill(); tell(interruption.name)") == ["SIGINT"]
+    assert lines_of("kill(signal.SIGINT); kill(); tell(interruption.name)") == ["SIGINT"]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_the_first_of_several_counts() -> None:
 )
 def test_a_signal_that_is_swallowed_where_it_arrives_is_still_known(place: str) -> None:
     script = f"try:\n{''.join(f'    {line}' + chr(10) for line in place.splitlines())}except BaseException:\n    pass\n"
-    assert told_by(f"{script}tell(interruption.name)") == ["SIGTERM"]
+    assert lines_of(f"{script}tell(interruption.name)") == ["SIGTERM"]
 
 
 def test_no_except_exception_takes_a_signal_for_a_fault() -> None:
@@ -74,7 +74,7 @@ def test_no_except_exception_takes_a_signal_for_a_fault() -> None:
         "try:\n    with interruption.raising():\n        try:\n            kill(); time.sleep(5)\n"
         "        except Exception:\n            tell('swallowed')\nexcept CancelledBySignal:\n    tell('ended')"
     )
-    assert told_by(script) == ["ended"]
+    assert lines_of(script) == ["ended"]
 
 
 def test_a_signal_from_before_ends_what_begins_later() -> None:
@@ -82,7 +82,7 @@ def test_a_signal_from_before_ends_what_begins_later() -> None:
         "kill()\ntry:\n    with interruption.raising():\n        tell('begun')\n"
         "except CancelledBySignal:\n    tell('ended')"
     )
-    assert told_by(script) == ["ended"]
+    assert lines_of(script) == ["ended"]
 
 
 def test_what_is_written_down_is_finished() -> None:
@@ -91,7 +91,7 @@ def test_what_is_written_down_is_finished() -> None:
         "            kill(); tell('written')\n        kill(signal.SIGINT)\n"
         "    except CancelledBySignal:\n        tell('ended')"
     )
-    assert told_by(script) == ["written", "ended"]
+    assert lines_of(script) == ["written", "ended"]
 
 
 CANCELLED = """
@@ -134,7 +134,7 @@ async def close():
     ids=["before the loop", "asleep", "in a callback", "waiting for a child"],
 )
 def test_a_signal_cancels_what_the_loop_does(wait: str) -> None:
-    assert told_by(f"{CANCELLED}{wait}\ntell(len(noted))") == ["cancelled", "1"]
+    assert lines_of(f"{CANCELLED}{wait}\ntell(len(noted))") == ["cancelled", "1"]
 
 
 def test_closing_that_takes_long_is_cut_short_and_a_repeated_sigterm_is_one_wish() -> None:
@@ -143,7 +143,7 @@ def test_closing_that_takes_long_is_cut_short_and_a_repeated_sigterm_is_one_wish
         "    try:\n        await asyncio.sleep(60)\n    finally:\n        tell(int(time.monotonic() - begun))\n"
         "kill(); asyncio.run(work(lambda: asyncio.sleep(60)))"
     )
-    assert told_by(script) == ["cancelled", "1", "hurried"]
+    assert lines_of(script) == ["cancelled", "1", "hurried"]
 
 
 def test_another_signal_cuts_it_short_at_once() -> None:
@@ -151,7 +151,7 @@ def test_another_signal_cuts_it_short_at_once() -> None:
         f"{CANCELLED}\nasync def close():\n    kill(signal.SIGINT)\n    await asyncio.sleep(60)\n"
         "kill(); asyncio.run(work(lambda: asyncio.sleep(60)))"
     )
-    assert told_by(script) == ["cancelled", "hurried"]
+    assert lines_of(script) == ["cancelled", "hurried"]
 
 
 HANG = "signal.siginterrupt(signal.SIGTERM, False); ctypes.CDLL(None).read(os.pipe()[0], b' ', 1)"
@@ -171,7 +171,7 @@ HANG = "signal.siginterrupt(signal.SIGTERM, False); ctypes.CDLL(None).read(os.pi
 def test_a_main_thread_that_hangs_is_stood_in_for(hang: str) -> None:
     script = f"interruption.watch(0.5, lambda: tell('stood in'))\nthreading.Timer(0.2, kill).start()\n{hang}"
     begun = time.monotonic()
-    assert told_by(script, code=3) == ["stood", "in"]
+    assert lines_of(script, code=3) == ["stood", "in"]
     assert time.monotonic() - begun < 30
 
 
@@ -180,14 +180,14 @@ def test_whoever_begins_to_conclude_does_it_alone() -> None:
         "interruption.watch(0.2, lambda: tell('stood in'))\nkill()\n"
         "interruption.conclude()\ntime.sleep(1)\ntell('concluded')"
     )
-    assert told_by(script) == ["concluded"]
+    assert lines_of(script) == ["concluded"]
 
 
 def test_one_that_stands_in_and_fails_ends_the_process_too() -> None:
     script = (
         "def fail():\n    raise OSError('full')\ninterruption.watch(0.2, fail)\nkill()\nctypes.CDLL(None).sleep(60)"
     )
-    assert told_by(script, code=3) == []
+    assert lines_of(script, code=3) == []
 
 
 def test_without_handlers_nothing_is_noted_and_nothing_waits() -> None:

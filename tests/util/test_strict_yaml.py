@@ -28,7 +28,7 @@ def test_numbers_booleans_and_null_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "said"),
+    ("content", "line", "message"),
     [
         (b"a: &x [1]\nb: *x\n", 2, "alias"),
         (b"a: 1\na: 2\n", 2, "stands twice"),
@@ -54,11 +54,11 @@ def test_numbers_booleans_and_null_are_read() -> None:
         (b"#" * (MAX_BYTES + 1), 0, "bytes"),
     ],
 )
-def test_what_is_not_plain_data_is_refused_with_its_line(content: bytes, line: int, said: str) -> None:
+def test_what_is_not_plain_data_is_refused_with_its_line(content: bytes, line: int, message: str) -> None:
     document, problems = read_yaml("a.yaml", content)
     assert document is None
     assert (problems[0].path, problems[0].line) == ("a.yaml", line)
-    assert said in problems[0].message
+    assert message in problems[0].message
 
 
 def test_what_is_nested_as_deep_as_is_allowed_is_read() -> None:

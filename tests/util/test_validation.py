@@ -25,7 +25,7 @@ def mistakes(text: str) -> list[str]:
     return [str(problem) for problem in validate(Block, document)[1]]
 
 
-def test_a_mapping_in_the_place_of_several_things_is_told_about_as_a_mapping_at_the_line_of_its_key() -> None:
+def test_a_mapping_in_the_place_of_several_things_is_reported_about_as_a_mapping_at_the_line_of_its_key() -> None:
     assert mistakes("stop:\n  after: many\n") == [
         "a.yml:2: stop.after: 'many' is not allowed: input should be a valid integer"
     ]
@@ -33,7 +33,7 @@ def test_a_mapping_in_the_place_of_several_things_is_told_about_as_a_mapping_at_
     assert mistakes("stop: {}\n") == ["a.yml:1: stop.after: missing; it must be given"]
 
 
-def test_an_item_of_a_list_or_a_mapping_is_told_at_its_own_line() -> None:
+def test_an_item_of_a_list_or_a_mapping_is_reported_at_its_own_line() -> None:
     assert mistakes("documents:\n  - a\n  - 3\n") == [
         "a.yml:3: documents.1: 3 is not allowed: input should be a text: write it in quotes"
     ]
@@ -42,7 +42,7 @@ def test_an_item_of_a_list_or_a_mapping_is_told_at_its_own_line() -> None:
     ]
 
 
-def test_a_value_of_no_allowed_shape_is_told_once_with_all_shapes() -> None:
+def test_a_value_of_no_allowed_shape_is_reported_once_with_all_shapes() -> None:
     assert mistakes("stop: often\n") == [
         "a.yml:1: stop: 'often' is not allowed: input should be a valid boolean, or input should be a mapping"
     ]
@@ -51,5 +51,5 @@ def test_a_value_of_no_allowed_shape_is_told_once_with_all_shapes() -> None:
     ]
 
 
-def test_every_mistake_of_a_block_is_told() -> None:
+def test_every_mistake_of_a_block_is_reported() -> None:
     assert len(mistakes("stop: {after: 0, until: 3}\ndocuments: [1, 2]\nmore: 1\n")) == 5

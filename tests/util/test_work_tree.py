@@ -199,7 +199,7 @@ def test_a_submodule_that_is_not_checked_out_is_no_edit(outer: GitRepository) ->
     assert changed(outer) == ()
 
 
-def test_a_file_that_cannot_be_read_is_told(repository: GitRepository) -> None:
+def test_a_file_that_cannot_be_read_is_reported(repository: GitRepository) -> None:
     if os.geteuid() == 0:
         pytest.skip("root reads every file")
     repository.commit({"a": "1"})

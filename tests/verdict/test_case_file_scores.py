@@ -28,12 +28,12 @@ def trial(number: int, expect: Expectation) -> Trial:
 
 
 def answered(
-    number: int, expect: Expectation, output: Any = None, *found: str, score: float = 1.0, least: float = 0.5
+    number: int, expect: Expectation, output: Any = None, *found: str, score: float = 1.0, minimum: float = 0.5
 ) -> Scored:
     one = trial(number, expect)
     reply = Reply("", output=output, documents=tuple(Document(name) for name in found))
     exchange = Exchange(one.scenario.turns[0], reply)
-    scores = (Score("RougeLMetric", "1.0.0", score, least, judged=False),)
+    scores = (Score("RougeLMetric", "1.0.0", score, minimum, judged=False),)
     return Scored(one, Transcript(one.scenario.id, (exchange,)), (), scores, 0.1)
 
 
@@ -51,7 +51,7 @@ def scores(*results: ScenarioResult, cases: int = 0, **gates: float) -> CaseFile
 
 
 def scored(results: Sequence[ScenarioResult], gates: Mapping[str, float], cases: int = 0) -> CaseFileScores:
-    asked = tuple(CaseThreshold(name.replace("_at_", "@"), least) for name, least in gates.items())
+    asked = tuple(CaseThreshold(name.replace("_at_", "@"), minimum) for name, minimum in gates.items())
     rows = cases or len({result.trial.scenario.id for result in results})
     (one,) = score_case_files([CaseFile("intents", "scenarios/intents.jsonl", "5f" * 32, rows, asked)], results, DAY)
     return one
@@ -130,7 +130,7 @@ def test_a_part_of_the_cases_decides_nothing() -> None:
     assert (one.selected, one.cases) == (1, 40)
 
 
-def test_a_data_set_of_which_nothing_was_selected_is_not_told() -> None:
+def test_a_data_set_of_which_nothing_was_selected_is_not_reported() -> None:
     assert score_case_files([CaseFile("intents", "a.jsonl", "", 3)], [NotRun(sample_trial("spa"), "no")], DAY) == ()
 
 
@@ -158,7 +158,7 @@ def test_an_answer_without_a_label_lowers_its_class_and_no_other() -> None:
     ]
 
 
-def test_confidence_is_told_and_calibration_is_1_less_its_error() -> None:
+def test_confidence_is_reported_and_calibration_is_1_less_its_error() -> None:
     one = scores(labelled(0, "A", "A", 0.9), labelled(1, "A", "B", 0.9), labelled(2, "A", "A"), calibration=0.6)
     assert one.values["mean confidence"] == pytest.approx(0.9)
     assert one.values["calibration"] == pytest.approx(0.6)
@@ -260,6 +260,6 @@ def test_a_data_set_in_quarantine_decides_nothing() -> None:
 
 def test_answer_accuracy_is_not_measured_where_the_cases_assert_nothing() -> None:
     """A classifier that always gives the same label passes every threshold of 0."""
-    results = [answered(number, Expectation(label="ANSWER"), score=0.0, least=0.0) for number in range(3)]
+    results = [answered(number, Expectation(label="ANSWER"), score=0.0, minimum=0.0) for number in range(3)]
     (gate,) = scores(*results, answer_accuracy=0.7).gates
     assert (gate.value, gate.status) == (None, CaseThresholdStatus.UNKNOWN)

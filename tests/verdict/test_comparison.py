@@ -174,17 +174,17 @@ def test_levels_and_margins_are_those_of_the_rules() -> None:
     assert tier(pairs, confirm_level=0.0000001, confirming_trials=2) is Tier.WITHIN_NOISE
     assert tier(pairs, screen_level=0.0000001, single_run_screen_level=0.0000001) is Tier.WITHIN_NOISE
     assert tier(pairs, confirm_level=0.0000001) is None, "a third look is to come"
-    assert tier(small, fewest_scenarios=7) is Tier.WITHIN_NOISE
+    assert tier(small, min_scenarios=7) is Tier.WITHIN_NOISE
     assert tier([*small, pair(10, -0.1), *map(pair, range(11, 20))], scenario_drop=0.1) is None
-    exact = examine([pair(0, -0.06)], (), replace(RULES, least_margin=0.05), exact=True)
+    exact = examine([pair(0, -0.06)], (), replace(RULES, min_margin=0.05), exact=True)
     assert isinstance(exact, Comparison)
     assert exact.tier is Tier.REGRESSION
 
 
-def test_the_smallest_drop_that_is_told_grows_with_the_power_that_is_asked_for() -> None:
+def test_the_smallest_drop_that_is_reported_grows_with_the_power_that_is_asked_for() -> None:
     pairs = [pair(number) for number in range(20)]
-    told = [examine(pairs, (), replace(RULES, detectable_power=power), exact=False) for power in (0.5, 0.8, 0.99)]
-    drops = [one.detectable for one in told if isinstance(one, Comparison) and one.detectable is not None]
+    reported = [examine(pairs, (), replace(RULES, detectable_power=power), exact=False) for power in (0.5, 0.8, 0.99)]
+    drops = [one.detectable for one in reported if isinstance(one, Comparison) and one.detectable is not None]
     assert len(drops) == 3
     assert drops == sorted(set(drops))
 
@@ -199,7 +199,7 @@ def test_an_exact_difference_has_an_interval_over_the_conversations_that_decides
     assert found.high is not None
     assert found.difference is not None
     assert found.low < found.difference < found.high
-    assert (found.low < -RULES.least_margin, found.tier) == (True, Tier.WITHIN_NOISE)
+    assert (found.low < -RULES.min_margin, found.tier) == (True, Tier.WITHIN_NOISE)
     assert concluded([pair(0, -0.05)], exact=True).low is None, "one conversation has no spread"
 
 

@@ -23,13 +23,13 @@ def decide(*results: ScenarioResult, base: tuple[ScenarioResult, ...]) -> Verdic
     return verdict
 
 
-def test_a_crash_that_the_base_does_not_have_is_told() -> None:
+def test_a_crash_that_the_base_does_not_have_is_reported() -> None:
     assert decide(CRASHED, base=(sample_scored("spa_0"),)).reason.endswith("On the base, this scenario passed.")
 
 
-def test_of_several_crashes_it_is_told_how_many_the_base_passes() -> None:
-    told = decide(CRASHED, OTHER, sample_scored("fine"), base=(sample_scored("spa_0"),)).reason
-    assert told.endswith("The base passes 1 of the 2 scenarios in which the system errored.")
+def test_of_several_crashes_it_is_reported_how_many_the_base_passes() -> None:
+    reason = decide(CRASHED, OTHER, sample_scored("fine"), base=(sample_scored("spa_0"),)).reason
+    assert reason.endswith("The base passes 1 of the 2 scenarios in which the system errored.")
 
 
 def test_a_base_that_is_not_known_or_does_not_pass_is_not_said_to() -> None:

@@ -197,7 +197,7 @@ def test_a_gate_of_a_data_set_that_fails_fails_the_run() -> None:
     assert verdict.reason == "1 threshold of cases failed: intents: accuracy 0.5 is below 0.9."
 
 
-def test_a_failed_gate_is_told_beside_what_is_broken_and_what_is_missing() -> None:
+def test_a_failed_gate_is_reported_beside_what_is_broken_and_what_is_missing() -> None:
     verdict = next_step(Evidence(Mode.BLOCKING, (BROKEN, NOT_RUN), Limits(), data_sets=(sample_data_set(),)))
     assert isinstance(verdict, Verdict)
     assert verdict.reason == (
@@ -224,18 +224,18 @@ def test_a_gate_that_passes_decides_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("accuracy", "gates", "said"),
+    ("accuracy", "gates", "text"),
     [
         (5 / 6, sample_data_set().gates[2:], "; 1 of 6 labels is wrong in intents, which its thresholds allow"),
         (4 / 6, (), "; 2 of 6 labels are wrong in intents, and no threshold is set for them"),
         (1.0, (), ""),
     ],
 )
-def test_a_wrong_label_that_its_thresholds_allow_is_said(accuracy: float, gates: Any, said: str) -> None:
+def test_a_wrong_label_that_its_thresholds_allow_is_said(accuracy: float, gates: Any, text: str) -> None:
     cases = sample_data_set(cases=6, selected=6, measured=6, values={"accuracy": accuracy}, gates=gates)
     verdict = next_step(Evidence(Mode.BLOCKING, (sample_scored("a"), sample_scored("b")), Limits(), data_sets=(cases,)))
     assert isinstance(verdict, Verdict)
-    assert (verdict.conclusion, verdict.reason) == (Conclusion.PASSED, f"All 2 scenarios passed{said}.")
+    assert (verdict.conclusion, verdict.reason) == (Conclusion.PASSED, f"All 2 scenarios passed{text}.")
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_the_trials_confirm_at_a_tenth_of_the_level_so_that_ten_runs_share_it(le
 
 
 def test_too_few_scenarios_for_any_confirmation_pay_for_no_trial() -> None:
-    given = evidence(0.07, rules=Rules(fewest_scenarios=6, decline=DeclineRules(level=0.001)))
+    given = evidence(0.07, rules=Rules(min_scenarios=6, decline=DeclineRules(level=0.001)))
     verdict = verdict_of(given)
     assert verdict.decline is not None
     assert verdict.decline.problem == "12 scenarios can be compared, and 14 are the least"
@@ -159,9 +159,9 @@ def test_what_cannot_be_confirmed_warns_and_is_incomplete_where_a_decline_would_
         given = evidence(0.07, rules=Rules(decline=DeclineRules(block=block)))
         verdict = verdict_of(replace(given, no_base=changes.get("no_base"), no_further=changes.get("no_further")))
         assert verdict.conclusion is (Conclusion.INCOMPLETE if block else Conclusion.PASSED)
-        said = verdict.reason if block else verdict.warnings[0]
-        assert "There may be a slow decline: the mean score of 12 scenarios is 7 points below" in said
-        assert f"It could not be confirmed: {why}." in said
+        warnings = verdict.reason if block else verdict.warnings[0]
+        assert "There may be a slow decline: the mean score of 12 scenarios is 7 points below" in warnings
+        assert f"It could not be confirmed: {why}." in warnings
 
 
 def test_further_trials_that_were_not_measured_are_not_run_again() -> None:

@@ -13,15 +13,15 @@ from ratiba_action.verdict.two_samples import BETS, concurrent_differences, log_
 TENTHS = st.integers(-10, 10).map(lambda number: number / 10)
 
 
-def e_value(values: list[float], least: float = 1.0) -> float:
-    return math.exp(log_e_value(values, least))
+def e_value(values: list[float], minimum: float = 1.0) -> float:
+    return math.exp(log_e_value(values, minimum))
 
 
-def by_hand(values: list[Fraction], least: Fraction) -> float:
+def by_hand(values: list[Fraction], minimum: Fraction) -> float:
     """The same mixture, bet by bet, with exact factors."""
     total = 0.0
     for number in range(BETS):
-        bet = Fraction(2 ** (-number / 2)) / least
+        bet = Fraction(2 ** (-number / 2)) / minimum
         total += float(math.prod((1 + bet * value for value in values), start=Fraction(1)))
     return total / BETS
 
@@ -38,15 +38,15 @@ def test_it_is_the_mean_capital_of_the_bets(values: list[float]) -> None:
     st.sampled_from([1.0, 1.3]),
 )
 def test_its_expectation_is_at_most_1_where_the_mean_is_not_above_0(
-    weighted: list[tuple[float, int]], length: int, least: float
+    weighted: list[tuple[float, int]], length: int, minimum: float
 ) -> None:
     """Every sequence of a small distribution, whose mean is moved to zero or below, with its probability."""
     mass = sum(weight for _, weight in weighted)
     centre = max(0.0, sum(value * weight for value, weight in weighted) / mass)
     moved = [(value - centre, weight / mass) for value, weight in weighted]
-    least = max(least, -min(value for value, _ in moved))
+    minimum = max(minimum, -min(value for value, _ in moved))
     expected = sum(
-        math.prod(weight for _, weight in path) * e_value([value for value, _ in path], least)
+        math.prod(weight for _, weight in path) * e_value([value for value, _ in path], minimum)
         for path in itertools.product(moved, repeat=length)
     )
     assert expected <= 1 + 1e-9

@@ -7,7 +7,7 @@ from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.codec import decode, encode
 from ratiba_action.model.comparison import Comparison, MeasuredRun, Rules
 from ratiba_action.model.measurement import Check, Scored
-from ratiba_action.verdict.runs import MOST_CHANGED, MOST_CHARACTERS, compare_as_measured
+from ratiba_action.verdict.runs import MAX_CHANGED, MAX_CHARACTERS, compare_as_measured
 from tests.support.sample_report import sample_scored
 
 
@@ -58,17 +58,17 @@ def test_a_scenario_that_fails_otherwise_than_before_is_a_change() -> None:
 
 
 def test_failing_scenarios_come_first_and_the_list_is_bounded() -> None:
-    base = [scored(f"spa_{number:03}") for number in range(MOST_CHANGED + 20)]
-    head = [scored(f"spa_{number:03}", "Karibu tena.") for number in range(MOST_CHANGED + 20)]
+    base = [scored(f"spa_{number:03}") for number in range(MAX_CHANGED + 20)]
+    head = [scored(f"spa_{number:03}", "Karibu tena.") for number in range(MAX_CHANGED + 20)]
     failing = scored("zz", "Sijui.", passed=False), scored("zz", "Samahani.", passed=False)
     found = changed(run(*head, failing[0]), run(*base, failing[1]))
-    assert (len(found), found[0]) == (MOST_CHANGED, "zz")
+    assert (len(found), found[0]) == (MAX_CHANGED, "zz")
 
 
 def test_turns_that_are_too_much_are_left_out_whole() -> None:
     def large(result: Scored) -> Scored:
         (exchange,) = result.transcript.exchanges
-        reply = replace(exchange.reply, output="x" * (MOST_CHARACTERS // 3))
+        reply = replace(exchange.reply, output="x" * (MAX_CHARACTERS // 3))
         return replace(result, transcript=replace(result.transcript, exchanges=(replace(exchange, reply=reply),)))
 
     names = "spa_0", "spa_1", "spa_2"

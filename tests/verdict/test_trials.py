@@ -77,13 +77,13 @@ def test_a_pass_rate_that_lacks_a_trial_is_not_final() -> None:
 
 def test_the_mean_of_the_scores_stands_in_the_place_of_their_thresholds() -> None:
     scores = (sample_score(0.3), sample_score(0.7, judged=False))
-    held = sample_scored("spa", scores=scores, strategy=Strategy(least_mean=0.5))
+    held = sample_scored("spa", scores=scores, strategy=Strategy(min_mean=0.5))
     assert decide(held, pass_rate=1.0).conclusion is Conclusion.PASSED
     low = replace(held, scores=(sample_score(0.2), scores[1]))
     assert decide(low, pass_rate=1.0).conclusion is Conclusion.FAILED
     broken = replace(held, checks=(sample_check(passed=False),))
     assert decide(broken, pass_rate=0.0).conclusion is Conclusion.FAILED
-    critical = sample_scored("spa", scores=scores, strategy=Strategy(least_mean=0.5), critical=True)
+    critical = sample_scored("spa", scores=scores, strategy=Strategy(min_mean=0.5), critical=True)
     assert decide(critical, pass_rate=0.0).conclusion is Conclusion.FAILED
 
 
@@ -105,8 +105,8 @@ def test_everything_in_quarantine_is_nothing_measured() -> None:
     assert decide(*trials("ppp", quarantine=FLAKY)).conclusion is Conclusion.INCOMPLETE
 
 
-def stop_reason(most_failed: int | None, *results: ScenarioResult) -> str:
-    limit = FailureLimit(most_failed, DAY)
+def stop_reason(max_failed: int | None, *results: ScenarioResult) -> str:
+    limit = FailureLimit(max_failed, DAY)
     for result in results:
         limit.add(result)
     return limit.reason

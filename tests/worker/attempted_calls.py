@@ -92,9 +92,9 @@ def mode(path: str = "own") -> str:
     return oct(os.stat(path).st_mode & 0o7777)
 
 
-def changed(change: Any, told: Any = mode) -> Any:
+def changed(change: Any, reported: Any = mode) -> Any:
     change()
-    return told()
+    return reported()
 
 
 def by_threads() -> str:

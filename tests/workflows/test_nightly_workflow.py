@@ -43,7 +43,7 @@ def test_it_tells_of_a_failure_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("open_issue", "said"),
+    ("open_issue", "reported"),
     [
         ("", ["issue", "create", "--title", "Red night", "--body", "https://host/run/1"]),
         ("41", ["issue", "comment", "41", "--body", "https://host/run/1"]),
@@ -51,7 +51,7 @@ def test_it_tells_of_a_failure_only() -> None:
     ids=["the first one", "one is open"],
 )
 def test_a_failure_opens_one_issue_and_adds_to_it_from_then_on(
-    tmp_path: Path, open_issue: str, said: list[str]
+    tmp_path: Path, open_issue: str, reported: list[str]
 ) -> None:
     (tmp_path / "gh").write_text(GH)
     (tmp_path / "gh").chmod(0o755)
@@ -64,4 +64,4 @@ def test_a_failure_opens_one_issue_and_adds_to_it_from_then_on(
     }
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", run_block(TEXT, TELLS)]
     subprocess.run(command, env=environment, check=True)
-    assert (tmp_path / "said").read_text().splitlines() == said
+    assert (tmp_path / "said").read_text().splitlines() == reported

@@ -108,8 +108,8 @@ def test_a_draft_is_opened_for_a_branch_of_its_own(checkout: GitRepository, tmp_
     assert done.returncode == 0, done.stderr
     changed = remote.git("diff-tree", "-r", "--name-only", "--no-commit-id", "ratiba/candidates-1-1")
     assert changed == "scenarios/from_production/a.yaml"
-    said = (tmp_path / "said").read_text().splitlines()
-    assert said[:9] == [
+    answers = (tmp_path / "said").read_text().splitlines()
+    assert answers[:9] == [
         "auth",
         "setup-git",
         "pr",

@@ -79,8 +79,8 @@ def start_turn(memory: Memory, incoming: JsonObject) -> Memory:
 
 def remember(memory: Memory, reply: str) -> list[JsonObject]:
     """The history with this turn's message and reply added; only the latest few are kept."""
-    said = [("customer", memory["incoming"].get("message", "")), ("assistant", reply)]
-    new = [{"role": role, "text": text} for role, text in said if text]
+    texts = [("customer", memory["incoming"].get("message", "")), ("assistant", reply)]
+    new = [{"role": role, "text": text} for role, text in texts if text]
     return [*memory["history"], *new][-_KEPT_MESSAGES:]
 
 

@@ -8,7 +8,7 @@ from booking_assistant.settlement import Outcome, cancel, settle
 from booking_assistant.turn import Turn
 from booking_assistant.understanding import Understanding
 
-_MOST_REPEATS = 50
+_MAX_REPEATS = 50
 _NEEDS_A_PERSON = {
     Outcome.WRONG_AMOUNT: "a payment arrived with another amount than was asked",
     Outcome.UNEXPECTED_CHARGE: "a charge arrived that nobody asked for",
@@ -70,8 +70,8 @@ async def receive_callback(turn: Turn, event: JsonObject) -> None:
         ValueError: the event is not a callback of the agreed shape.
     """
     callback, repeat = read_callback(event), event.get("repeat", 1)
-    if not isinstance(repeat, int) or isinstance(repeat, bool) or not 1 <= repeat <= _MOST_REPEATS:
-        raise ValueError(f"cannot deliver a callback {repeat!r} times: use 1 to {_MOST_REPEATS}")
+    if not isinstance(repeat, int) or isinstance(repeat, bool) or not 1 <= repeat <= _MAX_REPEATS:
+        raise ValueError(f"cannot deliver a callback {repeat!r} times: use 1 to {_MAX_REPEATS}")
     payment_id = (turn.memory["payment"] or {}).get("id")
     for delivery in range(repeat):
         settlement = await settle(turn.toolbox.desk.connection, payment_id, callback)

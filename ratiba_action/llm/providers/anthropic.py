@@ -92,19 +92,19 @@ class Messages(Endpoint):
 
     def tokens(self, usage: Mapping[str, Any]) -> Usage:
         """The input leaves out the cached tokens, and the sums what a compaction took before them."""
-        told = Usage(
+        reported = Usage(
             input_tokens=required_count(usage, "input_tokens"),
             output_tokens=required_count(usage, "output_tokens"),
             cache_read_tokens=count(usage, "cache_read_input_tokens"),
             cache_write_tokens=count(usage, "cache_creation_input_tokens"),
         )
         summed = sum((self.tokens(step) for step in objects(usage.get("iterations"))), Usage())
-        asked = told.input_tokens + told.cache_read_tokens + told.cache_write_tokens
+        asked = reported.input_tokens + reported.cache_read_tokens + reported.cache_write_tokens
         return Usage(
-            max(told.input_tokens, summed.input_tokens),
-            max(told.output_tokens, summed.output_tokens, count(usage, "total_tokens") - asked),
-            max(told.cache_read_tokens, summed.cache_read_tokens),
-            max(told.cache_write_tokens, summed.cache_write_tokens),
+            max(reported.input_tokens, summed.input_tokens),
+            max(reported.output_tokens, summed.output_tokens, count(usage, "total_tokens") - asked),
+            max(reported.cache_read_tokens, summed.cache_read_tokens),
+            max(reported.cache_write_tokens, summed.cache_write_tokens),
         )
 
     def endings(self, answer: JsonObject) -> Sequence[Any]:

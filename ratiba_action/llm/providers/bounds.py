@@ -21,7 +21,7 @@ _EVERY_CALL_TOKENS = 256
 _TOOLS_TOKENS = 2_048
 """Of the instructions that providers put before tools and schemas; the largest that is documented is below 900."""
 
-_MOST_CHOICES = 128
+_MAX_CHOICES = 128
 
 _THOUGHT_TOKENS = 64_000
 
@@ -115,14 +115,14 @@ def _output_tokens(endpoint: Endpoint, body: dict[str, Any], limits: OutputLimit
             f"{names[0]} is not a whole number from 1 to {limits.ceiling}, the configuration's models.max_output_tokens"
         )
         return 0
-    if not _is_count(choices, _MOST_CHOICES):
-        problems.append(f"{several} is not a whole number from 1 to {_MOST_CHOICES}")
+    if not _is_count(choices, _MAX_CHOICES):
+        problems.append(f"{several} is not a whole number from 1 to {_MAX_CHOICES}")
         return 0
     return max(requested) * int(choices or 1)
 
 
-def _is_count(value: Any, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most
+def _is_count(value: Any, maximum: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= maximum
 
 
 def _text_tokens(body: JsonObject, *, instructed: bool) -> int:

@@ -22,7 +22,7 @@ _TEMPORARY = frozenset({408, 409, 429})
 
 
 @dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class CallRetryPolicy:
     """Bounds of the attempts of one call.
 
     Args:
@@ -87,18 +87,18 @@ def charge_of(request: PaidRequest, answer: JsonObject, prices: Prices) -> Charg
         ValueError: the usage cannot be used.
         ConfigurationError: the model asked for has no price.
     """
-    told = answer_usage(endpoint_named(request.endpoint), answer)
-    usage, unexplained = told.usage, told.unexplained
+    reported = answer_usage(endpoint_named(request.endpoint), answer)
+    usage, unexplained = reported.usage, reported.unexplained
     answered_by = spelled_otherwise(request.model, answering_model(answer))
     usd = prices.price_of_answer(request.model, request.provider, usage, answered_by)
     if usd is None:
         unexplained += (f"{answered_by!r} answered, for which no price is known",)
         usd = prices.price(request.model, request.provider, usage)
-    if told.long_cache_writes:
+    if reported.long_cache_writes:
         # The list has one price for a token that was written to a cache; for an hour's the dearest way is counted.
         prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         usd = max(usd, prices.upper_bound(request.model, request.provider, prompt_tokens, usage.output_tokens))
-    return Charge(usage, max(usd, told.usd or usd), unexplained)
+    return Charge(usage, max(usd, reported.usd or usd), unexplained)
 
 
 _FORBIDDEN = frozenset({401, 403})
@@ -128,7 +128,7 @@ class MeteredCalls:
         prices: Prices,
         *,
         limits: OutputLimits | None = None,
-        retries: RetryPolicy | None = None,
+        retries: CallRetryPolicy | None = None,
         concurrency: int = 8,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         note: Callable[[str], None] = lambda _: None,
@@ -137,7 +137,7 @@ class MeteredCalls:
         self._reservations = reservations
         self._prices = prices
         self._limits = limits or OutputLimits()
-        self._retries = retries or RetryPolicy()
+        self._retries = retries or CallRetryPolicy()
         self._slots = asyncio.Semaphore(concurrency)
         self._sleep = sleep
         self._note = note

@@ -109,7 +109,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RecordingComparison:
     """Everything that a new recording changes: in the order of its lines, then what it no longer holds."""
 
     differences: tuple[Difference, ...] = ()
@@ -125,7 +125,7 @@ class Comparison:
         return ", ".join(counts) or "the same answers"
 
 
-def compare(old: Sequence[Recording], new: Sequence[Recording]) -> Comparison:
+def compare(old: Sequence[Recording], new: Sequence[Recording]) -> RecordingComparison:
     """Compare two recordings of one scenario.
 
     A line is looked for under its key first; then, since an edited prompt changes every key, under what was asked of
@@ -135,7 +135,7 @@ def compare(old: Sequence[Recording], new: Sequence[Recording]) -> Comparison:
     differences = [_difference(None if at is None else old[at], line) for at, line in zip(origins, new, strict=True)]
     gone = [line for at, line in enumerate(old) if at not in origins]
     removed = [Difference(Kind.REMOVED, _what(line), before=_held(line)) for line in gone]
-    return Comparison((*(difference for difference in differences if difference is not None), *removed))
+    return RecordingComparison((*(difference for difference in differences if difference is not None), *removed))
 
 
 def without_noise(old: Sequence[Recording], new: Sequence[Recording]) -> tuple[Recording, ...]:
@@ -150,7 +150,7 @@ def without_noise(old: Sequence[Recording], new: Sequence[Recording]) -> tuple[R
     return (*(old_models if same else models), *lines)
 
 
-def render(comparison: Comparison) -> tuple[str, ...]:
+def render(comparison: RecordingComparison) -> tuple[str, ...]:
     """The differences as lines of a diff: ``+`` added, ``-`` removed, ``~`` changed; bounded, and it says where."""
     marks = {Kind.ADDED: "+", Kind.CHANGED: "~", Kind.REMOVED: "-"}
     lines: list[str] = []
@@ -158,8 +158,8 @@ def render(comparison: Comparison) -> tuple[str, ...]:
         lines.append(f"{marks[difference.kind]} {difference.what}")
         before, after = dict(difference.before), dict(difference.after)
         for name in dict.fromkeys((*before, *after)):
-            lines += [f"    - {name}: {line}" for line in _told(before.get(name), after.get(name))]
-            lines += [f"    + {name}: {line}" for line in _told(after.get(name), before.get(name))]
+            lines += [f"    - {name}: {line}" for line in _differing_lines(before.get(name), after.get(name))]
+            lines += [f"    + {name}: {line}" for line in _differing_lines(after.get(name), before.get(name))]
     unlisted = len(comparison.differences) - _CHANGES_SHOWN
     if unlisted > 0:
         lines.append(f"… and {unlisted} more; git diff shows all of them")
@@ -253,7 +253,7 @@ def _unread(line: Recording) -> Parts:
     return (name, question[:_DIGEST_DIGITS]), ("usage", canonical_json(usage))
 
 
-def _told(text: str | None, other: str | None) -> Iterator[str]:
+def _differing_lines(text: str | None, other: str | None) -> Iterator[str]:
     """The lines of a text, from shortly before its first difference when it is long."""
     if text is None or not text:
         return

@@ -101,7 +101,7 @@ _OF_THE_WIRE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ForbiddenText:
     """Something that must not be recorded.
 
     Args:
@@ -122,7 +122,7 @@ class Finding:
 
 def find_forbidden(
     lines: Sequence[Recording], scenario: Scenario | None, secrets: Iterable[str] = ()
-) -> tuple[Finding, ...]:
+) -> tuple[ForbiddenText, ...]:
     """Every identifier that the scenario does not declare, and every secret, each place once.
 
     Identifiers are looked for in what models said, in the arguments of tools, in ``asked``, ``reason`` and a judge's
@@ -136,11 +136,11 @@ def find_forbidden(
     declared = declared_identifiers(scenario) if scenario is not None else ()
     given = [*secrets]
     given += [password for secret in given for password in passwords_in(secret)]
-    found: dict[Finding, None] = {}
+    found: dict[ForbiddenText, None] = {}
     for number, line in enumerate(lines, start=1):
         for place in _places(line):
             for kind, shown in _forbidden(place, declared, given):
-                found[Finding(number, place.field, kind, shown)] = None
+                found[ForbiddenText(number, place.field, kind, shown)] = None
     return tuple(found)
 
 

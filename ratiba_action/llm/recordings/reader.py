@@ -11,7 +11,7 @@ from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.endpoints import ENDPOINTS
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.model.model_request import PROVIDER_NAME
-from ratiba_action.model.reads import MOST_FILES, Reads, is_plain_path, parse_reads
+from ratiba_action.model.reads import MAX_FILES, Reads, is_plain_path, parse_reads
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_json import refuse_constant
 
@@ -160,7 +160,7 @@ def _are_results(value: Any) -> bool:
 
 
 def _are_paths(value: Any) -> bool:
-    return isinstance(value, list) and len(value) <= MOST_FILES and all(map(is_plain_path, value))
+    return isinstance(value, list) and len(value) <= MAX_FILES and all(map(is_plain_path, value))
 
 
 def _are_turns(value: Any) -> bool:

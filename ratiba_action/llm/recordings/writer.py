@@ -44,7 +44,7 @@ def write_all(recordings: Mapping[Path, Sequence[Recording]], reads: Mapping[Pat
     with contextlib.ExitStack() as temporary, contextlib.ExitStack() as undo:
         staged = {path: _stage(path, content, temporary) for path, content in contents.items()}
         for path, new in staged.items():
-            with _told(path):
+            with _recording_errors(path):
                 old = path.read_bytes() if path.exists() else None
                 new.replace(path)
             undo.callback(_restore, path, old)
@@ -93,7 +93,7 @@ def _encode(line: dict[str, object], *, ascii_only: bool) -> bytes:
 
 def _stage(path: Path, content: bytes, stack: contextlib.ExitStack) -> Path:
     """Write beside the place; what is still there when the stack closes is removed."""
-    with _told(path):
+    with _recording_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         temporary = Path(name)
@@ -114,7 +114,7 @@ def _restore(path: Path, content: bytes | None) -> None:
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _recording_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

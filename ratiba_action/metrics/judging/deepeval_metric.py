@@ -24,7 +24,7 @@ class DeepEvalSpec:
 
     Args:
         name: its class in ``deepeval.metrics``.
-        most: the most judge calls that it makes for one test case.
+        maximum: the most judge calls that it makes for one test case.
         options: keywords of its constructor besides the model.
         items: attribute with what it asks a verdict for, one each, under ``verdicts``; empty where that is not so.
         verdict_per_document: it asks for one verdict for each document.
@@ -32,7 +32,7 @@ class DeepEvalSpec:
     """
 
     name: str
-    most: int
+    maximum: int
     options: Mapping[str, Any] = field(default_factory=dict)
     items: str = ""
     verdict_per_document: bool = False
@@ -60,7 +60,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class JudgedConversation:
     """What is shown of a whole conversation.
 
     Args:
@@ -79,7 +79,9 @@ class Measured:
     reason: str
 
 
-async def measure(spec: DeepEvalSpec, shown: SingleTurn | Conversation, judge: Judge, first: Question) -> Measured:
+async def measure(
+    spec: DeepEvalSpec, shown: SingleTurn | JudgedConversation, judge: Judge, first: Question
+) -> Measured:
     """Run a metric of DeepEval on one test case with our judge.
 
     Every text of the conversation is handed over as a quoted string, because most of DeepEval's forms put it in as it
@@ -94,7 +96,7 @@ async def measure(spec: DeepEvalSpec, shown: SingleTurn | Conversation, judge: J
         BudgetError: a call was refused.
     """
     deepeval = load_deepeval()
-    calls = JudgeCalls(judge, first, spec.most)
+    calls = JudgeCalls(judge, first, spec.maximum)
     with warnings.catch_warnings():
         # That 1 is good, which it is here; DeepEval tells whoever knew its older releases.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -148,7 +150,7 @@ def _single_turn(shown: SingleTurn) -> Any:
     )
 
 
-def _conversation(shown: Conversation) -> Any:
+def _conversation(shown: JudgedConversation) -> Any:
     from deepeval.test_case import ConversationalTestCase, Turn
 
     turns = [
@@ -164,7 +166,7 @@ def _tools(calls: Sequence[ToolCall]) -> list[Any]:
     return [DeepEvalTool(name=call.name, input_parameters=dict(call.args), output=call.output) for call in calls]
 
 
-def _require_verdicts(spec: DeepEvalSpec, metric: Any, shown: SingleTurn | Conversation, first: Question) -> None:
+def _require_verdicts(spec: DeepEvalSpec, metric: Any, shown: SingleTurn | JudgedConversation, first: Question) -> None:
     """Each item has its verdict: DeepEval takes the mean over those that are there, and that of none for 1."""
     if spec.verdict_per_document and isinstance(shown, SingleTurn):
         items, kind = len(shown.documents), "documents"

@@ -102,7 +102,7 @@ def _referred(shape: JsonObject, named: JsonObject) -> JsonObject:
     return found
 
 
-_MOST_REASONS = 3
+_MAX_REASONS = 3
 
 
 class JudgeCalls:
@@ -110,13 +110,13 @@ class JudgeCalls:
 
     Args:
         first: identity of the first question; later ones count its ordinal up, in the order in which DeepEval asks.
-        most: how many questions may be asked at most.
+        maximum: how many questions may be asked at most.
     """
 
-    def __init__(self, judge: Judge, first: Question, most: int) -> None:
+    def __init__(self, judge: Judge, first: Question, maximum: int) -> None:
         self._judge = judge
         self._first = first
-        self._most = most
+        self._maximum = maximum
         self._numbers = itertools.count()
         self._reasons: dict[int, list[str]] = {}
 
@@ -129,8 +129,8 @@ class JudgeCalls:
     def reason(self) -> str:
         """The judge's reasons in the order of its questions, the first few."""
         found = [text for number in sorted(self._reasons) for text in self._reasons[number]]
-        more = f"; and {len(found) - _MOST_REASONS} more" if len(found) > _MOST_REASONS else ""
-        return "; ".join(found[:_MOST_REASONS]) + more
+        more = f"; and {len(found) - _MAX_REASONS} more" if len(found) > _MAX_REASONS else ""
+        return "; ".join(found[:_MAX_REASONS]) + more
 
     async def judge_score(self, prompt: str) -> dict[str, Any]:
         """A score on DeepEval's scale of 0 to 10."""
@@ -149,9 +149,9 @@ class JudgeCalls:
 
     def _next(self, prompt: str) -> tuple[int, Question]:
         number = next(self._numbers)
-        if number >= self._most:
+        if number >= self._maximum:
             raise JudgeError(
-                f"{self._first.metric} asks more than {self._most} questions about scenario "
+                f"{self._first.metric} asks more than {self._maximum} questions about scenario "
                 f"{self._first.scenario_id!r}, so what it costs cannot be foretold.",
                 "Split the conversation, or let the system show fewer documents.",
             )

@@ -26,7 +26,6 @@ def shape_problems(value: Any, schema: JsonObject, place: str = "the answer") ->
         value: JSON as Python reads it.
         schema: of ``type``, ``properties``, ``required``, ``items``, ``enum``, ``anyOf`` and limits; nothing else is
             looked at. An object never has properties that its schema does not name.
-        place: what the value is called.
     """
     if "anyOf" in schema:
         if not any(_fits(value, option) for option in schema["anyOf"]):

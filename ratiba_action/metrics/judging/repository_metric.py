@@ -21,9 +21,9 @@ from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import CustomCode, Judge, JudgedMetric, Metric
 
-MOST_PROMPT = 200_000
-MOST_SCHEMA = 16_000
-_MOST_REFERENCES = 20
+MAX_PROMPT = 200_000
+MAX_SCHEMA = 16_000
+_MAX_REFERENCES = 20
 _SHOWN = 8
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _RELEASE = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
@@ -34,12 +34,12 @@ class JudgeChannel:
 
     Args:
         first: identity of the first question; later ones count its ordinal up.
-        most: how many questions may be asked.
+        maximum: how many questions may be asked.
         by_wording: what is judged is known from the question alone, as in a test: its wording is its identity.
     """
 
-    def __init__(self, judge: Judge, first: Question, most: int, *, by_wording: bool = False) -> None:
-        self._judge, self._first, self._most, self._by_wording = judge, first, most, by_wording
+    def __init__(self, judge: Judge, first: Question, maximum: int, *, by_wording: bool = False) -> None:
+        self._judge, self._first, self._maximum, self._by_wording = judge, first, maximum, by_wording
         self._numbers = itertools.count()
         self._asked: Counter[str] = Counter()
 
@@ -57,9 +57,9 @@ class JudgeChannel:
         """
         prompt, schema = self._read(asked)
         number = next(self._numbers)
-        if number >= self._most:
+        if number >= self._maximum:
             raise JudgeError(
-                f"{self._first.metric} makes more than {self._most} judge calls for one measurement of scenario "
+                f"{self._first.metric} makes more than {self._maximum} judge calls for one measurement of scenario "
                 f"{self._first.scenario_id!r}.",
                 "Split the test." if self._by_wording else f"Correct the metric, or raise {JUDGE_CALLS} under `with`.",
             )
@@ -82,16 +82,16 @@ class JudgeChannel:
         prompt, schema = asked["prompt"], asked["schema"]
         if not isinstance(prompt, str) or not prompt.strip():
             raise self._refusal(f"the prompt {prompt!r:.80} is not a text")
-        if len(prompt) > MOST_PROMPT:
-            raise self._refusal(f"the prompt has {len(prompt):,} characters, more than {MOST_PROMPT:,}")
+        if len(prompt) > MAX_PROMPT:
+            raise self._refusal(f"the prompt has {len(prompt):,} characters, more than {MAX_PROMPT:,}")
         if schema is not None and not isinstance(schema, dict):
             raise self._refusal(f"the schema {schema!r:.80} is not an object")
         return prompt, schema
 
     def _closed(self, schema: JsonObject) -> JsonObject:
         text = json.dumps(schema)
-        if len(text) > MOST_SCHEMA or text.count('"$ref"') > _MOST_REFERENCES:
-            raise self._refusal(f"the schema has more than {MOST_SCHEMA:,} characters or {_MOST_REFERENCES} references")
+        if len(text) > MAX_SCHEMA or text.count('"$ref"') > _MAX_REFERENCES:
+            raise self._refusal(f"the schema has more than {MAX_SCHEMA:,} characters or {_MAX_REFERENCES} references")
         if schema.get("type") != "object" or not schema.get("properties"):
             raise self._refusal("the schema is not one of an object with properties")
         try:
@@ -135,8 +135,8 @@ class _MeasuredByRepository:
             BudgetError: a call was refused.
         """
         question = case.question(self._asks, self.evidence(case))
-        most = declared_judge_calls(self.name, self._assertion.parameters)
-        channel = JudgeChannel(self._judge, question, most)
+        maximum = declared_judge_calls(self.name, self._assertion.parameters)
+        channel = JudgeChannel(self._judge, question, maximum)
         try:
             answer = await self._code.run(self.name, evidence(case, self._assertion.parameters), channel.answer)
         except WorkerError as error:

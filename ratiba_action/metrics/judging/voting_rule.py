@@ -8,7 +8,7 @@ from ratiba_action.model.values import mean
 
 DEFAULT_BAND = 0.05
 """Until a judge's own noise has been measured."""
-LEAST_REPEATS = 30
+MIN_REPEATS = 30
 """Repeated measurements that an estimate of the noise needs: its relative error is then 13 % (one standard error)."""
 _DEVIATIONS = 2
 _PLACES = 9
@@ -64,4 +64,4 @@ def noise_band(repeats: Iterable[Sequence[float]]) -> float | None:
         centre = mean(scores)
         squares += math.fsum((score - centre) ** 2 for score in scores)
         freedom += len(scores) - 1
-    return min(_DEVIATIONS * math.sqrt(squares / freedom), 1.0) if freedom >= LEAST_REPEATS else None
+    return min(_DEVIATIONS * math.sqrt(squares / freedom), 1.0) if freedom >= MIN_REPEATS else None

@@ -19,7 +19,7 @@ from ratiba_action.observability.traces.datasets import suite_dataset
 from ratiba_action.observability.traces.metadata import carried_metadata, tags_of
 from ratiba_action.observability.traces.model import AttributeValue, Span, Trace, TracedRun, span_id
 from ratiba_action.observability.traces.scores import scores_of
-from ratiba_action.observability.traces.shown import Step, attributes_of, step_of
+from ratiba_action.observability.traces.shown import TraceStep, attributes_of, step_of
 
 
 def root_span(trace_id: str, place: Place, events: Sequence[LoggedEvent]) -> Span:
@@ -27,12 +27,12 @@ def root_span(trace_id: str, place: Place, events: Sequence[LoggedEvent]) -> Spa
     turns = [logged.event.data for logged in events if isinstance(logged.event.data, TurnEnded)]
     ended = [logged.event.data for logged in events if isinstance(logged.event.data, ConversationEnded)]
     last = ended[-1] if ended else None
-    step = Step(
+    step = TraceStep(
         name=place.scenario or "",
         kind="agent",
         given=[{"user": turn.user} if turn.user is not None else {"event": turn.event} for turn in turns],
         made=[turn.reply for turn in turns],
-        metadata=_told(last),
+        metadata=_metadata(last),
         problem=_root_problem(last),
     )
     start = min(logged.at for logged in events)
@@ -48,7 +48,7 @@ def root_span(trace_id: str, place: Place, events: Sequence[LoggedEvent]) -> Spa
     )
 
 
-def _told(last: ConversationEnded | None) -> dict[str, object]:
+def _metadata(last: ConversationEnded | None) -> dict[str, object]:
     if last is None:
         return {}
     return {"outcome": last.outcome, "seconds": last.seconds, "retried": "; ".join(last.retried)}

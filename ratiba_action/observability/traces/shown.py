@@ -24,7 +24,7 @@ _ERROR = "ERROR"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TraceStep:
     """What a span shows.
 
     Args:
@@ -41,13 +41,13 @@ class Step:
     problem: str = ""
 
 
-def step_of(data: Happening, place: Place) -> Step | None:
+def step_of(data: Happening, place: Place) -> TraceStep | None:
     """The event as a step; None for one that shows nothing of its own."""
     show = _SHOWN.get(type(data))
     return show(data, place) if show is not None else None
 
 
-def attributes_of(step: Step) -> dict[str, AttributeValue]:
+def attributes_of(step: TraceStep) -> dict[str, AttributeValue]:
     """The attributes of its span."""
     found: dict[str, AttributeValue] = {attributes.TYPE: step.kind}
     for name, value in ((attributes.INPUT, step.given), (attributes.OUTPUT, step.made)):
@@ -59,44 +59,44 @@ def attributes_of(step: Step) -> dict[str, AttributeValue]:
     return {**found, **dict(attributes.own(step.metadata)), **step.extra}
 
 
-def _turn(data: TurnEnded, place: Place) -> Step:
+def _turn(data: TurnEnded, place: Place) -> TraceStep:
     given = data.user if data.user is not None else {"event": data.event}
-    return Step(f"turn {place.turn}", "span", given, data.reply, {"replayed": data.replayed})
+    return TraceStep(f"turn {place.turn}", "span", given, data.reply, {"replayed": data.replayed})
 
 
-def _tool(data: ToolCalled, _: Place) -> Step:
-    return Step(data.name or "tool", "tool", metadata={"args_sha256": data.args_sha256})
+def _tool(data: ToolCalled, _: Place) -> TraceStep:
+    return TraceStep(data.name or "tool", "tool", metadata={"args_sha256": data.args_sha256})
 
 
-def _state(data: StateTransition, _: Place) -> Step:
-    return Step("state", "event", data.source, data.target)
+def _state(data: StateTransition, _: Place) -> TraceStep:
+    return TraceStep("state", "event", data.source, data.target)
 
 
-def _payment(data: PaymentChanged, _: Place) -> Step:
+def _payment(data: PaymentChanged, _: Place) -> TraceStep:
     amount = "" if data.amount is None else f"{data.amount} {data.currency}".strip()
     metadata = {"rail": data.rail, "amount": amount, "receipt": data.receipt}
-    return Step("payment", "event", None, data.state, metadata)
+    return TraceStep("payment", "event", None, data.state, metadata)
 
 
-def _hand_off(data: HandedOff, _: Place) -> Step:
-    return Step("hand-off", "event", None, data.reason)
+def _hand_off(data: HandedOff, _: Place) -> TraceStep:
+    return TraceStep("hand-off", "event", None, data.reason)
 
 
-def _failure(data: EvaluationFailed, _: Place) -> Step:
+def _failure(data: EvaluationFailed, _: Place) -> TraceStep:
     metadata = {"kind": data.kind, "expected": data.expected, "got": data.got, "flag": data.flag}
-    return Step(f"EVAL_FAIL {data.name}", "event", metadata=metadata, problem=data.reason or data.name)
+    return TraceStep(f"EVAL_FAIL {data.name}", "event", metadata=metadata, problem=data.reason or data.name)
 
 
-def _model(data: ModelCalled, _: Place) -> Step:
+def _model(data: ModelCalled, _: Place) -> TraceStep:
     return _call("model call", data, {})
 
 
-def _judge(data: JudgeCalled, _: Place) -> Step:
+def _judge(data: JudgeCalled, _: Place) -> TraceStep:
     metadata = {"metric": data.metric, "version": data.version, "cached": data.cached}
     return _call(f"judge {data.metric}", data, metadata)
 
 
-def _call(name: str, data: ModelCalled | JudgeCalled, more: Mapping[str, Any]) -> Step:
+def _call(name: str, data: ModelCalled | JudgeCalled, more: Mapping[str, Any]) -> TraceStep:
     usage = {
         "input": data.usage.input_tokens,
         "output": data.usage.output_tokens,
@@ -110,10 +110,10 @@ def _call(name: str, data: ModelCalled | JudgeCalled, more: Mapping[str, Any]) -
         extra[attributes.COST] = json.dumps({"total": float(data.cost_usd)})
     listed = {} if data.list_price_usd is None else {"list_price_usd": str(data.list_price_usd)}
     metadata = {"party": data.party, "replayed": data.replayed, **listed, **more}
-    return Step(name, "generation", metadata=metadata, extra=extra)
+    return TraceStep(name, "generation", metadata=metadata, extra=extra)
 
 
-_Show = Callable[[Any, Place], Step]
+_Show = Callable[[Any, Place], TraceStep]
 
 _SHOWN: Mapping[type[Happening], _Show] = {
     TurnEnded: _turn,

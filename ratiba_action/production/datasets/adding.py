@@ -125,7 +125,6 @@ def add_trace(access: LangfuseAccess, request: AddRequest) -> Added:
 
     Args:
         access: with the time limit in seconds.
-        request: what to add.
 
     Raises:
         ConfigurationError: its tenant's conversations must not leave production, or it contains a credential.

@@ -9,7 +9,7 @@ from pathlib import Path
 from ratiba_action.errors import UsageError
 from ratiba_action.util.text import printable
 
-_MOST_PARTS = 8
+_MAX_PARTS = 8
 _LONGEST = 200
 _LONGEST_PART = 100
 _RESERVED = frozenset('<>:"|?*\\')
@@ -32,7 +32,7 @@ def safe_path(path: object, suffixes: tuple[str, ...]) -> bool:
     parts = path.split("/")
     return (
         path.endswith(suffixes)
-        and len(parts) <= _MOST_PARTS
+        and len(parts) <= _MAX_PARTS
         and parts[0].casefold() not in _OTHER_DATA
         and all(_safe_part(part) for part in parts)
     )

@@ -124,11 +124,11 @@ def parse_threshold(text: str) -> tuple[str, float]:
     Raises:
         ValueError: it has another form.
     """
-    name, _, least = text.partition("=")
+    name, _, minimum = text.partition("=")
     if problem := unknown_aggregates([name]):
         raise ValueError(f"NAME=LEAST such as macro_f1=0.85 ({problem})")
     try:
-        value = float(least)
+        value = float(minimum)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
@@ -156,7 +156,7 @@ def with_standard_thresholds(
     if share_decides and ANSWER_ACCURACY in gates:
         gates[ANSWER_ACCURACY]["decides"] = True
     gates |= listed
-    gates |= {name: {**gates.get(name, {"metric": name}), "at_least": least} for name, least in requested.items()}
+    gates |= {name: {**gates.get(name, {"metric": name}), "at_least": minimum} for name, minimum in requested.items()}
     return {**data, "gates": list(gates.values())}
 
 

@@ -32,10 +32,10 @@ class TurnMessages:
             AdapterError: a configured field cannot be read.
         """
         messages = pick(values, self._key)
-        fields = self._said(messages, unfinished=unfinished) if isinstance(messages, (list, tuple)) else {}
+        fields = self._fields(messages, unfinished=unfinished) if isinstance(messages, (list, tuple)) else {}
         return {**fields, **fields_of(values, places)}
 
-    def _said(self, messages: Any, *, unfinished: bool) -> dict[str, Any]:
+    def _fields(self, messages: Any, *, unfinished: bool) -> dict[str, Any]:
         messages = list(messages)
         new = [message for place, message in enumerate(messages) if self._is_new(place, message)]
         self._seen |= {str(identifier) for identifier in map(_identifier, messages) if identifier}

@@ -635,8 +635,8 @@ def test_an_advisory_run_leaves_out_what_is_recorded_and_no_longer_fits(tmp_path
         path.write_text("".join(line for line in lines if '"kind":"reads"' not in line), "utf-8")
     GitRepository(few, os.environ["PATH"]).commit({})
     weekday = '        "weekday": weekday(clock.now()),\n'
-    told = Guard("", f"{CODE}/responding.py", weekday, f'{weekday}        "greeting": "",\n', "", "")
-    with removed(told, few):
+    reported = Guard("", f"{CODE}/responding.py", weekday, f'{weekday}        "greeting": "",\n', "", "")
+    with removed(reported, few):
         ended = replay(mode="advisory", repository=few)
     assert (ended.code, ended.outputs["conclusion"]) == (0, "incomplete"), "the smoke scenario no longer fits either"
     left = "1 scenario was not run, since the recordings no longer fit: barbershop_double_callback_mixed."

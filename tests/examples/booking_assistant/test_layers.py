@@ -44,7 +44,7 @@ def test_every_file_of_the_system_is_named_by_a_scenario_that_depends_on_it(scen
 
 def test_the_promoted_scenario_is_what_promotion_makes_of_the_conversation() -> None:
     """An invented conversation, before it was masked; what a person adds afterwards is left out of the comparison."""
-    said = (
+    texts = (
         ("Habari, mimi ni Faith Wambua. Naomba manicure kesho saa tano asubuhi", "Habari Faith Wambua! Manicure kesho"),
         ("Ndio, niwekee", "Booking yako ya manicure imethibitishwa: Jumatano 22 Aprili saa tano asubuhi"),
         ("Samahani, tusogeze hadi saa tisa mchana. Nipigie 0722 410 693 ikishindikana", "Manicure Jumatano 22 Aprili"),
@@ -52,7 +52,7 @@ def test_the_promoted_scenario_is_what_promotion_makes_of_the_conversation() -> 
     )
     conversation = ProductionConversation(
         ("8f0c2a61b7d94e53a1c6e2f4907b3d18",),
-        tuple(ProductionTurn(user, reply=reply) for user, reply in said),
+        tuple(ProductionTurn(user, reply=reply) for user, reply in texts),
         datetime(2026, 4, 21, 6, 40, tzinfo=UTC),
         verticals=frozenset({"salon"}),
         language="sw",

@@ -24,7 +24,7 @@ from tests.support.small_repository import SmallRepository
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "feedback"
 TRACE = "3f9c0000000000000000000000000abc"
-SAID = ("Habari, mimi ni Wanjiku Kamau, simu 0712 345 678", "Kesho saa nane mchana. Nililipa KES 1,500 QWE12RT5YU")
+MESSAGES = ("Habari, mimi ni Wanjiku Kamau, simu 0712 345 678", "Kesho saa nane mchana. Nililipa KES 1,500 QWE12RT5YU")
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_a_thumbs_down_ends_as_a_masked_scenario_that_the_gate_runs(
     checkout = tmp_path / "checkout"
     shutil.copytree(EXAMPLE, checkout, ignore=shutil.ignore_patterns("__pycache__"))
     GitRepository(checkout, os.environ["PATH"]).commit({})
-    trace = project.trace(lambda client: hold(client, "conversation-1", SAID, SPA))
+    trace = project.trace(lambda client: hold(client, "conversation-1", MESSAGES, SPA))
     project.trace(lambda client: str(take_reply(client, pressed("👎", trace))))
 
     assert run(["promote", "--since", "7d", "--repo", str(checkout)], project.environment) == 0

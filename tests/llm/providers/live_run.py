@@ -12,7 +12,7 @@ from typing import Any
 from ratiba_action.errors import BudgetError, ProviderError
 from ratiba_action.llm.providers.bounds import OutputLimits
 from ratiba_action.llm.providers.client import ProviderClient
-from ratiba_action.llm.providers.metered import MeteredCalls, RetryPolicy
+from ratiba_action.llm.providers.metered import CallRetryPolicy, MeteredCalls
 from ratiba_action.model.model_request import PaidRequest
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import begin_journal, resume_journal
@@ -51,7 +51,7 @@ async def run(url: str, journal_path: Path, how: str, calls: int, cap: Decimal) 
             reservations,
             PriceList(dict.fromkeys(MODELS.values(), RATES)),
             limits=OutputLimits(default=500),
-            retries=RetryPolicy(first_wait=0.001),
+            retries=CallRetryPolicy(first_wait=0.001),
         )
         asking = SettledCalls(metered, journal.state.answers)
         outcomes = await asyncio.gather(*map(asking.call, requests(calls)), return_exceptions=True)
@@ -62,5 +62,5 @@ async def run(url: str, journal_path: Path, how: str, calls: int, cap: Decimal) 
 
 
 if __name__ == "__main__":
-    address, path, way, count, most = sys.argv[1:]
-    asyncio.run(run(address, Path(path), way, int(count), Decimal(most)))
+    address, path, way, count, maximum = sys.argv[1:]
+    asyncio.run(run(address, Path(path), way, int(count), Decimal(maximum)))

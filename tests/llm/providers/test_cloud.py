@@ -16,7 +16,7 @@ from ratiba_action.errors import ConfigurationError
 from ratiba_action.llm.providers.answers import Answered, NotSent, Refused
 from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute
 from ratiba_action.llm.providers.cloud import CloudAccess
-from ratiba_action.llm.providers.metered import MeteredCalls, RetryPolicy
+from ratiba_action.llm.providers.metered import CallRetryPolicy, MeteredCalls
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import PaidRequest
 from ratiba_action.model.values import JsonObject
@@ -204,7 +204,7 @@ async def test_every_attempt_is_signed_reserved_and_settled_by_itself_at_bedrock
         stand_in(lambda _: next(answers)) as (url, received),
         ProviderClient((bedrock(url),), {}) as client,
     ):
-        calls = MeteredCalls(client, reservations, prices, retries=RetryPolicy(), sleep=sleep)
+        calls = MeteredCalls(client, reservations, prices, retries=CallRetryPolicy(), sleep=sleep)
         await calls.call(PaidRequest(Party.JUDGE, "s", 0, "aws", "messages", MODEL, "k", 0, ASKED))
     assert [request.headers["authorization"] for request in received] == [signature_of(each, url) for each in received]
     assert [event.what for event in reservations.events] == ["reserve", "release", "reserve", "settle"]

@@ -14,7 +14,7 @@ from tests.support.live_calls import paid_request
 
 CONVERSE = endpoint_named("converse")
 USAGE = {"inputTokens": 30, "outputTokens": 9, "totalTokens": 39}
-SAID = {"output": {"message": {"role": "assistant", "content": [{"text": "Karibu"}]}}, "stopReason": "end_turn"}
+ANSWER = {"output": {"message": {"role": "assistant", "content": [{"text": "Karibu"}]}}, "stopReason": "end_turn"}
 IMAGE = {"image": {"format": "png", "source": {"bytes": "aGVsbG8="}}}
 
 
@@ -23,7 +23,7 @@ def content(*blocks: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"guardrailConfig": {"guardrailIdentifier": "g"}}, "guardrailConfig"),
         ({"promptVariables": {"a": {"text": "b"}}}, "promptVariables"),
@@ -43,8 +43,8 @@ def content(*blocks: dict[str, Any]) -> dict[str, Any]:
         ({"system": [{"guardContent": {"text": {"text": "x"}}}]}, "content of type 'guardContent'"),
     ],
 )
-def test_what_could_cost_more_is_refused_before_it_is_sent(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigurationError, match=said):
+def test_what_could_cost_more_is_refused_before_it_is_sent(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
         bounded(paid_request("converse", **changes), OutputLimits())
 
 
@@ -79,10 +79,10 @@ def test_prompt_caching_and_tiers_leave_no_trace_in_the_key() -> None:
         ({}, {"lateTokens": 7}, "'lateTokens'"),
     ],
 )
-def test_what_tokens_do_not_explain_is_told(rest: dict[str, Any], usage: dict[str, Any], unexplained: str) -> None:
-    told = answer_usage(CONVERSE, {**SAID, **rest, "usage": {**USAGE, **usage}})
-    assert bool(told.unexplained) == bool(unexplained)
-    assert unexplained in " ".join(told.unexplained)
+def test_what_tokens_do_not_explain_is_reported(rest: dict[str, Any], usage: dict[str, Any], unexplained: str) -> None:
+    reported = answer_usage(CONVERSE, {**ANSWER, **rest, "usage": {**USAGE, **usage}})
+    assert bool(reported.unexplained) == bool(unexplained)
+    assert unexplained in " ".join(reported.unexplained)
 
 
 @pytest.mark.parametrize(
@@ -96,21 +96,21 @@ def test_what_tokens_do_not_explain_is_told(rest: dict[str, Any], usage: dict[st
 def test_cached_tokens_stand_beside_the_input_and_the_total_is_booked(
     usage: dict[str, Any], tokens: tuple[int, ...]
 ) -> None:
-    read = answer_usage(CONVERSE, {**SAID, "usage": usage}).usage
+    read = answer_usage(CONVERSE, {**ANSWER, "usage": usage}).usage
     assert (read.input_tokens, read.output_tokens, read.cache_read_tokens, read.cache_write_tokens) == tokens
 
 
 def test_what_is_cached_for_an_hour_is_known() -> None:
     details = [{"ttl": "1h", "inputTokens": 20}, {"ttl": "5m", "inputTokens": 30}]
     usage = {**USAGE, "cacheWriteInputTokens": 50, "cacheDetails": details}
-    assert answer_usage(CONVERSE, {**SAID, "usage": usage}).long_cache_writes == 20
+    assert answer_usage(CONVERSE, {**ANSWER, "usage": usage}).long_cache_writes == 20
 
 
 def test_aws_reads_the_frames_of_a_stream() -> None:
     eventstream = pytest.importorskip("botocore.eventstream")
     thought = {"reasoningContent": {"reasoningText": {"text": "So", "signature": "s"}}}
     call = {"toolUse": {"toolUseId": "t1", "name": "book", "input": {"at": 14}}}
-    answer = {**SAID, "output": {"message": {"content": [thought, {"text": "Karibu"}, call]}}, "usage": USAGE}
+    answer = {**ANSWER, "output": {"message": {"content": [thought, {"text": "Karibu"}, call]}}, "usage": USAGE}
     buffer = eventstream.EventStreamBuffer()
     for piece in CONVERSE.stream({}, answer, {})[1]:
         buffer.add_data(piece)

@@ -16,7 +16,7 @@ NAME = "generateContent"
 IMAGE = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}
 
 
-def said(*parts: dict[str, Any]) -> dict[str, Any]:
+def request(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"contents": [{"role": "user", "parts": list(parts)}]}
 
 
@@ -40,7 +40,7 @@ def test_each_candidate_may_use_the_whole_limit_and_a_missing_one_is_added(gener
 
 
 def test_an_image_is_bounded_and_text_by_its_bytes() -> None:
-    plain, seen = (bounded(paid_request(NAME, **said(*parts)), LIMITS) for parts in ([], [IMAGE, IMAGE]))
+    plain, seen = (bounded(paid_request(NAME, **request(*parts)), LIMITS) for parts in ([], [IMAGE, IMAGE]))
     assert seen.input_tokens - plain.input_tokens >= 2 * 60_000
 
 
@@ -61,13 +61,16 @@ def test_an_image_is_bounded_and_text_by_its_bytes() -> None:
         ({"tools": [{"codeExecution": {}}]}, "the tool 'codeExecution'"),
         ({"tools": {"googleSearch": {}}}, "tools that are not a list"),
         ({"toolConfig": {"retrievalConfig": {}}}, "toolConfig"),
-        (said({"fileData": {"fileUri": "https://x.example/1"}}), "content of type 'fileData': send the image itself"),
-        (said({"inlineData": {"mimeType": "application/pdf", "data": "x"}}), "content of type 'application/pdf'"),
-        (said({"inlineData": {"mimeType": "audio/wav", "data": "x"}}), "content of type 'audio/wav'"),
-        (said({"inlineData": 5}), "content of type '5'"),
-        (said({"functionResponse": {"parts": [{"fileData": {}}]}}), "content of type 'fileData'"),
-        (said({"functionResponse": {"parts": ["x"]}}), "functionResponse.parts that are no list of objects"),
-        (said({"functionResponse": {"parts": 5}}), "functionResponse.parts that are no list of objects"),
+        (
+            request({"fileData": {"fileUri": "https://x.example/1"}}),
+            "content of type 'fileData': send the image itself",
+        ),
+        (request({"inlineData": {"mimeType": "application/pdf", "data": "x"}}), "content of type 'application/pdf'"),
+        (request({"inlineData": {"mimeType": "audio/wav", "data": "x"}}), "content of type 'audio/wav'"),
+        (request({"inlineData": 5}), "content of type '5'"),
+        (request({"functionResponse": {"parts": [{"fileData": {}}]}}), "content of type 'fileData'"),
+        (request({"functionResponse": {"parts": ["x"]}}), "functionResponse.parts that are no list of objects"),
+        (request({"functionResponse": {"parts": 5}}), "functionResponse.parts that are no list of objects"),
         ({"systemInstruction": {"parts": [{"videoMetadata": {"fps": 9}}]}}, "content of type 'videoMetadata'"),
     ],
 )

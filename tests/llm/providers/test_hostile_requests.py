@@ -23,7 +23,7 @@ from tests.support.live_calls import MODELS, RATES, live_calls, paid_request
 from tests.support.model_servers import Received
 from tests.support.provider_faults import Altered, Failure, Served
 
-SAID = Step("any", text="x", usage=Usage(5, 5))
+ANSWER = Step("any", text="x", usage=Usage(5, 5))
 LIMITS = OutputLimits(default=500, ceiling=2_000)
 CAP = Decimal(3)
 CACHED = [{"role": "user", "content": [{"type": "text", "text": "Habari", "cache_control": {"ttl": "1h"}}]}]
@@ -104,11 +104,11 @@ def dearest(received: Received) -> Served:
     if "'ttl': '1h'" not in str(body) or "messages" not in received.path:
         return step
 
-    def told(answer: dict[str, Any]) -> dict[str, Any]:
+    def with_cache_writes(answer: dict[str, Any]) -> dict[str, Any]:
         answer["usage"]["cache_creation"] = {"ephemeral_1h_input_tokens": usage.cache_write_tokens}
         return answer
 
-    return Altered(step, told)
+    return Altered(step, with_cache_writes)
 
 
 async def spend(asked: list[tuple[str, dict[str, Any]]], cap: Decimal) -> Decimal:
@@ -157,7 +157,7 @@ async def test_embeddings_have_no_tier() -> None:
 
 async def test_a_server_that_knows_no_tiers_is_asked_without_one_from_then_on() -> None:
     def strict(received: Received) -> Served:
-        return Failure(422, "extra fields not permitted: service_tier") if "service_tier" in received.body else SAID
+        return Failure(422, "extra fields not permitted: service_tier") if "service_tier" in received.body else ANSWER
 
     async with live_calls(strict, limits=LIMITS) as rig:
         for ordinal in range(2):
@@ -178,9 +178,9 @@ async def test_a_model_that_bills_more_than_tokens_is_refused_unless_that_is_pri
 def test_what_is_paid_beside_tokens_is_reserved_and_booked_for_each_call() -> None:
     rates = replace(RATES, per_call_usd=Decimal("0.05"))
     prices = PriceList({"gpt-4o-search-preview": rates})
-    most = prices.upper_bound("gpt-4o-search-preview", "openai", 1_000, 100)
+    maximum = prices.upper_bound("gpt-4o-search-preview", "openai", 1_000, 100)
     cost = prices.price("gpt-4o-search-preview", "openai", Usage(1_000, 100))
-    assert most >= cost == RATES.price(Usage(1_000, 100)) + Decimal("0.05")
+    assert maximum >= cost == RATES.price(Usage(1_000, 100)) + Decimal("0.05")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ async def test_an_answer_that_was_billed_for_more_keeps_its_whole_reservation(
         usage = {**answer["usage"], **change.get("usage", {})}
         return {**answer, **change, "usage": usage}
 
-    async with live_calls([Altered(SAID, changed)], limits=LIMITS) as rig:
+    async with live_calls([Altered(ANSWER, changed)], limits=LIMITS) as rig:
         answer = await rig.calls.call(paid_request(provider))
         assert answer.usd == rig.reservations.spent == rig.reservations.events[0].amount > Decimal("0.001")
         assert len(rig.notes) == 1

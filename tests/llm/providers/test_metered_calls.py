@@ -8,7 +8,7 @@ import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError, ProviderError
 from ratiba_action.llm.providers.bounds import OutputLimits
-from ratiba_action.llm.providers.metered import RetryPolicy
+from ratiba_action.llm.providers.metered import CallRetryPolicy
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.conversation import Usage
 from tests.support.eventually import eventually_async
@@ -75,8 +75,8 @@ async def test_an_answer_that_cannot_be_used_is_paid_in_full_and_tried_once_more
         assert KEY not in repr(caught.value)
 
 
-def with_usage(**told: Any) -> Altered:
-    return Altered(HELLO, lambda body: {**body, "usage": {**body["usage"], **told}})
+def with_usage(**reported: Any) -> Altered:
+    return Altered(HELLO, lambda body: {**body, "usage": {**body["usage"], **reported}})
 
 
 UNEXPLAINED: dict[str, tuple[Served, str]] = {
@@ -150,7 +150,7 @@ async def test_a_second_attempt_that_is_answered_is_paid_beside_the_first(endpoi
 
 async def test_every_byte_at_which_an_answer_can_break_off_leaves_the_books_above_the_bill() -> None:
     faults: list[Served] = [Cut(HUGE, after) for after in range(0, 320, 6)]
-    async with live_calls(faults, retries=RetryPolicy(attempts=1)) as rig:
+    async with live_calls(faults, retries=CallRetryPolicy(attempts=1)) as rig:
         for ordinal in range(len(faults)):
             with pytest.raises(ProviderError, match="counts as spent"):
                 await rig.calls.call(paid_request(ordinal=ordinal))
@@ -223,8 +223,8 @@ async def test_a_truncated_answer_and_a_refusing_model_are_answers_and_are_paid(
         answer = await rig.calls.call(paid_request(endpoint))
         assert rig.reservations.done == ("reserve", "settle")
         assert rig.reservations.spent == rig.server.bill.total > 0
-        said = str(dict(answer.body))
-        assert "max_tokens" in said or "max_output_tokens" in said or "length" in said or "refusal" in said
+        sent = str(dict(answer.body))
+        assert "max_tokens" in sent or "max_output_tokens" in sent or "length" in sent or "refusal" in sent
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS[:3])

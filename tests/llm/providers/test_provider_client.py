@@ -53,10 +53,10 @@ async def test_azure_is_given_its_query_and_header() -> None:
 
 
 async def test_text_beyond_ascii_and_half_a_character_arrive_as_they_are() -> None:
-    said = "Nitafika saa nane \N{SMILING FACE WITH OPEN MOUTH} \ud800"
+    text = "Nitafika saa nane \N{SMILING FACE WITH OPEN MOUTH} \ud800"
     async with live_calls([HELLO]) as rig:
-        await rig.client.post("anthropic", "messages", {**ASKED, "system": said})
-        assert rig.server.received[0].body["system"] == said
+        await rig.client.post("anthropic", "messages", {**ASKED, "system": text})
+        assert rig.server.received[0].body["system"] == text
 
 
 async def test_a_redirect_is_not_followed_for_it_would_carry_the_key_elsewhere() -> None:

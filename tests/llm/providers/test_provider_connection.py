@@ -56,7 +56,7 @@ def test_certificates_that_cannot_be_read_are_named(tmp_path: Path, content: str
         ProviderClient((), {"SSL_CERT_FILE": str(bundle)})
 
 
-async def test_a_proxy_that_refuses_has_been_told_its_password_and_not_the_key() -> None:
+async def test_a_proxy_that_refuses_has_been_given_its_password_and_not_the_key() -> None:
     seen: list[bytes] = []
 
     def refuse(connection: socket.socket, _: threading.Event) -> None:
@@ -73,7 +73,7 @@ async def test_a_proxy_that_refuses_has_been_told_its_password_and_not_the_key()
 
 
 @pytest.mark.parametrize("value", ["socks5://proxy.example:1", "http://user:word@/x"])
-def test_a_proxy_that_is_none_is_told_without_its_password(value: str) -> None:
+def test_a_proxy_that_is_none_is_reported_without_its_password(value: str) -> None:
     with pytest.raises(ConfigurationError, match="HTTPS_PROXY does not name a proxy") as caught:
         ProviderClient((ProviderRoute("openai", KEY),), {"HTTPS_PROXY": value})
     assert "word" not in str(caught.value)

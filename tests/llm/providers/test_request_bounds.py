@@ -31,8 +31,10 @@ def test_a_text_has_no_more_tokens_than_bytes_however_it_is_normalised(text: str
 
 @given(st.lists(st.text(max_size=50), min_size=1, max_size=20))
 def test_a_longer_conversation_is_never_bounded_lower(texts: list[str]) -> None:
-    said = [{"role": "user", "content": text} for text in texts]
-    shorter, longer = (bounded(paid_request(messages=each), LIMITS).input_tokens for each in (said[:-1] or said, said))
+    words = [{"role": "user", "content": text} for text in texts]
+    shorter, longer = (
+        bounded(paid_request(messages=each), LIMITS).input_tokens for each in (words[:-1] or words, words)
+    )
     assert longer >= shorter
 
 

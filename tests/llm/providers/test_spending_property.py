@@ -49,13 +49,13 @@ class Moody:
     def _step(self, received: Received) -> Step:
         """Any usage that a provider could charge for this request, the dearest included."""
         endpoint = next(name for name in MODELS if received.path.endswith(name))
-        most = bounded(paid_request(endpoint, **received.body), LIMITS)
-        tokens = sorted(self._random.randint(0, most.input_tokens - 1) for _ in range(2))
-        output = self._random.randint(0, most.output_tokens)
+        maximum = bounded(paid_request(endpoint, **received.body), LIMITS)
+        tokens = sorted(self._random.randint(0, maximum.input_tokens - 1) for _ in range(2))
+        output = self._random.randint(0, maximum.output_tokens)
         if self._random.random() < 0.2:
-            return Step("any", text="x", usage=Usage(1, most.output_tokens, 0, most.input_tokens - 1))
+            return Step("any", text="x", usage=Usage(1, maximum.output_tokens, 0, maximum.input_tokens - 1))
         return Step(
-            "any", text="x", usage=Usage(most.input_tokens - tokens[1], output, tokens[0], tokens[1] - tokens[0])
+            "any", text="x", usage=Usage(maximum.input_tokens - tokens[1], output, tokens[0], tokens[1] - tokens[0])
         )
 
 

@@ -12,8 +12,8 @@ from ratiba_action.llm.recordings.comparison import Kind, compare, read_answer, 
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 
 
-def model(said: str, asked: str = "Habari", **changes: Any) -> ModelRecording:
-    body = {"id": "msg_1", "content": [{"type": "text", "text": said}], "usage": {"input_tokens": 1}}
+def model(text: str, asked: str = "Habari", **changes: Any) -> ModelRecording:
+    body = {"id": "msg_1", "content": [{"type": "text", "text": text}], "usage": {"input_tokens": 1}}
     line = ModelRecording(
         asked.encode().hex().ljust(64, "0")[:64], 0, "live", "anthropic", "claude", asked, "0" * 12, body
     )
@@ -233,11 +233,11 @@ def test_every_line_of_both_sides_is_accounted_for(old: list[Recording], new: li
     ],
 )
 def test_what_was_said_is_read_from_every_endpoint(response: dict[str, Any], text: str, tools: tuple[str, ...]) -> None:
-    said = read_answer(response)
-    assert (said.text, said.tools) == (text, tools)
+    words = read_answer(response)
+    assert (words.text, words.tools) == (text, tools)
 
 
-def test_an_embedding_is_told_by_a_digest_that_changes_with_it() -> None:
+def test_an_embedding_is_reported_by_a_digest_that_changes_with_it() -> None:
     one, other = ({"data": [{"embedding": [value]}], "usage": {}} for value in (0.25, 0.5))
     assert read_answer(one).text.startswith("(no text; content ")
     assert read_answer(one) != read_answer(other)

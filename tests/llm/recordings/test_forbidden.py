@@ -42,8 +42,8 @@ def model(response: dict[str, Any], asked: str = "Habari") -> ModelRecording:
     return ModelRecording("a" * 64, 0, "live", "anthropic", "claude-sonnet-5-5", asked, "0" * 12, response)
 
 
-def text(said: str) -> ModelRecording:
-    return anthropic({"type": "text", "text": said})
+def text(words: str) -> ModelRecording:
+    return anthropic({"type": "text", "text": words})
 
 
 def judge(reason: str) -> JudgeRecording:
@@ -51,32 +51,32 @@ def judge(reason: str) -> JudgeRecording:
     return JudgeRecording("b" * 64, 0, "live", "fluency:1", "claude-opus-5-5", "c" * 64, 0.9, reason, usage)
 
 
-def told(*lines: ModelRecording | JudgeRecording, secrets: tuple[str, ...] = ()) -> list[str]:
+def findings(*lines: ModelRecording | JudgeRecording, secrets: tuple[str, ...] = ()) -> list[str]:
     return [str(finding) for finding in find_forbidden(lines, SCENARIO, secrets)]
 
 
 def test_what_the_scenario_declares_is_allowed_in_any_spelling() -> None:
-    said = "0712-345-432, +254712345432, 734 559 021, HUBBY@example.com, 0700 111 222, 0711333444, +254 709 000111"
-    assert told(text(said)) == []
+    expected = "0712-345-432, +254712345432, 734 559 021, HUBBY@example.com, 0700 111 222, 0711333444, +254 709 000111"
+    assert findings(text(expected)) == []
 
 
 def test_a_stranger_is_found_with_line_and_field_and_shown_masked() -> None:
-    assert told(text("Karibu"), text(f"Nimetuma kwa {STRANGER}"), judge(f"It names {STRANGER}.")) == [
+    assert findings(text("Karibu"), text(f"Nimetuma kwa {STRANGER}"), judge(f"It names {STRANGER}.")) == [
         "line 2, response.content[0].text: a phone number (+254***777)",
         "line 3, reason: a phone number (+254***777)",
     ]
 
 
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("words", "found"),
     [
         ("sifuri saba tisa tisa nane nane nane saba saba saba", "a phone number (+254***777)"),
         ("0799 halafu 888 halafu 777", "a phone number (+254***777)"),
         ("amina nukta k kwenye gmail nukta com", "an e-mail address (a***@***)"),
     ],
 )
-def test_what_is_said_in_words_is_found_too(said: str, found: str) -> None:
-    assert told(text(said)) == [f"line 1, response.content[0].text: {found}"]
+def test_what_is_said_in_words_is_found_too(words: str, found: str) -> None:
+    assert findings(text(words)) == [f"line 1, response.content[0].text: {found}"]
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_what_is_said_in_words_is_found_too(said: str, found: str) -> None:
         ({"metadata": {"customer": 0}}, "response.metadata.customer"),
     ],
 )
-@pytest.mark.parametrize("said", [STRANGER, json.dumps({"id": 799888777}), json.dumps({"a": [{STRANGER: True}]})])
+@pytest.mark.parametrize("words", [STRANGER, json.dumps({"id": 799888777}), json.dumps({"a": [{STRANGER: True}]})])
 def test_every_place_where_a_model_can_say_something_is_looked_at(
-    response: dict[str, Any], field: str, said: str
+    response: dict[str, Any], field: str, words: str
 ) -> None:
-    body = json.loads(json.dumps({**response, "usage": {}}), parse_int=lambda _: said)
+    body = json.loads(json.dumps({**response, "usage": {}}), parse_int=lambda _: words)
     places = {finding.field for finding in find_forbidden([model(body)], SCENARIO)}
     assert places == {field}
 
@@ -116,21 +116,21 @@ def test_the_arguments_of_a_tool_are_looked_at_whatever_their_names(value: objec
 
 def test_an_escape_does_not_hide_a_number() -> None:
     hidden = '{"phone":"\\u0030\\u0037\\u0039\\u0039888777"}'
-    assert told(text(hidden)) == ["line 1, response.content[0].text: a phone number (+254***777)"]
+    assert findings(text(hidden)) == ["line 1, response.content[0].text: a phone number (+254***777)"]
 
 
 def test_ids_times_and_counts_of_the_wire_are_not_looked_at() -> None:
     wire = {"created": 1767225600, "system_fingerprint": "fp_0799888777", "previous_response_id": "resp 0799888777"}
     thought = {"type": "thinking", "thinking": "Sawa", "signature": "0799888777=="}
     call = {"type": "tool_use", "id": "0799888777", "name": "look", "input": {"price_kes": 1500000}}
-    assert told(anthropic(thought, call, **wire), model({"data": [{"embedding": "0799888777"}], "usage": {}})) == []
+    assert findings(anthropic(thought, call, **wire), model({"data": [{"embedding": "0799888777"}], "usage": {}})) == []
 
 
 def test_what_was_asked_is_looked_at_and_may_end_in_half_a_declared_number() -> None:
     start = "Tuma ".ljust(200 - len("0734559"), ".")
-    assert told(model({"usage": {}}, asked=f"{start}0734559")) == []
-    assert told(model({"usage": {}}, asked=f"{start}0799888")) == ["line 1, asked: a long number (***888)"]
-    assert told(model({"usage": {}}, asked="Tuma kwa 0734559")) == ["line 1, asked: a long number (***559)"]
+    assert findings(model({"usage": {}}, asked=f"{start}0734559")) == []
+    assert findings(model({"usage": {}}, asked=f"{start}0799888")) == ["line 1, asked: a long number (***888)"]
+    assert findings(model({"usage": {}}, asked="Tuma kwa 0734559")) == ["line 1, asked: a long number (***559)"]
 
 
 SECRETS = ("sk-live-9f8e7d6c", "postgresql://gate:tr0ub4dor@db:5432/gate")
@@ -152,8 +152,8 @@ def test_a_secret_of_the_run_is_found_in_every_field_and_never_shown(secret: str
 
 
 def test_a_credential_of_anybody_is_found_and_never_shown() -> None:
-    said = "Use ghs_0123456789abcdef and mysql://root:hunter2@db/x"
-    assert told(text(said)) == [
+    expected = "Use ghs_0123456789abcdef and mysql://root:hunter2@db/x"
+    assert findings(text(expected)) == [
         "line 1, response.content[0].text: a GitHub token (***)",
         "line 1, response.content[0].text: a password in an address (***)",
     ]

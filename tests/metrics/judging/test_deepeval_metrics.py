@@ -174,7 +174,7 @@ async def test_a_value_out_of_range_is_an_error_and_never_a_score(value: Any) ->
         await load_judged_metric("TaskCompletionMetric", judge).measure(one_turn(), 0.5)
 
 
-async def test_more_questions_than_were_foretold_are_refused() -> None:
+async def test_more_questions_than_were_forereported_are_refused() -> None:
     judge = ScriptedJudge([{"intentions": ["a"] * 40}, *[YES] * 40])
     with pytest.raises(JudgeError, match="more than 13 questions"):
         await load_judged_metric("ConversationCompletenessMetric", judge).measure(TALK, 0.5)
@@ -192,8 +192,8 @@ async def test_what_is_not_shown_does_not_change_the_evidence_and_what_is_shown_
     assert metric.evidence(one_turn(documents=("Kingine.",))) != shown
     assert metric.evidence(one_turn(reply="Kingine.")) != shown
     other = one_turn()
-    (said,) = other.transcript.exchanges
-    unseen = replace(said, turn=replace(said.turn, user="Habari?"), reply=replace(said.reply, tool_calls=()))
+    (spoken,) = other.transcript.exchanges
+    unseen = replace(spoken, turn=replace(spoken.turn, user="Habari?"), reply=replace(spoken.reply, tool_calls=()))
     assert metric.evidence(replace(other, transcript=replace(other.transcript, exchanges=(unseen,)))) == shown
 
 

@@ -31,7 +31,7 @@ def test_thoughts_are_no_part_of_the_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (answered({"text": "x"}, reason="MAX_TOKENS"), "cut off"),
         (answered({"text": "x"}, reason="SAFETY"), "refused to answer"),
@@ -43,6 +43,6 @@ def test_thoughts_are_no_part_of_the_answer() -> None:
         (answered({"text": " "}), "is empty"),
     ],
 )
-def test_what_is_no_answer_is_an_error_and_never_a_score(body: dict[str, Any], said: str) -> None:
-    with pytest.raises(JudgeError, match=said):
+def test_what_is_no_answer_is_an_error_and_never_a_score(body: dict[str, Any], message: str) -> None:
+    with pytest.raises(JudgeError, match=message):
         answer_text("gemini", body)

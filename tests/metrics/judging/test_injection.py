@@ -21,7 +21,7 @@ from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.scenario import Expectation, Turn
 from ratiba_action.util.text import quoted
 from tests.support.cases import case, exchange
-from tests.support.judges import ScriptedPaidCalls, least_answer, whole_answer
+from tests.support.judges import ScriptedPaidCalls, smallest_answer, whole_answer
 from tests.support.metric_samples import PARAMETERS
 
 MODELS = (JudgeModel("anthropic", "claude-opus-5-5"), JudgeModel("openai", "gpt-5.6"))
@@ -101,13 +101,13 @@ def quoted_turns(text: str) -> tuple[str, list[dict[str, str]], str]:
 
 
 def expected_turns(one: Case) -> list[dict[str, str]]:
-    said: list[dict[str, str]] = []
+    texts: list[dict[str, str]] = []
     for each in one.transcript.exchanges:
         if each.turn.user and each.turn.user.strip():
-            said.append({"role": "user", "content": each.turn.user})
+            texts.append({"role": "user", "content": each.turn.user})
         if each.reply.text.strip():
-            said.append({"role": "assistant", "content": each.reply.text})
-    return said
+            texts.append({"role": "assistant", "content": each.reply.text})
+    return texts
 
 
 HARMLESS = spoken(("Habari", "Karibu"))
@@ -183,7 +183,7 @@ class ObligingCalls:
             schema = request.body["output_config"]["format"]["schema"]
         else:
             schema = request.body["response_format"]["json_schema"]["schema"]
-        return PaidAnswer(whole_answer(request.provider, json.dumps(least_answer(schema))), Usage(1, 1))
+        return PaidAnswer(whole_answer(request.provider, json.dumps(smallest_answer(schema))), Usage(1, 1))
 
 
 SHOWING = (

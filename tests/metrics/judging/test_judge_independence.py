@@ -57,7 +57,7 @@ def test_judges_of_another_family_need_no_word() -> None:
     assert require_independent_judges(["claude-sonnet-5-5"], "gpt-5.6") == ()
 
 
-def test_every_problem_is_told_at_once() -> None:
+def test_every_problem_is_reported_at_once() -> None:
     with pytest.raises(ConfigurationError) as caught:
         require_independent_judges(["gpt-5.6", "claude-opus-5-5"], "claude-opus-5-5", "gpt-5.6")
     assert "The judge 'claude-opus-5-5'" in str(caught.value)

@@ -133,9 +133,9 @@ def _assert_schema(schema: Mapping[str, Any]) -> None:
 @both
 @pytest.mark.parametrize("name", BROKEN)
 async def test_an_unusable_answer_is_asked_for_once_more_and_then_an_error(provider: str, name: str) -> None:
-    make, told = BROKEN[name]
+    make, reported = BROKEN[name]
     calls = ScriptedPaidCalls([make(provider)] * 3)
-    with pytest.raises(JudgeError, match=told) as caught:
+    with pytest.raises(JudgeError, match=reported) as caught:
         await judge_score(judge(calls, provider), QUESTION)
     assert "asked twice" in str(caught.value)
     assert len(calls.sent) == 2
@@ -189,7 +189,7 @@ async def test_another_question_has_another_key_even_with_the_same_words(other: 
     assert calls.sent[0].key != calls.sent[1].key
 
 
-async def test_the_same_question_has_the_same_key_and_its_trial_is_told() -> None:
+async def test_the_same_question_has_the_same_key_and_its_trial_is_reported() -> None:
     calls = ScriptedPaidCalls([GOOD, GOOD])
     await judge_score(judge(calls), QUESTION)
     await judge_score(judge(calls), replace(QUESTION, trial=2))

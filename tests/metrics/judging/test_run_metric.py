@@ -94,7 +94,7 @@ async def test_a_repeat_of_a_scenario_neither_reads_nor_fills_the_cache(tmp_path
     assert (again.cached, metric.asked) == (False, 3)
 
 
-async def test_each_use_of_a_kept_score_is_told(tmp_path: Path) -> None:
+async def test_each_use_of_a_kept_score_is_reported(tmp_path: Path) -> None:
     hits: list[str] = []
     metric = CountingMetric()
     for _ in range(3):

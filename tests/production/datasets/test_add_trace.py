@@ -31,7 +31,7 @@ turns:
 
 
 def span(number: int, given: str, made: str, **metadata: str) -> TakenSpan:
-    told = {f"langfuse.observation.metadata.{name}": json.dumps(value) for name, value in metadata.items()}
+    reported = {f"langfuse.observation.metadata.{name}": json.dumps(value) for name, value in metadata.items()}
     return TakenSpan(
         trace_id=TRACE,
         span_id=f"{number:016x}",
@@ -39,7 +39,7 @@ def span(number: int, given: str, made: str, **metadata: str) -> TakenSpan:
         name=f"turn {number}",
         start=1_790_000_000 * SECOND + number * SECOND,
         end=1_790_000_000 * SECOND + number * SECOND + 1,
-        attributes={"langfuse.observation.input": given, "langfuse.observation.output": made, **told},
+        attributes={"langfuse.observation.input": given, "langfuse.observation.output": made, **reported},
     )
 
 
@@ -57,9 +57,9 @@ class Project:
         }
 
     def trace(self, vertical: str = "spa", **metadata: str) -> None:
-        told = {"tenant_id": "nairobi-spa", "vertical": vertical, "customer_name": "Wanjiku Kamau", **metadata}
+        reported = {"tenant_id": "nairobi-spa", "vertical": vertical, "customer_name": "Wanjiku Kamau", **metadata}
         self.state.spans = [
-            span(1, "Habari, naitwa Wanjiku", "Karibu Wanjiku", **told),
+            span(1, "Habari, naitwa Wanjiku", "Karibu Wanjiku", **reported),
             span(2, "Nipigie 0712 345 432", "Sawa"),
         ]
 
@@ -132,26 +132,28 @@ KEY = "ghp_0123456789abcdef0123456789abcdef0123"
 def test_a_trace_with_a_credential_is_refused(
     project: Project, words: tuple[str, ...], asked: str, answered: str
 ) -> None:
-    told = {"tenant_id": "nairobi-spa", "vertical": "spa", "customer_name": "Wanjiku Kamau"}
-    project.state.spans = [span(1, asked, answered, **told)]
+    reported = {"tenant_id": "nairobi-spa", "vertical": "spa", "customer_name": "Wanjiku Kamau"}
+    project.state.spans = [span(1, asked, answered, **reported)]
     code, printed = project.do("add-trace", TRACE, *words)
     assert (code, "it contains a GitHub token" in printed, KEY in printed) == (2, True, False), printed
     assert not [one for one in project.state.items.values() if one.get("sourceTraceId") == TRACE]
 
 
-@pytest.mark.parametrize(("vertical", "told"), [("dental", "masking rules are missing for"), ("", "names a vertical")])
+@pytest.mark.parametrize(
+    ("vertical", "message"), [("dental", "masking rules are missing for"), ("", "names a vertical")]
+)
 def test_a_tenant_that_must_not_leave_production_is_refused_and_nothing_is_written(
-    project: Project, vertical: str, told: str
+    project: Project, vertical: str, message: str
 ) -> None:
     project.trace(vertical)
     before = dict(project.state.items)
     code, printed = project.do("add-trace", TRACE)
-    assert (code, told in printed) == (2, True)
+    assert (code, message in printed) == (2, True)
     assert project.state.items == before
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["0123456789abcdef0123456789abcdef"], "no observation of the trace"),
         (["../../etc/passwd"], "Give the id of a trace"),
@@ -159,9 +161,9 @@ def test_a_tenant_that_must_not_leave_production_is_refused_and_nothing_is_writt
         ([TRACE, "--dataset", "nowhere"], "no dataset 'nowhere'"),
     ],
 )
-def test_what_cannot_be_added_is_told(project: Project, words: list[str], told: str) -> None:
+def test_what_cannot_be_added_is_reported(project: Project, words: list[str], message: str) -> None:
     code, printed = project.do("add-trace", *words)
-    assert (code, told in printed) == (2, True)
+    assert (code, message in printed) == (2, True)
 
 
 @pytest.mark.parametrize("column", ["message", "text"])
@@ -196,8 +198,8 @@ def test_a_case_of_two_turns_is_pulled_with_what_was_said_before_and_pushed_agai
 def test_an_item_made_by_hand_with_an_empty_history_is_a_case(project: Project) -> None:
     """``seeds/003``, "Adding Traces to Datasets": the item that its example creates."""
     made = {"id": "made-there", "input": {"message": "Can you help me debug?", "history": []}}
-    said = {"expectedOutput": {"intent": "SUPPORT"}, "metadata": {"source": "manual", "notes": "Edge case"}}
-    project.state.items["made-there"] = {**next(iter(project.state.items.values())), **made, **said}
+    notes = {"expectedOutput": {"intent": "SUPPORT"}, "metadata": {"source": "manual", "notes": "Edge case"}}
+    project.state.items["made-there"] = {**next(iter(project.state.items.values())), **made, **notes}
     code, printed = project.do("pull", "--accept")
     assert code == 0, printed
     row = json.loads((project.folder / "scenarios" / "intents.jsonl").read_text().splitlines()[-1])
@@ -206,8 +208,8 @@ def test_an_item_made_by_hand_with_an_empty_history_is_a_case(project: Project) 
 
 def test_a_history_that_is_no_list_of_messages_is_said_with_its_item(project: Project) -> None:
     made = {"id": "made-there", "input": {"message": "And then?", "history": ["Hello"]}}
-    said = {"expectedOutput": {"intent": "SUPPORT"}, "metadata": {}}
-    project.state.items["made-there"] = {**next(iter(project.state.items.values())), **made, **said}
+    text = {"expectedOutput": {"intent": "SUPPORT"}, "metadata": {}}
+    project.state.items["made-there"] = {**next(iter(project.state.items.values())), **made, **text}
     code, printed = project.do("pull")
     assert code == 2
     assert "the column 'history' is" in printed

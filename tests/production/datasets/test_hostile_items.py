@@ -63,9 +63,9 @@ def pull(dataset: StoredDataset, local: LocalSuite = SUITE) -> PullPlan:
 
 
 def refused(dataset: StoredDataset) -> str:
-    with pytest.raises(SuiteError) as told:
+    with pytest.raises(SuiteError) as raised:
         pull(dataset)
-    return str(told.value)
+    return str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_an_ordinary_path_is_allowed(path: str) -> None:
 @pytest.mark.parametrize("cases", ["../rows.jsonl", "/tmp/rows.jsonl", "rows.py", ".git/rows.jsonl", 3, None])  # noqa: S108 - refused
 def test_rows_that_would_lie_elsewhere_are_refused(cases: object) -> None:
     templates = {"two.yaml": {**SUITE.templates["two.yaml"], "cases": cases}}
-    told = refused(stored(metadata={OURS: {"schema": 1, "templates": templates}}))
-    assert "use a .jsonl, .json or .csv file in the same folder" in told
+    reported = refused(stored(metadata={OURS: {"schema": 1, "templates": templates}}))
+    assert "use a .jsonl, .json or .csv file in the same folder" in reported
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_a_text_stays_a_text_in_yaml(text: str) -> None:
     assert set(document.data) == set(SUITE.scenarios["one.yaml"])
 
 
-def test_everything_that_is_wrong_is_told_at_once() -> None:
-    told = refused(
+def test_everything_that_is_wrong_is_reported_at_once() -> None:
+    reported = refused(
         stored(
             with_ours(ONE, path="../x.yaml"),
             replace(CASE, expected_output={"intent": "A", "price": 3}),
@@ -149,13 +149,13 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
             with_ours(CASE, template="gone.yaml"),
         )
     )
-    assert len(told.splitlines()) >= 6
+    assert len(reported.splitlines()) >= 6
     for part in ("'../x.yaml'", "unknown key 'price'", "input is [1]", "has 2 turns", "schema 9", "'gone.yaml'"):
-        assert part in told
+        assert part in reported
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         (replace(ONE, input={**ONE.input, "command": "rm"}), "unknown key 'command'"),
         (replace(ONE, input="text"), "input must be an object, not 'text'"),
@@ -175,8 +175,8 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         (with_ours(CASE, row=3), "metadata.ratiba.row must be an object, not 3"),
     ],
 )
-def test_an_item_that_is_no_scenario_is_told_and_nothing_is_planned(changed: DatasetItem, told: str) -> None:
-    assert told in refused(stored(changed))
+def test_an_item_that_is_no_scenario_is_reported_and_nothing_is_planned(changed: DatasetItem, message: str) -> None:
+    assert message in refused(stored(changed))
 
 
 def test_rules_of_an_item_may_have_the_spelling_of_other_harnesses() -> None:
@@ -199,7 +199,7 @@ def test_rules_of_an_item_may_have_the_spelling_of_other_harnesses() -> None:
         {"expect": {"label": None}},
     ],
 )
-def test_a_template_that_is_no_scenario_is_told_by_a_pull_and_by_a_run(changes: dict[str, Any]) -> None:
+def test_a_template_that_is_no_scenario_is_reported_by_a_pull_and_by_a_run(changes: dict[str, Any]) -> None:
     template = {**SUITE.templates["two.yaml"], **changes}
     dataset = stored(CASE, metadata={OURS: {"schema": 1, "templates": {"two.yaml": template}}})
     assert refused(dataset)
@@ -207,12 +207,12 @@ def test_a_template_that_is_no_scenario_is_told_by_a_pull_and_by_a_run(changes: 
         scratch_suite(read_pulled(dataset), NAME, {})
 
 
-@pytest.mark.parametrize("said", [3, [], {"two.yaml": 7}, {"two.yaml": {}}])
-def test_templates_that_are_none_are_told(said: object) -> None:
-    assert refused(stored(CASE, metadata={OURS: {"schema": 1, "templates": said}}))
+@pytest.mark.parametrize("reported", [3, [], {"two.yaml": 7}, {"two.yaml": {}}])
+def test_templates_that_are_none_are_reported(reported: object) -> None:
+    assert refused(stored(CASE, metadata={OURS: {"schema": 1, "templates": reported}}))
 
 
-def test_two_items_for_one_file_are_told_also_where_only_case_tells_them_apart() -> None:
+def test_two_items_for_one_file_are_reported_also_where_only_case_tells_them_apart() -> None:
     assert "archive one of them" in refused(stored(ONE, replace(ONE, id="copy")))
     other = with_ours(ONE, path="ONE.yaml", scenario={**ONE.metadata[OURS]["scenario"], "id": "other"})
     assert "is the same file as" in refused(stored(ONE, replace(other, id="other")))
@@ -240,15 +240,15 @@ def test_files_are_written_all_or_none(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "taken.yaml"]
 
 
-def test_a_checkout_whose_files_could_not_come_back_is_told_before_a_push(tmp_path: Path) -> None:
+def test_a_checkout_whose_files_could_not_come_back_is_reported_before_a_push(tmp_path: Path) -> None:
     folder = tmp_path / "scenarios"
     (folder / "rows").mkdir(parents=True)
     (folder / "big.yaml").write_bytes(SCENARIO + b"provenance: {order: 9007199254740993}\n")
     (folder / ".hidden.yaml").write_bytes(SCENARIO.replace(b"id: one", b"id: two"))
-    with pytest.raises(SuiteError) as told:
+    with pytest.raises(SuiteError) as raised:
         read_local_suite(tmp_path, "scenarios")
-    assert "9007199254740993 is too large for a server to store exactly" in str(told.value)
-    assert "scenarios/.hidden.yaml: its path is not allowed in a dataset" in str(told.value)
+    assert "9007199254740993 is too large for a server to store exactly" in str(raised.value)
+    assert "scenarios/.hidden.yaml: its path is not allowed in a dataset" in str(raised.value)
 
 
 def test_a_csv_file_takes_texts_only_and_keeps_its_columns() -> None:

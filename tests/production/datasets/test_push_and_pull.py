@@ -75,10 +75,10 @@ class Checkout:
         assert self.state.secret_key not in printed.out + printed.err
         return code, printed.out + printed.err
 
-    def told(self, *words: str) -> dict[str, Any]:
+    def output(self, *words: str) -> dict[str, Any]:
         code = run(["dataset", *words, "--json", "--repo", str(self.folder)], dict(self._environment))
-        told: dict[str, Any] = json.loads(self._printed.readouterr().out)
-        return {**told, "code": code}
+        output: dict[str, Any] = json.loads(self._printed.readouterr().out)
+        return {**output, "code": code}
 
     @property
     def writes(self) -> int:
@@ -120,8 +120,8 @@ def test_push_then_pull_then_push_changes_nothing(checkout: Checkout) -> None:
     checkout.do("push")
     written = checkout.writes
     assert checkout.do("pull") == (0, "ratiba: no change\n")
-    told = checkout.told("push")
-    assert (told["created"], told["updated"], told["unchanged"], told["written"]) == ([], [], 3, 0)
+    output = checkout.output("push")
+    assert (output["created"], output["updated"], output["unchanged"], output["written"]) == ([], [], 3, 0)
     assert checkout.writes == written
     assert checkout.read("spa/massage.yaml") == SCENARIO
 
@@ -130,12 +130,12 @@ def test_a_pull_into_an_empty_checkout_makes_files_that_push_as_they_are(checkou
     checkout.do("push")
     for name in ("spa/massage.yaml", "intents.yaml", "intents.jsonl"):
         (checkout.folder / "scenarios" / name).unlink()
-    told = checkout.told("pull")
-    assert told["code"] == 1
-    assert told["waiting"] == ["scenarios/intents.jsonl", "scenarios/intents.yaml", "scenarios/spa/massage.yaml"]
+    output = checkout.output("pull")
+    assert output["code"] == 1
+    assert output["waiting"] == ["scenarios/intents.jsonl", "scenarios/intents.yaml", "scenarios/spa/massage.yaml"]
     assert not list((checkout.folder / "scenarios").rglob("*.yaml"))
-    assert checkout.told("pull", "--accept")["written"] == told["waiting"]
-    assert checkout.told("push")["unchanged"] == 3
+    assert checkout.output("pull", "--accept")["written"] == output["waiting"]
+    assert checkout.output("push")["unchanged"] == 3
     assert sorted(checkout.read("intents.jsonl").splitlines()) == sorted(ROWS.splitlines())
 
 
@@ -143,13 +143,13 @@ def test_changed_content_updates_the_same_item_and_keeps_what_others_noted_on_it
     checkout.do("push")
     checkout.item("books_a_massage")["metadata"]["reviewed_by"] = "Wanjiku"
     checkout.write("spa/massage.yaml", SCENARIO.replace("Ndio", "Ndiyo"))
-    told = checkout.told("push")
-    assert (len(told["updated"]), told["created"], told["unchanged"]) == (1, [], 2)
+    output = checkout.output("push")
+    assert (len(output["updated"]), output["created"], output["unchanged"]) == (1, [], 2)
     assert checkout.item("books_a_massage")["input"]["turns"][1] == {"user": "Ndiyo"}
     assert checkout.item("books_a_massage")["metadata"]["reviewed_by"] == "Wanjiku"
 
 
-def test_what_is_gone_from_the_suite_is_told_and_archived_only_when_asked(checkout: Checkout) -> None:
+def test_what_is_gone_from_the_suite_is_reported_and_archived_only_when_asked(checkout: Checkout) -> None:
     checkout.do("push")
     checkout.write("intents.jsonl", ROWS.splitlines()[0])
     code, printed = checkout.do("push")
@@ -160,8 +160,8 @@ def test_what_is_gone_from_the_suite_is_told_and_archived_only_when_asked(checko
     assert checkout.item("intents__c2")["status"] == "ARCHIVED"
     assert checkout.item("intents__c2")["expectedOutput"] == {"intent": "SUPPORT"}
     checkout.write("intents.jsonl", ROWS)
-    assert checkout.told("pull")["archived"] == ["intents__c2"]
-    assert len(checkout.told("push")["updated"]) == 1
+    assert checkout.output("pull")["archived"] == ["intents__c2"]
+    assert len(checkout.output("push")["updated"]) == 1
     assert checkout.item("intents__c2")["status"] == "ACTIVE"
 
 
@@ -178,8 +178,8 @@ def test_what_was_edited_in_langfuse_is_not_overwritten_and_is_taken_by_a_pull(c
     checkout.do("pull", "--accept")
     first, second = checkout.read("intents.jsonl").splitlines()
     assert (first, json.loads(second)["intent"]) == (ROWS.splitlines()[0], "OTHER")
-    assert checkout.told("push")["code"] == 0
-    assert checkout.told("push")["unchanged"] == 3
+    assert checkout.output("push")["code"] == 0
+    assert checkout.output("push")["unchanged"] == 3
 
 
 def test_an_edit_may_be_overwritten_on_purpose(checkout: Checkout) -> None:
@@ -203,10 +203,10 @@ def test_an_item_made_in_langfuse_becomes_a_case_and_its_first_form_is_archived(
     checkout.do("pull", "--accept")
     added = json.loads(checkout.read("intents.jsonl").splitlines()[-1])
     assert added == {"id": "4f1d-made-there", "message": "Can you help me debug?", "intent": "SUPPORT"}
-    told = checkout.told("push", "--archive")
-    assert told["archived"] == ["4f1d-made-there"]
-    assert len(told["created"]) == 1
-    assert checkout.told("push", "--archive")["written"] == 0
+    output = checkout.output("push", "--archive")
+    assert output["archived"] == ["4f1d-made-there"]
+    assert len(output["created"]) == 1
+    assert checkout.output("push", "--archive")["written"] == 0
 
 
 def test_more_items_than_a_page_holds_are_all_read(checkout: Checkout) -> None:
@@ -221,13 +221,13 @@ def test_more_items_than_a_page_holds_are_all_read(checkout: Checkout) -> None:
 
 @pytest.mark.parametrize("task", ["push", "pull"])
 @pytest.mark.parametrize(
-    ("mode", "told"), [(Mode.FAILING, "status 500"), (Mode.BUSY, "status 429"), (Mode.BLACK_HOLE, "in time")]
+    ("mode", "message"), [(Mode.FAILING, "status 500"), (Mode.BUSY, "status 429"), (Mode.BLACK_HOLE, "in time")]
 )
-def test_a_server_that_fails_is_told_in_words(checkout: Checkout, task: str, mode: Mode, told: str) -> None:
+def test_a_server_that_fails_is_reported_in_words(checkout: Checkout, task: str, mode: Mode, message: str) -> None:
     checkout.state.mode = mode
     code, printed = checkout.do(task, "--seconds", "0.5")
     assert code == 3
-    assert told in printed
+    assert message in printed
 
 
 def test_a_dry_run_writes_nothing(checkout: Checkout) -> None:
@@ -251,7 +251,7 @@ def test_one_file_of_cases_never_replaces_the_suites_dataset(checkout: Checkout,
     assert printed.endswith("intent-classifier: 2 created, 0 updated, 0 unchanged\n")
 
 
-def test_a_dataset_that_is_not_there_is_told(checkout: Checkout) -> None:
+def test_a_dataset_that_is_not_there_is_reported(checkout: Checkout) -> None:
     code, printed = checkout.do("pull", "--dataset", "nowhere")
     assert (code, "Langfuse has no dataset 'nowhere'" in printed) == (2, True)
 
@@ -279,7 +279,7 @@ def test_a_push_that_broke_off_goes_on_and_makes_nothing_twice(checkout: Checkou
 
 
 @pytest.mark.parametrize("value", [float("nan"), json.loads("[" * 100 + "]" * 100)])
-def test_an_item_that_no_suite_can_hold_is_told_without_a_traceback(checkout: Checkout, value: Any) -> None:
+def test_an_item_that_no_suite_can_hold_is_reported_without_a_traceback(checkout: Checkout, value: Any) -> None:
     checkout.do("push")
     checkout.item("intents__c1")["input"] = {"message": value}
     code, printed = checkout.do("pull")

@@ -25,11 +25,11 @@ async def opened(runnable: str, **settings: Any) -> Conversation:
     return await adapter.open(SimpleNamespace(conversation_id="conversation-1", language="sw"))
 
 
-def said(messages: Sequence[BaseMessage]) -> str:
+def transcript(messages: Sequence[BaseMessage]) -> str:
     return " | ".join(f"{message.type} {message.text}" for message in messages)
 
 
-repeats: Runnable[Sequence[BaseMessage], str] = RunnableLambda(said)
+repeats: Runnable[Sequence[BaseMessage], str] = RunnableLambda(transcript)
 shouts: Runnable[str, str] = RunnableLambda(str.upper)
 
 
@@ -48,7 +48,7 @@ def chain() -> Runnable[Any, str]:
     prompt = ChatPromptTemplate.from_messages(
         [("system", "Answer."), MessagesPlaceholder("chat_history"), ("human", "{question}")]
     )
-    model = RunnableLambda[PromptValue, AIMessage](lambda value: AIMessage(said(value.to_messages())))
+    model = RunnableLambda[PromptValue, AIMessage](lambda value: AIMessage(transcript(value.to_messages())))
     return prompt | model | StrOutputParser()
 
 
@@ -119,7 +119,7 @@ def kept_by_itself(message: str, config: RunnableConfig) -> str:
 remembers: Runnable[str, str] = RunnableLambda(kept_by_itself)
 
 
-async def test_a_runnable_with_a_history_of_its_own_is_told_the_conversation() -> None:
+async def test_a_runnable_with_a_history_of_its_own_is_reported_the_conversation() -> None:
     conversation = await opened("remembers", takes="text")
     await conversation.send("moja")
     assert (await conversation.send("mbili"))["text"] == "moja | mbili"
@@ -128,7 +128,7 @@ async def test_a_runnable_with_a_history_of_its_own_is_told_the_conversation() -
 
 def graph() -> Runnable[Any, Any]:
     async def answer(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [AIMessage(said(state["messages"]))]}
+        return {"messages": [AIMessage(transcript(state["messages"]))]}
 
     built = StateGraph(MessagesState)
     built.add_node("answer", answer)

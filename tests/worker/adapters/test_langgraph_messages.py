@@ -96,8 +96,8 @@ class Plain(TypedDict):
 
 def plain_mappings(saver: BaseCheckpointSaver[str]) -> Graph:
     def answer(state: Plain) -> dict[str, Any]:
-        said = {"role": "assistant", "content": "You said " + state["question"]}
-        return {"chat": [*state.get("chat", []), {"role": "user", "content": state["question"]}, said]}
+        text = {"role": "assistant", "content": "You said " + state["question"]}
+        return {"chat": [*state.get("chat", []), {"role": "user", "content": state["question"]}, text]}
 
     graph = StateGraph(Plain)
     graph.add_node("answer", answer)

@@ -87,7 +87,7 @@ async def test_a_key_that_the_state_does_not_have_is_refused_when_the_conversati
         await open_graph("stateful", input="question")
 
 
-async def test_a_graph_that_says_nothing_is_told_where_its_text_could_be(open_graph: OpenGraph) -> None:
+async def test_a_graph_that_says_nothing_is_reported_where_its_text_could_be(open_graph: OpenGraph) -> None:
     conversation = await open_graph("stateful")
     with pytest.raises(AdapterError, match=r"no new message of a model under 'messages'.*reply.text"):
         await conversation.send("Book it")

@@ -22,7 +22,7 @@ print(json.dumps({"loaded": loaded, "threads": threads, **files}))
 """
 
 
-def said(folder: Path, **variables: str) -> Any:
+def output(folder: Path, **variables: str) -> Any:
     """What a program says that loads plug-ins, and then imports modules as a test in a folder does."""
     environment = {"PYTHONPATH": str(PROJECT), "PATH": os.defpath, **variables}
     words = [sys.executable, "-P", "-c", PROGRAM, str(folder)]
@@ -33,7 +33,7 @@ def said(folder: Path, **variables: str) -> Any:
 def test_known_plugins_are_loaded_and_stay_loaded(tmp_path: Path) -> None:
     for name in ("syrupy", "json"):
         (tmp_path / f"{name}.py").touch()
-    found = said(tmp_path)
+    found = output(tmp_path)
     loaded = set(found["loaded"])
     assert loaded >= {*KNOWN, "deepeval.metrics", "deepeval.plugins.plugin", "pytest_asyncio.plugin"}
     assert "hypothesis" not in loaded, "it keeps its examples in the folder that it is imported in"
@@ -43,6 +43,6 @@ def test_known_plugins_are_loaded_and_stay_loaded(tmp_path: Path) -> None:
 
 
 def test_where_pytest_loads_no_plugin_none_is_loaded_for_it(tmp_path: Path) -> None:
-    loaded = said(tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")["loaded"]
+    loaded = output(tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")["loaded"]
     assert "pytest" in loaded
     assert "syrupy" not in loaded

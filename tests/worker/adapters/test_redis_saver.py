@@ -121,16 +121,16 @@ async def test_a_server_without_search_is_named_with_what_helps(tmp_path: Any, m
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ("redis://user:geheim@127.0.0.1:1/0", "cannot be used: Error .*127.0.0.1:1"),
         ("http://127.0.0.1:1", "cannot be used: Redis URL must specify one of the following schemes"),
     ],
 )
 async def test_an_address_that_cannot_be_used_is_an_error_without_its_password(
-    given: str, said: str, monkeypatch: pytest.MonkeyPatch
+    given: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(os.environ, savers.REDIS_ADDRESS, given)
-    with pytest.raises(AdapterError, match=said) as raised:
+    with pytest.raises(AdapterError, match=message) as raised:
         await talk("thread-a")
     assert "geheim" not in str(raised.value)

@@ -9,7 +9,7 @@ from booking_assistant.memory import JsonObject
 from booking_assistant.tools.desk import Desk
 
 _STEP = timedelta(minutes=30)
-_MOST_ALTERNATIVES = 2
+_MAX_ALTERNATIVES = 2
 
 
 async def run(desk: Desk, service: str, start: str) -> JsonObject:
@@ -60,7 +60,7 @@ async def _alternatives(desk: Desk, offer: Row, begin: datetime, length: timedel
     found: list[datetime] = []
     candidate = max(begin + _STEP, datetime.combine(begin.date(), OPENS, begin.tzinfo))
     closing = datetime.combine(begin.date(), CLOSES, begin.tzinfo)
-    while candidate + length <= closing and len(found) < _MOST_ALTERNATIVES:
+    while candidate + length <= closing and len(found) < _MAX_ALTERNATIVES:
         if await _obstacle(desk, offer, candidate, candidate + length) is None:
             found.append(candidate)
         candidate += _STEP

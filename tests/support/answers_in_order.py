@@ -8,7 +8,7 @@ from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from tests.support.scripted_answers import scripted_body
 
 
-class ToldAnswers:
+class AnswersInOrder:
     """Implements ``AnswerOrigin``: gives its texts in order, and remembers what was asked.
 
     Args:

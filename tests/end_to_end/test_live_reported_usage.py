@@ -35,7 +35,7 @@ async def test_what_the_replies_tell_is_priced_and_booked_and_the_run_is_complet
     assert telling.models.received == ()
 
 
-async def test_a_told_model_without_a_price_leaves_the_run_incomplete_and_is_named(telling: LiveRepository) -> None:
+async def test_a_reported_model_without_a_price_leaves_the_run_incomplete_and_is_named(telling: LiveRepository) -> None:
     telling.small.write("adapter.py", ADAPTER.format(model="nobody-knows-it"))
     ended = await telling.gate()
     assert (ended.code, ended.outputs["conclusion"]) == (3, "incomplete"), ended.printed
@@ -43,7 +43,7 @@ async def test_a_told_model_without_a_price_leaves_the_run_incomplete_and_is_nam
     assert "there is no price for it" in ended.printed
 
 
-async def test_told_money_past_the_budget_is_counted_and_the_run_incomplete(telling: LiveRepository) -> None:
+async def test_reported_money_past_the_budget_is_counted_and_the_run_incomplete(telling: LiveRepository) -> None:
     ended = await telling.gate(RATIBA_EVAL_BUDGET_USD="0.002")
     assert (ended.code, ended.outputs["conclusion"]) == (3, "incomplete"), ended.printed
     assert Fraction(ended.outputs["spent_usd"]) == Fraction("0.003")

@@ -25,7 +25,7 @@ def test_a_reply_may_tell_nothing(answer: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("usage", "said"),
+    ("usage", "message"),
     [
         ({"model": "gpt-5"}, "not a list"),
         ([CALL] * 1_001, "not a list of at most 1000"),
@@ -43,6 +43,6 @@ def test_a_reply_may_tell_nothing(answer: dict[str, Any]) -> None:
         ([{**CALL, "cache_read_tokens": None}], r"usage\[0\]\.cache_read_tokens"),
     ],
 )
-def test_what_is_no_usage_is_named(usage: Any, said: str) -> None:
-    with pytest.raises(WorkerError, match=said):
+def test_what_is_no_usage_is_named(usage: Any, message: str) -> None:
+    with pytest.raises(WorkerError, match=message):
         parse_reported_usage({"text": "x", "usage": usage})
