@@ -139,11 +139,11 @@ class SystemRaisedError(WorkerError):
         message: the exception's message, on one line.
     """
 
-    def __init__(self, problem: str, *, kind: str, place: str, text: str) -> None:
+    def __init__(self, problem: str, *, kind: str, place: str, message: str) -> None:
         super().__init__(problem)
         self.kind = kind
         self.place = place
-        self.message = text
+        self.message = message
 
 
 class ProviderError(InfrastructureError):

@@ -201,7 +201,7 @@ class CustomerSimulator(Protocol):
     """Plays the customer of a scenario."""
 
     async def next_message(
-        self, trial: Trial, user: SimulatedUser, reported: Sequence[Exchange], ordinal: int
+        self, trial: Trial, user: SimulatedUser, exchanges: Sequence[Exchange], ordinal: int
     ) -> str | CustomerEnding:
         """What the customer writes next, or why they write no more.
 

@@ -97,6 +97,20 @@ def forks() -> Iterator["GateForks"]:
         yield started
 
 
+@pytest.fixture
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits of a twentieth before another try, for tests of what is tried again and not of when."""
+    from ratiba_action.util.http_exchange import RetryPolicy
+
+    usual = RetryPolicy.wait
+
+    def short(policy: RetryPolicy, tries: int, error: Any, left: float) -> float | None:
+        wait = usual(policy, tries, error, left)
+        return None if wait is None else wait / 20
+
+    monkeypatch.setattr(RetryPolicy, "wait", short)
+
+
 @pytest.fixture(scope="session")
 def image() -> Iterator[str]:
     """Tag of the gate's image, built by the project's Dockerfile."""

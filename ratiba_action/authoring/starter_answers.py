@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from ratiba_action.authoring.project_files import NO_PROJECT, Project
 from ratiba_action.settings.input_values import parse_name
 
 KINDS: Mapping[str, str] = {
@@ -13,7 +14,7 @@ KINDS: Mapping[str, str] = {
     "langgraph": "a LangGraph graph, or a factory of one; LangGraph is installed where the system runs",
     "prompt": "a prompt file and a model, no code at all",
     "command": "a program in any language that reads and writes JSON lines",
-    "http": "your own server, called over HTTP; it must be running when the gate runs",
+    "http": "your own server in any language, called over HTTP; the gate starts it, unless you give its URL",
 }
 """How the gate connects to a system, with a description."""
 
@@ -38,6 +39,7 @@ class StarterAnswers:
         url: of the server, for the kind ``http``.
         code: one of ``CODE_MODES``.
         providers: those with a key in the environment, the judge's first.
+        project: what the repository's own files say.
     """
 
     kind: str = "python"
@@ -49,6 +51,12 @@ class StarterAnswers:
     url: str = "http://127.0.0.1:8000/chat"
     code: str = "advisory"
     providers: tuple[str, ...] = ()
+    project: Project = NO_PROJECT
+
+    @property
+    def has_url(self) -> bool:
+        """Whether a server is named that the gate does not start."""
+        return self.kind == "http" and self.url != StarterAnswers().url
 
     @property
     def prompt_file(self) -> str:

@@ -120,6 +120,7 @@ _STAND_INS: Mapping[str, str] = {
     "langgraph": "ratiba_graph.py",
     "http": "ratiba_server.py",
 }
+_STAND_IN_SERVER = ("python3", _STAND_INS["http"], "{port}")
 _SYSTEM_MODELS: Mapping[str, str] = dict(zip(BUILT_IN, ("claude-sonnet-5-5", "gpt-5"), strict=True))
 """By provider; a judge is never the model of the system that it judges."""
 _ENDPOINTS: Mapping[str, str] = {
@@ -156,7 +157,10 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
         kind=answers.kind,
         prompts=answers.prompts,
         prompt_file=answers.prompt_file,
-        url=answers.url,
+        url=answers.url if answers.has_url else "http://127.0.0.1:{port}/chat",
+        serve=() if answers.has_url else answers.project.serve or _STAND_IN_SERVER,
+        setup=answers.project.setup,
+        uses_setup=answers.kind == "http" and not stand_in(answers),
         system_provider=system_provider,
         system_model=_SYSTEM_MODELS[system_provider],
         judges=[(name, JUDGES[name]) for name in judges],
@@ -185,7 +189,7 @@ def _judges_of(providers: tuple[str, ...]) -> tuple[str, ...]:
 
 def stand_in(answers: StarterAnswers) -> str:
     """The stand-in that users replace by their system; empty for a server that exists already."""
-    there = answers.kind == "http" and answers.url != StarterAnswers().url
+    there = answers.has_url or (answers.kind == "http" and answers.project.serve)
     if answers.kind == "prompt":
         return answers.prompt_file
     return "" if there else _STAND_INS.get(answers.kind, "")
@@ -216,6 +220,9 @@ def workflow(answers: StarterAnswers) -> bytes:
     text = text.replace(ACTION, answers.action)
     if answers.branch != usual.branch:
         text = text.replace(f"branches: [{usual.branch}]", f"branches: [{json.dumps(answers.branch)}]")
+    keys = [name for name in answers.providers if name in BUILT_IN]
+    lines = "".join(f"          {name}-api-key: ${{{{ secrets.{name.upper()}_API_KEY }}}}\n" for name in keys)
+    text = text.replace("          github-token: ", f"{lines}          github-token: ", 1)
     if answers.code == "blocking":
         text = text.replace("          config: ", f"          rules: |\n{_CODE_BLOCKS}          config: ")
     if answers.name != usual.name:

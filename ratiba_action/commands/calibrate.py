@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.options import add_json, add_repo, parse_option
+from ratiba_action.commands.options import add_json, add_max, add_repo, parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import plural, printable
@@ -42,7 +42,7 @@ EXAMPLE = """example:
 
 _TASKS = ("add", "label", "run", "thresholds", "due")
 _OWN_OPTIONS = {
-    "add": ("owner", "name", "most", "langfuse", "days", "tenants"),
+    "add": ("owner", "name", "max", "langfuse", "days", "tenants"),
     "label": ("by", "form", "from"),
     "run": ("budget-usd", "recorded"),
     "thresholds": ("results", "write", "html"),
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="add: a session (.json) or sessions (.jsonl)")
     parser.add_argument("--owner", metavar="NAME", help="add: who labels the set, when it is new")
     parser.add_argument("--name", metavar="NAME", action="append", default=[], help="add: a name to mask; repeatable")
-    parser.add_argument("--most", metavar="N", help="add: maximum number of conversations (default: 10)")
+    add_max(parser, "add: maximum number of conversations (default: 10)")
     parser.add_argument("--langfuse", action="store_true", help="add: read production conversations from Langfuse")
     parser.add_argument("--days", metavar="N", help="add: length of Langfuse's period (default: 30)")
     parser.add_argument("--tenants", metavar="FILE", help="add: YAML with vertical and names of each tenant")
@@ -172,7 +172,7 @@ def _add(task: _Task) -> _Ended:
         if not arguments.owner:
             raise UsageError("The calibration set is new and has no owner.", "Give --owner NAME: who labels it.")
         calibration = CalibrationSet(owner=parse_option("--owner", arguments.owner, _person))
-    maximum = parse_option("--most", "10" if arguments.maximum is None else arguments.maximum, _count)
+    maximum = parse_option("--max", "10" if arguments.max is None else arguments.max, _count)
     blocked: Mapping[str, str] = {}
     if arguments.langfuse:
         found, blocked = _of_langfuse(task)

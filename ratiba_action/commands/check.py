@@ -253,7 +253,7 @@ def _lines(report: Mapping[str, Any]) -> Iterable[str]:
         yield f"{'BLOCK' if entry['blocked'] else 'FLAG '} {place}{' (' + entry['id'] + ')' if entry['id'] else ''}"
         for reason in entry["reasons"]:
             at = f" ({reason['file']}:{reason['line']})" if "line" in reason else ""
-            expected = "; ".join(
+            expected_and_got = "; ".join(
                 text
                 for text in (
                     f"expected {reason['expected']}" if reason["expected"] else "",
@@ -262,7 +262,7 @@ def _lines(report: Mapping[str, Any]) -> Iterable[str]:
                 )
                 if text
             )
-            yield f"  {reason['action']}: {reason['name']}: {expected}{at}"
+            yield f"  {reason['action']}: {reason['name']}: {expected_and_got}{at}"
     if len(failed) > _SHOWN:
         yield f"… and {len(failed) - _SHOWN} more; --json lists all of them."
     missing = Counter(text for entry in report["answers"] for text in entry["not_measured"])

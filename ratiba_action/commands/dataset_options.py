@@ -216,3 +216,22 @@ def dataset_missing(name: str) -> UsageError:
     return UsageError(
         f"Langfuse has no dataset {name!r}.", "Create it with `ratiba dataset push`, or give another with --dataset."
     )
+
+
+def required_dataset(task: DatasetTask) -> "StoredDataset":
+    """The dataset of a task.
+
+    Raises:
+        UsageError: the server has none of that name.
+        InfrastructureError: it cannot be asked.
+    """
+    from ratiba_action.observability.langfuse_asking import LangfuseError
+    from ratiba_action.production.datasets.pulled import stored_dataset
+
+    try:
+        stored = stored_dataset(task.access, task.dataset)
+    except LangfuseError as error:
+        raise server_failed(error) from error
+    if stored is None:
+        raise dataset_missing(task.dataset)
+    return stored

@@ -11,10 +11,9 @@ from ratiba_action.commands.dataset_options import (
     DatasetTask,
     add_mapping_options,
     add_suite_options,
-    dataset_missing,
     read_content,
     read_task,
-    server_failed,
+    required_dataset,
 )
 from ratiba_action.commands.import_tests import finding_lines
 from ratiba_action.util.text import printable
@@ -56,21 +55,14 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         SuiteError: the scenarios or the items are invalid; nothing was written.
         InfrastructureError: the server failed.
     """
-    from ratiba_action.observability.langfuse_asking import LangfuseError
     from ratiba_action.production.datasets.file_writing import replace_files
     from ratiba_action.production.datasets.local_suite import read_local_suite
     from ratiba_action.production.datasets.pull_plan import plan_pull
-    from ratiba_action.production.datasets.pulled import stored_dataset
 
     task = read_task(arguments, environment, "nothing can be pulled")
     folder = task.settings.scenarios
     local = read_local_suite(task.repository, folder)
-    try:
-        stored = stored_dataset(task.access, task.dataset)
-    except LangfuseError as error:
-        raise server_failed(error) from error
-    if stored is None:
-        raise dataset_missing(task.dataset)
+    stored = required_dataset(task)
     pulled, found = read_content(arguments, task, stored, local, ("threshold",))
     plan = plan_pull(local, pulled, task.dataset)
     if arguments.accept:

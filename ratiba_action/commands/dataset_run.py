@@ -14,11 +14,10 @@ from ratiba_action.commands.dataset_options import (
     DatasetTask,
     add_mapping_options,
     add_server_options,
-    dataset_missing,
     parse_thresholds,
     read_content,
     read_task,
-    server_failed,
+    required_dataset,
 )
 from ratiba_action.commands.gate_options import GateOptions, read_options
 from ratiba_action.commands.import_tests import finding_lines
@@ -172,20 +171,13 @@ class _Prepared:
 
 
 def _prepared(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> _Prepared:
-    from ratiba_action.observability.langfuse_asking import LangfuseError
     from ratiba_action.production.datasets.local_suite import LocalSuite
-    from ratiba_action.production.datasets.pulled import stored_dataset
     from ratiba_action.production.datasets.scratch_suite import scratch_suite
 
     options = read_options(arguments, environment)
     thresholds = parse_thresholds(arguments)
     task = read_task(arguments, environment, "no dataset can be run")
-    try:
-        stored = stored_dataset(task.access, task.dataset)
-    except LangfuseError as error:
-        raise server_failed(error) from error
-    if stored is None:
-        raise dataset_missing(task.dataset)
+    stored = required_dataset(task)
     pulled, found = read_content(arguments, task, stored, LocalSuite(task.settings.scenarios))
     sys.stderr.write("".join(f"{printable(line)}\n" for line in (finding_lines(found) if found is not None else ())))
     share_decides = task.target is not None and task.target.share_decides

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Collection, Iterator, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from ratiba_action.util.text import clip, printable
 
 if TYPE_CHECKING:
     from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation
-    from ratiba_action.run.inputs import RunRequest
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.run.inputs import RunInputs, RunRequest
     from ratiba_action.run.session import OpenSession
 
 DESCRIPTION = """Find the lines of a change that make scenarios fail. The failing scenarios of the last run, or those
@@ -83,7 +84,6 @@ def run(
     from ratiba_action.privacy.masking import Redactor
     from ratiba_action.run.composition import open_session as open_real_session
     from ratiba_action.run.evaluation_inputs import read_inputs
-    from ratiba_action.run.provider_keys import keys_line, require_key
     from ratiba_action.util.persisted_credentials import persisted_credentials
 
     maximum = parse_option("--runs", arguments.runs, _runs)
@@ -91,14 +91,7 @@ def run(
     inputs = read_inputs(change_request(arguments, settings, environment, failed=not arguments.scenario))
     persisted = persisted_credentials(inputs.decided.change.git, environment)
     redactor = Redactor((*settings.secrets, *persisted.secrets))
-
-    def progress(line: str) -> None:
-        sys.stderr.write(f"{printable(redactor.text(line))}\n")
-        sys.stderr.flush()
-
-    require_key(inputs.settings, inputs.configuration, environment)
-    if inputs.llm != Llm.REPLAY and (line := keys_line(inputs.settings, inputs.configuration, environment)):
-        progress(line)
+    progress = progress_with_keys(inputs, redactor, environment)
     ledger = Ledger(settings.budget_usd)
     found = redactor.explanation(
         explain(inputs, ledger, open_session=open_session or open_real_session, max_runs=maximum, progress=progress)
@@ -114,6 +107,26 @@ def run(
     certain = (Finding.FOUND, Finding.SEVERAL)
     complete = all(cause.finding in certain and not cause.why for cause in found.scenarios.values())
     return 0 if complete and not found.left_out else _INCOMPLETE
+
+
+def progress_with_keys(
+    inputs: "RunInputs", redactor: "Redactor", environment: Mapping[str, str]
+) -> Callable[[str], None]:
+    """What prints lines of progress on standard error; the first one says which keys are used.
+
+    Raises:
+        ConfigurationError: models are to be called, and there is no key.
+    """
+    from ratiba_action.run.provider_keys import keys_line, require_key
+
+    def progress(line: str) -> None:
+        sys.stderr.write(f"{printable(redactor.text(line))}\n")
+        sys.stderr.flush()
+
+    require_key(inputs.settings, inputs.configuration, environment)
+    if inputs.llm != Llm.REPLAY and (line := keys_line(inputs.settings, inputs.configuration, environment)):
+        progress(line)
+    return progress
 
 
 def _runs(text: str) -> int:

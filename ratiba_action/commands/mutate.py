@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.explain import change_options, change_request
+from ratiba_action.commands.explain import change_options, change_request, progress_with_keys
 from ratiba_action.commands.options import parse_option
 from ratiba_action.diagnosis.mutants import Fate, LineProtection, MutantResult, Protection, lines_of, score_of
 from ratiba_action.errors import UsageError
-from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import clip, printable
 
@@ -77,7 +76,6 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.run.composition import open_session
     from ratiba_action.run.evaluation_inputs import read_inputs
     from ratiba_action.run.inputs import RunLog, SilentProgress
-    from ratiba_action.run.provider_keys import keys_line, require_key
     from ratiba_action.util.persisted_credentials import persisted_credentials
 
     maximum = parse_option("--mutants", arguments.mutants, _count)
@@ -90,14 +88,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         raise UsageError(f"There are no scenarios in {settings.scenarios!r}.", "Add one: ratiba init")
     inputs = replace(inputs, selection=replace(inputs.selection, scenarios=scenarios, left_out=(), free=()))
     redactor = Redactor((*settings.secrets, *persisted_credentials(inputs.decided.change.git, environment).secrets))
-
-    def progress(line: str) -> None:
-        sys.stderr.write(f"{printable(redactor.text(line))}\n")
-        sys.stderr.flush()
-
-    require_key(inputs.settings, inputs.configuration, environment)
-    if inputs.llm != Llm.REPLAY and (line := keys_line(inputs.settings, inputs.configuration, environment)):
-        progress(line)
+    progress = progress_with_keys(inputs, redactor, environment)
     files, ledger = read_files(inputs, arguments.file), Ledger(settings.budget_usd)
     log = RunLog(SilentProgress())
     found = measure(

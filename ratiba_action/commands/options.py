@@ -38,6 +38,43 @@ def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
         raise UsageError(f"{name} is {text!r}.", f"Give {error}.") from error
 
 
+class FormerOption(argparse.Action):
+    """An option by the name of the version before: a warning names the one of today."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        """Keep the value; for ``argparse``."""
+        print_warning(f"{parser.prog}: {option} is now --{self.dest}.")
+        setattr(namespace, self.dest, values)
+
+
+def add_max(parser: argparse.ArgumentParser, description: str, default: str | None = None) -> None:
+    """Add ``--max``, which the version before named ``--most``; one of them may be given.
+
+    Args:
+        default: of the option.
+    """
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--max", default=default, metavar="N", help=description)
+    either.add_argument("--most", dest="max", default=default, action=FormerOption, help=argparse.SUPPRESS)
+
+
+def add_repo(parser: argparse.ArgumentParser, default: str = "GITHUB_WORKSPACE or this folder") -> None:
+    """Add the option for the checkout."""
+    parser.add_argument("--repo", metavar="DIR", help=f"the checkout (default: {default})")
+
+
+def repository_of(arguments: argparse.Namespace, environment: Mapping[str, str]) -> Path:
+    """The folder that ``--repo`` names, or else GITHUB_WORKSPACE, or else this one."""
+    return Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+
+
+def add_json(parser: argparse.ArgumentParser, description: str = "print JSON") -> None:
+    """Add the option for JSON instead of text."""
+    parser.add_argument("--json", action="store_true", help=description)
+
+
 def add_variant(parser: argparse.ArgumentParser) -> None:
     """Add the option to run a variant of the system instead."""
     parser.add_argument(

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import add_json, add_repo, parse_option
+from ratiba_action.commands.options import add_json, add_max, add_repo, parse_option
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import Settings, read_settings
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--review-days", default="30", metavar="N", help="length of the quarantine in days (default: 30)"
     )
-    parser.add_argument("--most", default="20", metavar="N", help="maximum number of scenarios to write (default: 20)")
+    add_max(parser, "maximum number of scenarios to write (default: 20)", "20")
     parser.add_argument(
         "--seconds", default="300", metavar="N", help="time limit for Langfuse in seconds (default: 300)"
     )
@@ -113,7 +113,7 @@ def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionReq
         tenants=tenants_outside(arguments.tenants, repository),
         redactor=Redactor(settings.secrets),
         review=Review(arguments.owner, (now + timedelta(days=days)).date()),
-        maximum=parse_option("--most", arguments.maximum, _whole_number),
+        maximum=parse_option("--max", arguments.max, _whole_number),
         dry_run=arguments.dry_run,
         timezone=(configuration.timezone if configuration is not None else None) or "",
     )

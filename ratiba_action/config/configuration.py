@@ -12,6 +12,7 @@ from ratiba_action.checks.row_checks import query_problem
 from ratiba_action.config.metrics_block import MetricsBlock
 from ratiba_action.config.model_limits import ModelsBlock, Name
 from ratiba_action.config.providers_block import ProviderBlock, ProviderName
+from ratiba_action.config.renamed_keys import read_current
 from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import ConfigurationError, SuiteError
@@ -24,7 +25,6 @@ from ratiba_action.settings.provider_keys import BUILT_IN, JUDGES
 from ratiba_action.settings.report_folder import parse_report_folder
 from ratiba_action.util.instants import zone_problem
 from ratiba_action.util.locked_folder import read_plain_file
-from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.validation import StrictModel, validate
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -314,10 +314,11 @@ def read_configuration(name: str, content: bytes) -> Configuration:
     Raises:
         SuiteError: the file is wrong; holds every problem.
     """
-    document, problems = read_yaml(name, content)
+    document, problems = read_current(name, content)
     if document is not None:
-        configuration, problems = validate(Configuration, document)
-        if configuration is not None:
+        configuration, found = validate(Configuration, document)
+        problems = (*problems, *found)
+        if configuration is not None and not problems:
             return configuration
     raise SuiteError(problems)
 

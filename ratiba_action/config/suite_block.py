@@ -106,7 +106,7 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
 
 HISTORY_FIELDS = frozenset({"baseline_window", "confidence_level", "metrics"})
 """What only ``type: statistical`` reads."""
-_SHORT = "confidence"
+SHORT_CONFIDENCE = "confidence"
 """Another spelling of ``confidence_level``."""
 _DAYS = {"d": 1, "w": 7}
 _DEFAULT_HISTORY = Statistical()
@@ -119,7 +119,7 @@ class StrategyBlock(StrictModel):
     @classmethod
     def _has_a_use(cls, given: Any) -> Any:
         """Here, and not once it is read: then nobody knows which spelling was written."""
-        own = sorted({*HISTORY_FIELDS, _SHORT} & given.keys()) if isinstance(given, dict) else []
+        own = sorted({*HISTORY_FIELDS, SHORT_CONFIDENCE} & given.keys()) if isinstance(given, dict) else []
         if own and given.get("type") is None:
             named, mean = ", ".join(own), "means" if len(own) == 1 else "mean"
             msg = f"{named} only {mean} something with `type: statistical`; add that, or remove {named}"
@@ -159,7 +159,7 @@ class StrategyBlock(StrictModel):
     )
     confidence_level: Annotated[float, Field(ge=MIN_CONFIDENCE, le=MAX_CONFIDENCE, allow_inf_nan=False)] = Field(
         default=_DEFAULT_HISTORY.confidence_level,
-        validation_alias=AliasChoices("confidence_level", _SHORT),
+        validation_alias=AliasChoices("confidence_level", SHORT_CONFIDENCE),
         description="type statistical: confidence of the lower bound; `confidence` is read too",
     )
     metrics: list[Name] = Field(default_factory=list, description="type statistical: judged metrics; default: all")
@@ -281,18 +281,6 @@ class SuiteBlock(StrictModel):
         if isinstance(self.stop_on_failure, StopBlock):
             return self.stop_on_failure.after
         return 1 if self.stop_on_failure else None
-
-
-def strategy_schema(described: Mapping[str, Any]) -> dict[str, Any]:
-    """The published schema of a strategy: a name, or a mapping that may start from one.
-
-    Args:
-        described: the schema of ``StrategyBlock``.
-    """
-    like = {"enum": list(STRATEGIES), "description": "strategy to start from"}
-    properties = {"like": like, **described["properties"]}
-    properties[_SHORT] = properties["confidence_level"]
-    return {"title": "StrategyBlock", "anyOf": [like, {**described, "properties": properties}]}
 
 
 def unmeasured_metrics(names: Iterable[str], suite: Suite) -> tuple[str, ...]:

@@ -18,8 +18,10 @@ from ratiba_action.config.system_kinds import (
     LlamaIndex,
     PromptBlock,
     ReplayBlock,
+    ServeBlock,
     VariantBlock,
     VariantName,
+    serve_problems,
 )
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.util.text import nearest_names
@@ -42,7 +44,9 @@ _WITHOUT_DATABASE = frozenset({"http", "prompt", "replay"})
 _MEANINGLESS: Mapping[str, tuple[str, ...]] = MappingProxyType({"replay": ("price_per_turn_usd",)})
 """Keys without an effect for a kind."""
 _NO_ENVIRONMENT = frozenset({"url", "http", "prompt", "replay"})
-"""Kinds that get no environment variables from the gate."""
+"""Kinds that get no environment variables from the gate, unless it starts the server."""
+_SERVERS = frozenset({"url", "http"})
+"""Kinds that are a server."""
 
 
 class SystemBlock(StrictModel):
@@ -56,6 +60,13 @@ class SystemBlock(StrictModel):
         default=None, description="URL of a running system that implements the gate's own protocol"
     )
     http: HttpBlock | None = Field(default=None, description="a running system with its own HTTP interface")
+    serve: ServeBlock | None = Field(default=None, description="starts the server of url or http; default: it runs")
+    version_path: Annotated[str, Field(pattern=r"^/[^\s@#{}]*$", max_length=500)] | None = Field(
+        default=None, description="path at which a running server of url or http answers with its commit"
+    )
+    version_header: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,100}$")] | None = Field(
+        default=None, description="header in which each answer of a running server of http names its commit"
+    )
     command: Annotated[list[Name], Field(min_length=1)] | None = Field(
         default=None, description="a program that speaks JSON lines"
     )
@@ -102,6 +113,11 @@ class SystemBlock(StrictModel):
     def kind(self) -> str:
         """The kind that is set, one of ``KINDS``."""
         return next(name for name in KINDS if getattr(self, name) is not None)
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether it is a server that the gate does not start."""
+        return self.kind in _SERVERS and self.serve is None
 
     @property
     def has_database(self) -> bool:
@@ -227,13 +243,35 @@ def _contradictions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]
         problems.append((("database",), f"a system of kind {kind!r} gets no database from the gate"))
     if data.get("setup_reads") is not None and data.get("setup") is None:
         problems.append((("setup_reads",), "it has no effect without setup, the command that reads these files"))
-    return problems + _missing_stores(data) + _useless_variants(data, kind)
+    return problems + _missing_stores(data) + _useless_variants(data, kind) + _servers(data, kind)
+
+
+def _servers(data: Mapping[str, Any], kind: str) -> list[tuple[tuple[str, ...], str]]:
+    """Keys of a server that contradict each other or the kind."""
+    given = [name for name in ("serve", "version_path", "version_header") if data.get(name) is not None]
+    if kind not in _SERVERS:
+        return [
+            ((name,), f"it has no effect for a system of kind {kind!r}; it belongs to url or http") for name in given
+        ]
+    block = data[kind]
+    url, place = (block.get("url"), ("http", "url")) if isinstance(block, dict) else (block, (kind,))
+    problems: list[tuple[tuple[str, ...], str]] = [
+        (place, text) for text in serve_problems(url, served="serve" in given)
+    ]
+    if "serve" in given:
+        problems += [
+            ((name,), "it has no effect with serve: the gate knows which code it starts") for name in given[1:]
+        ]
+    if kind == "url" and "version_header" in given:
+        problems.append((("version_header",), "a system of kind 'url' has version_path only"))
+    return problems
 
 
 def _useless_variants(data: Mapping[str, Any], kind: str) -> list[tuple[tuple[str, ...], str]]:
     """Variants that would equal the system itself."""
     variants = data.get("variants")
-    useless = [key for key, has in (("environment", kind in _NO_ENVIRONMENT), ("prompt", kind != "prompt")) if has]
+    bare = kind in _NO_ENVIRONMENT and data.get("serve") is None
+    useless = [key for key, has in (("environment", bare), ("prompt", kind != "prompt")) if has]
     return [
         (("variants", str(name), key), f"it has no effect for a system of kind {kind!r}")
         for name, block in (variants.items() if isinstance(variants, dict) else ())

@@ -279,6 +279,35 @@ def _header_problems(name: str, value: str) -> list[str]:
     return []
 
 
+PORT = "{port}"
+"""Stands for the free port that the gate chooses for a server that it starts."""
+_OWN_ADDRESS = re.compile(r"http://(?:127\.0\.0\.1|localhost|\[::1\]):\{port\}(?:/[^\s@?#{}]*)?")
+
+
+class ServeBlock(StrictModel):
+    """The server that url or http speaks to, started by the gate for each conversation."""
+
+    command: Annotated[list[Name], Field(min_length=1)] = Field(
+        description="starts it in the foreground; {port} stands for the port, which PORT holds too"
+    )
+    ready: Annotated[str, Field(pattern=r"^/[^\s@#{}]*$", max_length=500)] | None = Field(
+        default=None, description="path that answers with 2xx when it is ready; default: it listens"
+    )
+    seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = Field(
+        default=60.0, description="that it may take to get ready"
+    )
+    port: Literal["auto"] = "auto"
+
+
+def serve_problems(url: object, *, served: bool) -> list[str]:
+    """What is wrong with a server's address, by whether the gate starts the server."""
+    if served and isinstance(url, str) and not _OWN_ADDRESS.fullmatch(url):
+        return [f"{url!r} is not the address of a server that the gate starts; write http://127.0.0.1:{PORT}/path"]
+    if not served and PORT in str(url):
+        return [f"{PORT} stands for the port of a server that the gate starts: add serve, or write the port"]
+    return []
+
+
 class PromptBlock(StrictModel):
     """A system without code: a prompt file and a model, which gets the whole conversation."""
 

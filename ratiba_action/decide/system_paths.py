@@ -50,9 +50,10 @@ def read_system_paths(document: Node) -> tuple[Rule, ...]:
     for address in (*_texts(block, "adapter"), *_framework_addresses(block)):
         module = address.partition(":")[0].replace(".", "/")
         rules += [Rule(Mode.ADVISORY, f"{below}{module}{ending}") for ending in (".py", "/")]
-    for key in ("command", "setup", "setup_reads", "python"):
+    started = {**block, "serve": _entries(block, "serve").get("command")}
+    for key in ("command", "setup", "setup_reads", "python", "serve"):
         # What is started is code, whatever it is called; a word that is no file of the repository matches none.
-        rules += [Rule(Mode.ADVISORY, below + _normal(word)) for word in _files_among(block, key)]
+        rules += [Rule(Mode.ADVISORY, below + _normal(word)) for word in _files_among(started.get(key))]
     return tuple(rules)
 
 
@@ -93,9 +94,9 @@ def _texts(block: Mapping[str, Node], key: str) -> list[str]:
     return block[key].texts() if key in block else []
 
 
-def _files_among(block: Mapping[str, Node], key: str) -> Iterator[str]:
+def _files_among(node: Node | None) -> Iterator[str]:
     """Words of a command that may be files below root."""
-    for text in block[key].all_texts() if key in block else ():
+    for text in node.all_texts() if node is not None else ():
         for word in re.findall(r"[\w./-]*[\w-]", text):
             if not word.startswith(("-", "/")) and ".." not in word:
                 yield word

@@ -568,12 +568,12 @@ def lines_of(results: Iterable[MutantResult]) -> tuple[LineProtection, ...]:
     found = []
     ordered = sorted(results, key=lambda result: (result.mutant.path, result.mutant.line))
     for (path, line), group in groupby(ordered, key=lambda result: (result.mutant.path, result.mutant.line)):
-        reported = tuple(result for result in group if result.fate is not Fate.EQUIVALENT)
-        fates = {result.fate for result in reported}
-        if not reported:
+        counted = tuple(result for result in group if result.fate is not Fate.EQUIVALENT)
+        fates = {result.fate for result in counted}
+        if not counted:
             continue
-        scenarios = tuple(sorted({name for result in reported for name in result.killed_by}))
-        found.append(LineProtection(path, line, _protection(fates), scenarios, reported))
+        scenarios = tuple(sorted({name for result in counted for name in result.killed_by}))
+        found.append(LineProtection(path, line, _protection(fates), scenarios, counted))
     return tuple(found)
 
 

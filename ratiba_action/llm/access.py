@@ -59,6 +59,7 @@ class ScenarioAccess:
         self._stale: RecordingError | None = None
         self._models: set[str] = set()
         self._scripted = scripted
+        self.stored = {wire.name: wire.stored(f"{scenario_id}/{trial}") for wire in FORMATS.values()}
         self._calls = AnsweredCalls()
         self._unanswered: set[asyncio.Task[object]] = set()
 

@@ -172,11 +172,13 @@ class Gateway:
             self._refused(_UNKNOWN_KEY)
             return _refusal(endpoint, 401, _UNKNOWN_KEY)
         try:
-            body = await self._read(endpoint, request)
+            asked = await self._read(endpoint, request)
+            body = _completed(endpoint, asked, access)
             with access.answering():
-                answer = await self._answer(endpoint, body, access)
-            streams = body.get("stream") is True
-            events = _events(endpoint, (body, answer.body, request.query), access) if streams else None
+                answer = (await self._answer(endpoint, body, access)).body
+            if endpoint.is_stored:
+                answer = access.stored[endpoint.provider].kept(asked, body, answer)
+            events = _events(endpoint, (body, answer, request.query), access) if body.get("stream") is True else None
         except _RefusedError as refused:
             access.note(refused.problem)
             self._refused(_reason(refused.problem))
@@ -190,7 +192,7 @@ class Gateway:
             return _refusal(endpoint, _SERVER_ERROR, "The gateway failed.")
         if events is not None:
             return await _send_events(request, *events)
-        return web.json_response(dict(answer.body), headers=_HEADERS)
+        return web.json_response(dict(answer), headers=_HEADERS)
 
     def _admit(self, request: web.Request) -> ScenarioAccess | None:
         scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
@@ -210,11 +212,7 @@ class Gateway:
             raise _RefusedError(400, "The request's body is not JSON in UTF-8.") from None
         if not isinstance(body, dict):
             raise _RefusedError(400, "The request's body is not a JSON object.")
-        body = _received(endpoint, body, request)
-        flaw = endpoint.flaw(body)
-        if flaw is not None:
-            raise _RefusedError(400, flaw)
-        return body
+        return _received(endpoint, body, request)
 
     async def _answer(self, endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> ModelAnswer:
         try:
@@ -245,9 +243,9 @@ class Gateway:
             return None
         if answer.usd is not None:
             return answer.usd
-        prices, reported = self._prices, (call.model, call.provider, answer.usage)
-        listed = prices.price_of_answer(*reported, answer.answered_by)
-        return prices.price(*reported) if listed is None else listed
+        prices, usage = self._prices, (call.model, call.provider, answer.usage)
+        listed = prices.price_of_answer(*usage, answer.answered_by)
+        return prices.price(*usage) if listed is None else listed
 
     def _check_model(self, model: str) -> None:
         if base_model(model) in self._forbidden:
@@ -270,6 +268,12 @@ class Gateway:
         ways = [way for wire in FORMATS.values() for way in wire.ways_out.items()]
         instead = next((f"{way}, {_REPORTED}." for path, way in ways if re.fullmatch(path, request.path)), _OTHER_PATH)
         access = self._admit(request)
+        try:
+            stored = await _stored(access, request) if access is not None else None
+        except ValueError as problem:
+            return _refusal(endpoint, 404, str(problem))
+        if stored is not None:
+            return web.json_response(dict(stored), headers=_HEADERS)
         if request.method == "POST":
             self._refused(message if access is not None else _UNKNOWN_KEY)
             if access is not None:
@@ -303,6 +307,30 @@ def _received(endpoint: Endpoint, body: JsonObject, request: web.Request) -> Jso
     except (ValueError, RecursionError) as error:
         wrong = str(error) if isinstance(error, ValueError) else "The request's body is nested too deeply."
         raise _RefusedError(400, wrong) from None
+
+
+def _completed(endpoint: Endpoint, body: JsonObject, access: ScenarioAccess) -> JsonObject:
+    """The request with what it refers to, if it can be used."""
+    try:
+        completed = access.stored[endpoint.provider].completed(body) if endpoint.is_stored else body
+    except ValueError as error:
+        raise _RefusedError(400, str(error)) from None
+    flaw = endpoint.flaw(completed)
+    if flaw is not None:
+        raise _RefusedError(400, flaw)
+    return completed
+
+
+async def _stored(access: ScenarioAccess, request: web.Request) -> JsonObject | None:
+    """The answer to a request about what a provider keeps; ValueError where it keeps no such thing."""
+    try:
+        body = json.loads(await request.read() or b"{}", parse_constant=refuse_constant)
+    except (ValueError, RecursionError, web.HTTPRequestEntityTooLarge, ClientPayloadError, RequestPayloadError):
+        return None
+    if not isinstance(body, dict):
+        return None
+    kept = (each.served(request.method, request.path, request.query, body) for each in access.stored.values())
+    return next((found for found in kept if found is not None), None)
 
 
 def _reason(problem: RatibaError) -> str:

@@ -35,14 +35,14 @@ _SPOKEN_BY_MODEL = frozenset({"assistant", "model"})
 _MADE_BY_MODEL = frozenset({"function_call", "reasoning", "tool_use", "functionCall"})
 
 
-def sent_texts(body: Mapping[str, Any], reported: Sequence[str] = ()) -> Iterator[str]:
+def sent_texts(body: Mapping[str, Any], messages: Sequence[str] = ()) -> Iterator[str]:
     """The texts of a request: system prompt, messages, results and descriptions of tools, each whole JSON in one read.
 
     Args:
         body: of a request to a model, in any provider's format; of any depth.
         messages: what the user has said, which is left out, as are the model's own answers.
     """
-    own = [text for text in reported if len(text) >= _MIN_CHARACTERS]
+    own = [text for text in messages if len(text) >= _MIN_CHARACTERS]
     waiting: list[Any] = [body]
     while waiting:
         value = waiting.pop()

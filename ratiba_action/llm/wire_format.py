@@ -84,6 +84,8 @@ class Endpoint(Protocol):
     """The one that messages name."""
     conversational: bool = True
     """Whether an answer shows what the code does next, so that it may stand in for one that was not recorded."""
+    is_stored: bool = False
+    """Whether its provider keeps its answers, and its requests may refer to them."""
     answers_as: str | None = None
     """What an answer calls itself, in ``object`` or ``type``; None where it has no such field."""
 
@@ -187,6 +189,42 @@ class Endpoint(Protocol):
         ...
 
 
+class Stored(Protocol):
+    """What a provider keeps between the calls of one trial: by default, nothing."""
+
+    def completed(self, body: JsonObject) -> JsonObject:
+        """A request with what it refers to in the place of the reference.
+
+        Raises:
+            ValueError: it refers to what was not kept in this trial.
+        """
+        return body
+
+    def kept(self, asked: JsonObject, sent: JsonObject, answer: JsonObject) -> JsonObject:
+        """Keep an answer; what its client sees.
+
+        Args:
+            asked: the request as it came.
+            sent: the completed one.
+            answer: to it.
+        """
+        del asked, sent
+        return answer
+
+    def served(self, method: str, path: str, query: Mapping[str, str], body: JsonObject) -> JsonObject | None:
+        """The answer to a request about what is kept, which calls no model; None where it is no such request.
+
+        Raises:
+            ValueError: it refers to what was not kept in this trial.
+        """
+        del method, path, query, body
+        return None
+
+
+class NothingStored(Stored):
+    """Of a provider whose requests hold all that they refer to."""
+
+
 class WireFormat(Protocol):
     """The wire format of one provider, which others may speak too; stateless."""
 
@@ -214,6 +252,11 @@ class WireFormat(Protocol):
     """Fields of an answer in which no model says anything, beside those of every format."""
     ways_out: ClassVar[Mapping[str, str]] = {}
     """By the pattern of a path that the gateway does not serve: what to do instead."""
+
+    def stored(self, seed: str) -> Stored:
+        """What the provider keeps for one trial, with ids of this seed."""
+        del seed
+        return NothingStored()
 
     def offered(self, headers: Mapping[str, str]) -> Iterator[str]:
         """What a request to the gateway has where its clients send the key, beside ``Authorization: Bearer``."""

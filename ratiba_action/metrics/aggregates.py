@@ -62,6 +62,14 @@ class Sample:
 
 
 LABELS, DOCUMENTS, REFUSALS = "labels", "documents", "refusals"
+TRUTHS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("LabelMetric", "LabelsMetric"), LABELS),
+        **dict.fromkeys(("NdcgMetric", "MapMetric", "MrrMetric", "PrecisionAtKMetric", "RecallAtKMetric"), DOCUMENTS),
+        "RefusalMetric": REFUSALS,
+    }
+)
+"""Metrics of single cases, and the truth of the aggregates over them."""
 _OF_A_CLASS = re.compile(r"(precision|recall|f1)\.(.+)", re.DOTALL)
 _RANKED = re.compile(r"(ndcg|map|mrr|precision|recall)@([1-9][0-9]{0,3})|mrr")
 _LISTS: Mapping[str, Callable[..., float]] = MappingProxyType(

@@ -258,12 +258,3 @@ STANDARD: Mapping[SystemType, Sequence[tuple[str, float]]] = {
         ("LabelsMetric", 0.8),
     ),
 }
-
-
-def standard_table() -> str:
-    """One row a type of system, as Markdown."""
-    rows = (
-        f"| {system_type} | {', '.join(f'{name} {threshold:.1f}' for name, threshold in metrics)} |\n"
-        for system_type, metrics in STANDARD.items()
-    )
-    return "| System | `standard` |\n|---|---|\n" + "".join(rows)

@@ -100,7 +100,7 @@ class ReplyLanguageMetric:
         min_share: Annotated[
             float,
             Field(
-                gt=0, le=1, allow_inf_nan=False, description="least share of a reply's words in the expected language"
+                gt=0, le=1, allow_inf_nan=False, description="minimum share of a reply's words in the expected language"
             ),
         ] = 0.5
 

@@ -104,18 +104,18 @@ class Catalogue:
             starts.append(at)
             at += len(word) + 1
         # A text without the stem is recognised in microseconds; the affixes around it take a thousand times as long.
-        texts = [
+        found = [
             (canonical, match.span())
             for canonical, stems, pattern in self._rivals
             if any(stem in line for stem in stems)
             for match in pattern.finditer(line)
         ]
-        if not texts:
+        if not found:
             return ()
         allowed = _Spans(match.span() for pattern in self._allowed for match in pattern.finditer(line))
         quotes = _Spans(_quotes_of(text, customer))
         uses = []
-        for canonical, (begin, finish) in texts:
+        for canonical, (begin, finish) in found:
             if allowed.cover(begin, finish):
                 continue
             first, last = bisect_left(starts, begin), bisect_left(starts, finish) - 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec, Measured, measure
-from ratiba_action.metrics.judging.judged_identity import judged_identity
+from ratiba_action.metrics.judging.judged_identity import JudgedIdentity, judged_identity
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.metrics.whole_conversation import Part, ShownTurn, shown_digest, shown_turns
 from ratiba_action.model.measurement import Case, Question, Score
@@ -15,26 +15,15 @@ from ratiba_action.ports import Judge
 from ratiba_action.util.validation import StrictModel
 
 
-class OwnTurnsMetric(ABC):
-    """Implements ``JudgedMetric``: the mean over the turns that can be measured.
+class _TurnsMetric:
+    """What both kinds of metrics of single turns share."""
 
-    A subclass says what it shows, how many questions one turn takes at most, and what a turn is worth.
-    """
-
-    name: str
-    revision: ClassVar[str]
-    judged = True
     parts: frozenset[Part]
-    maximum: ClassVar[int]
-    remedy: ClassVar[str]
-
-    def __init__(self, judge: Judge) -> None:
-        self._identity = judged_identity(self.name, self.revision, by_deepeval=False)
-        self._judge = judge
+    _identity: JudgedIdentity
 
     @property
     def version(self) -> str:
-        """Of steps and formula."""
+        """Of steps, formula and parameters, with DeepEval's release where it is DeepEval's."""
         return self._identity.version
 
     def shown(self, case: Case) -> tuple[ShownTurn, ...]:
@@ -44,6 +33,23 @@ class OwnTurnsMetric(ABC):
     def evidence(self, case: Case) -> str:
         """SHA-256 of what is shown of the turns."""
         return shown_digest(self.shown(case))
+
+
+class OwnTurnsMetric(_TurnsMetric, ABC):
+    """Implements ``JudgedMetric``: the mean over the turns that can be measured.
+
+    A subclass says what it shows, how many questions one turn takes at most, and what a turn is worth.
+    """
+
+    name: str
+    revision: ClassVar[str]
+    judged = True
+    maximum: ClassVar[int]
+    remedy: ClassVar[str]
+
+    def __init__(self, judge: Judge) -> None:
+        self._identity = judged_identity(self.name, self.revision, by_deepeval=False)
+        self._judge = judge
 
     @abstractmethod
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:
@@ -75,7 +81,7 @@ class OwnTurnsMetric(ABC):
 __version__ = "1.0.0"
 
 
-class TurnByTurnMetric:
+class TurnByTurnMetric(_TurnsMetric):
     """Implements ``JudgedMetric``: the mean over the turns that have what the metric shows.
 
     A subclass says which of DeepEval's metrics it is, what it shows, and what to do when no turn can be measured.
@@ -89,30 +95,15 @@ class TurnByTurnMetric:
     spec: ClassVar[DeepEvalSpec]
     remedy: ClassVar[str] = "Let the system reply in words."
 
-    parts: frozenset[Part]
-
     def __init__(self, judge: Judge, parameters: StrictModel | None = None) -> None:
         self._identity = judged_identity(self.name, __version__, parameters)
         self._asked = replace(self.spec, options={**self.spec.options, **self.options(parameters)})
         self._judge = judge
 
-    @property
-    def version(self) -> str:
-        """With the parameters and DeepEval's release."""
-        return self._identity.version
-
     @staticmethod
     def options(parameters: StrictModel | None) -> dict[str, object]:
         """Keywords of DeepEval's constructor; those of the parameters that were given."""
         return parameters.model_dump(exclude_none=True) if parameters is not None else {}
-
-    def shown(self, case: Case) -> tuple[ShownTurn, ...]:
-        """The turns that can be measured."""
-        return shown_turns(case, self.parts)
-
-    def evidence(self, case: Case) -> str:
-        """SHA-256 of what is shown of the turns that can be measured."""
-        return shown_digest(self.shown(case))
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score one case.

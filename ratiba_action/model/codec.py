@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Protocol, Union, get_args, get_origin, get_type_hints
 
 from ratiba_action.model.measurement import Errored, NotRun, Scored, evaluation_failures
+from ratiba_action.model.renamed_keys import FORMER
 
 OUTCOMES: Mapping[type, str] = types.MappingProxyType({Scored: "scored", Errored: "errored", NotRun: "not_run"})
 """The types that appear side by side in one list, and the value of ``outcome`` that tells them apart."""
@@ -147,8 +148,9 @@ class _Decoder:
         found = self.expect(dict, value, path)
         values: dict[str, Any] = {}
         for name, read, required in _fields_of(hint):
-            if name in found:
-                values[name] = read(self, found[name], f"{path}.{name}")
+            given = name if name in found else FORMER.get(name, name)
+            if given in found:
+                values[name] = read(self, found[given], f"{path}.{given}")
             elif required:
                 raise CodecError(f"{path}.{name} is missing.")
         try:
@@ -220,64 +222,3 @@ def _decode_plain(hint: Any, value: Any, path: str) -> Any:
         except (ValueError, InvalidOperation):
             pass
     raise CodecError(f"{path} is {value!r:.80}, and must be a value of type {hint.__name__}.")
-
-
-USD = types.MappingProxyType({"type": "string", "pattern": r"^-?\d+(\.\d+)?$"})
-"""An amount of money."""
-
-_PLAIN: Mapping[Any, Mapping[str, Any]] = types.MappingProxyType(
-    {
-        str: {"type": "string"},
-        int: {"type": "integer"},
-        float: {"type": ["number", "null"]},
-        bool: {"type": "boolean"},
-        Decimal: USD,
-        datetime: {"type": "string", "format": "date-time"},
-        date: {"type": "string", "format": "date"},
-        type(None): {"type": "null"},
-        Any: {},
-    }
-)
-
-
-def schema_of(hint: Any, definitions: dict[str, Any]) -> Any:
-    """The schema of a type.
-
-    Args:
-        hint: a type of ``model`` or one of its fields' hints.
-        definitions: ``$defs`` of the whole schema; the dataclasses that the hint needs are added.
-
-    Raises:
-        TypeError: the type has no schema.
-    """
-    origin, arguments = get_origin(hint), get_args(hint)
-    if hint in _PLAIN:
-        return dict(_PLAIN[hint])
-    if origin in (Union, types.UnionType):
-        return {"anyOf": [schema_of(argument, definitions) for argument in arguments]}
-    if origin in (tuple, frozenset):
-        return {"type": "array", "items": schema_of(arguments[0], definitions)}
-    if origin is not None and issubclass(origin, Mapping):
-        return {"type": "object", "additionalProperties": schema_of(arguments[1], definitions)}
-    if is_dataclass(hint):
-        return _reference(hint, definitions)
-    if issubclass(hint, Enum):
-        return {"enum": [member.value for member in hint]}
-    raise TypeError(f"No JSON Schema is known for {hint!r}; add it to the table of plain types.")
-
-
-def _reference(hint: Any, definitions: dict[str, Any]) -> dict[str, str]:
-    name = hint.__name__
-    if name not in definitions:
-        # The name is taken before its fields are visited, so that a type may hold itself.
-        definitions[name] = {}
-        hints = get_type_hints(hint)
-        tag = {"outcome": {"const": OUTCOMES[hint]}, "eval_fail": dict(_PLAIN[bool])} if hint in OUTCOMES else {}
-        required = [i.name for i in fields(hint) if i.default is MISSING and i.default_factory is MISSING]
-        definitions[name] = {
-            "type": "object",
-            "description": (hint.__doc__ or "").split("\n")[0],
-            "required": [*tag, *required],
-            "properties": tag | {item.name: schema_of(hints[item.name], definitions) for item in fields(hint)},
-        }
-    return {"$ref": f"#/$defs/{name}"}

@@ -140,13 +140,13 @@ def _reported_cost(usage: Mapping[str, Any]) -> Usd | None:
     OpenRouter's ``cost`` is its fee alone where its user brings a key: then whoever serves the model bills the rest.
     """
     cost = usage.get("cost")
-    text = _usd(cost.get("total_cost") if isinstance(cost, Mapping) else cost)
+    reported = _usd(cost.get("total_cost") if isinstance(cost, Mapping) else cost)
     details = usage.get("cost_details")
     if usage.get("is_byok") is True:
         upstream = _usd(details.get("upstream_inference_cost")) if isinstance(details, Mapping) else None
-        text = None if upstream is None else upstream + (text or 0)
+        reported = None if upstream is None else upstream + (reported or 0)
     ticks, estimated = _usd(usage.get("cost_in_usd_ticks")), _usd(usage.get("estimated_cost"))
-    found = [text, estimated, None if ticks is None else ticks / _TICKS]
+    found = [reported, estimated, None if ticks is None else ticks / _TICKS]
     amounts = [round_up(amount) for amount in found if amount is not None]
     return max(amounts, default=None)
 

@@ -9,13 +9,12 @@ import os
 import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.model.codec import CodecError, decode, encode, schema_of
+from ratiba_action.model.codec import CodecError, decode, encode
 from ratiba_action.model.event import EVENT_TYPES, SCHEMA, BudgetMoved, Event, LoggedEvent, Place, RunEnded, RunStarted
 from ratiba_action.settings.report_folder import remove_entry
 
@@ -115,37 +114,6 @@ def parse_event_line(line: str | bytes) -> LoggedEvent:
         raise CodecError(f"its time {content['at']!r:.80} is none that a run can have")
     data = decode(EVENT_TYPES[kind], content.get("data"), "$.data")
     return LoggedEvent(run, sequence, at, Event(data, decode(Place, content)))
-
-
-def events_schema() -> dict[str, Any]:
-    """The schema of a line; ``events.schema.json`` holds the same."""
-    definitions: dict[str, Any] = {}
-    kinds = [
-        {"properties": {"type": {"const": name}, "data": schema_of(kind, definitions)}}
-        for name, kind in EVENT_TYPES.items()
-    ]
-    place = {item.name: {"type": "integer" if item.name in {"trial", "turn"} else "string"} for item in fields(Place)}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "One line of the events.jsonl of a Ratiba Eval Gate run",
-        "type": "object",
-        "required": ["schema", "run", "sequence", "at", "type", "data"],
-        "properties": {
-            "schema": {"const": SCHEMA},
-            "run": {"type": "string"},
-            "sequence": {"type": "integer", "minimum": 1},
-            "at": {"type": "string", "format": "date-time"},
-            "type": {"enum": list(EVENT_TYPES)},
-            **place,
-        },
-        "oneOf": kinds,
-        "$defs": definitions,
-    }
-
-
-def events_schema_text() -> str:
-    """The schema as the published file writes it."""
-    return json.dumps(events_schema(), indent=2) + "\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,8 +145,8 @@ def credentials_in(conversation: ProductionConversation, comment: str = "") -> t
     Args:
         conversation: not masked yet.
     """
-    spoken = [[turn.user, turn.event, turn.reply] for turn in conversation.turns]
-    return tuple(sorted(set(find_credentials(json.dumps([spoken, comment], ensure_ascii=False, default=str)))))
+    turns = [[turn.user, turn.event, turn.reply] for turn in conversation.turns]
+    return tuple(sorted(set(find_credentials(json.dumps([turns, comment], ensure_ascii=False, default=str)))))
 
 
 def read_conversation(observations: Iterable[Observation]) -> ProductionConversation | None:

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from ratiba_action.checks.custom_code import is_address
 from ratiba_action.checks.failure_rules import REFUSE, RISK, check_rule, is_judged_rule, validate_rule
+from ratiba_action.config.renamed_keys import read_current
 from ratiba_action.errors import ConfigurationError, FileProblem, NothingToMeasureError, RatibaError, SuiteError
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
 from ratiba_action.model.conversation import Document, Exchange, Reply, Transcript
@@ -41,7 +42,7 @@ from ratiba_action.suite.building import judged_rule
 from ratiba_action.suite.references import with_catalogues
 from ratiba_action.suite.scenario_schema import AssertionBlock, RuleBlock
 from ratiba_action.util.patterns import SearchTime, compile_pattern, pattern_problem
-from ratiba_action.util.strict_yaml import MAX_BYTES, YamlDocument, read_yaml
+from ratiba_action.util.strict_yaml import MAX_BYTES, YamlDocument
 from ratiba_action.util.validation import StrictModel, validate
 
 RULES = ("must_contain", "must_not_contain", "regex_must_match", "regex_must_not_match", REFUSE, RISK)
@@ -191,11 +192,11 @@ def read_inline_rules(path: str | os.PathLike[str]) -> InlineRules:
     """
     given = Path(path)
     content = _read(given)
-    document, problems = read_yaml(given.name, content)
+    document, problems = read_current(given.name, content)
     if document is not None:
         document, _, missing = with_catalogues(document, _catalogues(given, document))
         block, invalid = validate(InlineRulesBlock, document)
-        problems = (*missing, *invalid)
+        problems = (*problems, *missing, *invalid)
         if block is not None and not problems:
             rules, found = _build(str(given), document, block)
             if not found:

@@ -312,8 +312,8 @@ def _scored(
         if isinstance(score, str):
             problems.append(f"{conversation.id}, {name}, {model}: {score}")
             continue
-        text, asked = conversation.digest, _asked(assertion)
-        marks.append(JudgeMark(conversation.id, text, model, name, asked, score.metric, score.version, score.value))
+        digest, asked = conversation.digest, _asked(assertion)
+        marks.append(JudgeMark(conversation.id, digest, model, name, asked, score.metric, score.version, score.value))
     return marks, problems
 
 

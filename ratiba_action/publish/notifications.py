@@ -192,9 +192,9 @@ def _send(question: HttpQuestion, *, environment: Mapping[str, str], ends: float
     def once() -> HttpAnswer:
         answer = exchange(question, environment, ends)
         if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
-            sent = clip(answer.body.decode("utf-8", "replace"), _LONGEST)
+            body = clip(answer.body.decode("utf-8", "replace"), _LONGEST)
             raise ExchangeError(
-                f"{question.peer.name} answered {answer.status} ({sent or 'no message'})",
+                f"{question.peer.name} answered {answer.status} ({body or 'no message'})",
                 transient=answer.status in _RETRYABLE,
                 wait_seconds=asked_wait(answer.status, answer.headers, "") if "retry-after" in answer.headers else None,
             )

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from ratiba_action.metrics.aggregates import DOCUMENTS, LABELS, REFUSALS, truth_of
+from ratiba_action.metrics.aggregates import TRUTHS, truth_of
 from ratiba_action.model.case_file import (
     CaseFileScores,
     CaseThreshold,
@@ -18,14 +17,6 @@ from ratiba_action.util.text import plural
 from ratiba_action.verdict.tally import MetricSummary
 
 _VERSION_DIGITS = 12
-_TRUTHS = MappingProxyType(
-    {
-        **dict.fromkeys(("LabelMetric", "LabelsMetric"), LABELS),
-        **dict.fromkeys(("NdcgMetric", "MapMetric", "MrrMetric", "PrecisionAtKMetric", "RecallAtKMetric"), DOCUMENTS),
-        "RefusalMetric": REFUSALS,
-    }
-)
-"""Metrics of single cases, and the truth of the aggregates over them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +110,7 @@ def describe_threshold(summary: MetricSummary, data_sets: Iterable[CaseFileScore
     """
     gates = [result.gate for scores in data_sets for result in scores.gates]
     of_metric = [
-        gate for gate in gates if gate.metric == summary.metric or _is_of(gate, _TRUTHS.get(summary.metric, ""))
+        gate for gate in gates if gate.metric == summary.metric or _is_of(gate, TRUTHS.get(summary.metric, ""))
     ]
     texts = [number(minimum) for minimum in summary.thresholds if minimum > 0]
     texts += [f"{gate.metric} {number(gate.at_least)}" for gate in of_metric]

@@ -68,7 +68,7 @@ def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[Co
     runs = sections.attempts_table(attempts, report.subject)
     if report.verdict.conclusion is Conclusion.SKIPPED:
         return "\n\n".join([*top[:-1], *([runs] if runs else [])]) + "\n"
-    return _fit(summary, top, [*_sections(summary), _Section("earlier runs", (runs, ""))], limit)
+    return _fit(summary, top, [*_sections(summary, limit), _Section("earlier runs", (runs, ""))], limit)
 
 
 def _top(summary: ReportSummary, attempts: tuple[CommentAttempt, ...]) -> list[str]:
@@ -89,8 +89,9 @@ def _top(summary: ReportSummary, attempts: tuple[CommentAttempt, ...]) -> list[s
     return [*parts, inline(summary.line)]
 
 
-def _sections(summary: ReportSummary) -> list[_Section]:
-    failing = (failures.failing(summary), failures.failing(summary, maximum=_SHOWN), failures.failing_names(summary))
+def _sections(summary: ReportSummary, limit: int) -> list[_Section]:
+    shorter = failures.failing(summary, limit, maximum=_SHOWN)
+    failing = (failures.failing(summary, limit), shorter, failures.failing_names(summary))
     compared = [
         _Section("comparison", (comparison(summary), "")),
         _Section("answers of newly failing or passing scenarios", (flips(summary), "")),
@@ -112,7 +113,7 @@ def _sections(summary: ReportSummary) -> list[_Section]:
         _Section("why this mode", (sections.why_mode(summary), "")),
         _Section("links to Langfuse", (sections.traces(summary), "")),
         _Section("all scenarios", (sections.all_scenarios(summary), "")),
-        _Section("transcripts", (failures.transcripts(summary), "")),
+        _Section("transcripts", (failures.transcripts(summary, limit), "")),
     ]
 
 

@@ -25,18 +25,22 @@ _LINES = 40
 _WIDTH = 300
 
 
-def failing(summary: ReportSummary, maximum: int | None = None) -> str:
+def failing(summary: ReportSummary, limit: int, maximum: int | None = None) -> str:
     """Each scenario that failed, with turn, assertion, expected and got; then those without a result.
 
     Args:
+        limit: characters after which no further scenario that failed is shown, since the comment is too long already.
         maximum: how many scenarios of each kind to show, None for all.
     """
     verdict, decide = summary.report.verdict, summary.deciding
     failed = _by_exception(sorted((row for row in decide if row.failing), key=lambda row: not row.scenario.critical))
     heading = "Scenarios below a threshold" if verdict.conclusion is Conclusion.PASSED else "Failing scenarios"
-    parts = [f"### {heading}"] if failed else []
+    parts, characters = [f"### {heading}"] if failed else [], 0
     for first, *others in failed[:maximum]:
-        parts += [_failed(first, summary), *_failed_alike(others)]
+        if characters > limit:
+            break
+        shown = [_failed(first, summary), *_failed_alike(others)]
+        parts, characters = [*parts, *shown], characters + sum(map(len, shown))
     parts += _more(sum(map(len, failed)), sum(map(len, failed[:maximum])))
     gaps = [(row, gap) for row in decide if (gap := _gap(row)) is not None]
     if len(gaps) == 1 and gaps[0][1].why in verdict.reason:
@@ -63,12 +67,19 @@ def crashes(summary: ReportSummary) -> str:
     return "\n\n".join([*parts, *([f"{plural(omitted, 'more traceback')} in the report."] if omitted > 0 else [])])
 
 
-def transcripts(summary: ReportSummary) -> str:
-    """The transcript of each scenario that failed, or that was run and lacks a score; folded."""
-    shown = [row.deciding for row in summary.deciding if row.failing or row.deciding.lacks_score]
-    return "\n\n".join(
-        folded(f"Transcript of {code_html(trial.name)}", fenced(transcript_text(trial.result))) for trial in shown
-    )
+def transcripts(summary: ReportSummary, limit: int) -> str:
+    """The transcript of each scenario that failed, or that was run and lacks a score; folded.
+
+    Args:
+        limit: characters after which no further one is shown, since the comment is too long already.
+    """
+    parts, characters = list[str](), 0
+    for trial in (row.deciding for row in summary.deciding if row.failing or row.deciding.lacks_score):
+        if characters > limit:
+            break
+        parts.append(folded(f"Transcript of {code_html(trial.name)}", fenced(transcript_text(trial.result))))
+        characters += len(parts[-1])
+    return "\n\n".join(parts)
 
 
 def code_html(name: str) -> str:

@@ -147,16 +147,16 @@ def threshold_chart(found: JudgeThresholds) -> ThresholdChart:
         for known, part in groupby(values, key=lambda at: at[1] is not None):
             places = [f"{_across(x)},{round(_TOP + (1 - y) * _DOWN, 1)}" for x, y in part] if known else []
             lines += [(name, " ".join(places if len(places) > 1 else places * 2))] if places else []
-    texts = [f"{name.replace('_', ' ')} {_shown(found.at_suggested, name)}" for name in CURVES]
-    texts = [f"at the suggested threshold {found.suggested:.2f}: {', '.join(texts)}"] if found.suggested else []
+    parts = [f"{name.replace('_', ' ')} {_shown(found.at_suggested, name)}" for name in CURVES]
+    parts = [f"at the suggested threshold {found.suggested:.2f}: {', '.join(parts)}"] if found.suggested else []
     golden = _golden(found.golden)
-    texts += [f"on the golden set: {golden}"] if golden else []
+    parts += [f"on the golden set: {golden}"] if golden else []
     return ThresholdChart(
         tuple(lines),
         None if found.suggested is None else _across(found.suggested),
         tuple(map(_across, found.golden)),
         golden,
-        "; ".join(texts) or "no threshold is suggested",
+        "; ".join(parts) or "no threshold is suggested",
     )
 
 

@@ -10,50 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError, PublishError
-from ratiba_action.model.change import Mode, Reason
-from ratiba_action.model.codec import USD, CodecError, decode, encode, schema_of
+from ratiba_action.model.codec import CodecError, decode, encode
 from ratiba_action.model.measurement import Scored
-from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.report_formats import ExactFormats
 from ratiba_action.reporting.summary import ReportSummary, outputs_of
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_json import refuse_constant, unique_keys
-
-
-def results_schema() -> dict[str, Any]:
-    """The JSON schema of ``results.json``, published as ``results.schema.json``."""
-    definitions: dict[str, Any] = {}
-    outputs = {
-        "mode": schema_of(Mode, definitions),
-        "reasons": schema_of(tuple[Reason, ...], definitions),
-        "conclusion": schema_of(Conclusion, definitions),
-        **{name: {"type": "integer", "minimum": 0} for name in ("passed", "failed", "errored", "not_run")},
-        "duration_seconds": {"type": "number", "minimum": 0},
-        "duration_ms": {"type": "integer", "minimum": 0},
-        "regression_detected": {"type": "boolean"},
-        "confidence": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
-        "spent_usd": dict(USD),
-        "budget_usd": dict(USD),
-        "exit_code": {"enum": [0, 1, 2, 3]},
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Results of a Ratiba Eval Gate run",
-        "type": "object",
-        "required": ["schema", "outputs", "report"],
-        "properties": {
-            "schema": {"const": 1},
-            "outputs": {"type": "object", "required": list(outputs), "properties": outputs},
-            "report": schema_of(Report, definitions),
-        },
-        "$defs": definitions,
-    }
-
-
-def schema_text() -> str:
-    """The schema as the published file writes it."""
-    return json.dumps(results_schema(), indent=2) + "\n"
-
 
 SCHEMA = 1
 """Version of the file's format; increased when a field changes its meaning or is removed."""

@@ -171,10 +171,6 @@ class BaseCommit:
         return self.contents.names("base", "" if folder == "." else f"{folder}/")
 
 
-_ELSEWHERE = frozenset({"url", "http"})
-"""Kinds of system that the gate does not start."""
-
-
 NO_COMMON_SCENARIO = "no scenario of this change is also on the base"
 
 
@@ -265,7 +261,7 @@ def _unknown(change: Change) -> NoBase:
 
 
 def _refusal(own: Configuration, applied: Configuration) -> NoBase | None:
-    if {own.system.kind, applied.system.kind} & _ELSEWHERE:
+    if own.system.runs_elsewhere or applied.system.runs_elsewhere:
         return NoBase("the system runs elsewhere, where only one version of it can be asked")
     if own.system.has_database != applied.system.has_database:
         # One line of the change does it, and nobody has to confirm that.

@@ -264,7 +264,15 @@ def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path) -> "Surroundings":
             *persisted.files,
         ),
         secrets=bool(inputs.settings.secrets) or has_proxy_password(environment) or bool(persisted.places),
+        commits=_commits_of(inputs, arm),
     )
+
+
+def _commits_of(inputs: RunInputs, arm: Arm) -> tuple[str, ...]:
+    """What a server of an arm's code may call its commit: for a pull request, the checkout's merge of it too."""
+    git = inputs.decided.change.git
+    checked_out = git.commit("HEAD") if git is not None and arm.name != BASE and arm.commit is not None else None
+    return tuple(dict.fromkeys(commit for commit in (arm.commit, checked_out) if commit))
 
 
 async def load_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> None:

@@ -11,6 +11,7 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import Configuration, load_configuration
 from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.config.ratchet import ratchet
+from ratiba_action.config.renamed_keys import notes_of_former_keys
 from ratiba_action.config.suite_block import unmeasured_metrics
 from ratiba_action.decide.contents import Contents
 from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, UsageError
@@ -146,6 +147,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
         if unusable:
             more += (f"The base could not be read in {', '.join(unusable)}, so the ratchet did not apply there.",)
         more += (settings.why_withheld,) if settings.withheld else ()
+        more += notes_of_former_keys({settings.config: read_plain_file(request.repository, settings.config), **files})
         theirs = base_configuration.system if base_configuration is not None else None
         judging = judging_code(base, theirs, configuration.system, suite, base_suite)
         alike = run_alike(suite, base_suite, digests)

@@ -146,13 +146,14 @@ class ModelCalls(TrialCalls):
         from ratiba_action.llm.server import Gateway  # loads aiohttp
 
         network = self._inputs.environment.get("RATIBA_CONTAINER_NETWORK", "")
+        system = self._inputs.configuration.system
         gateway = Gateway(
             self._answers,
             forbidden_models=self._forbidden,
             prices=self._prices,
             routes=self._inputs.configuration.gateway_routes,
             scripts={scenario_id: len(steps) for scenario_id, steps in self._scripts.items()},
-            host=listening_host(self._inputs.configuration.system.url, network),
+            host=listening_host(system.url if system.runs_elsewhere else None, network),
             refused=self._ledger.count_refusal,
         )
         try:

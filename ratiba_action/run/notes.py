@@ -261,6 +261,22 @@ def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple
     return (Note(message, remedy),)
 
 
+def unproven_server(inputs: RunInputs) -> tuple[str, ...]:
+    """That nothing proves which code answered: the gate did not start the server, nor compare the commit it names."""
+    system = inputs.configuration.system
+    if not system.runs_elsewhere:
+        return ()
+    asked = system.version_path or system.version_header
+    if asked and inputs.decided.change.files.head:
+        return ()
+    url = system.http.url if system.http is not None else system.url
+    why = "a working tree has no commit that it could name" if asked else "the gate did not start that server"
+    remedy = "Let the gate start it (`system.serve`)" + (
+        "." if asked else ", or say where it names its commit (`system.version_path`, `system.version_header`)."
+    )
+    return (Note(f"Nothing proves which code answered at {url}: {why}.", remedy),)
+
+
 def notes_of_other_models(ledger: Ledger) -> tuple[str, ...]:
     """Which calls were answered by another model than the one that was asked for."""
     found = Counter(

@@ -104,8 +104,8 @@ def _with_note(inputs: RunInputs, names: Collection[str], why: tuple[str, str] |
         return inputs
     cause, remedy = why
     its = "its" if len(names) == 1 else "their"
-    text = f"{its} thresholds apply, not the history of {its} scores (strategy: statistical), because {cause}."
-    return replace(inputs, notes=(*inputs.notes, Note(f"{_listed(sorted(names))}: {text}", remedy)))
+    message = f"{its} thresholds apply, not the history of {its} scores (strategy: statistical), because {cause}."
+    return replace(inputs, notes=(*inputs.notes, Note(f"{_listed(sorted(names))}: {message}", remedy)))
 
 
 def _as_cause(problem: str) -> str:

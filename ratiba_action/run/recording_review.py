@@ -95,7 +95,7 @@ def review(
         secrets: values that no recording may hold.
         reads: what was observed of each scenario, by its id; what a file says of one that is not named stays.
     """
-    text = read_reads(folder, [scenario.id for scenario in scenarios])
+    reads_before = read_reads(folder, [scenario.id for scenario in scenarios])
     ended: dict[str, list[ScenarioResult]] = {}
     for result in results:
         if result.trial.arm.name != "base":
@@ -118,7 +118,7 @@ def review(
             continue
         comparison = compare(old, lines)
         passed = all(outcome.standing is Standing.PASSED for outcome in outcomes_of(trials))
-        before_it, now = text.get(scenario.id), (reads or {}).get(scenario.id, text.get(scenario.id))
+        before_it, now = reads_before.get(scenario.id), (reads or {}).get(scenario.id, reads_before.get(scenario.id))
         candidates.append(
             RecordingCandidate(
                 *(scenario.id, path, outcome, lines, comparison, findings),

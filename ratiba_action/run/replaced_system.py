@@ -62,6 +62,7 @@ def _names(system: SystemBlock) -> dict[str, Any]:
         given = {_ADDRESSES[kind]: given[_ADDRESSES[kind]]}
     names: dict[str, Any] = {"root": system.root, kind: "a prompt" if kind == "prompt" else given}
     names |= {"python": system.python} if system.python is not None else {}
+    names |= {"serve": system.serve.command} if system.serve is not None else {}
     names |= {f"environment.{name}": value for name, value in _code_and_addresses(system.environment)}
     for variant, changed in system.variants.items():
         found = _code_and_addresses(changed.environment)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from ratiba_action.config.renamed_keys import read_current
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.scenario import Scenario, Suite
@@ -16,7 +17,7 @@ from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.references import CATALOGUE_SUFFIX, MetricCheck, RuleCheck, TruthReaders, with_catalogues
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.util.locked_folder import is_folder, read_plain_file
-from ratiba_action.util.strict_yaml import read_yaml
+from ratiba_action.util.strict_yaml import YamlDocument
 from ratiba_action.util.validation import validate
 
 NOT_SCENARIOS = ("recordings", "calibration")
@@ -138,9 +139,12 @@ def load_suite(
 
 
 def _load_file(name: str, files: Mapping[str, bytes], checks: Checks) -> Loaded:
-    document, problems = read_yaml(name, files[name])
-    if document is None:
-        return Loaded(problems=problems)
+    document, problems = read_current(name, files[name])
+    loaded = Loaded() if document is None else _load_document(document, files, checks)
+    return replace(loaded, problems=(*problems, *loaded.problems))
+
+
+def _load_document(document: YamlDocument, files: Mapping[str, bytes], checks: Checks) -> Loaded:
     document, read, problems = with_catalogues(document, files)
     if problems:
         return Loaded(problems=problems, read=read)

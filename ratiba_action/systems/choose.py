@@ -1,12 +1,14 @@
 """Which system stands behind each way of describing one: a literal table, so that a new way is one more entry."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
 from pydantic import BaseModel
 
 from ratiba_action.config.system_block import SystemBlock
+from ratiba_action.config.system_kinds import PORT
 from ratiba_action.systems.replay_system import ReplaySystem
 from ratiba_action.systems.setup_command import SharedSetups
 from ratiba_action.systems.templated_dialogue import TemplatedDialogue
@@ -32,7 +34,8 @@ def choose_system(
     """
     if block.replay is not None:
         return ReplaySystem(around.root / block.root, block.replay.transcripts)
-    return WorkerSystem(_IN_WORKER[block.kind](block), block, around, setups=setups, beside=beside)
+    adapter = _served(_IN_WORKER[block.kind](block), block, around.commits)
+    return WorkerSystem(adapter, block, around, setups=setups, beside=beside)
 
 
 def choose_judges(
@@ -80,6 +83,27 @@ def _templated(block: SystemBlock) -> WorkerAdapter:
     }
     dialogue = partial(TemplatedDialogue, http)
     return WorkerAdapter("ratiba_worker.templated_http_system:Adapter", options, dialogue)
+
+
+def _served(adapter: WorkerAdapter, block: SystemBlock, commits: Sequence[str]) -> WorkerAdapter:
+    """What starts the server that an adapter speaks to, or compares the commit that one which runs names."""
+    serve, proof = block.serve, {"path": block.version_path, "header": block.version_header}
+    if serve is None:
+        known = commits and any(proof.values())
+        version = {"version": {**proof, "commits": list(commits)}} if known else {}
+        return replace(adapter, options={**adapter.options, **version}) if adapter.options is not None else adapter
+    environment = {name: value for name, value in block.environment.items() if PORT in value}
+    options = {
+        "serve": {**serve.model_dump(include={"command", "ready", "seconds"}), "environment": environment},
+        "adapter": adapter.address,
+        "options": adapter.options,
+    }
+    return replace(
+        adapter,
+        address="ratiba_worker.served_system:Adapter",
+        options=options,
+        start_timeout=adapter.start_timeout + serve.seconds,
+    )
 
 
 def _command(block: SystemBlock) -> WorkerAdapter:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -163,6 +164,9 @@ def describe_error(error: Any, secrets: Sequence[str]) -> str:
 
 
 _UNUSABLE = "ratiba_worker.http_call.AnswerError"
+_SERVER = ("ratiba_worker.server_process.ServerError", "ratiba_worker.server_process.PortTakenError")
+_CHECK_SERVER = "Check that the system's server runs, and its address and format in the configuration."
+_CORRECT_SERVER = "Correct the server, or `system.serve` in the configuration."
 _MISSING = ("ModuleNotFoundError", "ratiba_worker.lookup.AdapterError")
 
 
@@ -185,9 +189,36 @@ def describe_unusable(error: Any, secrets: Sequence[str]) -> str:
         error: what the worker sent about it.
         secrets: texts that must not appear.
     """
-    if not isinstance(error, dict) or error.get("place") is not None or error.get("type") != _UNUSABLE:
+    known = (_UNUSABLE, *_SERVER)
+    if not isinstance(error, dict) or error.get("place") is not None or error.get("type") not in known:
         return ""
-    return clip(printable(hide(str(error.get("message")), secrets)), MAX_MESSAGE)
+    return clip(printable_lines(hide(str(error.get("message")), secrets)), MAX_MESSAGE)
+
+
+def remedy_of_server(error: Mapping[str, Any]) -> str:
+    """What to do about what ``describe_unusable`` describes."""
+    return _CHECK_SERVER if error["type"] == _UNUSABLE else _CORRECT_SERVER
+
+
+_NPM = "setup: [npm, ci]"
+_PIP = "setup: [sh, -c, python3 -m venv .venv && .venv/bin/pip install -r requirements.txt]"
+_MODULE = re.compile(
+    r"""Cannot find (?:module|package) ['"](?P<node>(?:@[\w.-]+/)?[\w-][\w.-]*)|"""
+    r"""No module named ['"]?(?P<python>[\w.]+)"""
+)
+
+
+def setup_of_missing(error: Any) -> str:
+    """The line of ``system.setup`` that installs a module that an interpreter did not find; empty for none.
+
+    Args:
+        error: what the worker sent.
+    """
+    found = _MODULE.search(str(error.get("message"))) if isinstance(error, dict) else None
+    if found is None:
+        return ""
+    line = _NPM if found["node"] else _PIP
+    return f"{found['node'] or found['python']!r} is not installed: `{line}` in the block `system` installs it. "
 
 
 def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemRaisedError | None:

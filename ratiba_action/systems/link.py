@@ -17,6 +17,8 @@ from ratiba_action.systems.dialogue import (
     describe_raised,
     describe_unusable,
     hide,
+    remedy_of_server,
+    setup_of_missing,
 )
 from ratiba_action.util.text import printable_lines
 
@@ -145,12 +147,15 @@ class Link:
                 await self.end()
         if "error" in answer:
             if operation == "migrate" and (missing := describe_missing(answer["error"], self._secrets)):
-                raise ConfigurationError(f"The system's adapter cannot be loaded: {missing}.", _CORRECT_ADAPTER)
+                remedy = f"{setup_of_missing(answer['error'])}{_CORRECT_ADAPTER}"
+                raise ConfigurationError(f"The system's adapter cannot be loaded: {missing}.", remedy)
             if unusable := describe_unusable(answer["error"], self._secrets):
-                remedy = "Check that the system's server runs, and its address and format in the configuration."
-                raise WorkerError(f"{self._name}: the system gave no usable answer: {unusable}", remedy)
+                remedy = remedy_of_server(answer["error"])
+                missing = setup_of_missing(answer["error"])
+                raise WorkerError(f"{self._name}: {missing}the system gave no usable answer: {unusable}", remedy)
             described = describe_error(answer["error"], self._secrets)
-            problem = f"{self._name}: {operation}() of the adapter raised {described}"
+            missing = setup_of_missing(answer["error"])
+            problem = f"{self._name}: {missing}{operation}() of the adapter raised {described}"
             raised = describe_raised(answer["error"], problem, self._secrets) if operation in ("open", *TURNS) else None
             raise raised or WorkerError(problem)
         return answer["answer"]

@@ -147,6 +147,7 @@ class Surroundings:
         secrets: the gate holds some, so that a system which could reach its processes is refused.
         repository: the checkout of the run, an editable install of which means the copy; None where that is ``root``.
         uid: user to run as when the gate is root; None for one that nobody uses.
+        commits: that ``root`` is of, of which a server that runs already names one; empty for a working tree.
     """
 
     root: Path
@@ -157,6 +158,7 @@ class Surroundings:
     secrets: bool = False
     repository: Path | None = None
     uid: int | None = None
+    commits: tuple[str, ...] = ()
 
 
 class Use(Enum):

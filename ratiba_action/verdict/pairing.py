@@ -11,6 +11,7 @@ from ratiba_action.model.canonical import digest
 from ratiba_action.model.comparison import MeasuredRun, NotComparable, Pair
 from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
 from ratiba_action.model.plan import BASE
+from ratiba_action.model.renamed_keys import FORMER
 from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import mean
 
@@ -21,7 +22,8 @@ _WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine", "
 def content_digest(scenario: Scenario) -> str:
     """SHA-256 of everything in a scenario that a score depends on.
 
-    What is left at its default does not count, so that a field of a later version changes no older scenario.
+    What is left at its default does not count, so that a field of a later version changes no older scenario; nor does
+    a later name of a key: results of the version before are compared with.
     """
     if scenario.strategy.statistical is not None:  # what scores pass by changes none
         scenario = replace(scenario, strategy=replace(scenario.strategy, statistical=None))
@@ -47,20 +49,27 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Assertion) and value.metric == "EnglishFluencyMetric":
         # The house style is a part of the metric's version, which is compared for itself.
         value = replace(value, parameters={key: item for key, item in value.parameters.items() if key != "audience"})
+    if isinstance(value, Assertion) and value.metric == "ReplyLanguageMetric":
+        value = replace(value, parameters={FORMER.get(key, key): item for key, item in value.parameters.items()})
     if isinstance(value, str | int | float | bool | type(None)):
         return value
     kind: Any = type(value)
     defaults = _defaults(kind)
     if defaults is not None:
         found = ((name, getattr(value, name), default) for name, default in defaults)
-        return {name: _plain(item) for name, item, default in found if default is MISSING or item != default}
+        return {
+            FORMER.get(name, name): _plain(item)
+            for name, item, default in found
+            if default is MISSING or item != default
+        }
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, frozenset):
         # The order of a set is another one in each process. This is how Python writes one, which digests have had.
-        return f"frozenset({{{', '.join(sorted(map(repr, value)))}}})" if value else "frozenset()"
+        names = sorted(repr(FORMER.get(item, item)) for item in value)
+        return f"frozenset({{{', '.join(names)}}})" if value else "frozenset()"
     return str(value)
 
 

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from .strict_json import DuplicateKeyError, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 MAX_BYTES = 1024 * 1024
 _SHOWN = 300
@@ -28,8 +28,20 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         """Follow nothing."""
 
 
-def call(method: str, address: str, headers: Mapping[str, str], content: bytes | None) -> bytes:
+def call(
+    method: str,
+    address: str,
+    headers: Mapping[str, str],
+    content: bytes | None,
+    *,
+    seconds: float | None = None,
+    check: Callable[[Mapping[str, str]], None] | None = None,
+) -> bytes:
     """Ask once; returns the bytes of the answer.
+
+    Args:
+        seconds: that each wait may take; None for no limit.
+        check: is given the headers of a good answer.
 
     Raises:
         AnswerError: nobody answered, or with an error, a redirect or too much.
@@ -40,7 +52,9 @@ def call(method: str, address: str, headers: Mapping[str, str], content: bytes |
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
     place = f"{method} {address}"
     try:
-        with opener.open(request) as response:
+        with opener.open(request, timeout=seconds) as response:
+            if check is not None:
+                check(response.headers)
             return _read(response, place)
     except urllib.error.HTTPError as error:
         with error:

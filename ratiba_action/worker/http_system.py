@@ -10,12 +10,13 @@ import os
 import urllib.parse
 from typing import Any
 
+from .code_version import require_path
 from .http_call import AnswerError, call, decode
 
 _HANDED_ON = (
     "DATABASE_URL",
     "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY",
-    "OPENAI_BASE_URL", "OPENAI_API_KEY",
+    "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_API_KEY",
     "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE", "GEMINI_API_KEY", "GOOGLE_API_KEY",
 )  # fmt: skip
 
@@ -28,7 +29,7 @@ class Adapter:
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self._address = options["url"].rstrip("/")
+        self._options, self._address = options, options["url"].rstrip("/")
 
     def migrate(self, database_url: str) -> None:
         """Have the system create its tables in the schema of the search path."""
@@ -36,6 +37,7 @@ class Adapter:
 
     def open(self, context: Any) -> Conversation:
         """Open one conversation; the system is told its tenant and where its models are."""
+        require_path(self._options)
         environment = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
         fields = {**vars(context), "now": context.now.isoformat()}
         answer = post(f"{self._address}/conversations", {"context": fields, "environment": environment})

@@ -188,9 +188,9 @@ def _why(report: Any) -> str:
     if report.skipped:
         return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)[:MAX_MESSAGE]
     crash = getattr(report.longrepr, "reprcrash", None)
-    text = str(crash.message if crash is not None else report.longrepr)[:MAX_MESSAGE]
+    message = str(crash.message if crash is not None else report.longrepr)[:MAX_MESSAGE]
     printed = str(report.capstdout).strip()
-    return text + (f"\nIt printed: {printed[-MAX_PRINTED:]}" if printed else "")
+    return message + (f"\nIt printed: {printed[-MAX_PRINTED:]}" if printed else "")
 
 
 def _end(text: str) -> str:

@@ -6,10 +6,12 @@ be had by an answer that misbehaves.
 
 from __future__ import annotations
 
+import functools
 import json
 import urllib.parse
 from typing import Any
 
+from .code_version import require_header, require_path
 from .http_call import AnswerError, call, decode
 
 
@@ -25,7 +27,8 @@ class Adapter:
         self._options = options
 
     def open(self, _context: Any) -> Adapter:
-        """Nothing is to be opened."""
+        """Nothing is to be opened; a path that names the server's commit is read."""
+        require_path(self._options)
         return self
 
     def send(self, request: dict[str, Any]) -> Any:
@@ -40,7 +43,8 @@ class Adapter:
             content = json.dumps(request["body"]).encode("ascii")
             headers["Content-Type"] = "application/json"
         place = f"{options['method']} {options['url']}"
-        answer = call(options["method"], address, headers, content)
+        check = functools.partial(require_header, options)
+        answer = call(options["method"], address, headers, content, check=check)
         return read_events(answer, options["end"], place) if options["stream"] else decode(answer, place)
 
 

@@ -217,7 +217,7 @@ def test_a_job_that_is_cancelled_at_any_moment_says_so_in_its_comment(
         assert "\npassed\n" not in cancelled.outputs, where
         assert cancelled.reported is not None, where
         assert cancelled.reported < maximum(), f"{cancelled.reported:.2f} s: {where}"
-        print(f"cancelled after {cancelled.began:6.2f} of {length:.2f} s: told after {cancelled.reported:5.2f} s")  # noqa: T201
+        print(f"cancelled after {cancelled.began:6.2f} of {length:.2f} s: in {cancelled.reported:5.2f} s")  # noqa: T201
         found.append(cancelled.reported)
     record_property("seconds until the comment, median", statistics.median(found))
     record_property("seconds until the comment, most", max(found))

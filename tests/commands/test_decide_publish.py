@@ -21,6 +21,8 @@ from tests.support.pull_request_events import pull_request_event
 from tests.support.sample_report import sample_report
 from tests.support.step_outputs import read_outputs
 
+pytestmark = pytest.mark.usefixtures("short_waits")
+
 ENTRYPOINT = Path(__file__).parents[2] / "entrypoint.py"
 TOKEN = "planted-github-token"
 TITLE = "::set-output name=a::b\n##[set-output name=c]`$(touch x)`"

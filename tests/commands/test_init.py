@@ -51,7 +51,8 @@ def written(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "language"), [("python", "en"), ("python", "fr"), ("prompt", "sw"), ("command", "en"), ("langgraph", "fr")]
+    ("kind", "language"),
+    [("python", "en"), ("python", "fr"), ("prompt", "sw"), ("command", "en"), ("langgraph", "fr"), ("http", "fr")],
 )
 def test_what_it_writes_passes_at_once_without_a_key(kind: str, language: str, ratiba: Ratiba) -> None:
     assert ratiba("init", "--yes", "--kind", kind, "--language", language).returncode == 0
@@ -156,23 +157,54 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
     assert written(empty) == {"ratiba_adapter.py": b"mine = True\n"}
 
 
-@pytest.mark.processes
-def test_the_server_that_it_writes_passes_once_it_is_started(empty: Path, home: dict[str, str], ratiba: Ratiba) -> None:
-    done = ratiba("init", "--yes", "--kind", "http", "--language", "fr")
-    assert "1. python3 ratiba_server.py &" in done.stdout
-    words = [sys.executable, "ratiba_server.py", "0"]
-    with subprocess.Popen(words, cwd=empty, env=home, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
-        try:
-            assert server.stdout is not None
-            address = server.stdout.readline().decode().strip()
-            configuration = empty / ".github/ratiba.yml"
-            text = configuration.read_text(encoding="utf-8")
-            configuration.write_text(text.replace("http://127.0.0.1:8000/chat", address), encoding="utf-8")
-            gate = ratiba("gate", "--json")
-        finally:
-            server.terminate()
-    assert gate.returncode == 0, gate.stderr
-    assert json.loads(gate.stdout)["conclusion"] == "passed"
+@pytest.mark.parametrize(
+    ("files", "lines"),
+    [
+        ({"package.json": '{"scripts": {"start": "node s.js"}}'}, ['serve: {command: ["npm", "start"]}']),
+        (
+            {"package.json": '{"scripts": {"start": "x"}, "dependencies": {"a": "1"}}', "package-lock.json": "{}"},
+            [
+                "setup: [npm, ci]",
+                "setup_reads: [package.json, package-lock.json]",
+                'serve: {command: ["npm", "start"]}',
+            ],
+        ),
+        ({"package.json": "{}", "pnpm-lock.yaml": ""}, ["# setup: [pnpm, install, --frozen-lockfile]"]),
+        ({"package.json": "not JSON"}, ["adapter: ratiba_adapter:Adapter"]),
+        (
+            {"requirements.txt": ""},
+            ["# setup: [sh, -c, python3 -m venv .venv && .venv/bin/pip install -r requirements.t"],
+        ),
+        (
+            {"requirements-prod.txt": ""},
+            ["install -r requirements-prod.txt]", "# setup_reads: [requirements-prod.txt]"],
+        ),
+        ({"pyproject.toml": "", "uv.lock": ""}, ["# setup: [uv, sync, --frozen]", "# python: .venv/bin/python"]),
+        ({"pyproject.toml": ""}, [".venv/bin/pip install .]"]),
+        ({"go.mod": ""}, ["setup: [go, build, -o, server, .]", 'serve: {command: ["./server"]}']),
+        ({"Gemfile": ""}, ["# setup: [bundle, install]"]),
+    ],
+)
+def test_set_up_is_found_in_the_repository_s_own_files(
+    files: dict[str, str], lines: list[str], empty: Path, ratiba: Ratiba
+) -> None:
+    for name, content in files.items():
+        (empty / name).write_text(content)
+    done = ratiba("init", "--yes", "--language", "fr")
+    assert done.returncode == 0, done.stderr
+    configuration = (empty / ".github/ratiba.yml").read_text()
+    assert [line for line in lines if line not in configuration] == [], configuration
+    assert "price_per_turn_usd" not in configuration
+    assert ratiba("validate").returncode == 0
+
+
+def test_the_workflow_has_the_line_of_each_key_that_is_here(
+    empty: Path, home: dict[str, str], forks: GateForks
+) -> None:
+    workflow = empty / ".github/workflows/eval-on-prompt-change.yml"
+    assert forks.run(["init", "--yes"], empty, home | {"OPENAI_API_KEY": "sk-x"}).returncode == 0
+    assert "          openai-api-key: ${{ secrets.OPENAI_API_KEY }}\n" in workflow.read_text()
+    assert "anthropic-api-key" not in workflow.read_text()
 
 
 def test_a_server_of_ones_own_is_asked_where_it_answers(ratiba: Ratiba) -> None:

@@ -34,7 +34,7 @@ def test_without_keys_nothing_can_be_promoted(checkout: Path, capsys: pytest.Cap
     [
         ("--since", "a week", "24h, 7d or 2w"),
         ("--since", "0d", "24h, 7d or 2w"),
-        ("--most", "0", "from 1 to 9999"),
+        ("--max", "0", "from 1 to 9999"),
         ("--review-days", "-1", "from 1 to 9999"),
         ("--seconds", "0", "more than 0"),
         ("--repo", "nowhere", "There is no folder"),
@@ -78,3 +78,15 @@ def test_a_server_that_is_not_there_is_reported_to_people(checkout: Path, capsys
     printed = capsys.readouterr()
     assert "0 candidates of 0 thumbs-down." in printed.out
     assert "the next run continues" in printed.err
+
+
+def test_the_former_name_of_an_option_counts_with_a_warning_and_not_beside_the_new_one(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert refused(checkout, "--most=0") == 2
+    printed = capsys.readouterr().err
+    assert ": --most is now --max." in printed
+    assert "--max is '0'" in printed
+    with pytest.raises(SystemExit):
+        refused(checkout, "--most=1", "--max=2")
+    assert "not allowed with argument" in capsys.readouterr().err

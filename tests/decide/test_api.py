@@ -12,6 +12,8 @@ from tests.support.git_repository import GitRepository
 from tests.support.github_server import GithubState, Pull, github_server
 from tests.support.pull_request_events import pull_request_event
 
+pytestmark = pytest.mark.usefixtures("short_waits")
+
 Environment = dict[str, str]
 NO_COMMIT = "c" * 40
 FILES = "/repos/salon/assistant/pulls/7/files?per_page=100"

@@ -9,6 +9,7 @@ import psycopg
 from ratiba_action.model.conversation import Usage
 from ratiba_action.money.journal import resume_journal
 from tests.support.live_repository import LiveRepository, report_of
+from tests.support.small_repository import SmallRepository
 
 FILES = Path(__file__).parent / "earlier_version"
 
@@ -67,3 +68,19 @@ def test_a_journal_still_holds_what_a_killed_run_paid_and_reserved(tmp_path: Pat
     paid, open_call = journal.state.calls
     assert (paid.cost, paid.usage) == (Decimal("0.002"), Usage(500, 100))
     assert (open_call.cost, [one.number for one in journal.state.open]) == (Decimal("0.10977"), [2])
+
+
+def test_a_head_with_the_new_names_is_no_other_configuration_than_its_base_and_the_old_ones_are_noted(
+    local: SmallRepository,
+) -> None:
+    local.scenario("greeting", "say hello")
+    configuration = (local.folder / ".github/ratiba.yml").read_text()
+    local.write(".github/ratiba.yml", configuration + "comparison: {least_margin: 0.05, fewest_scenarios: 12}\n")
+    local.commit()
+    local.write(".github/ratiba.yml", configuration + "comparison: {min_margin: 0.05, min_scenarios: 12}\n")
+    renamed = local.gate("--mode", "blocking")
+    assert (renamed.code, "this change: " in renamed.comment, "new names" in renamed.comment) == (0, False, False)
+    local.write(".github/ratiba.yml", configuration + "comparison: {least_margin: 0.05, fewest_scenarios: 12}\n")
+    former = local.gate("--mode", "blocking")
+    assert former.code == 0
+    assert "comparison.least_margin is now min_margin" in former.comment.replace("\\", "")

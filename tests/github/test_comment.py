@@ -170,6 +170,7 @@ def test_a_server_that_does_not_answer_costs_the_deadline_and_no_more(state: Git
     assert state.comments == []
 
 
+@pytest.mark.usefixtures("short_waits")
 def test_an_address_where_nobody_listens_is_named(state: GithubState) -> None:
     with github_server(state) as gone:
         pass

@@ -232,7 +232,7 @@ def test_no_more_are_written_than_were_asked_for_the_oldest_first(
 ) -> None:
     for number in range(3):
         project.dislike(project.converse(f"Habari {number}"), seconds_ago=1_000 - number)
-    output = promote("--most", "2")[1]
+    output = promote("--max", "2")[1]
     assert (len(output["written"]), output["left"]) == (2, 1)
     texts = [yaml.safe_load((checkout / name).read_text("utf-8"))["turns"][0]["user"] for name in output["written"]]
     assert texts == ["Habari 0", "Habari 1"]

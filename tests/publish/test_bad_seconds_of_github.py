@@ -119,6 +119,7 @@ def shown(fault: Fault) -> str:
     return f"{fault.method or 'any'} {what} {how} {fault.times} {' '.join(fault.headers)}"
 
 
+@pytest.mark.usefixtures("short_waits")
 @pytest.mark.parametrize("fault", [*UNCLEAR, *BEFORE_ANYTHING_IS_DONE], ids=shown)
 def test_a_bad_second_costs_no_comment_and_makes_no_second_one(
     step: Step, state: GithubState, fault: Fault, capsys: pytest.CaptureFixture[str]
@@ -132,6 +133,7 @@ def test_a_bad_second_costs_no_comment_and_makes_no_second_one(
     assert fault.times == 0
 
 
+@pytest.mark.usefixtures("short_waits")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -204,6 +206,7 @@ def test_a_server_that_is_there_a_second_later(tmp_path: Path, state: GithubStat
     assert len(state.comments) == 1
 
 
+@pytest.mark.usefixtures("short_waits")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -229,6 +232,7 @@ def test_a_bad_hour_is_a_warning_in_log_and_summary_and_leaves_the_comments_file
     assert len(state.requests) < 20
 
 
+@pytest.mark.usefixtures("short_waits")
 @pytest.mark.parametrize(
     "fault",
     [

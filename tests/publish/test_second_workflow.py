@@ -25,6 +25,8 @@ from tests.support.pull_request_events import workflow_run_event
 from tests.support.sample_report import sample_check, sample_report, sample_scored
 from tests.support.step_outputs import read_outputs
 
+pytestmark = pytest.mark.usefixtures("short_waits")
+
 REPORT = Path(__file__).parents[2] / "report"
 HEAD, OLD = "a" * 40, "c" * 40
 HOSTILE = (

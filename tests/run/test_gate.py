@@ -5,11 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ratiba_action.errors import ConfigurationError, WorkerError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
 from ratiba_action.model.conversation import Reply
 from ratiba_action.model.measurement import Case, NotRun, Score
+from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import BASE, HEAD, Trial
 from ratiba_action.model.scenario import Assertion, FailureRule, Scenario, Turn
 from ratiba_action.model.verdict import Conclusion
@@ -53,6 +56,29 @@ def test_what_the_base_passes_and_the_change_fails_is_a_regression(tmp_path: Pat
     assert report.verdict.conclusion is Conclusion.FAILED
     assert summarise(report).outputs["regression_detected"] is True
     assert exit_code(outcome) == 1
+
+
+HTTP = "system: {{price_per_turn_usd: 0, {more} http: {{url: '{url}', reply: {{text: text}}}}}}\n"
+RUNNING, SERVED = "http://127.0.0.1:8000/chat", "http://127.0.0.1:{port}/chat"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "unproven"),
+    [
+        (HTTP.format(url=RUNNING, more=""), True),
+        (HTTP.format(url=RUNNING, more="version_path: /version,"), False),
+        (HTTP.format(url=RUNNING, more="version_header: X-Commit,"), False),
+        (HTTP.format(url=SERVED, more="serve: {command: [npm, start]},"), False),
+    ],
+)
+def test_what_nothing_proves_of_a_running_server_is_the_report_s_first_note(
+    tmp_path: Path,
+    configuration: str,
+    unproven: bool,  # noqa: FBT001 - a parameter of pytest
+) -> None:
+    outcome = InProcessGate(folder=tmp_path, scenarios=SCENARIOS, head=POLITELY, configuration=configuration).run()
+    first = next(iter(in_order(outcome.report.notes)), "")
+    assert ("Nothing proves which code answered at http://127.0.0.1:8000/chat" in first) is unproven
 
 
 class Likeness:

@@ -1,4 +1,4 @@
-"""A model that says what it was told to say, in memory."""
+"""A model that gives prepared answers in order, in memory."""
 
 from collections.abc import Sequence
 

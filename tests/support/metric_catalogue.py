@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_core import PydanticUndefined, to_json
 
-from ratiba_action.metrics.metric_table import METRICS, MetricEntry, standard_table
+from ratiba_action.metrics.metric_table import METRICS, STANDARD, MetricEntry
 from ratiba_action.metrics.registry import metric_names, parameters_of
 from ratiba_action.model.scenario import SystemType
 
@@ -20,6 +20,15 @@ _HEAD = "| Metric | Measures | Judge calls | Systems | Needs | Parameters |\n|--
 def catalogue_table() -> str:
     """One row a metric, in order of name, as Markdown."""
     return _HEAD + "".join(_row(name, METRICS[name]) for name in metric_names())
+
+
+def standard_table() -> str:
+    """One row a type of system, as Markdown."""
+    rows = (
+        f"| {system_type} | {', '.join(f'{name} {threshold:.1f}' for name, threshold in metrics)} |\n"
+        for system_type, metrics in STANDARD.items()
+    )
+    return "| System | `standard` |\n|---|---|\n" + "".join(rows)
 
 
 def with_catalogue(page: str) -> str:

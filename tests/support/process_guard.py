@@ -16,7 +16,8 @@ MARKER = "processes"
 _FIXTURES = frozenset({"forks", "embedded_server_dsn", "image"})
 _FOLDERS = frozenset({"action", "container", "examples", "first_day", "systems", "tenancy", "worker", "workflows"})
 """Below ``tests``: what they are about are processes, servers and containers."""
-_ALLOWED = frozenset({"git"})
+_ALLOWED = frozenset({"git", "uname"})
+"""``uname`` is what Python's ``platform`` starts once, for whichever test asks it first."""
 
 
 def mark(items: Iterable[pytest.Item]) -> None:
@@ -29,7 +30,7 @@ def mark(items: Iterable[pytest.Item]) -> None:
 
 
 class ProcessGuard:
-    """Notices every process that this one starts, but git.
+    """Notices every process that this one starts, but those that are allowed.
 
     Its ``note`` is an audit hook, which no session can remove again: there is one.
     """

@@ -8,13 +8,12 @@ from typing import Any
 from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA
 from ratiba_action.checks.failure_rules import RULE_TYPES
 from ratiba_action.config.configuration import Configuration
-from ratiba_action.config.suite_block import strategy_schema
+from ratiba_action.config.suite_block import SHORT_CONFIDENCE, STRATEGIES
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.metrics.registry import metric_names, parameters_of
-from ratiba_action.observability.event_lines import events_schema_text
-from ratiba_action.reporting.results_json import schema_text
 from ratiba_action.suite.cases import FIXED
 from ratiba_action.suite.scenario_schema import ScenarioBlock
+from tests.support.report_schemas import events_schema_text, schema_text
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ADDRESS = r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
@@ -51,6 +50,18 @@ def scenario_schema() -> dict[str, Any]:
     schema["$defs"]["StrategyBlock"] = strategy_schema(schema["$defs"]["StrategyBlock"])
     schema["$defs"]["Column"] = _COLUMN
     return schema
+
+
+def strategy_schema(described: Mapping[str, Any]) -> dict[str, Any]:
+    """The published schema of a strategy: a name, or a mapping that may start from one.
+
+    Args:
+        described: the schema of ``StrategyBlock``.
+    """
+    like = {"enum": list(STRATEGIES), "description": "strategy to start from"}
+    properties = {"like": like, **described["properties"]}
+    properties[SHORT_CONFIDENCE] = properties["confidence_level"]
+    return {"title": "StrategyBlock", "anyOf": [like, {**described, "properties": properties}]}
 
 
 def _assertions(definitions: dict[str, Any]) -> dict[str, Any]:

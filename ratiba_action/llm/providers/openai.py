@@ -14,6 +14,7 @@ from ratiba_action.llm.providers.openai_chat import (
     routes,
 )
 from ratiba_action.llm.providers.openai_responses import Responses
+from ratiba_action.llm.providers.openai_stored import StoredResponses
 from ratiba_action.llm.wire_format import (
     EVENT_STREAM,
     Scripted,
@@ -99,9 +100,14 @@ class OpenAI(WireFormat):
     call_id = "call_id"
     new = frozenset({"completed_at", "created", "created_at", "system_fingerprint"})
 
+    def stored(self, seed: str) -> StoredResponses:
+        """See ``WireFormat.stored``."""
+        return StoredResponses(seed)
+
     def environment(self, url: str, token: str) -> Mapping[str, str]:
         """See ``WireFormat.environment``."""
-        return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": token}
+        # LlamaIndex reads ``OPENAI_API_BASE`` alone; LangChain and LiteLLM read either.
+        return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": token}
 
     def headers(self, key: str, query: str) -> dict[str, str]:
         """Azure, which is known by the version of its API in the address, takes the key in a header of its own."""

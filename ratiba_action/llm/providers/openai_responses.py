@@ -19,6 +19,7 @@ from ratiba_action.llm.providers.openai_chat import (
     routes,
     text_blocks,
 )
+from ratiba_action.llm.providers.openai_stored import items_of
 from ratiba_action.llm.wire_format import EVENT_STREAM, Scripted, event
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject
@@ -42,6 +43,7 @@ class Responses(OpenAIEndpoint):
     paths = routes(name)
     shown_path = f"/v1/{name}"
     answers_as = "response"
+    is_stored = True
     limits = ("max_output_tokens",)
     allowed = _ALLOWED
 
@@ -55,20 +57,20 @@ class Responses(OpenAIEndpoint):
     def canonical(self, body: JsonObject) -> JsonObject:
         """The request with its input as a list of messages, every content a list of blocks."""
         request = lasting_fields(body)
-        request["input"] = [text_blocks(item, "input_text") for item in _items(body)]
+        request["input"] = [text_blocks(item, "input_text") for item in items_of(body)]
         return request
 
     def system_prompt(self, body: JsonObject) -> str:
         """The instructions, then the texts of system and developer messages, one a line."""
         instructions = body.get("instructions")
         texts = [instructions] if isinstance(instructions, str) else []
-        messages = [item for item in _items(body) if isinstance(item, Mapping)]
+        messages = [item for item in items_of(body) if isinstance(item, Mapping)]
         texts += [joined_text(item.get("content")) for item in messages if item.get("role") in SYSTEM_ROLES]
         return "\n".join(texts)
 
     def last_user_text(self, body: JsonObject) -> str:
         """The text of the user's last message."""
-        return last_text_of(_items(body), "user")
+        return last_text_of(items_of(body), "user")
 
     def tokens(self, usage: Mapping[str, Any]) -> Usage:
         """See ``openai_tokens``."""
@@ -129,13 +131,6 @@ def _says(item: Mapping[str, Any]) -> bool:
     if item.get("type") != "message":
         return item.get("type") != "reasoning"
     return any(part.get("text") or part.get("refusal") for part in objects(item.get("content")))
-
-
-def _items(body: JsonObject) -> list[Any]:
-    given = body.get("input")
-    if isinstance(given, str):
-        return [{"role": "user", "content": given}]
-    return given if isinstance(given, list) else []
 
 
 def _events(answer: JsonObject) -> Iterator[dict[str, Any]]:

@@ -113,9 +113,9 @@ class BookedReplayJudge:
         answer = await self._judge.answer(question)
         key = judge_recording_key(question.metric, self.model, question.transcript, question.ordinal)
         usage = self._usages.get(key, Usage())
-        reported = (self.model, self._provider, usage)
-        listed = self._prices.price_of_answer(*reported, answer.answered_by)
-        price = self._prices.price(*reported) if listed is None else listed
+        usage_of_call = (self.model, self._provider, usage)
+        listed = self._prices.price_of_answer(*usage_of_call, answer.answered_by)
+        price = self._prices.price(*usage_of_call) if listed is None else listed
         party = payer(Party.JUDGE, question.arm)
         self._ledger.record_replayed(
             party, question.scenario_id, self.model, usage, price, answered_by=answer.answered_by
