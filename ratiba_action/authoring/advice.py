@@ -9,6 +9,7 @@ from pathlib import Path
 from ratiba_action.errors import FileProblem
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged, made_for, metric_names, recorded_as, recorded_names
+from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Assertion, Scenario
 from ratiba_action.util.comparable import comparable, is_of_word
 from ratiba_action.util.gitignore import PatternList
@@ -24,13 +25,14 @@ Attach = Callable[[Scenario], tuple[Assertion, ...]]
 
 
 def scenario_advice(
-    scenarios: Iterable[Scenario], attach: Attach, repository: Path, today: date
+    scenarios: Iterable[Scenario], attach: Attach, repository: Path, today: date, observed: Mapping[str, Reads]
 ) -> tuple[FileProblem, ...]:
     """Warnings about scenarios, each once however many cases its file has.
 
     Args:
         scenarios: of a suite without mistakes.
         attach: gives the assertions of a scenario.
+        observed: what recordings say that scenarios read, by id.
         today: decides which quarantines have expired.
     """
     listed = tuple(scenarios)
@@ -39,7 +41,7 @@ def scenario_advice(
     for scenario in listed:
         found = [
             *quarantine_advice(scenario, today),
-            *touches_advice(scenario, paths),
+            *touches_advice(scenario, paths, observed.get(scenario.id)),
             *short_text_advice(scenario),
             *clock_advice(scenario),
         ]
@@ -235,12 +237,13 @@ def default_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
             yield scenario.line, f"{metric} compares with {' and '.join(missing)}, which the scenario does not give"
 
 
-def touches_advice(scenario: Scenario, paths: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Warns of ``touches`` patterns that match no file.
+def touches_advice(scenario: Scenario, paths: Sequence[str], reads: Reads | None) -> Iterator[tuple[int, str]]:
+    """Warns of ``touches`` patterns that match no file, or none that the scenario reads.
 
     Args:
         scenario: with its patterns.
         paths: every file of the repository.
+        reads: what its recording says that it reads; None where that is not known.
     """
     for text in scenario.touches:
         try:
@@ -248,5 +251,9 @@ def touches_advice(scenario: Scenario, paths: Sequence[str]) -> Iterator[tuple[i
         except ValueError as error:
             yield scenario.line, f"touches: {text!r} can never match: {error}"
             continue
-        if not any(pattern.match(path) for path in paths):
+        matched = [path for path in paths if pattern.match(path)]
+        if not matched:
             yield scenario.line, f"touches: no file matches {text!r}"
+        elif reads is not None and not text.startswith("!") and not reads.reads_any(matched):
+            remedy = "remove the pattern; if the recording is out of date, run: ratiba record --reads"
+            yield scenario.line, f"touches: by its recording the scenario reads no file that {text!r} matches; {remedy}"

@@ -4,11 +4,12 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from ratiba_action.authoring.observed_prompts import observed_prompts, proposed_steps
 from ratiba_action.authoring.project_files import read_project
 from ratiba_action.authoring.starter_answers import (
     ACTION,
@@ -25,14 +26,19 @@ from ratiba_action.authoring.starter_files import CONFIGURATION, RECORDING, SCEN
 from ratiba_action.commands.options import add_json, add_repo, parse_option
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.errors import UsageError
+from ratiba_action.llm.recordings.folder import read_reads
 from ratiba_action.settings.input_values import parse_name
 from ratiba_action.settings.provider_keys import providers_with_keys
+from ratiba_action.settings.settings import read_settings
+from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.git import find_checkout
-from ratiba_action.util.locked_folder import write_new_files
+from ratiba_action.util.locked_folder import read_plain_file, write_new_files
 from ratiba_action.util.text import printable_lines
 
 DESCRIPTION = """Write the files that a repository needs: workflow, configuration, an adapter with a stand-in for your
-system, and a first scenario. The gate passes immediately, without an API key. Existing files are never changed."""
+system, and a first scenario. The gate passes immediately, without an API key. Existing files are never changed.
+Once scenarios are recorded, it proposes `prompts` and `touches` for what the system was seen to read, and writes
+nothing."""
 EXAMPLE = """example:
   ratiba init
   ratiba init --yes --language sw --prompts 'prompts/*.md'
@@ -74,12 +80,16 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
     Raises:
         UsageError: an option is invalid, a file exists already, or there is no terminal.
-        SuiteError: an answer is not valid in a configuration or a scenario.
+        SuiteError: an answer is not valid in a configuration or a scenario, or what is there has mistakes.
     """
     repository = Path(arguments.repo or ".").resolve()
     repository = repository if arguments.repo else find_checkout(repository) or repository
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
+    steps = _proposed(repository, environment)
+    if steps is not None:
+        _print((), steps, as_json=arguments.json)
+        return 0
     answers = replace(_from_options(arguments, repository), providers=providers_with_keys(environment))
     if not (arguments.yes or arguments.json):
         if not sys.stdin.isatty():
@@ -87,13 +97,34 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         answers = ask_questions(answers, input, lambda line: print(line, flush=True))  # noqa: T201 - a dialogue
     contents = starter_files(answers, has_prompt=_has_prompt(answers, repository))
     write_new_files(repository, contents)
-    steps = list(_next_steps(answers, contents))
-    if arguments.json:
-        sys.stdout.write(json.dumps({"written": list(contents), "next": steps}, indent=2) + "\n")
-    else:
-        sys.stdout.write(printable_lines("".join(f"Written: {name}\n" for name in contents)))
-        sys.stdout.write("\nNext:\n" + "".join(f"{number}. {step}\n" for number, step in enumerate(steps, 1)))
+    _print(contents, list(_next_steps(answers, contents)), as_json=arguments.json)
     return 0
+
+
+def _print(written: Iterable[str], steps: Sequence[str], *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps({"written": list(written), "next": steps}, indent=2) + "\n")
+        return
+    sys.stdout.write(printable_lines("".join(f"Written: {name}\n" for name in written)))
+    numbered = "".join(f"{number}. {step}\n" for number, step in enumerate(steps, 1))
+    sys.stdout.write(printable_lines(f"\nNext:\n{numbered}"))
+
+
+def _proposed(repository: Path, environment: Mapping[str, str]) -> list[str] | None:
+    """What to add to the configuration for what scenarios were seen to read; None before that, and without one.
+
+    Raises:
+        SuiteError: the configuration or a scenario has a mistake.
+    """
+    settings = read_settings(environment, {})
+    recorded = paths_below(repository / settings.scenarios / "recordings")
+    observed = read_reads(repository / settings.scenarios / "recordings", sorted({path.stem for path in recorded}))
+    if not observed or not (repository / settings.config).is_file():
+        return None
+    configuration = read_configuration(settings.config, read_plain_file(repository, settings.config))
+    found = observed_prompts(observed, repository, settings)
+    steps = list(proposed_steps(found, observed, configuration, settings.config))
+    return steps or ["Nothing: every file of which a text reaches a model is a prompt by its name."]
 
 
 def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAnswers:
@@ -167,6 +198,8 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     yield f"ratiba validate              # checks {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
         yield f"In {WORKFLOW} replace OWNER by the action's owner and COMMIT by the commit of a release."
+    if own and answers.kind != "http":
+        yield "ratiba init                  # once scenarios are recorded: proposes `prompts` for what models were sent"
     if answers.has_url:
         yield f"In {WORKFLOW} start your server in a separate step before the step Evaluate."
     yield "Commit the files, open a pull request, and make `eval` a required check."

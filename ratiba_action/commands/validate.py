@@ -16,12 +16,14 @@ from ratiba_action.authoring.advice import (
     scenario_advice,
     scored_metrics,
 )
+from ratiba_action.authoring.observed_prompts import observed_prompts
 from ratiba_action.authoring.schema_files import schema_file
 from ratiba_action.commands.options import add_json, add_repo, repository_of
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
 from ratiba_action.config.renamed_keys import former_keys
 from ratiba_action.errors import FileProblem, SuiteError
+from ratiba_action.llm.recordings.folder import read_reads
 from ratiba_action.llm.recordings.lines import ForbiddenText, find_forbidden
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
@@ -42,12 +44,14 @@ from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import plural, printable
 
 DESCRIPTION = """Check the configuration, the scenarios and their recordings, and report each mistake with its line.
-Warns about settings that are valid but probably unintended. Nothing is run. Exit code 2 if there is a mistake."""
+Warns about settings that are valid but probably unintended, and names prompts in code and documents that the system
+reads, as recordings say. Nothing is run. Exit code 2 if there is a mistake."""
 EXAMPLE = """example:
   ratiba validate
   ratiba validate --repo . --scenarios scenarios --json"""
 
 _INPUTS = ("config", "scenarios")
+_MAX_NOTES = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,6 +98,7 @@ class Inspected:
         problems: the mistakes, in order of file and line.
         warnings: what is valid but probably unintended, in the same order.
         unused: recordings that no scenario uses.
+        observed: files that the system reads or sends to a model, though their names do not say so.
     """
 
     suite: Suite | None
@@ -101,6 +106,7 @@ class Inspected:
     problems: Sequence[FileProblem]
     warnings: Sequence[FileProblem]
     unused: Sequence[str]
+    observed: Sequence[FileProblem] = ()
 
 
 def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
@@ -128,8 +134,10 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
         return attach_metrics(scenario, metrics)
 
     warnings: list[FileProblem] = []
+    names = [scenario.id for scenario in suite.scenarios] if suite is not None else []
+    reads = read_reads(repository / settings.scenarios / "recordings", names)
     if suite is not None:
-        warnings += scenario_advice(suite.scenarios, attach, repository, today)
+        warnings += scenario_advice(suite.scenarios, attach, repository, today, reads)
         warnings += unused_columns(files)
         warnings += former_keys({settings.config: read_plain_file(repository, settings.config), **files})
         warnings += (FileProblem(settings.config, 0, text) for text in metrics_without_truth(metrics, suite))
@@ -144,7 +152,8 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
             found_advice = advisory_advice(suite.scenarios, recorded)
             warnings += (FileProblem(settings.scenarios, 0, text) for text in found_advice)
     wrong, more, unused = _inspect_recordings(repository, settings, suite, attach)
-    return Inspected(suite, len(tests), _in_order([*problems, *wrong]), _in_order([*warnings, *more]), unused)
+    seen = [FileProblem(each.path, each.line, str(each)) for each in observed_prompts(reads, repository, settings)]
+    return Inspected(suite, len(tests), _in_order([*problems, *wrong]), _in_order([*warnings, *more]), unused, seen)
 
 
 def _costs_nothing(configuration: Configuration) -> bool:
@@ -228,6 +237,7 @@ def _as_json(found: Inspected) -> dict[str, object]:
         "problems": [_problem_values(problem) for problem in found.problems],
         "warnings": [_problem_values(problem) for problem in found.warnings],
         "unused_recordings": list(found.unused),
+        "observed": [_problem_values(each) for each in found.observed],
     }
 
 
@@ -238,6 +248,9 @@ def _problem_values(problem: FileProblem) -> dict[str, object]:
 def _print(found: Inspected) -> None:
     lines = [str(problem) for problem in found.problems]
     lines += [f"warning: {warning}" for warning in found.warnings]
+    lines += [f"note: {each}" for each in found.observed[:_MAX_NOTES]]
+    if (omitted := len(found.observed) - _MAX_NOTES) > 0:
+        lines.append(f"note: {omitted} more files are read or sent; print all with --json")
     if not found.problems and found.suite is not None:
         scenarios = [scenario for scenario in found.suite.scenarios if scenario.test is None]
         turns = sum(len(scenario.turns) for scenario in scenarios)

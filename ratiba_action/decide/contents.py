@@ -126,7 +126,10 @@ class Contents:
 
     def _committed(self, git: Git, side: str, commit: str) -> TreeListing:
         tree = self._trees[side] = git.tree(commit)
-        of = {mode: [path for path, entry in tree.items() if entry.mode == mode] for mode in (LINK, *_NO_DOCUMENT)}
+        of: dict[str, list[str]] = {mode: [] for mode in (LINK, *_NO_DOCUMENT)}
+        for path, entry in tree.items():
+            if entry.mode != PLAIN:
+                of.setdefault(entry.mode, []).append(path)
         targets = {path: _text(self.read(side, path) or b"") for path in of[LINK]}
         return TreeListing(tuple(tree), targets, frozenset(of[EXECUTABLE]), frozenset(of[SUBMODULE]))
 

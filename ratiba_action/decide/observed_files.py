@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ratiba_action.model.change import Mode, Reason
-from ratiba_action.model.reads import Reads, above_of
+from ratiba_action.model.reads import FileReaders, ReadMap, Reads, above_of, folded
 
 _SHOWN, _MAX_LISTED, _MAX_NAMED = 40, 200, 8
 RULE = "observed"
@@ -46,19 +46,37 @@ class ObservedFiles:
         """What was seen of one scenario; None where nothing was."""
         return self.by_scenario.get(scenario)
 
-    def described(self) -> Iterator[str]:
-        """A line for each file that is read, with the scenarios that read it; none without observations."""
+    def read_map(self, paths: Iterable[str] = ()) -> ReadMap:
+        """Which scenarios read which files, and what of the given ones nothing reads.
+
+        Args:
+            paths: of the system's files; those that are read, too.
+        """
         readers: dict[str, list[str]] = {}
         for name, observation in self.by_scenario.items():
             for path in dict.fromkeys((*observation.files, *observation.sent)):
                 readers.setdefault(path, []).append(name)
-        yield from ["What scenarios read, and of which a model is sent a text (*):"] if readers else []
-        for path in sorted(readers)[:_MAX_LISTED]:
-            mark, names = ("*" if path in self._sent else ""), readers[path]
-            more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-            yield f"- {path}{mark}: {', '.join(names[:_MAX_NAMED])}{more}"
-        if len(readers) > _MAX_LISTED:
-            yield f"and {len(readers) - _MAX_LISTED} more files"
+        listed = tuple(
+            FileReaders(path, path in self._sent, tuple(names[:_MAX_NAMED]), max(0, len(names) - _MAX_NAMED))
+            for path, names in sorted(readers.items())[:_MAX_LISTED]
+        )
+        every = tuple(paths)
+        unread = folded((path for path in every if not self._is_read(path)), every)
+        more = max(0, len(unread) - _MAX_LISTED)
+        return ReadMap(listed, max(0, len(readers) - _MAX_LISTED), unread[:_MAX_LISTED], more)
+
+    def _is_read(self, path: str) -> bool:
+        return path in self._read or any(folder in self._whole for folder in above_of(path))
+
+    def described(self) -> Iterator[str]:
+        """A line for each file that is read, with the scenarios that read it; none without observations."""
+        found = self.read_map()
+        yield from ["What scenarios read, and of which a model is sent a text (*):"] if found.files else []
+        for file in found.files:
+            more = f" and {file.more} more" if file.more else ""
+            yield f"- {file.path}{'*' if file.sent else ''}: {', '.join(file.scenarios)}{more}"
+        if found.more_files:
+            yield f"and {found.more_files} more files"
 
     def why(
         self, path: str, name: str, *, is_new: Callable[[str], bool], may_change_text: Callable[[str], bool]

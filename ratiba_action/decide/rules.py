@@ -122,8 +122,8 @@ class RuleBook:
         if len({rule.built_in for rule in rules}) > 1:
             raise ValueError("default rules and others are mixed")
         self._built_in = bool(rules) and rules[0].built_in
-        self._lines = lines[::-1]
-        self._all = PatternLists([PatternList([rule.pattern for rule in line]) for line in self._lines])
+        self._lines = [{rule.pattern: rule for rule in reversed(line)} for line in reversed(lines)]
+        self._all = PatternLists([PatternList([rule.pattern for rule in line]) for line in reversed(lines)])
 
     def rule_for(self, path: str, *, document: bool = True) -> Rule | None:
         """The rule that decides about a file: that of the last line which matches it.
@@ -136,7 +136,7 @@ class RuleBook:
         if found is None:
             return None
         line, text = found
-        return next(rule for rule in self._lines[line] if rule.pattern == text)
+        return self._lines[line][text]
 
     def _counts(self, line: int) -> bool:
-        return self._lines[line][0].mode is not Mode.SKIP
+        return next(iter(self._lines[line].values())).mode is not Mode.SKIP

@@ -17,7 +17,10 @@ class Mode(StrEnum):
     @property
     def rank(self) -> int:
         """Rank of the mode: 0 for skip, 2 for blocking."""
-        return list(Mode).index(self)
+        return _ORDER.index(self)
+
+
+_ORDER = tuple(Mode)
 
 
 @dataclass(frozen=True, slots=True)

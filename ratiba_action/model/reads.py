@@ -37,6 +37,37 @@ class Reads:
         return any(path in known or path in above or not whole.isdisjoint(above_of(path)) for path in paths)
 
 
+@dataclass(frozen=True, slots=True)
+class FileReaders:
+    """Which scenarios read a file.
+
+    Args:
+        path: from the repository's root; one that ends with ``/`` means every file below it.
+        sent: whether a text of it was in a request to a model.
+        scenarios: ids of the first ones.
+    """
+
+    path: str
+    sent: bool
+    scenarios: tuple[str, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMap:
+    """Which files the scenarios of the base read, as far as there is room to list them.
+
+    Args:
+        files: sorted by path.
+        unread: files that no scenario reads, and folders of which none reads anything.
+    """
+
+    files: tuple[FileReaders, ...]
+    more_files: int = 0
+    unread: tuple[str, ...] = ()
+    more_unread: int = 0
+
+
 def above_of(path: str) -> Iterable[str]:
     """The folders above a path, from the nearest; the repository itself is the empty one."""
     while path:

@@ -25,6 +25,7 @@ from ratiba_action.model.conversation import MergeAttempt, ModelCall
 from ratiba_action.model.history import Trend
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import Shard
+from ratiba_action.model.reads import ReadMap
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import Usd
 
@@ -372,6 +373,7 @@ class Report:
         shard: of a run that is one of several; such a report has no verdict of its own. None for every other run.
         merges: of a merge of shards: what each attempt of it has called models for itself; empty for every other run.
         unfit: ids of critical scenarios that an advisory run left out, since their recordings no longer fit.
+        reads: which files the scenarios of the base read; None where nothing was observed.
     """
 
     name: str
@@ -412,3 +414,4 @@ class Report:
     shard: ShardReport | None = None
     merges: tuple[MergeAttempt, ...] = ()
     unfit: tuple[str, ...] = ()
+    reads: ReadMap | None = None

@@ -19,6 +19,7 @@ from ratiba_action.model.conversation import ModelCall, Transcript
 from ratiba_action.model.history import TrendPoint
 from ratiba_action.model.measurement import Check, Score
 from ratiba_action.model.plan import Arm, Shard
+from ratiba_action.model.reads import FileReaders
 from ratiba_action.model.scenario import Assertion, FailureRule, Scenario
 from ratiba_action.model.verdict import CrossChecking, Limits, Report, ShardReport, TraceDelivery, TraceLink
 
@@ -90,6 +91,7 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
             "suite_digest": _DIGEST,
             "unfit": _each(_ID),
         },
+        FileReaders: {"scenarios": _each(_ID)},
         Shard: {
             "number": ("at most 256", lambda number: number <= _MAX_SHARDS),
             "count": ("at most 256", lambda count: count <= _MAX_SHARDS),

@@ -59,7 +59,7 @@ from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_bud
 from ratiba_action.run.plan_loop import PlanLoop
 from ratiba_action.run.planned_run import PlannedRun, ShardRun, plan_run
 from ratiba_action.run.provider_keys import require_key
-from ratiba_action.run.reads import notes_of_reads
+from ratiba_action.run.reads import notes_of_reads, read_map
 from ratiba_action.run.self_reported import self_reported
 from ratiba_action.run.services import Measured
 from ratiba_action.run.session import OpenSession, RunSession
@@ -413,6 +413,7 @@ class _Gate:
             rules=configuration.comparison.rules,
             merges=self._merges,
             unfit=tuple(scenario.id for scenario in evidence.unfit if scenario.critical),
+            reads=read_map(inputs),
         )
 
     def shard_report(self, run: ShardRun, measured: Measured) -> Report:

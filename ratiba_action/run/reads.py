@@ -10,7 +10,7 @@ from ratiba_action.model.measurement import Scored
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.note import Note
 from ratiba_action.model.plan import BASE, Trial
-from ratiba_action.model.reads import MAX_FILES, Reads, folded, turn_name
+from ratiba_action.model.reads import MAX_FILES, ReadMap, Reads, folded, turn_name
 from ratiba_action.run.inputs import RunInputs
 from ratiba_action.util.locked_folder import MAX_BYTES, read_plain_file
 
@@ -118,6 +118,15 @@ def _contents(root: Path, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             yield name, content
 
 
+def read_map(inputs: RunInputs) -> ReadMap | None:
+    """Which files of the base its scenarios read, and which of the repository's none does; None where none is known."""
+    decided = inputs.decided
+    if not decided.observed:
+        return None
+    every = decided.links.paths if decided.links is not None else ()
+    return decided.observed.read_map(path for path in every if not _is_own(inputs, path))
+
+
 def notes_of_reads(inputs: RunInputs, measured: "Measured") -> tuple[str, ...]:
     """Where what the system reads is not what the recordings of the base say; one note, which no verdict depends on.
 
@@ -134,10 +143,10 @@ def notes_of_reads(inputs: RunInputs, measured: "Measured") -> tuple[str, ...]:
         ("now sends a model text of ", sorted(now.sent.keys() - before.sent.keys())),
         ("no longer sends a model text of ", sorted(before.sent.keys() - now.sent.keys())),
     ]
-    differences = "; ".join(f"{what}{_named(paths)}" for what, paths in parts if paths)
-    if not differences:
+    text = "; ".join(f"{what}{_named(paths)}" for what, paths in parts if paths)
+    if not text:
         return ()
-    message = f"Unlike the recordings of the base say, the system {differences}."
+    message = f"Unlike the recordings of the base say, the system {text}."
     return (Note(message, "If that is right, run without any cost: ratiba record --reads"),)
 
 

@@ -166,13 +166,19 @@ class PatternLists:
         return None
 
 
+_PLAIN = re.compile(r"!?(\*\.[\w-]+|[\w.-]+)/?", re.ASCII)
+"""``*.py`` or ``makefile``. Most patterns are, and an expression would try one after another."""
+
+
 class _Alternatives:
-    """Finds the last of some patterns that matches, with at most two expressions."""
+    """Finds the last of some patterns that matches, with at most two expressions; plain ones are looked up."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.patterns = patterns
         self._order = {id(pattern): index for index, pattern in enumerate(patterns)}
-        self._by_name = [pattern for pattern in reversed(patterns) if not pattern.anchored]
+        plain = [(_PLAIN.fullmatch(pattern.text), pattern) for pattern in patterns]
+        self._plain = {encode(found[1]): pattern for found, pattern in plain if found is not None}
+        self._by_name = [pattern for found, pattern in reversed(plain) if found is None and not pattern.anchored]
         self._by_path = [pattern for pattern in reversed(patterns) if pattern.anchored]
 
     # Compiled when they are first asked: most lists of a run never are.
@@ -185,11 +191,15 @@ class _Alternatives:
         return _compile(self._by_path)
 
     def find(self, path: bytes, name: bytes) -> Pattern | None:
-        by_name = _found(self._name, self._by_name, name)
-        by_path = _found(self._path, self._by_path, path)
-        if by_name is None or by_path is None:
-            return by_name or by_path
-        return max(by_name, by_path, key=lambda pattern: self._order[id(pattern)])
+        _, dot, ending = name.rpartition(b".")
+        each = (
+            self._plain.get(name),
+            self._plain.get(b"*." + ending) if dot else None,
+            _found(self._name, self._by_name, name),
+            _found(self._path, self._by_path, path),
+        )
+        found = [pattern for pattern in each if pattern is not None]
+        return max(found, key=lambda pattern: self._order[id(pattern)], default=None)
 
 
 def _compile(patterns: Sequence[Pattern]) -> re.Pattern[bytes] | None:

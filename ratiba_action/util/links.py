@@ -89,6 +89,7 @@ class Links:
         self._trees = trees
         self._leading: dict[str, dict[str, None]] = {}
         self._above: dict[str, dict[str, None]] = {}
+        self._submodules = frozenset(path for tree in trees for path in tree.submodules)
         self.broken: dict[str, str] = {}
         for tree in trees:
             for link in tree.targets:
@@ -127,7 +128,7 @@ class Links:
 
     def submodule(self, path: str) -> bool:
         """Whether a path is another repository, at either side."""
-        return any(path in tree.submodules for tree in self._trees)
+        return path in self._submodules
 
     def names(self, path: str) -> tuple[str, ...]:
         """The other names of a changed path; of a link also those of the files below it.
@@ -135,7 +136,7 @@ class Links:
         Raises:
             ValueError: there are too many to look at.
         """
-        if not any(tree.targets for tree in self._trees):
+        if not (self._leading or self.broken):
             return ()
         linked = [tree for tree in self._trees if path in tree.targets and path not in self.broken]
         found = dict.fromkeys(name for tree in linked for name in (f"{path}/.", *tree.below(path)))

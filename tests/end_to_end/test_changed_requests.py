@@ -62,6 +62,19 @@ async def test_the_run_is_blocking_and_says_what_of_the_request_changed(
     assert len(live.models.received) - before == ended.results["report"]["spending"]["live_calls"]
 
 
+async def test_without_money_for_it_the_run_ends_as_an_incomplete_blocking_one(live: LiveRepository) -> None:
+    await recorded(live, CONSTANT)
+    live.small.write("adapter.py", CONSTANT.replace("\\nNever promise a refund.", ""))
+
+    ended = await live.gate("--llm", "auto", "--budget-usd", "0.000001")
+
+    assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (3, "blocking", "incomplete"), (
+        ended.printed
+    )
+    assert ended.comment.splitlines()[1].startswith("## Incomplete"), ended.comment
+    assert "line 2 was removed, in adapter.py" in ended.comment
+
+
 @pytest.mark.parametrize(
     ("adapter", "old", "new"),
     [

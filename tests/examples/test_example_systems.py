@@ -13,6 +13,10 @@ from typing import Any
 
 import pytest
 
+from ratiba_action.decide.deciding import DecideRequest, decide
+from ratiba_action.model.change import Mode
+from tests.support.git_repository import GitRepository
+
 PROJECT = Path(__file__).parents[2]
 EXAMPLES = PROJECT / "examples"
 NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/README.md") if "EXAMPLE=" in path.read_text("utf-8"))
@@ -196,3 +200,32 @@ def test_every_recorded_answer_of_an_example_says_that_it_was_written_by_hand(na
     ]
     assert {line["source"] for line in lines if line["kind"] != "reads"} == {"authored"}
     assert {line["kind"] for line in lines} == {"reads", "model", "judge"}
+
+
+@pytest.mark.parametrize(
+    ("path", "recorded", "named", "neither"),
+    [
+        ("house_rules/refunds.md", Mode.BLOCKING, Mode.BLOCKING, Mode.SKIP),
+        ("house_rules/parking.md", Mode.BLOCKING, Mode.BLOCKING, Mode.SKIP),
+        ("house_rules/late_arrival.md", Mode.ADVISORY, Mode.BLOCKING, Mode.SKIP),
+        ("README.md", Mode.SKIP, Mode.SKIP, Mode.SKIP),
+    ],
+)
+def test_a_change_of_a_document_is_decided_as_the_page_says(
+    tmp_path: Path, path: str, recorded: Mode, named: Mode, neither: Mode
+) -> None:
+    found = []
+    for number, (prompts, recordings) in enumerate([(False, True), (True, False), (False, False)]):
+        example = EXAMPLES / "rag_answerer"
+        texts = (each for each in example.rglob("*") if each.suffix in {".md", ".yml", ".yaml", ".py", ".jsonl"})
+        files = {each.relative_to(example).as_posix(): each.read_text("utf-8") for each in texts}
+        configuration = files[".github/ratiba.yml"]
+        files[".github/ratiba.yml"] = (
+            configuration.replace(', "house_rules/*.md"', "") if not prompts else configuration
+        )
+        kept = {name: text for name, text in files.items() if recordings or "/recordings/" not in name}
+        repository = GitRepository(tmp_path / str(number), os.environ["PATH"])
+        repository.commit(kept)
+        (repository.folder / path).write_text("Another text.\n", "utf-8")
+        found.append(decide(DecideRequest(repository.folder), {}).decision.mode)
+    assert found == [recorded, named, neither]

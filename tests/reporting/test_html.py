@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ratiba_action.model.change import Mode, ModeDecision, Reason, Subject
 from ratiba_action.model.comparison import CrossCheckStatus
 from ratiba_action.model.measurement import Errored, JudgeThresholds, Phase
+from ratiba_action.model.reads import FileReaders, ReadMap
 from ratiba_action.model.verdict import Report, SharedSpending, Verdict
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.summary import summarise
@@ -251,3 +252,18 @@ def test_names_of_criteria_add_no_tag_and_no_attribute(text: str) -> None:
         return tags(render_html(summarise(sample_report()), _thresholds(name)))
 
     assert drawn(text) == drawn("plain")
+
+
+def test_which_scenarios_read_which_files_and_what_nothing_reads() -> None:
+    files = (
+        FileReaders("agent.py", sent=True, scenarios=("returns", "hours"), more=3),
+        FileReaders("docs/", sent=False, scenarios=("hours",)),
+    )
+    shown = render_html(summarise(replace(sample_report(), reads=ReadMap(files, 2, ("web/<b>/",), 1))))
+    part = shown[shown.index("Which scenarios read which files") :]
+    cells = re.findall(r'<td data-label="(?:file|to a model|scenarios)">(.*?)</td>', part)
+    assert cells == ["<code>agent.py</code>", "sent", "returns, hours and 3 more", "<code>docs/</code>", "", "hours"]
+    assert "4 paths" in part
+    assert "and 2 more" in part
+    assert "<code>web/&lt;b&gt;/</code> and 1 more" in part
+    assert "Which scenarios read" not in render_html(summarise(sample_report()))

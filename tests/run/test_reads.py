@@ -7,9 +7,11 @@ import pytest
 
 from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.model.measurement import Phase
-from ratiba_action.model.reads import Reads
-from ratiba_action.run.reads import notes_of_reads
+from ratiba_action.model.reads import FileReaders, ReadMap, Reads
+from ratiba_action.run.reads import notes_of_reads, read_map
 from ratiba_action.run.services import Measured
+from ratiba_action.settings.settings import read_settings
+from ratiba_action.util.links import Links, TreeListing
 from tests.support.recorder import FakeRecorder
 
 BASE = Reads(("agent.py", "knowledge/", "prompts/old.md"), {"prompts/old.md": "turn 1"})
@@ -51,3 +53,23 @@ def test_a_scenario_that_did_not_end_says_nothing() -> None:
 def test_many_files_are_counted() -> None:
     (note,) = notes(Reads((*BASE.files, *(f"more/{number}.md" for number in range(9))), BASE.sent))
     assert "reads more/0.md, more/1.md, more/2.md, more/3.md, more/4.md and 4 more." in note
+
+
+def test_the_map_says_what_is_read_and_what_of_the_repository_nothing_reads() -> None:
+    more = {f"scenario_{number}": Reads(("agent.py",)) for number in range(9)}
+    paths = ["agent.py", "knowledge/a.md", "prompts/old.md", "web/a.js", "web/b/c.js", "prompts/unused.md"]
+    own = [".github/ratiba.yml", "scenarios/returns.yaml"]
+    inputs: Any = SimpleNamespace(
+        decided=SimpleNamespace(
+            observed=ObservedFiles({"returns": BASE, **more}), links=Links([TreeListing((*paths, *own), {})])
+        ),
+        settings=read_settings({}, {}),
+    )
+    assert read_map(inputs) == ReadMap(
+        (
+            FileReaders("agent.py", sent=False, scenarios=("returns", *sorted(more)[:7]), more=2),
+            FileReaders("knowledge/", sent=False, scenarios=("returns",)),
+            FileReaders("prompts/old.md", sent=True, scenarios=("returns",)),
+        ),
+        unread=("prompts/unused.md", "web/"),
+    )

@@ -51,12 +51,13 @@ _OPAQUE = (
     r"|[^/]*\.pth|sitecustomize\.py|usercustomize\.py"
 )
 """Files that say which packages are installed, or from where, in a way that is not read here."""
+# Each matches a file's name, whatever folder it is in; a lookbehind says which one it has to be in.
 _KINDS: tuple[tuple[str, Kind], ...] = (
     (r"pyproject\.toml", Kind("pyproject", _MANIFEST, versions.pep440)),
     (r"uv\.lock", Kind("python_locks:parse_uv", _LOCK, versions.pep440, lock=True)),
     (r"poetry\.lock", Kind("python_locks:parse_poetry", _LOCK, versions.pep440, lock=True)),
     (
-        r"[\w.-]*(?:requirements|constraints)[\w.-]*\.(?:txt|in)|(?:requirements|constraints)/[^/]*\.(?:txt|in)",
+        r"(?:[\w.-]*(?:requirements|constraints)[\w.-]*|(?:(?<=/requirements/)|(?<=/constraints/))[^/]*)\.(?:txt|in)",
         Kind("requirements", _MANIFEST, versions.pep440),
     ),
     (r"package\.json", Kind("package_json", _MANIFEST, versions.semver)),
@@ -70,7 +71,7 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     (r"\.(?:python|node)-version|\.nvmrc|\.tool-versions", Kind("manifest:parse_interpreters", _LOCK, versions.tag)),
     (_OPAQUE, Kind("", _LOCK, versions.tag)),
     (r"(?:Docker|Container)file(?:\.[^/]*)?|[^/]*\.(?:docker|container)file", Kind("dockerfile", _LOCK, versions.tag)),
-    (r"\.github/workflows/[^/]*\.ya?ml|action\.ya?ml", Kind("workflow", _LOCK, versions.tag)),
+    (r"(?<=/\.github/workflows/)[^/]*\.ya?ml|action\.ya?ml", Kind("workflow", _LOCK, versions.tag)),
 )
 
 
@@ -79,12 +80,12 @@ class KindTable:
 
     def __init__(self) -> None:
         self._expression = re.compile(
-            "(?:.*/)?(?:" + "|".join(f"({name})" for name, _ in _KINDS) + ")", re.DOTALL | re.IGNORECASE
+            "(?>.*/)(?:" + "|".join(f"({name})" for name, _ in _KINDS) + ")", re.DOTALL | re.IGNORECASE
         )
 
     def kind_of(self, path: str) -> Kind | None:
         """The kind of a dependency file, None for any other file."""
-        found = self._expression.fullmatch(path)
+        found = self._expression.fullmatch(f"/{path}")
         return _KINDS[found.lastindex - 1][1] if found is not None and found.lastindex else None
 
 
