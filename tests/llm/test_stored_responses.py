@@ -48,9 +48,9 @@ async def by_conversation(talk: SdkTalk) -> list[str]:
 async def by_reference_to_items(talk: SdkTalk) -> list[str]:
     async with talk.openai() as client:
         first = await client.responses.create(**CREATE, input="A massage, please.")
-        said = {"role": "user", "content": "A massage, please."}
+        asked = {"role": "user", "content": "A massage, please."}
         reference = {"type": "item_reference", "id": first.output[0].id}
-        given: Any = [said, reference, {"role": "user", "content": "Friday"}]
+        given: Any = [asked, reference, {"role": "user", "content": "Friday"}]
         second = await client.responses.create(**CREATE, input=given)
         return [first.output_text, second.output_text]
 
@@ -146,9 +146,9 @@ def text_of(item: Any) -> str:
 
 
 async def test_the_items_of_a_conversation_are_listed_added_and_taken_back(client: openai.AsyncOpenAI) -> None:
-    said: Any = [{"role": "user", "content": text} for text in ("one", "two", "three")]
-    made = await client.conversations.create(items=said[:1])
-    await client.conversations.items.create(made.id, items=said[1:])
+    asked: Any = [{"role": "user", "content": text} for text in ("one", "two", "three")]
+    made = await client.conversations.create(items=asked[:1])
+    await client.conversations.items.create(made.id, items=asked[1:])
     assert (await client.conversations.retrieve(made.id)).id == made.id
 
     async def texts(**options: Any) -> list[Any]:
