@@ -345,7 +345,7 @@ def _reason(problem: RatibaError) -> str:
 
 
 def _status(problem: RatibaError) -> int:
-    """What the system is told: the provider's own status where it refused, 502 where it gave no usable answer."""
+    """The status of a refusal: the provider's own status where it refused, 502 where it gave no usable answer."""
     if isinstance(problem, ProviderError):
         return problem.status if problem.status is not None and problem.status in _ERRORS else _BAD_GATEWAY
     return _FORBIDDEN if isinstance(problem, ConfigurationError) else _BAD_REQUEST

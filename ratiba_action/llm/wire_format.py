@@ -193,7 +193,7 @@ class Stored(Protocol):
     """What a provider keeps between the calls of one trial: by default, nothing."""
 
     def completed(self, body: JsonObject) -> JsonObject:
-        """A request with what it refers to in the place of the reference.
+        """A request with what it refers to instead of the reference.
 
         Raises:
             ValueError: it refers to what was not kept in this trial.
