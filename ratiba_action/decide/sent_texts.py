@@ -15,7 +15,7 @@ from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 _LARGEST = 500_000
 """Bytes of a file that is looked into; of generated code nothing is told apart."""
 _PYTHON = (".py", ".pyi", ".pyw")
-_SLASHES = r"//[^\n]*|/\*.*?\*/"
+_SLASHES = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 _HASH = r"\#[^\n]*"
 _COMMENTS: Mapping[str, str] = MappingProxyType(
     {
@@ -23,9 +23,25 @@ _COMMENTS: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("kts", "scala", "cs", "swift", "c", "h", "cc", "cpp", "hpp", "dart"), _SLASHES),
         **dict.fromkeys(("rb", "sh", "bash", "ex", "exs"), _HASH),
         "php": f"{_SLASHES}|{_HASH}",
-        "sql": r"--[^\n]*|/\*.*?\*/",
+        "sql": r"--[^\n]*|/\*.*?(?:\*/|\Z)",
     }
 )
+_QUOTED = (
+    r'"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\])*(?:"|\\?\Z)'
+    r"|'''(?:\\.|[^\\])*?'''|'(?:\\.|[^'\\])*(?:'|\\?\Z)"
+)
+_HEREDOC = r"<<(?:[~-][\"'`]?|<[ \t]*[\"']?|[\"'`]?(?=[A-Z]))(?P<tag>[A-Za-z_]\w*)\b.*?(?:^[ \t]*(?P=tag)\b|\Z)"
+_SPANNING: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("rb", "sh", "bash", "php"), f"{_HEREDOC}|{_QUOTED}"),
+        **dict.fromkeys(("ex", "exs", "swift", "dart"), _QUOTED),
+        "rs": r"""\br(?P<hashes>\#*)".*?(?:"(?P=hashes)|\Z)|"(?:\\.|[^"\\])*(?:"|\\?\Z)""",
+        "cs": r"""@\$?"(?:""|[^"])*(?:"|\Z)""",
+        **dict.fromkeys(("c", "h", "cc", "cpp", "hpp"), r"""R"(?P<end>[^\s()\\]*)\(.*?(?:\)(?P=end)"|\Z)"""),
+    }
+)
+"""Texts of several lines that the usual quotes do not show; in doubt more is a text. What is not closed goes on to
+the file's end, so that each is looked at once."""
 _LOGS = re.compile(r"_*(?:log|logger|logging|warnings|console)", re.IGNORECASE)
 _LEVELS = frozenset({
     "trace", "debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log",
@@ -67,7 +83,10 @@ def _texts_of(ending: str) -> Callable[[bytes], object] | None:
         return _texts_of_python
     if ending in _COMMENTS:
         comments = _COMMENTS[ending]
-        return lambda content: list(_lines_of_code(content.decode("utf-8"), comments, whole=ending == "sql"))
+        spanning = _SPANNING.get(ending, r"(?!)")
+        return lambda content: list(
+            _lines_of_code(content.decode("utf-8"), comments, spanning=spanning, whole=ending == "sql")
+        )
     if ending in {"yaml", "yml"}:
         return lambda content: _plain(read_yaml_or_doubt("", content))
     if ending == "toml":
@@ -87,16 +106,11 @@ def _texts_of_python(source: bytes) -> list[str]:
     """Every text of a module that may be sent, and every statement that puts such texts together."""
     tree = _Sendable(docstrings=bool(_DOCSTRINGS_READ.search(source))).visit(ast.parse(source))
     statements = list(_statements(tree.body, ()))
-    carriers: set[str] = set()
-    while True:
-        found = {name for statement, _ in statements if _carries(statement, carriers) for name in _targets(statement)}
-        if found <= carriers:
-            break
-        carriers |= found
+    carrying = _carrying([statement for statement, _ in statements])
     texts: list[str] = []
-    for statement, conditions in statements:
+    for number, (statement, conditions) in enumerate(statements):
         texts += [repr(text) for text in map(_text, ast.walk(statement)) if text is not None]
-        if _carries(statement, carriers):
+        if number in carrying:
             texts += [ast.dump(node) for node in (statement, *conditions)]
     return texts
 
@@ -206,14 +220,23 @@ def _text(node: ast.AST) -> str | bytes | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) else None
 
 
-def _carries(statement: ast.AST, carriers: set[str]) -> bool:
-    """Whether a statement holds a text of several words, or a name that stands for one."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
-            return True
-        if isinstance(node, ast.Name | ast.Attribute) and _last_name(node) in carriers:
-            return True
-    return False
+def _carrying(statements: Sequence[ast.AST]) -> set[int]:
+    """Numbers of the statements that hold a text of several words, or a name that stands for one."""
+    users: dict[str, list[int]] = {}
+    found: set[int] = set()
+    for number, statement in enumerate(statements):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+                found.add(number)
+            elif isinstance(node, ast.Name | ast.Attribute):
+                users.setdefault(_last_name(node), []).append(number)
+    waiting = list(found)
+    while waiting:  # each statement once, since a change may name one after another thousands of times
+        for name in _targets(statements[waiting.pop()]):
+            fresh = set(users.pop(name, ())) - found
+            found |= fresh
+            waiting += fresh
+    return found
 
 
 def _targets(statement: ast.AST) -> Iterator[str]:
@@ -223,22 +246,28 @@ def _targets(statement: ast.AST) -> Iterator[str]:
             yield _last_name(node)
 
 
-_TEXT = r"""(?P<string>\"\"\"(?:\\.|[^\\])*?\"\"\"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)"""
+_TEXT = (
+    r"(?P<string>\"\"\"(?:\\.|[^\\])*?\"\"\"|\"(?:\\.|[^\"\\\n])*(?:\"|(?=\n)|\\?\Z)"
+    r"|'(?:\\.|[^'\\\n])*(?:'|(?=\n)|\\?\Z)|`(?:\\.|[^`\\])*(?:`|\\?\Z))"
+)
+"""What is not closed ends with its line or the file, so that each character is looked at once."""
 _REST = r"(?P<line>\n)|(?P<word>\w+)|(?P<space>[^\S\n]+)|(?P<other>.)"
 _LOG_LINE = re.compile(
     r"(?:(?:this|self) ?[.>-]+ ?)?(?:console|log|logger|logging|slog|System \. out|puts|println)\b", re.IGNORECASE
 )
 
 
-def _lines_of_code(text: str, comments: str, *, whole: bool) -> Iterator[str]:
+def _lines_of_code(text: str, comments: str, *, spanning: str, whole: bool) -> Iterator[str]:
     """The lines that hold a text or a name that stands for one, without comments and what is logged.
 
     Args:
+        spanning: expression of the language's texts of several lines.
         whole: every line counts.
     """
     lines: list[list[tuple[str, str]]] = [[]]
-    for found in re.finditer(f"{_TEXT}|(?P<comment>{comments})|{_REST}", text, re.DOTALL):
-        kind = found.lastgroup or ""
+    expression = f"(?P<span>{spanning})|{_TEXT}|(?P<comment>{comments})|{_REST}"
+    for found in re.finditer(expression, text, re.DOTALL | re.MULTILINE):
+        kind = "string" if found["span"] is not None else found.lastgroup or ""
         if kind == "line":
             lines.append([])
         elif kind not in {"comment", "space"}:

@@ -6,10 +6,14 @@ stands in a request is enough. Pieces that are too short to say where a text is 
 """
 
 import ast
+import contextlib
+import html
 import io
 import json
 import re
 import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -30,6 +34,7 @@ _GAPS = re.compile(
 """Where Jinja, ``str.format``, f-strings, ``%``, shells and JavaScript put a value."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt])|(.))", re.DOTALL)
 _FRAGMENT = re.compile(r"[\n\r\t\"'`<>|;,:=]")
+_ZIP, _MAX_MEMBERS = b"PK\x03\x04", 1_000
 _BINARY_TEXT = re.compile(rb"[^\x00-\x08\x0e-\x1f\x7f]{16,}")
 _SPOKEN_BY_MODEL = frozenset({"assistant", "model"})
 _MADE_BY_MODEL = frozenset({"function_call", "reasoning", "tool_use", "functionCall"})
@@ -98,9 +103,12 @@ def pieces(path: str, content: bytes) -> frozenset[str]:
 
 
 def _literals(path: str, content: bytes) -> Iterable[str]:
+    if content.startswith(_ZIP):
+        return list(_members(content))
     if b"\0" in content:
-        runs = _BINARY_TEXT.findall(content[:_MAX_CHARACTERS])
-        return [run.decode("utf-8", "ignore") for run in runs]
+        runs = [run.decode("utf-8", "ignore") for run in _BINARY_TEXT.findall(content[:_MAX_CHARACTERS])]
+        # What stands before and after a text, such as the lengths of a database's row, may look like letters of it.
+        return [*runs, *(" ".join(run.split()[1:-1]) for run in runs)]
     text = content.decode("utf-8-sig", "replace")[:_MAX_CHARACTERS]
     if path.endswith((".py", ".pyi")):
         try:
@@ -108,7 +116,21 @@ def _literals(path: str, content: bytes) -> Iterable[str]:
         except (SyntaxError, tokenize.TokenError, ValueError):  # of another version of Python, or none at all
             pass
     # Of any other language and format: strings stand in it with escapes or as they are.
-    return [text, _ESCAPE.sub(_unescaped, text)] if "\\" in text else [text]
+    unescaped = [_ESCAPE.sub(_unescaped, text)] if "\\" in text else []
+    return [text, *unescaped, *([html.unescape(text)] if "&" in text else [])]
+
+
+def _members(content: bytes) -> Iterator[str]:
+    """The texts of an archive's files, such as a document of an office or a packed resource; of a broken one none."""
+    left = _MAX_CHARACTERS
+    broken = (zipfile.BadZipFile, zlib.error, OSError, ValueError, RuntimeError, NotImplementedError, EOFError)
+    with contextlib.suppress(*broken), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for member in archive.infolist()[:_MAX_MEMBERS]:
+            with archive.open(member) as file:
+                found = file.read(left)
+            left -= len(found)
+            if not found.startswith(_ZIP):
+                yield from _literals(member.filename, found)
 
 
 def _python_strings(text: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.decide.protection import Protection
 from ratiba_action.decide.rules import default_rules, parse_rules
 from ratiba_action.decide.selection import decide_mode
+from ratiba_action.decide.sent_texts import may_change_sent_text
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision
 from ratiba_action.model.reads import Reads
 
@@ -56,6 +57,49 @@ def test_a_change_is_decided_as_a_person_would(system: dict[str, Any], change: d
 @pytest.mark.parametrize(("system", "change"), list(cases()))
 def test_what_was_observed_only_makes_a_mode_stricter(system: dict[str, Any], change: dict[str, Any]) -> None:
     assert decide(system, change).mode.rank >= decide(system, change, observed=False).mode.rank
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("bot.rb", "S = <<~TEXT\n  Be kind.\nTEXT\n", "S = <<~TEXT\n  Be rude.\nTEXT\n"),
+        ("bot.php", "<?php\n$s = <<<TEXT\nBe kind.\nTEXT;\n", "<?php\n$s = <<<TEXT\nBe rude.\nTEXT;\n"),
+        ("bot.sh", "cat <<EOF\n# Be kind.\nEOF\n", "cat <<EOF\n# Be rude.\nEOF\n"),
+        ("bot.sh", "S='You are a bot.\nBe kind.'\n", "S='You are a bot.\nBe rude.'\n"),
+        ("bot.rs", 'let s = "You are a bot.\nBe kind.";\n', 'let s = "You are a bot.\nBe rude.";\n'),
+        ("bot.rs", 'let s = r#"You are\n"kind"."#;\n', 'let s = r#"You are\n"rude"."#;\n'),
+        ("bot.cs", 'var s = @"You are a bot.\nBe kind.";\n', 'var s = @"You are a bot.\nBe rude.";\n'),
+        ("bot.cpp", 'auto s = R"(You are a bot.\nBe kind.)";\n', 'auto s = R"(You are a bot.\nBe rude.)";\n'),
+        ("bot.kt", 'val s = """You are a bot.\nBe kind."""\n', 'val s = """You are a bot.\nBe rude."""\n'),
+    ],
+)
+def test_a_line_of_a_text_of_several_lines_is_a_text(name: str, before: str, after: str) -> None:
+    assert may_change_sent_text(name, before.encode(), after.encode())
+    assert not may_change_sent_text(name, f"{before}x\n".encode(), f"{before}y\n".encode())
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        *(("bot.js", part) for part in ("`\\", '"\\', "'\\", '"""\\', "/*")),
+        *(("bot.rb", part) for part in ("<<~A\n", "<<A", "'\\", "'\\\n", "'" * 3)),
+        *(("bot.rs", part) for part in ('r##"', '"\\')),
+        ("bot.cpp", 'R"a('),
+        ("bot.cs", '@"'),
+        ("bot.php", "<<<A\n"),
+        ("bot.sql", "/*"),
+    ],
+)
+def test_a_file_of_texts_that_are_not_closed_is_read_once(name: str, part: str) -> None:
+    """Half a minute and more where every beginning is looked at to the end of the file."""
+    content = (part * 20_000).encode()
+    assert may_change_sent_text(name, content, b"'A text.'\n" + content)
+
+
+def test_names_that_stand_for_one_another_are_followed_once() -> None:
+    content = "".join(f"a{number}=a{number - 1}\n" for number in range(2000, 0, -1)) + "a0='You are a bot'\n"
+    assert may_change_sent_text("bot.py", content.encode(), content.replace("a9=a8", "a9=a7").encode())
+    assert not may_change_sent_text("bot.py", content.encode(), f"{content}b=1\n".encode())
 
 
 def test_the_set_is_large_enough() -> None:

@@ -1,8 +1,10 @@
 """Which files a text that a model was sent stands in, whatever the format of the file."""
 
+import io
 import json
 import sqlite3
 import textwrap
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,7 @@ def found(files: dict[str, str | bytes], body: dict[str, Any], *words: str) -> s
         ("rules.csv", f'id,text,days\n1,"{RULE}",30\n'),
         ("agent.ts", f"export const system: string = `\n  ${{greeting}} {RULE}\n`;\n"),
         ("main.go", f'const system = "{RULE[:20]}" +\n\t"{RULE[20:]}"\n'),
+        ("texts.xml", "<text>Ask &amp; tell: massages &#99;an be returned within 30 days, never haircuts.</text>"),
         ("Windows.txt", PROMPT.replace("\n", "\r\n")),
     ],
 )
@@ -62,12 +65,24 @@ def test_a_file_is_found_by_a_text_of_it_that_a_model_was_sent(name: str, conten
     assert found({name: content}, request("Another prompt about cars.", ("user", "Are haircuts returned?"))) == set()
 
 
-def test_a_row_of_a_database_file_is_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ["", "Another row that stands beside it.", "x" * 70])
+def test_a_row_of_a_database_file_is_found(tmp_path: Path, other: str) -> None:
     with sqlite3.connect(tmp_path / "seed.db") as database:
-        database.execute("CREATE TABLE prompts (text TEXT)")
-        database.execute("INSERT INTO prompts VALUES (?)", [RULE])
+        database.execute("CREATE TABLE prompts (name TEXT, body TEXT)")
+        database.executemany("INSERT INTO prompts VALUES (?, ?)", [("guest", RULE), ("more", other)])
     database.close()
-    assert found({"seed.db": (tmp_path / "seed.db").read_bytes()}, request(PROMPT)) == {"seed.db"}
+    content = (tmp_path / "seed.db").read_bytes()
+    assert found({"seed.db": content}, request(PROMPT)) == {"seed.db"}
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_file_of_an_archive_is_found_and_a_broken_archive_has_none(compression: int) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", compression) as archive:
+        archive.writestr("word/document.xml", f"<w:t>{RULE}</w:t>")
+    content = packed.getvalue()
+    assert found({"knowledge.docx": content}, request(PROMPT)) == {"knowledge.docx"}
+    assert found({"knowledge.docx": content[:-30]}, request(PROMPT)) == set()
 
 
 @pytest.mark.parametrize(
