@@ -5,6 +5,7 @@ lost in a container, whose first process has no default action for it.
 """
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _REPORT_AT = "the issues of the ratiba-eval-gate repository"
 _UNEXPECTED = 3
 _CANCELLED = 3
+_USAGE = 2
+_NO_PATH = (errno.ENAMETOOLONG, errno.ELOOP)
 _REPORTS_ITSELF = "gate"
 """The command that publishes a report however early it is cancelled; a signal ends every other one where it is.
 
@@ -91,6 +94,10 @@ def run(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _UNEXPECTED
     except Exception as error:  # noqa: BLE001 - the last resort, which says what to do
+        if isinstance(error, OSError) and error.errno in _NO_PATH:
+            shown = printable_lines(f"{error.filename!s:.80}")
+            sys.stderr.write(f"ratiba: {shown} is no path: {error.strerror}. Give a shorter one without loops.\n")
+            return _USAGE
         sys.stderr.write(f"ratiba: unexpected {type(error).__name__}; please report it at {_REPORT_AT}.\n")
         if environment.get("RATIBA_DEBUG") == "1":
             import traceback  # for this alone

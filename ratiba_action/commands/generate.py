@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     repository = Path(arguments.repo or ".").resolve()
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
-    if arguments.template:
+    if arguments.template is not None:
         name = parse_option("--template", arguments.template, _parse_template)
         contents = template_files(name, folder)
         advice = "Replace its messages, tools and documents by your own, then run: ratiba validate"

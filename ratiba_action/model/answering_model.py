@@ -36,13 +36,16 @@ _FORMER = {"gpt-4-0125-preview": "gpt-4-turbo", "gpt-4-1106-preview": "gpt-4-tur
 
 _CLOSED = {
     "claude": "claude", "gpt": "gpt", "chatgpt": "gpt", "o": "gpt", "gemini": "gemini", "grok": "grok", "nova": "nova",
-    "command": "command",
+    "command": "command", "sonar": "sonar",
 }  # fmt: skip
 """First words of names that their vendor alone gives: there every word tells models apart."""
 _OPEN = {
-    "codestral": "codestral", "deepseek": "deepseek", "devstral": "devstral", "gemma": "gemma", "glm": "glm",
-    "kimi": "kimi", "llama": "llama", "magistral": "magistral", "ministral": "ministral", "mistral": "mistral",
-    "mixtral": "mixtral", "phi": "phi", "pixtral": "pixtral", "qwen": "qwen", "qwq": "qwq",
+    name: name
+    for name in (
+        "baichuan", "codestral", "dbrx", "deepseek", "devstral", "doubao", "ernie", "exaone", "gemma", "glm", "granite",
+        "hunyuan", "internlm", "jamba", "kimi", "llama", "magistral", "minimax", "ministral", "mistral", "mixtral",
+        "olmo", "palmyra", "phi", "pixtral", "qwen", "qwq", "smollm", "yi",
+    )
 }  # fmt: skip
 """First words of names that many serve under names of their own: there only the words below tell models apart."""
 _TIERS = frozenset({
@@ -50,7 +53,7 @@ _TIERS = frozenset({
     "plus", "premier", "pro", "small", "sonnet", "tiny", "ultra", "vision",
 })  # fmt: skip
 _SAYS_NOTHING = frozenset({
-    "alpha", "beta", "chat", "cloud", "exp", "experimental", "hf", "instruct", "it", "latest", "maas", "meta", "online",
+    "alpha", "beta", "cloud", "exp", "experimental", "hf", "instruct", "it", "latest", "maas", "meta", "online",
     "non", "preview", "reasoning", "thinking", "v",
 })  # fmt: skip
 _SERVED_AS = frozenset({"beta", "cloud", "exacto", "extended", "floor", "free", "latest", "nitro", "online"})
@@ -91,6 +94,24 @@ def is_another_model(asked: str, answered: str) -> bool:
         return ours.words != theirs.words
     # Where one has no version it is an alias, which may stand for any: only what both say can differ.
     return _differ(ours.words & _TIERS, theirs.words & _TIERS)
+
+
+def may_be_another_model(asked: str, answered: str) -> bool:
+    """Whether the answer names a model that nobody can tell apart from the one asked for, a version of a vendor's.
+
+    Args:
+        asked: as of ``is_another_model``.
+        answered: likewise.
+    """
+    ours = _parsed(asked)
+    return bool(answered) and ours.closed and bool(ours.version) and not _parsed(answered).family
+
+
+def vendors_name(name: str) -> str:
+    """One spelling for every name of a model that its vendor alone names; empty for any other."""
+    parsed = _parsed(name)
+    words = sorted(parsed.words)
+    return "-".join([parsed.family, parsed.version, *words]) if parsed.closed and parsed.version else ""
 
 
 def _differ(ours: Collection[str], theirs: Collection[str]) -> bool:

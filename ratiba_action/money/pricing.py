@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal, InvalidOperation
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.answering_model import vendors_name
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import Usd
 
@@ -57,8 +58,10 @@ def base_model(name: str) -> str:
     """The name of a model without a provider's prefix, a release date or an alias, in lower case.
 
     ``anthropic/claude-opus-5-5-20260901``, ``us.anthropic.claude-opus-5-5-v1:0``, ``Claude-Opus-5.5`` and
-    ``claude-opus-5-5`` are one model.
+    ``claude-opus-5-5`` are one model, and so is ``claude-5.5-opus``.
     """
+    if spelled := vendors_name(name):
+        return spelled
     plain = name.strip().lower().rsplit("/", 1)[-1].removeprefix("ft:").split(":")[0].split("@")[0]
     hosted = _PLATFORM.sub("", plain)
     if hosted != plain:

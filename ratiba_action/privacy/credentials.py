@@ -14,9 +14,13 @@ from ratiba_action.privacy.plain_text import plain_text, read_plainly
 MASK = "***"
 """Stands where a secret stood."""
 _START, _END = r"(?<![A-Za-z0-9_])", r"(?![A-Za-z0-9_])"
+_HEX = "0123456789abcdef"
 _MIXED = r"(?=[\w-]{0,200}[A-Za-z])(?:(?=[\w-]{0,200}\d)|(?=[\w-]{0,200}[a-z])(?=[\w-]{0,200}[A-Z])(?=[\w-]{24}))"
 """Letters and digits, or letters of both cases: of 24 random signs, one in sixty has no digit."""
-_NAMED = r"password|passwd|pwd|secret|(?:api|access|account|private)[_-]?key|(?:auth|access)[_-]?token"
+_NAMED = (
+    r"password|passwd|pwd|secret|passkey|(?:api|access|account|private|subscription|auth)[_-]?key"
+    r"|(?:auth|access|session|refresh|vault|server|bot)[_-]?token|(?-i:[A-Z0-9]_TOKEN)"
+)
 # Signed, or encrypted with four more parts.
 _JOSE = r"(?<![\w-])eyJ[\w-]{6,}\.(?:eyJ[\w-]{6,}\.[\w-]*|[\w-]*\.[\w-]{8,}\.[\w-]+\.[\w-]{8,})"
 _LINE = r"\s{0,4}[A-Za-z0-9+/=]"
@@ -73,7 +77,11 @@ _FORMS = (
     *_prefixed("an API key", r"nvapi- [\w-]{50,}", r"csk- [a-z0-9]{40,}", r"tvly- [\w-]{24,}", r"sk_ [0-9a-f]{48}"),
     *_prefixed("an API key", r"lsv2_ (?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}", r"dapi [0-9a-f]{32}(?:-\d)?(?!\w)"),
     *_prefixed("an API key", r"pcsk_ \w{40,}", rf"pa- {_MIXED}[\w-]{{43}}(?![\w-])", rf"fw_ [A-Za-z0-9]{{24}}{_END}"),
-    *_prefixed("an API key", rf"sess- [A-Za-z0-9]{{40}}{_END}", r"atsk_ [0-9a-f]{64}"),
+    *_prefixed("an API key", rf"sess- [A-Za-z0-9]{{40}}{_END}", r"atsk_ [0-9a-f]{64}", r"tgp_v1_ [\w-]{40,}"),
+    *_prefixed("an API key", r"AQ.Ab8 [\w-]{30,}", r"wandb_v1_ \w{30,}", r"bedrock-api-key- [\w+/=-]{40,}"),
+    *_prefixed(
+        "an API key", r"sk-helicone- [A-Za-z0-9-]{20,}", r"phx_ [A-Za-z0-9]{40,}", r"rnd_ [A-Za-z0-9]{32}(?!\w)"
+    ),
     *_prefixed("a GitHub token", r"github_pat_ \w{6,}", *(rf"gh{letter}_ [A-Za-z0-9]{{10,}}" for letter in "oprsu")),
     *_prefixed(
         "a GitLab token",
@@ -90,6 +98,8 @@ _FORMS = (
     *_prefixed("a cloud key", r"ABSK [A-Za-z0-9+/]{100,}={0,2}", r"LTAI [A-Za-z0-9]{16,24}(?!\w)", r"AIza [\w-]{30,}"),
     *_prefixed("a cloud key", r"GOCSPX- [\w-]{20,}", r"ya29. [\w-]{20,}", r"1//0 [\w-]{30,}"),
     *_prefixed("a cloud key", *(rf"do{letter}_v1_ [0-9a-f]{{40,}}" for letter in "opr"), r"HRKU- [\w-]{30,}"),
+    # Azure signs its keys with these letters at a fixed place.
+    _Form("a cloud key", ("jqqj99",), re.compile(rf"{_START}[A-Za-z0-9]{{52}}JQQJ99[A-Za-z0-9]{{24,30}}{_END}")),
     _Form("a cloud key", ("q~",), re.compile(r"(?<![\w~.-])[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}(?![\w~.-])")),
     _Form("a signed address", ("sig=",), re.compile(r"(?<=[?&])sig=(?P<secret>[\w+/-]{20,}={0,2})", re.ASCII)),
     *_prefixed("a chat token", *(rf"xox{letter}- [\w-]{{8,}}" for letter in "abeoprs")),
@@ -100,6 +110,7 @@ _FORMS = (
         ("/api/webhooks/",),
         re.compile(r"discord(?:app)?\.com/api/webhooks/(?P<secret>\d{8,}/[\w-]{30,})", re.ASCII),
     ),
+    *_prefixed("a chat token", r"webhook.office.com/ webhookb2/(?P<secret>[\w@-]{36,80}/IncomingWebhook/[\w/-]{32,})"),
     *_prefixed("a chat token", rf"oauth: [a-z0-9]{{30}}{_END}"),
     _Form("a chat token", (":aa",), re.compile(r"(?<!\w)\d{8,11}:AA[\w-]{32,35}(?![\w-])", re.ASCII)),
     *_prefixed(
@@ -111,10 +122,15 @@ _FORMS = (
         "a mail key", r"SG. [\w-]{16,32}\.[\w-]{16,64}", rf"key- [0-9a-f]{{32}}{_END}", r"xkeysib- [0-9a-f]{64}"
     ),
     _Form("a mail key", ("-us",), re.compile(rf"{_START}[0-9a-f]{{32}}-us\d{{1,2}}{_END}")),
-    *_prefixed("a phone service's key", *(rf"SK{digit} [0-9a-f]{{31}}{_END}" for digit in "0123456789abcdef")),
+    *_prefixed("a mail key", r"re_ [A-Za-z0-9]{8}_[A-Za-z0-9]{24}(?!\w)"),
+    *_prefixed("a phone service's key", *(rf"SK{digit} [0-9a-f]{{31}}{_END}" for digit in _HEX)),
+    *_prefixed(
+        "a phone service's key", *(rf"AC{digit} [0-9a-f]{{31}}:(?P<secret>[0-9a-f]{{32}}){_END}" for digit in _HEX)
+    ),
     *_prefixed(
         "a registry token", rf"npm_ [A-Za-z0-9]{{36}}{_END}", r"pypi-AgEI [\w-]{50,}", r"rubygems_ [0-9a-f]{48}"
     ),
+    *_prefixed("a registry token", r"AKCp [A-Za-z0-9]{60,}", r"cmVmdGtu [A-Za-z0-9]{50,}"),
     *_prefixed("a registry token", r"dckr_pat_ [\w-]{20,}", r"dckr_oat_ [\w-]{20,}"),
     *_prefixed("a service's token", *(rf"shp{kind}_ [0-9a-fA-F]{{32}}" for kind in ("at", "ca", "pa", "ss"))),
     *_prefixed(
@@ -129,6 +145,13 @@ _FORMS = (
     *_prefixed(
         "a service's token", *(rf"vc{kind}_ [A-Za-z0-9]{{24,}}" for kind in "aciprk"), r"sk.eyJ [\w-]{20,}\.[\w-]+"
     ),
+    *_prefixed("a service's token", r"ATBB [A-Za-z0-9]{32}(?!\w)", r"ATCTT3 [\w=-]{100,}", r"CCIPAT_ \w{40,}"),
+    *_prefixed("a service's token", *(rf"{kind}_ [0-9a-f]{{40}}{_END}" for kind in ("bkua", "sqp", "sqa", "squ"))),
+    *_prefixed("a service's token", r"ops_eyJ [\w-]{200,}", r"fm2_ [\w+/=-]{60,}", rf"fo1_ [\w-]{{43}}{_END}"),
+    *_prefixed("a service's token", rf"pat- (?:na|eu)\d-[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}{_END}"),
+    *_prefixed("a service's token", rf"napi_ [a-z0-9]{{60,}}{_END}", r"CFPAT- [\w-]{43}", r"tfp_ [\w-]{40,}"),
+    *_prefixed("a service's token", rf"rdme_ [0-9a-z]{{70}}{_END}", rf"pnu_ [A-Za-z0-9]{{36}}{_END}"),
+    *_prefixed("a service's token", r"duffel_live_ [\w-]{43}", r"shippo_live_ [0-9a-f]{40}", r"EZAK [A-Za-z0-9]{54}"),
     *_prefixed("a service's token", *(rf"nf{kind}_ [A-Za-z0-9]{{36}}{_END}" for kind in "bcopu")),
     *_prefixed(
         "a service's token", rf"secret_ [A-Za-z0-9]{{43}}{_END}", rf"pat [A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}{_END}"
@@ -140,7 +163,7 @@ _FORMS = (
         "a password",
         ("authorization",),
         re.compile(
-            r"(?i)authorization[\"']?\s?[:=]\s?[\"']?basic\s{1,3}"
+            r"(?i)authorization[\"']?\s?[:=]\s?[\"']?(?:basic|apikey)\s{1,3}"
             r"(?-i:(?=[A-Za-z0-9+/]*[0-9+/=]|[A-Za-z0-9+/]+[A-Z]))(?P<secret>[A-Za-z0-9+/]{6,}={0,2})",
             re.ASCII,
         ),
@@ -175,7 +198,7 @@ _FORMS = (
             "pwd",
             "secret",
             "key",
-            *(f"{use}{join}token" for use in ("auth", "access") for join in ("", "_", "-")),
+            "token",
         ),
         re.compile(
             rf"(?i)(?:{_NAMED})[\w-]{{0,20}}[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?=[\w+/.~-]{{0,200}}\d)(?=[\w+/.~-]{{0,200}}[a-z])"

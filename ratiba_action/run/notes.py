@@ -8,7 +8,7 @@ from dataclasses import asdict
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.answer_origin import AnswerOrigin, Llm, RecordingSource
-from ratiba_action.model.answering_model import is_another_model
+from ratiba_action.model.answering_model import is_another_model, may_be_another_model
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.note import Note
@@ -282,12 +282,13 @@ def notes_of_other_models(ledger: Ledger) -> tuple[str, ...]:
     found = Counter(
         (call.party.value, call.model, call.answered_by)
         for call in ledger.calls
-        if is_another_model(call.model, call.answered_by)
+        if is_another_model(call.model, call.answered_by) or may_be_another_model(call.model, call.answered_by)
     )
     return tuple(
         Note(
             f"{answered!r} answered {'1 call' if count == 1 else f'{count} calls'} of the {party} to {asked!r}, which "
-            "is another model. Each counts at the higher price of the two.",
+            f"{'is' if is_another_model(asked, answered) else 'may be'} another model. Each counts at the higher price "
+            "of the two.",
             "Look at what routes these calls, or name the model that answers.",
         )
         for (party, asked, answered), count in sorted(found.items())

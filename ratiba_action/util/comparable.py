@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from ratiba_action.util.text import stream_safe
 
 # Unicode's property Default_Ignorable_Code_Point (DerivedCoreProperties.txt): characters without a width of their own;
-# and the control characters that are no white space.
+# those that mark annotations, the stroke that stretches an Arabic word, and control characters that are no white space.
 _INVISIBLE = re.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u0640\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_TYPOGRAPHIC = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u2010": "-", "\u2011": "-"})
+_TYPOGRAPHIC = str.maketrans(
+    {"\u2019": "'", "\u02bc": "'", "\u2010": "-", "\u2011": "-", "\u2044": "/"}
+    | {"\u2800": " ", "\u066a": "%", "\u066b": ".", "\u066c": ","}
+)
+"""Signs that are typed otherwise, and the blank of Braille."""
 _SPACES = re.compile(r"\s+")
 _OTHER_DIGIT = re.compile(r"[^\x00-\x7f\D]")
 
@@ -43,7 +47,8 @@ def comparable(text: str, *, fold_case: bool = True) -> str:
     form = unicode_form(text)
     if fold_case:
         # To fold case can leave a letter decomposed.
-        form = unicode_form(form.casefold())
+        # In Turkish, `i` is the small letter of a dotted capital, and `I` the capital of a dotless small one.
+        form = unicode_form(form.casefold().replace("i\u0307", "i").replace("\u0131", "i"))
     return _SPACES.sub(" ", form)
 
 

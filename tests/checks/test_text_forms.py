@@ -27,6 +27,8 @@ FORMS: dict[str, Callable[[str], str]] = {
     "zero-width spaces": "\N{ZERO WIDTH SPACE}".join,
     "soft hyphens": "\N{SOFT HYPHEN}".join,
     "typographic apostrophes": lambda text: text.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}"),
+    "annotation marks": "\N{INTERLINEAR ANNOTATION SEPARATOR}".join,
+    "stretched": "\N{ARABIC TATWEEL}".join,
     "other lines": lambda text: text.replace(" ", "  \n"),
 }
 REPLY = "I can't book it: the café costs 100 EUR."
@@ -104,6 +106,12 @@ PIECES = st.sampled_from(
         "\n",
     ]
 )
+
+
+@pytest.mark.parametrize(("reply", "value"), [("\u0130ptal edildi", "iptal"), ("ISPARTA", "\u0131sparta")])
+def test_a_turkish_letter_is_found_in_either_case(reply: str, value: str) -> None:
+    assert all(has(reply, value).values())
+    assert all(has(value, reply.split(maxsplit=1)[0]).values())
 
 
 @given(st.lists(PIECES, max_size=12).map("".join), st.lists(PIECES, min_size=1, max_size=4).map("".join))

@@ -121,6 +121,20 @@ def test_a_wrong_file_is_refused_and_nothing_is_written(
     assert_refused(checkout, forks, [command, *BEFORE_FILES.get(command, ()), file])
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(f"{command}={'x' * 5_000}" for command in ("gate --report-dir", "init --repo", "drift --baseline")),
+        "generate --template=",
+    ],
+    ids=lambda command: command[:22],
+)
+def test_a_path_that_no_file_can_have_and_an_empty_name_are_refused(
+    checkout: Path, forks: GateForks, command: str
+) -> None:
+    assert_refused(checkout, forks, command.split())
+
+
 def assert_refused(checkout: Path, forks: GateForks, arguments: list[str]) -> None:
     before = sorted(path for path in checkout.rglob("*") if ".git/" not in str(path))
     done = forks.run(arguments, checkout, {"PATH": os.environ["PATH"], "HOME": str(checkout.parent)})

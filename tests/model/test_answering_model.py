@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.model.answering_model import answering_model, is_another_model, spelled_otherwise
+from ratiba_action.model.answering_model import (
+    answering_model,
+    is_another_model,
+    may_be_another_model,
+    spelled_otherwise,
+)
 
 ONE_MODEL = [
     ("gpt-5", "gpt-5-2026-01-01"),
@@ -157,6 +162,12 @@ TWO_MODELS = [
     ("gpt-4.1", "gpt-4.1-nano"),
     ("claude-3-5-haiku", "claude-3-5-sonnet-20241022"),
     ("claude-3-7-sonnet", "claude-3-5-sonnet-20241022"),
+    ("claude-sonnet-4-5", "jamba-1.5-large"),
+    ("gpt-5", "yi-34b"),
+    ("sonar", "sonar-pro"),
+    ("MiniMax-M2", "minimax-m1"),
+    ("granite-3.1-8b", "gpt-5"),
+    ("gpt-5", "gpt-5-chat-latest"),
 ]
 
 
@@ -170,6 +181,25 @@ def test_another_spelling_is_not_another_model(asked: str, answered: str) -> Non
 def test_another_family_version_size_or_tier_is_another_model(asked: str, answered: str) -> None:
     assert is_another_model(asked, answered)
     assert is_another_model(answered, asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "doubtful"),
+    [
+        ("claude-sonnet-4-5", "hermes-4-405b", True),
+        ("gpt-5", "falcon", True),
+        ("gpt-5", "gpt-5-2025-08-07", False),
+        ("gpt-5", "claude-opus-5", False),
+        ("gpt-5", "", False),
+        ("team-judge", "falcon", False),
+        ("gpt-judge", "falcon", False),
+        ("qwen3:32b", "/models/weights.gguf", False),
+    ],
+)
+def test_a_name_of_nobody_in_answer_to_a_version_of_a_vendor_is_doubtful(
+    asked: str, answered: str, *, doubtful: bool
+) -> None:
+    assert may_be_another_model(asked, answered) is doubtful
 
 
 @given(asked=st.text(max_size=60), answered=st.text(max_size=60))
