@@ -9,7 +9,7 @@ who reads one is the wire format that has it (``ratiba_action/llm/providers``).
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Protocol
 
 from ratiba_action.model.conversation import Usage
@@ -153,9 +153,12 @@ def _reported_cost(usage: Mapping[str, Any]) -> Usd | None:
 
 def _usd(value: Any) -> Decimal | None:
     """An amount of money that somebody else has written; None where it is none."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not isinstance(value, int | float | str) or isinstance(value, bool):
         return None
-    amount = Decimal(str(value))
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return None
     return amount if amount.is_finite() and 0 <= amount < _MAX_TOKENS * 100 and is_exact_usd(round_up(amount)) else None
 
 
@@ -213,6 +216,9 @@ def _unknown_counts(usage: Mapping[str, Any], group: str = "") -> Iterator[str]:
         path = f"{group}.{name}" if group else str(name)
         if isinstance(value, Mapping) and name not in ("cost", "cost_details"):
             yield from _unknown_counts(value, path)
+        elif isinstance(value, list) and name != "iterations":  # whose counts the usage has as its sums
+            for part in objects(value):
+                yield from _unknown_counts(part, path)
         elif isinstance(value, int | float) and value and _COUNTED.search(str(name)) and name not in _EXPLAINED:
             yield from _unknown_count(path, group)
 

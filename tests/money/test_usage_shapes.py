@@ -210,6 +210,10 @@ SHAPES = {
     "vLLM": chat(Usage(32, 9), {**PLAIN, "prompt_tokens_details": None}, {"service_tier": None}),
     "Moonshot": chat(Usage(22, 9, cache_read_tokens=10), {**PLAIN, "cached_tokens": 10}),
     "DeepInfra": chat(Usage(32, 9), {**PLAIN, "estimated_cost": 0.5}, usd="0.5"),
+    "a cost as text": chat(Usage(32, 9), {**PLAIN, "cost": "0.5"}, usd="0.5"),
+    "searches in a list": chat(
+        Usage(32, 9), {**PLAIN, "extra": [{"search_queries": 3}]}, unexplained="tools of its own"
+    ),
     "Perplexity": chat(
         Usage(32, 9),
         {**PLAIN, "search_context_size": "low", "num_search_queries": 2, "citation_tokens": 5},
@@ -337,7 +341,7 @@ def test_a_count_that_is_none_makes_the_usage_unusable(name: str, value: object)
         answer_usage(endpoint_named(CHAT), {"usage": {**PLAIN, name: value}})
 
 
-@pytest.mark.parametrize("cost", [-1, "0.5", True, float("inf"), 10**13])
+@pytest.mark.parametrize("cost", [-1, "half", True, float("inf"), 10**13])
 def test_a_cost_that_cannot_be_explains_nothing(cost: object) -> None:
     reported = answer_usage(endpoint_named(CHAT), {"usage": {**PLAIN, "cost": cost, "num_sources_used": 2}})
     assert reported.usd is None
