@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -180,6 +181,10 @@ async def test_a_response_is_found_with_its_input_until_it_is_deleted(client: op
         ({"conversation": "conv_of_another_run"}, "No conversation 'conv_of_another_run' was made"),
         ({"input": [{"type": "item_reference", "id": "msg_x"}]}, "No item 'msg_x' was stored"),
         ({"conversation": "conv_x", "previous_response_id": "resp_x"}, "cannot be used together"),
+        ({"conversation": {"id": 5}}, "No conversation '' was made"),
+        ({"conversation": ""}, "No conversation '' was made"),
+        ({"previous_response_id": ""}, "No response '' was stored"),
+        ({"input": [{"type": "item_reference", "id": ["msg_x"]}]}, "No item ['msg_x'] was stored"),
         ({"background": True, "store": False}, "must be stored"),
     ],
 )
@@ -189,7 +194,7 @@ async def test_what_was_not_stored_in_this_trial_is_a_problem_of_the_scenario(
     gateway = await start_gateway(replay())
     with gateway.open_scenario("spa") as access:
         async with SdkTalk(access.environment).openai() as client:
-            with pytest.raises(openai.BadRequestError, match=words):
+            with pytest.raises(openai.BadRequestError, match=re.escape(words)):
                 await client.responses.create(**{**CREATE, "input": "Habari", **changes})
     assert words in str(access.problems[0])
 

@@ -61,10 +61,8 @@ class StoredResponses(Stored):
         if body.get("background") and body.get("store") is False:
             raise ValueError("A response in the background must be stored: 'store' is false.")
         before, given = self._before(body), [self._referred(item) for item in items_of(body)]
-        if not before and given == items_of(body):
-            return {name: value for name, value in body.items() if name not in _REFERENCES}
         kept = {name: value for name, value in body.items() if name not in _REFERENCES}
-        return {**kept, "input": [*before, *given]}
+        return {**kept, "input": [*before, *given]} if before or given != items_of(body) else kept
 
     def kept(self, asked: JsonObject, sent: JsonObject, answer: JsonObject) -> JsonObject:
         """See ``Stored.kept``."""
@@ -123,18 +121,18 @@ class StoredResponses(Stored):
 
     def _before(self, body: JsonObject) -> Sequence[Any]:
         """What stands before the input of a request."""
-        previous, conversation = body.get("previous_response_id"), _conversation_id(body)
-        if previous and conversation:
+        previous, conversation = body.get("previous_response_id"), body.get("conversation")
+        if previous is not None and conversation is not None:
             raise ValueError("'previous_response_id' and 'conversation' cannot be used together.")
-        if previous:
+        if previous is not None:
             return self._response(previous).context
-        return list(self._conversation(conversation).items.values()) if conversation else []
+        return list(self._conversation(_conversation_id(body)).items.values()) if conversation is not None else []
 
     def _referred(self, item: Any) -> Any:
         """An item that was stored, where another one refers to it."""
         if not isinstance(item, Mapping) or item.get("type") != "item_reference":
             return item
-        if (ident := item.get("id")) not in self._items:
+        if not isinstance(ident := item.get("id"), str) or ident not in self._items:
             raise ValueError(f"No item {ident!r} was stored in this conversation of the scenario.")
         return self._items[ident]
 
