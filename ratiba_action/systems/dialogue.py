@@ -171,15 +171,21 @@ _MISSING = ("ModuleNotFoundError", "ratiba_worker.lookup.AdapterError")
 
 
 def describe_missing(error: Any, secrets: Sequence[str]) -> str:
-    """Why what the configuration names is not there; empty where a file of the repository raised the exception.
+    """Why the adapter that the configuration names cannot be loaded; empty where it was loaded and raised later.
 
     Args:
         error: what the worker sent about it.
         secrets: texts that must not appear.
     """
-    if not isinstance(error, dict) or error.get("place") is not None or error.get("type") not in _MISSING:
+    if not isinstance(error, dict):
         return ""
-    return clip(printable(hide(str(error.get("message")), secrets)))
+    message, place = clip(printable(hide(str(error.get("message")), secrets))), error.get("place")
+    if place is None and error.get("type") in _MISSING:
+        return message
+    if error.get("loading") is not True:
+        return ""
+    where = f" ({place.get('file')}:{place.get('line')})" if isinstance(place, dict) else ""
+    return printable(hide(f"{error.get('type')}: {message}{where}", secrets))
 
 
 def describe_unusable(error: Any, secrets: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from ratiba_action.systems.dialogue import (
 from ratiba_action.util.text import printable_lines
 
 KEPT_BYTES = 8192
-_CORRECT_ADAPTER = "Correct `system.adapter`, `system.root` or `system.python`."
+_CORRECT_ADAPTER = "Correct `system.adapter`, `system.root`, `system.python` or the code of the system."
 LAG_SECONDS = 1.0
 _KILLED = 128 + signal.SIGKILL
 

@@ -262,7 +262,7 @@ def _begin(request: dict[str, Any], root: str, reads: Reads | None) -> tuple[Con
         lines = trace_lines(root) if request.get("trace") else None
         conversation = Conversation(request["adapter"], request.get("options"), lines, reads)
     except BaseException as problem:  # noqa: BLE001 - an import may raise anything, SystemExit too
-        return None, {"id": request["id"], "error": _describe(problem, root)}
+        return None, {"id": request["id"], "error": {**_describe(problem, root), "loading": True}}
     return conversation, _answer(conversation, request, root)
 
 

@@ -145,6 +145,17 @@ def test_an_adapter_that_is_not_there_is_a_mistake_of_the_configuration(
     assert "Correct `system.adapter`" in ended.printed
 
 
+@pytest.mark.parametrize("line", ["import no_such_module", "def open(", "1 / 0", "raise SystemExit(0)"])
+def test_an_adapter_that_raises_while_it_is_loaded_is_never_a_green_run(small: SmallRepository, line: str) -> None:
+    small.scenario("talks", "say hello")
+    system = small.folder / "adapter.py"
+    system.write_text(f"{line}\n{system.read_text()}")
+    ended = small.gate("--mode", "advisory")
+    assert ended.code == 2, ended.printed
+    assert "The system's adapter cannot be loaded: " in ended.printed
+    assert "adapter.py" in ended.printed
+
+
 def test_without_git_everything_runs(local: SmallRepository, tmp_path: Path) -> None:
     local.scenario("talks", "say hello")
     (local.folder / ".git").rename(tmp_path / "elsewhere")
