@@ -9,6 +9,7 @@
 # make recordings         write the authored recordings of the example again
 # make catalogue          write the table of metrics in docs/metrics.md again
 # make schemas            write every published JSON Schema again
+# make docs               build the documentation as a site: build/site (SERVE=1 shows it at http://127.0.0.1:8000)
 # make messages           write the list of every message of the product again (tests/messages)
 # make lock               compile requirements/ again
 
@@ -34,7 +35,7 @@ WITHOUT_TESTS = find $(VENV)/lib/python*/site-packages/numpy $(VENV)/lib/python*
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo test test-fast test-properties lint benchmark fuzz recordings catalogue schemas messages lock clean
+.PHONY: demo test test-fast test-properties lint benchmark fuzz recordings catalogue schemas messages docs lock clean
 
 demo: $(VENV)/.demo
 ifdef EXAMPLE
@@ -88,6 +89,10 @@ schemas: $(VENV)/.dev
 messages: $(VENV)/.dev
 	$(BIN)/python -m tests.test_messages --write
 
+# A warning of MkDocs is an error (`strict` in mkdocs.yml). The theme's own notice is about a later version of MkDocs.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/mkdocs $(if $(SERVE),serve,build --quiet)
+
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
 	--no-emit-index-url --no-header --no-annotate
 lock: $(VENV)/.bootstrap
@@ -97,10 +102,11 @@ lock: $(VENV)/.bootstrap
 	$(COMPILE) -c requirements/dev.txt --extra judges --extra langfuse --extra embedded --override requirements/unused.txt pyproject.toml -o requirements/gate.txt
 	grep -v '^cryptography' requirements/unused.txt > $(VENV)/.unused_full  # google-auth signs with it
 	$(COMPILE) -c requirements/dev.txt --extra judges --extra semantic --extra embedding --extra langfuse --extra cloud --extra embedded --override $(VENV)/.unused_full pyproject.toml -o requirements/full.txt
+	printf 'mkdocs-material>=9.8,<10\n' | $(COMPILE) -c requirements/dev.txt - -o requirements/docs.txt
 	$(COMPILE) -c requirements/dev.txt examples/booking_assistant/requirements.in -o examples/booking_assistant/requirements.txt
 
 clean:
-	rm -rf $(VENV) ratiba-report
+	rm -rf $(VENV) build ratiba-report
 
 $(VENV)/.bootstrap: requirements/bootstrap.txt
 	+@test -n "$(PYTHON)" || { echo "no Python >= 3.11 with venv was found; install one or say PYTHON=/path/to/python3" >&2; exit 2; }
@@ -115,4 +121,9 @@ $(VENV)/.demo: $(VENV)/.bootstrap requirements/demo.txt pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.bootstrap requirements/dev.txt pyproject.toml
 	@$(INSTALL) -r requirements/dev.txt && $(EDITABLE)
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.bootstrap requirements/docs.txt
+	@$(BIN)/python -m venv --without-pip $(VENV)/docs
+	@$(BIN)/uv pip install --quiet --python $(VENV)/docs/bin/python --no-deps --require-hashes -r requirements/docs.txt
 	@touch $@
