@@ -9,6 +9,7 @@
 # make recordings         write the authored recordings of the example again
 # make catalogue          write the table of metrics in docs/metrics.md again
 # make schemas            write every published JSON Schema again
+# make pictures           draw the pictures of the documentation again (it needs chromium)
 # make docs               build the documentation as a site: build/site (SERVE=1 shows it at http://127.0.0.1:8000)
 # make messages           write the list of every message of the product again (tests/messages)
 # make lock               compile requirements/ again
@@ -35,7 +36,7 @@ WITHOUT_TESTS = find $(VENV)/lib/python*/site-packages/numpy $(VENV)/lib/python*
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo test test-fast test-properties lint benchmark fuzz recordings catalogue schemas messages docs lock clean
+.PHONY: demo test test-fast test-properties lint benchmark fuzz recordings catalogue schemas messages pictures docs lock clean
 
 demo: $(VENV)/.demo
 ifdef EXAMPLE
@@ -88,6 +89,9 @@ schemas: $(VENV)/.dev
 
 messages: $(VENV)/.dev
 	$(BIN)/python -m tests.test_messages --write
+
+pictures: $(VENV)/.dev
+	$(BIN)/python -m tests.support.pictures
 
 # A warning of MkDocs is an error (`strict` in mkdocs.yml). The theme's own notice is about a later version of MkDocs.
 docs: $(VENV)/.docs

@@ -15,6 +15,7 @@ from benchmarks.judging import stand_in
 from benchmarks.side_by_side import KEY, write_repository
 from tests.support.import_times import ASKED_FOR, imported
 from tests.support.measured_facts import measured_facts
+from tests.support.pictures import IMAGES, shown
 
 pytestmark = pytest.mark.processes
 
@@ -94,6 +95,7 @@ def test_a_lost_rule_for_swahili_hours_breaks_exactly_two_conversations(tmp_path
     row = f"| 1 | tool calls of the turn after “{asked}” | {expected} | {got} |"
     assert row in comment.replace("\\_", "_")
     assert "First difference, turn 1: “…26 Aprili saa nane mchana (14:00) iko wazi,…” → “…26 Aprili saa" in comment
+    assert shown(comment) == (IMAGES / "comment_swahili.txt").read_text(encoding="utf-8"), "run 'make pictures'"
     page = (tmp_path / "report/report.html").read_text()
     assert "Ijumaa 12 Juni saa <del>nane mchana</del> (<del>14:00</del>)" in page
     assert "start=<ins>&#34;2026-06-12T08:00&#34;</ins>" in page

@@ -16,6 +16,7 @@ import pytest
 from ratiba_action.decide.deciding import DecideRequest, decide
 from ratiba_action.model.change import Mode
 from tests.support.git_repository import GitRepository
+from tests.support.pictures import IMAGES, shown
 
 PROJECT = Path(__file__).parents[2]
 EXAMPLES = PROJECT / "examples"
@@ -127,6 +128,11 @@ def test_the_bundled_edit_of_an_example_fails(run_example: RunExample, name: str
     ended = run_example(name, change)
     assert ended.code == 1, ended.printed
     assert ended.results["outputs"]["conclusion"] == "failed"
+
+
+def test_the_picture_of_the_readme_shows_the_comment_that_the_code_writes_today(run_example: RunExample) -> None:
+    comment = (run_example("tool_agent", "regression").report / "comment.md").read_text(encoding="utf-8")
+    assert shown(comment) == (IMAGES / "comment.txt").read_text(encoding="utf-8"), "run 'make pictures'"
 
 
 def test_a_search_engine_that_searches_titles_only_fails_each_gate(run_example: RunExample) -> None:
