@@ -1,4 +1,4 @@
-"""action.yml, the settings and the tables of the README say the same."""
+"""action.yml, the settings and the tables of docs/inputs.md say the same."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from ratiba_action.settings.environment import is_secret
 from ratiba_action.settings.settings import INPUTS
 
 PROJECT = Path(__file__).parent.parent
-README = (PROJECT / "README.md").read_text(encoding="utf-8")
+INPUTS_PAGE = (PROJECT / "docs/inputs.md").read_text(encoding="utf-8")
 SCRIPTS = PROJECT / "action"
 # Read by the scripts alone, which choose the image before any gate exists.
 IMAGE = "image"
@@ -31,7 +31,7 @@ def steps() -> dict[str, dict[str, Any]]:
 
 
 def cells(name: str) -> list[list[str]]:
-    (block,) = re.findall(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", README, re.DOTALL)
+    (block,) = re.findall(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", INPUTS_PAGE, re.DOTALL)
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
 
 
@@ -51,9 +51,9 @@ def test_the_inputs_of_the_action_are_the_settings_and_the_image() -> None:
         assert declared[entry.name] == {"description": entry.help, "default": default}
 
 
-def test_the_readme_lists_every_input_of_the_action() -> None:
+def test_the_page_of_inputs_lists_every_input_of_the_action() -> None:
     assert {row[0].strip("`") for row in cells("inputs")} | {IMAGE} == set(read("action.yml")["inputs"])
-    assert f"`{IMAGE}`" in README
+    assert f"`{IMAGE}`" in INPUTS_PAGE
 
 
 def test_the_outputs_of_the_action_are_what_the_gate_writes() -> None:

@@ -24,6 +24,7 @@ from tests.support.cases import case, exchange
 
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
+INPUTS_PAGE = (PROJECT / "docs/inputs.md").read_text(encoding="utf-8")
 PAGES = [
     PROJECT / "README.md",
     PROJECT / "CONTRIBUTING.md",
@@ -33,7 +34,7 @@ PAGES = [
 
 
 def table(name: str) -> list[list[str]]:
-    (block,) = re.findall(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", README, re.DOTALL)
+    (block,) = re.findall(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", INPUTS_PAGE, re.DOTALL)
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
 
 
@@ -59,6 +60,15 @@ def test_the_table_of_inputs_is_the_settings() -> None:
         for entry in INPUTS
     ]
     assert table("inputs") == expected
+
+
+def test_the_inputs_of_the_readme_are_some_of_them() -> None:
+    described = {row[0]: row[3].removesuffix(" (secret)") for row in table("inputs")}
+    rows = [
+        line.strip("|").split("|") for line in README[README.index("## Inputs") :].splitlines() if line[:3] == "| `"
+    ]
+    assert len(rows) == 10
+    assert {row[0].strip(): row[2].strip() for row in rows}.items() <= described.items()
 
 
 def test_the_table_of_outputs_is_what_is_written() -> None:
