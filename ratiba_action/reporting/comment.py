@@ -41,6 +41,10 @@ _DROP_ORDER = (
 _RUN_URL = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*", re.ASCII)
 
 
+_Top = tuple[Sequence[str], Sequence[str]]
+"""The verdict, and what follows it and the causes; neither is ever left out."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Section:
     """A part of the comment in several forms, from full to shortest; an empty form leaves it out."""
@@ -64,21 +68,26 @@ def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[Co
     """
     report = summary.report
     attempts = history(earlier, attempt_of(report))
-    top = _top(summary, attempts)
+    verdict, rest = _verdict(summary, attempts), _rest_of_top(summary)
     runs = sections.attempts_table(attempts, report.subject)
     if report.verdict.conclusion is Conclusion.SKIPPED:
-        return "\n\n".join([*top[:-1], *([runs] if runs else [])]) + "\n"
-    return _fit(summary, top, [*_sections(summary, limit), _Section("earlier runs", (runs, ""))], limit)
+        return "\n\n".join([*verdict, *rest[:-1], *([runs] if runs else [])]) + "\n"
+    return _fit(summary, (verdict, rest), [*_sections(summary, limit), _Section("earlier runs", (runs, ""))], limit)
 
 
-def _top(summary: ReportSummary, attempts: tuple[CommentAttempt, ...]) -> list[str]:
+def _verdict(summary: ReportSummary, attempts: tuple[CommentAttempt, ...]) -> list[str]:
     report, verdict = summary.report, summary.report.verdict
     hidden_lines = "".join(f"{line}\n" for line in (str(marker_of(report)), attempts_line(attempts)) if line)
     parts = [f"{hidden_lines}## {summary.headline}: {inline(report.name, 80)}{summary.caveat}"]
     parts += [f"**{inline(summary.replacement, 1_500)}**"] if summary.replacement else []
     parts += [inline(verdict.reason, 2_000)]
-    parts += [inline(summary.leniency)] if summary.leniency else []
-    parts += [f"**What to do:** {inline(verdict.action, 1_000)}"] if verdict.action else []
+    return [*parts, *([inline(summary.leniency)] if summary.leniency else [])]
+
+
+def _rest_of_top(summary: ReportSummary) -> list[str]:
+    """What to do, the notes and the money line; the causes stand before it."""
+    report, verdict = summary.report, summary.report.verdict
+    parts = [f"**What to do:** {sections.what_to_do(summary)}"] if verdict.action else []
     notes = [f"> **Warning:** {inline(warning, 600)}" for warning in verdict.warnings[:_NOTES]]
     notes += [f"> **Note:** {inline(note, 600)}" for note in report.notes[:_NOTES]]
     omitted = max(len(report.notes) - _NOTES, 0) + max(len(verdict.warnings) - _NOTES, 0)
@@ -117,7 +126,7 @@ def _sections(summary: ReportSummary, limit: int) -> list[_Section]:
     ]
 
 
-def _fit(summary: ReportSummary, top: Sequence[str], parts: Sequence[_Section], limit: int) -> str:
+def _fit(summary: ReportSummary, top: _Top, parts: Sequence[_Section], limit: int) -> str:
     dropped: list[str] = []
     optional = (
         "links to Langfuse",
@@ -147,9 +156,11 @@ def _fit(summary: ReportSummary, top: Sequence[str], parts: Sequence[_Section], 
     return text
 
 
-def _join(summary: ReportSummary, top: Sequence[str], parts: Sequence[_Section], dropped: Sequence[str]) -> str:
-    bodies = [part.forms[min(dropped.count(part.name), len(part.forms) - 1)] for part in parts]
-    return "\n\n".join([*top, *(body for body in bodies if body), *_footer(summary, dropped)]) + "\n"
+def _join(summary: ReportSummary, top: _Top, parts: Sequence[_Section], dropped: Sequence[str]) -> str:
+    causes, *bodies = [part.forms[min(dropped.count(part.name), len(part.forms) - 1)] for part in parts]
+    (verdict, rest) = top
+    shown = [*verdict, causes, *rest, *bodies, *_footer(summary, dropped)]
+    return "\n\n".join(body for body in shown if body) + "\n"
 
 
 def _footer(summary: ReportSummary, dropped: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from ratiba_action.github.attempts import NO_HEAD, CommentAttempt
 from ratiba_action.model.case_file import ClassScores
 from ratiba_action.model.change import Subject
+from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting.cases_summary import CasesSummary, LowCase
 from ratiba_action.reporting.comment_failures import code_html
 from ratiba_action.reporting.cost_summary import CostRow, shown_scenarios
@@ -27,6 +28,7 @@ _WHY = 200
 _TRACES = 60
 _SHORT = 7
 _CAUSES = 3
+_PLACES = 3
 _CAUSE = 700
 _RUN_URL = re.compile(r"(https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*/actions/runs/)[0-9]+", re.ASCII)
 _STARTED_BY = {
@@ -75,6 +77,23 @@ def causes(summary: ReportSummary, maximum: int = _CAUSES) -> str:
         [f"{plural(len(found.causes) - maximum, 'more cause')} in the report."] if len(found.causes) > maximum else []
     )
     return f"**Which line did it:** {' '.join(shown)} {inline(found.note)}"
+
+
+def what_to_do(summary: ReportSummary) -> str:
+    """The verdict's action; where the lines of the change are known that make scenarios fail, these come first."""
+    action = inline(summary.report.verdict.action, 1_000)
+    certain = [cause for cause in (summary.explanation.causes if summary.explanation else ()) if cause.certain]
+    if not certain or summary.report.verdict.conclusion is not Conclusion.FAILED:
+        return action
+    parts = [part for cause in certain for part in cause.parts]
+    places = list(dict.fromkeys(code(p.path) if p.whole else f"{code(p.path)} line {p.line}" for p in parts))
+    more = f" and {plural(len(places) - _PLACES, 'more place')}" if len(places) > _PLACES else ""
+    first = f"Fix or revert {', '.join(places[:_PLACES])}{more}"
+    explained = {name for cause in certain for name in cause.scenarios}
+    if not explained.issuperset(row.scenario.id for row in summary.scenarios if row.failing):
+        return f"{first}. {action}"
+    again = inline(f"ratiba gate --scenario {certain[0].scenarios[0]}")
+    return f"{first}, or update the scenario if the change is right. To run it again: {again}"
 
 
 def why_mode(summary: ReportSummary) -> str:

@@ -112,6 +112,26 @@ def test_the_comment_the_annotation_the_page_and_the_results_name_the_line() -> 
     assert load_report(render_results(summary), exact=True).explanation == found
 
 
+def what_to_do(found: Explanation) -> str:
+    (line,) = re.findall(r"^\*\*What to do:\*\* (.*)$", render_comment(summarise(report_with(found))), re.MULTILINE)
+    return str(line)
+
+
+def test_what_to_do_names_the_lines_and_the_command_that_runs_the_scenario_again() -> None:
+    failing = {row.scenario.id: FOUND for row in summarise(sample_report()).scenarios if row.failing}
+    first = min(failing)
+    assert what_to_do(explained(**failing)) == (
+        "Fix or revert `prompts/a.md` line 14, or update the scenario if the change is right. "
+        f"To run it again: ratiba gate --scenario {first}"
+    )
+
+
+def test_what_to_do_keeps_the_verdicts_advice_where_the_lines_explain_only_a_part() -> None:
+    advice = sample_report().verdict.action
+    assert what_to_do(explained(x=FOUND)) == f"Fix or revert `prompts/a.md` line 14. {advice}"
+    assert what_to_do(explained(x=Attribution(Finding.ONE_OF, ((0, 1),), 3, "the limit was reached"))) == advice
+
+
 def test_only_what_is_certain_is_annotated() -> None:
     doubtful = Attribution(Finding.ONE_OF, ((0, 1),), 3, "the limit was reached")
     summary = summarise(report_with(explained(x=doubtful)))
