@@ -41,7 +41,7 @@ def add_run_options(parser: argparse.ArgumentParser, without: Collection[str] = 
     """
     for entry in INPUTS:
         if not entry.secret and entry.name not in without:
-            parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
+            parser.add_argument(f"--{entry.name}", metavar=entry.metavar, help=entry.option_help)
     parser.add_argument(
         "--event", metavar="FILE", help="JSON file with the event's payload (default: GITHUB_EVENT_PATH)"
     )

@@ -51,7 +51,7 @@ _ACTION = re.compile(r"[\w.-]+/[\w./-]+@[\w./-]+")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     proposed = StarterAnswers()
-    parser.add_argument("--kind", metavar="KIND", help=f"how the gate connects to your system: {', '.join(KINDS)}")
+    parser.add_argument("--kind", metavar=f"{{{','.join(KINDS)}}}", help="how the gate connects to your system")
     parser.add_argument(
         "--language", metavar="CODE", help=f"language of the first scenario (default: {proposed.language})"
     )
@@ -62,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--code",
-        metavar="MODE",
-        help=f"mode for changes of code: {', '.join(CODE_MODES)} (default: {proposed.code})",
+        metavar=f"{{{','.join(CODE_MODES)}}}",
+        help=f"mode for changes of code (default: {proposed.code})",
     )
     parser.add_argument("--name", metavar="NAME", help=f"name of the gate (default: {proposed.name})")
     parser.add_argument("--action", metavar="ACTION", help="the action that the workflow uses: owner/repository@commit")

@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     for entry in INPUTS:
         if entry.name in _INPUTS:
-            parser.add_argument(f"--{entry.name}", metavar="PATH", help=f"{entry.help} ({entry.environment_variable})")
+            parser.add_argument(f"--{entry.name}", metavar="PATH", help=entry.option_help)
     add_repo(parser)
     parser.add_argument(
         "--schema",
