@@ -38,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="name of the event (default: GITHUB_EVENT_NAME; without an event: the working tree)",
     )
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    parser.add_argument(
+        "--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder's repository)"
+    )
     parser.add_argument(
         "--rules", metavar="TEXT|@FILE", help="mode rules, one 'mode pattern…' per line (default: built-in rules)"
     )

@@ -6,6 +6,7 @@ Each input is an environment variable and, unless it is a secret, an option of `
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
@@ -333,7 +334,7 @@ def read_settings_leniently(
     for entry in INPUTS:
         text = options.get(entry.name)
         if text is None:
-            text = environment.get(entry.environment_variable) or entry.default
+            text = environment.get(entry.environment_variable) or _default(entry)
         try:
             value = entry.parse(text.strip())
             if entry.name == "report-dir" and (allowed := misplaced_report_folder(value, environment)):
@@ -360,6 +361,15 @@ def read_settings_leniently(
         problems.append("shard and shards are both given: give shard to run a share, or shards to merge the shares.")
     problems += _problems_of_proxy(settings, environment)
     return settings, tuple(problems)
+
+
+def _default(entry: Input) -> str:
+    """An input's default; in a folder below a repository's root, the report is written to the root all the same."""
+    from ratiba_action.util.git import find_checkout  # --help does not read any input
+
+    if entry.name != "report-dir" or (root := find_checkout(Path())) in (None, Path.cwd()):
+        return entry.default
+    return str(root / entry.default)
 
 
 def _problems_of_pairs(settings: Settings, others: Sequence[str]) -> Iterator[str]:
