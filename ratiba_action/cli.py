@@ -1,66 +1,65 @@
 """The command line: a literal table of commands, each imported only when it is asked for."""
 
 import argparse
+import difflib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from typing import Any, NoReturn
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "gate": ("ratiba_action.commands.gate", "run the golden scenarios and say whether a change may merge"),
-    "merge": ("ratiba_action.commands.merge", "decide from the reports of all shards of a run"),
-    "init": ("ratiba_action.commands.init", "set the gate up in a repository: workflow, configuration, first scenario"),
-    "import": ("ratiba_action.commands.import_tests", "make scenarios of tests of promptfoo, DeepEval and other tools"),
+    "init": ("ratiba_action.commands.init", "write workflow, configuration and first scenario"),
+    "import": ("ratiba_action.commands.import_tests", "make scenarios of tests of promptfoo, DeepEval, …"),
     "generate": ("ratiba_action.commands.generate", "write a scenario from a captured session or a template"),
-    "validate": ("ratiba_action.commands.validate", "say every mistake of configuration, scenarios and recordings"),
-    "record": ("ratiba_action.commands.record", "run scenarios with live models and record the answers"),
-    "report": ("ratiba_action.commands.report", "show the last run's report, or publish it for a run that could not"),
-    "mutate": ("ratiba_action.commands.mutate", "find the lines of the system that no scenario protects"),
-    "explain": ("ratiba_action.commands.explain", "find the lines of a change that make scenarios fail"),
+    "validate": ("ratiba_action.commands.validate", "check configuration, scenarios and recordings"),
+    "gate": ("ratiba_action.commands.gate", "run the scenarios; say whether a change may merge"),
+    "record": ("ratiba_action.commands.record", "run scenarios with live models; keep the answers"),
+    "report": ("ratiba_action.commands.report", "show or publish the last run's report"),
     "compare": ("ratiba_action.commands.compare", "show two to six runs side by side"),
-    "status": ("ratiba_action.commands.status", "show the last runs of this gate, going on or ended"),
-    "wait": ("ratiba_action.commands.wait", "wait until a run has ended, and exit with its exit code"),
-    "dataset": (
-        "ratiba_action.commands.dataset",
-        "the suite as a dataset in Langfuse: push, pull, run, add a trace, verify",
-    ),
-    "promote": (
-        "ratiba_action.commands.promote",
-        "turn conversations that customers disliked into scenario candidates",
-    ),
-    "sample": ("ratiba_action.commands.sample", "measure a sample of production conversations, and score their traces"),
-    "drift": ("ratiba_action.commands.drift", "compare live scores with the golden baseline and the window before"),
-    "canary": ("ratiba_action.commands.canary", "say whether to promote a canary, to wait, or to roll it back"),
-    "calibrate": (
-        "ratiba_action.commands.calibrate",
-        "compare judges with people, on conversations labelled each month",
-    ),
-    "check": ("ratiba_action.commands.check", "check answers of a system in production: pass, flag or block"),
-    "decide": ("ratiba_action.commands.decide", "choose blocking, advisory or skip from the changed paths"),
+    "explain": ("ratiba_action.commands.explain", "find the lines of a change that make scenarios fail"),
+    "mutate": ("ratiba_action.commands.mutate", "find lines of the system that no scenario protects"),
+    "sample": ("ratiba_action.commands.sample", "measure a sample of production conversations"),
+    "promote": ("ratiba_action.commands.promote", "turn disliked conversations into scenario candidates"),
+    "drift": ("ratiba_action.commands.drift", "compare live scores with baseline and window before"),
+    "canary": ("ratiba_action.commands.canary", "say whether to promote a canary or roll it back"),
+    "check": ("ratiba_action.commands.check", "check answers in production: pass, flag or block"),
+    "calibrate": ("ratiba_action.commands.calibrate", "compare judges with people, each month"),
+    "dataset": ("ratiba_action.commands.dataset", "keep the suite as a dataset in Langfuse"),
+    "decide": ("ratiba_action.commands.decide", "choose blocking, advisory or skip from the paths"),
+    "merge": ("ratiba_action.commands.merge", "decide from the reports of all shards of a run"),
+    "status": ("ratiba_action.commands.status", "show the last runs of this gate"),
+    "wait": ("ratiba_action.commands.wait", "wait until a run has ended; exit with its exit code"),
 }
-"""Name of a command, its module and its summary.
+"""Name of a command, its module and its summary, which fits a line of ``--help``.
 
 A module has ``DESCRIPTION``, ``EXAMPLE``, ``add_arguments(parser)`` and ``run(arguments, environment) -> int``.
 """
 
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "start": ("init", "import", "generate", "validate"),
+    "run": ("gate", "record"),
+    "understand": ("report", "compare", "explain", "mutate"),
+    "production": ("sample", "promote", "drift", "canary", "check", "calibrate", "dataset"),
+    "advanced": ("decide", "merge", "status", "wait"),
+}
+"""Commands under the heading that ``--help`` lists them by."""
 
-def build_parser(arguments: Sequence[str], table: Mapping[str, tuple[str, str]] = COMMANDS) -> argparse.ArgumentParser:
+_LAST_LINES = """\
+example: ratiba init && ratiba gate
+'ratiba help COMMAND' explains a command, 'ratiba --version' is the version."""
+
+
+def build_parser(arguments: Sequence[str], table: Mapping[str, tuple[str, str]] = COMMANDS) -> "CommandLine":
     """The parser for these arguments; only the module of the named command is imported."""
-    parser = _CommandLine(
-        prog="ratiba",
-        description="A merge gate for changes to conversational LLM systems.",
-        epilog="example:\n  ratiba decide --json\n\n'ratiba COMMAND --help' explains one command.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = CommandLine(prog="ratiba", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser
-    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    named = _without_help(arguments)[:1]
     for name, (module_name, summary) in table.items():
         command = commands.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
         )
-        if name in arguments[:1]:
+        if name in named:
             module = import_module(module_name)
             command.description, command.epilog = module.DESCRIPTION, module.EXAMPLE
             module.add_arguments(command)
@@ -68,17 +67,59 @@ def build_parser(arguments: Sequence[str], table: Mapping[str, tuple[str, str]] 
     return parser
 
 
-class _CommandLine(argparse.ArgumentParser):
-    """Tells a command's unknown options with that command's usage, which argparse tells with the program's."""
+def _without_help(arguments: Sequence[str]) -> list[str]:
+    """``help X`` as ``X --help``."""
+    return [*arguments[1:], "--help"] if arguments[:1] == ["help"] else list(arguments)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Suggests what was probably meant by an unknown command, choice or option."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [*map(str, action.choices), *(["help"] if isinstance(self, CommandLine) else [])]
+        message = f"{value!r} is not one of {', '.join(known)}.{_suggestion(str(value), known)}"
+        raise argparse.ArgumentError(action, message)
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Report arguments that the parser does not know, and exit with code 2."""
+        options = (word.partition("=")[0] for word in unknown if word.startswith("-"))
+        suggested = (_suggestion(option, self._option_string_actions) for option in options)
+        self.error(f"unrecognized arguments: {' '.join(unknown)}.{''.join(dict.fromkeys(suggested))}")
+
+
+class CommandLine(_Parser):
+    """Groups the commands in its help, and reports a command's unknown options with that command's usage."""
 
     def parse_args(  # type: ignore[override] # the overloads of the base differ in the namespace's type only
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
-        parsed, unknown = self.parse_known_args(args, namespace)
+        """Parse; for ``argparse``."""
+        parsed, unknown = self.parse_known_args(_without_help(sys.argv[1:] if args is None else args), namespace)
         if unknown:
-            reporting_parser: argparse.ArgumentParser = getattr(parsed, "reporting_parser", self)
-            reporting_parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+            reporting_parser: _Parser = getattr(parsed, "reporting_parser", self)
+            reporting_parser.refuse(unknown)
+        if parsed.command is None:  # argparse would report this before an unknown option
+            self.error("the following arguments are required: COMMAND")
         return parsed
+
+    def format_help(self) -> str:
+        """The commands by group, on one screen."""
+        return "\n".join((self.format_usage(), *_grouped_commands(), "", _LAST_LINES, ""))
+
+
+def _grouped_commands() -> Iterator[str]:
+    for group, names in GROUPS.items():
+        for place, name in enumerate(names):
+            yield f"{'' if place else group:<12}{name:<11}{COMMANDS[name][1]}"
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    """What is close to a word; dashes, which all options have in common, do not make two of them alike."""
+    meant = {each.lstrip("-"): each for each in known}
+    close = difflib.get_close_matches(word.lstrip("-"), meant, n=1)
+    return f" Did you mean {meant[close[0]]}?" if close else ""
 
 
 class _Version(argparse.Action):

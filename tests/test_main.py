@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action import cli
-from ratiba_action.cli import COMMANDS
+from ratiba_action.cli import COMMANDS, GROUPS
 from ratiba_action.main import run
 
 
@@ -82,6 +82,70 @@ def test_a_mistake_outside_a_command_shows_the_usage_of_the_program(
         run(arguments, {})
 
     assert capsys.readouterr().err.startswith("usage: ratiba [-h]")
+
+
+def test_the_help_groups_every_command_once_and_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["help"], {})
+
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
+    assert [line.split()[0] for line in lines[2:-3] if line[0] != " "] == list(GROUPS)
+    assert max(map(len, lines)) < 80
+    assert len(lines) < 30
+
+
+@pytest.mark.parametrize(("arguments", "usage"), [(["gate"], "gate"), (["dataset", "push"], "dataset push")])
+def test_help_of_a_command_is_what_its_option_shows(
+    arguments: list[str], usage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = []
+    for asked in (["help", *arguments], [*arguments, "--help"]):
+        with pytest.raises(SystemExit) as ended:
+            run(asked, {})
+        assert ended.value.code == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    assert shown[0].startswith(f"usage: ratiba {usage} ")
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("gat", "gate"),
+        ("hepl", "help"),
+        ("help gat", "gate"),
+        ("--vrsion", "--version"),
+        ("gate --scenaro x", "--scenario"),
+        ("gate --scenaro=x", "--scenario"),
+        ("gate -dry-run", "--dry-run"),
+        ("dataset pul", "pull"),
+        ("dataset push --overwrit", "--overwrite"),
+        ("canary --stable a --canary b --by tga", "tag"),
+    ],
+)
+def test_a_misspelt_word_is_reported_with_what_was_probably_meant(
+    line: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(line.split(), {})
+
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith(f" Did you mean {meant}?\n")
+
+
+def test_the_help_shows_closed_sets_of_values_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["gate", "--help"], {})
+
+    shown = " ".join(capsys.readouterr().out.split())
+    for expected in (
+        "--mode {auto,advisory,blocking} auto, or a floor: advisory, blocking (default: auto; RATIBA_MODE)",
+        "--llm {auto,replay,live}",
+        "--comment {true,false}",
+        "(default: 20; RATIBA_EVAL_BUDGET_USD)",
+    ):
+        assert expected in shown
 
 
 FAILING = {"fail": ("tests.support.failing_command", "fail")}

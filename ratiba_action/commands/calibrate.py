@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.options import add_json, add_max, add_repo, parse_option
+from ratiba_action.commands.options import add_json, add_max, add_repo, parse_option, repository_of
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import plural, printable
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--html", metavar="FILE", help="thresholds: also write the report of that run with a plot of the thresholds"
     )
     parser.add_argument("--today", metavar="DAY", help="the day to count from (default: today)")
-    add_repo(parser, "this folder")
+    add_repo(parser, "this folder's repository")
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration, for the judges (RATIBA_CONFIG)")
     add_json(parser)
@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     _refuse_options_of_other_tasks(arguments)
     inputs = {name: getattr(arguments, name.replace("-", "_")) for name in ("scenarios", "config", "budget-usd")}
     settings = read_settings(environment, inputs)
-    repository = Path(arguments.repo or ".").resolve()
+    repository = repository_of(arguments, {})
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     today = parse_option("--today", arguments.today, _day) if arguments.today else datetime.now(UTC).date()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.options import add_json
+from ratiba_action.commands.options import add_json, checkout_of
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import printable
@@ -132,7 +132,7 @@ def _judge(
     from ratiba_action.production.inline_judge import InlineJudge  # loads DeepEval
     from ratiba_action.run.authority import authorized_configuration
 
-    folder = Path.cwd()
+    folder = checkout_of()
     allowed, configuration = authorized_configuration(settings, folder, environment)
     judge = InlineJudge(
         allowed,

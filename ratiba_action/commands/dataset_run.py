@@ -80,8 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for entry in INPUTS:
         if not entry.secret and entry.name not in _LEFT_OUT:
-            description = f"{entry.help} ({entry.environment_variable})"
-            parser.add_argument(f"--{entry.name}", metavar="VALUE", help=description)
+            parser.add_argument(f"--{entry.name}", metavar=entry.metavar, help=entry.option_help)
     description = "scenarios folder, for recordings and catalogues (RATIBA_SCENARIOS)"
     parser.add_argument("--scenarios", metavar="PATH", help=description)
     parser.add_argument("--name", metavar="NAME", help="name of the gate (RATIBA_NAME)")

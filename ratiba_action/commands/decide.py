@@ -12,6 +12,7 @@ from typing import TextIO
 from ratiba_action.decide.deciding import Decided, DecideRequest, decide, decide_or_doubt, event_of, request_of
 from ratiba_action.errors import PublishError, UsageError
 from ratiba_action.model.change import Mode, ModeDecision
+from ratiba_action.settings.settings import FLOORS
 from ratiba_action.util.text import printable, unreadable_as_command
 
 DESCRIPTION = """Choose blocking, advisory or skip from the changed paths, and say why.
@@ -37,12 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="name of the event (default: GITHUB_EVENT_NAME; without an event: the working tree)",
     )
-    parser.add_argument("--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder)")
+    parser.add_argument(
+        "--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder's repository)"
+    )
     parser.add_argument(
         "--rules", metavar="TEXT|@FILE", help="mode rules, one 'mode pattern…' per line (default: built-in rules)"
     )
     parser.add_argument(
-        "--mode", metavar="FLOOR", help="minimum mode: auto, advisory or blocking; can only make the mode stricter"
+        "--mode",
+        metavar=f"{{{','.join(FLOORS)}}}",
+        help="minimum mode; it only makes the mode stricter (default: auto)",
     )
     parser.add_argument(
         "--config", metavar="PATH", help="the gate's configuration file; changes to it are always blocking"

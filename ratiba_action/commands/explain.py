@@ -54,7 +54,7 @@ def change_options(parser: argparse.ArgumentParser, inputs: Collection[str]) -> 
     """Add the options of a command that runs scenarios on changed files: some inputs, the checkout, limits, JSON."""
     for entry in INPUTS:
         if entry.name in inputs:
-            parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
+            parser.add_argument(f"--{entry.name}", metavar=entry.metavar, help=entry.option_help)
     add_repo(parser)
     parser.add_argument("--concurrency", metavar="N", help="scenarios to run in parallel (default: 4)")
     parser.add_argument("--deadline", metavar="SECONDS", help="end after this time with what is known")

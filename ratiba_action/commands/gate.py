@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Collection, MutableMapping
+from functools import partial
 
 from ratiba_action.commands.gate_options import read_options
 from ratiba_action.commands.options import add_json, add_repo, add_variant
@@ -41,7 +42,7 @@ def add_run_options(parser: argparse.ArgumentParser, without: Collection[str] = 
     """
     for entry in INPUTS:
         if not entry.secret and entry.name not in without:
-            parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
+            parser.add_argument(f"--{entry.name}", metavar=entry.metavar, help=entry.option_help)
     parser.add_argument(
         "--event", metavar="FILE", help="JSON file with the event's payload (default: GITHUB_EVENT_PATH)"
     )
@@ -63,6 +64,10 @@ def add_run_options(parser: argparse.ArgumentParser, without: Collection[str] = 
     parser.add_argument("--deadline", metavar="SECONDS", help="end the run cleanly after this time (RATIBA_DEADLINE)")
     parser.add_argument("--no-deepeval-cache", action="store_true", help="do not use cached judge scores")
     parser.add_argument("--baseline-out", metavar="FILE", help="also write results.json to this file, for --baseline")
+    printed = parser.add_mutually_exclusive_group()
+    add = partial(printed.add_argument, dest="verbosity", action="store_const", default=0)
+    add("-q", "--quiet", const=-1, help="print the verdict only")
+    add("-v", "--verbose", const=1, help="on a terminal, also print the comment and a table of all scenarios")
     add_json(parser, "print the outputs as JSON")
 
 

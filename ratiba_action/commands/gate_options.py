@@ -39,6 +39,7 @@ class GateOptions:
         json: print the outputs as JSON.
         watch: run again after each save.
         dry_run: show mode, plan and costs; run nothing.
+        verbosity: 1 for the comment and all scenarios on a terminal too, -1 for the verdict alone.
         folders: reports of shards, which are merged; empty for a run.
     """
 
@@ -62,6 +63,7 @@ class GateOptions:
     json: bool = False
     watch: bool = False
     dry_run: bool = False
+    verbosity: int = 0
     folders: tuple[str, ...] = ()
 
     def reports(self, settings: Settings) -> Sequence[str] | None:
@@ -119,5 +121,6 @@ def read_options(arguments: argparse.Namespace, environment: Mapping[str, str]) 
         json=given.get("json", False),
         watch=given.get("watch", False),
         dry_run=given.get("dry_run", False),
+        verbosity=given.get("verbosity", 0),
         folders=tuple(given.get("folders") or ()),
     )

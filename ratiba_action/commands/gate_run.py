@@ -1,6 +1,7 @@
 """A run of ``ratiba gate``: decide the mode, run scenarios, publish the report, and set the exit code."""
 
 import gc
+import io
 import json
 import sys
 import time
@@ -87,7 +88,7 @@ def run(
     settings, problems = read_settings_leniently(environment, options.inputs)
     problems = (*problems, *problems_of_given(options, environment, settings))
     stream = sys.stderr if options.json else sys.stdout
-    publication = full_publication(settings, environment, stream)
+    publication = full_publication(settings, environment, stream, options.verbosity)
     publication.hide_secrets()
     _refuse_with_shards(options, settings)
     if options.variants and (options.variant or options.resume):
@@ -101,7 +102,8 @@ def run(
     publication.reserve_space()
     persisted = persisted_credentials(request.decided.change.git, environment)
     publication.hide(persisted)
-    log = RunLog(make_progress(stream, environment, publication.redactor))
+    shown = io.StringIO() if publication.quiet else stream
+    log = RunLog(make_progress(shown, environment, publication.redactor))
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     log.warnings += [persisted.warning] if persisted.warning else []
     if options.clear_judge_cache:

@@ -7,13 +7,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from ratiba_action.authoring.captured_session import CapturedSession, CapturedTurn, read_session_file
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.commands import generate_proposals
-from ratiba_action.commands.options import add_json, add_repo, parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Layer
@@ -109,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--now", metavar="TIME", help="time of the conversation (default: that of the session)")
     generate_proposals.add_arguments(parser)
-    add_repo(parser, "this folder")
+    add_repo(parser, "this folder's repository")
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     add_json(parser)
 
@@ -128,7 +127,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if arguments.protected is not None:
         raise UsageError("--for is for scenarios that a model proposes.", "Add --propose.")
     folder = read_settings(environment, {"scenarios": arguments.scenarios}).scenarios
-    repository = Path(arguments.repo or ".").resolve()
+    repository = repository_of(arguments, {})
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     if arguments.template is not None:

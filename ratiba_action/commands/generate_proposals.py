@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import parse_option, repository_of
 from ratiba_action.errors import BudgetError, InfrastructureError, JudgeError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.scenario import SystemType
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
     count = parse_option("--propose", arguments.propose, _count)
     options = {"scenarios": arguments.scenarios, "config": arguments.config, "budget-usd": arguments.budget_usd}
-    repository = Path(arguments.repo or ".").resolve()
+    repository = repository_of(arguments, {})
     settings, configuration = authorized_configuration(read_settings(environment, options), repository, environment)
     prompts = _prompts(arguments.prompt, repository, configuration)
     line = _line(arguments.protected, prompts)

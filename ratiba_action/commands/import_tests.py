@@ -28,7 +28,7 @@ from ratiba_action.authoring.imports import (
 )
 from ratiba_action.authoring.promptfoo import read_promptfoo
 from ratiba_action.authoring.starter_answers import one_of, parse_language
-from ratiba_action.commands.options import add_json, add_repo, parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.model.scenario import SystemType
@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--system-type", choices=[each.value for each in SystemType], default="chatbot", help="default: chatbot"
     )
-    add_repo(parser, "this folder")
+    add_repo(parser, "this folder's repository")
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
     add_json(parser)
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: an option is invalid, or a file exists with other content.
         SuiteError: files to import are malformed; every problem.
     """
-    repository = Path(arguments.repo or ".").resolve()
+    repository = repository_of(arguments, {})
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     folder = read_settings(environment, {"scenarios": arguments.scenarios}).scenarios

@@ -23,7 +23,7 @@ from ratiba_action.authoring.starter_answers import (
     parse_prompts,
 )
 from ratiba_action.authoring.starter_files import CONFIGURATION, RECORDING, SCENARIO, WORKFLOW, stand_in, starter_files
-from ratiba_action.commands.options import add_json, add_repo, parse_option
+from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.errors import UsageError
 from ratiba_action.llm.recordings.folder import read_reads
@@ -31,7 +31,6 @@ from ratiba_action.settings.input_values import parse_name
 from ratiba_action.settings.provider_keys import providers_with_keys
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.folder_tree import paths_below
-from ratiba_action.util.git import find_checkout
 from ratiba_action.util.locked_folder import read_plain_file, write_new_files
 from ratiba_action.util.text import printable_lines
 
@@ -51,7 +50,7 @@ _ACTION = re.compile(r"[\w.-]+/[\w./-]+@[\w./-]+")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     proposed = StarterAnswers()
-    parser.add_argument("--kind", metavar="KIND", help=f"how the gate connects to your system: {', '.join(KINDS)}")
+    parser.add_argument("--kind", metavar=f"{{{','.join(KINDS)}}}", help="how the gate connects to your system")
     parser.add_argument(
         "--language", metavar="CODE", help=f"language of the first scenario (default: {proposed.language})"
     )
@@ -62,15 +61,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--code",
-        metavar="MODE",
-        help=f"mode for changes of code: {', '.join(CODE_MODES)} (default: {proposed.code})",
+        metavar=f"{{{','.join(CODE_MODES)}}}",
+        help=f"mode for changes of code (default: {proposed.code})",
     )
     parser.add_argument("--name", metavar="NAME", help=f"name of the gate (default: {proposed.name})")
     parser.add_argument("--action", metavar="ACTION", help="the action that the workflow uses: owner/repository@commit")
     parser.add_argument(
         "--url", metavar="URL", help="URL of your server, for --kind http, if the gate does not start it"
     )
-    add_repo(parser, "this folder")
+    add_repo(parser, "this folder's repository")
     parser.add_argument("--yes", action="store_true", help="ask no questions; use options and defaults")
     add_json(parser, "print JSON; also asks no questions")
 
@@ -82,8 +81,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: an option is invalid, a file exists already, or there is no terminal.
         SuiteError: an answer is not valid in a configuration or a scenario, or what is there has mistakes.
     """
-    repository = Path(arguments.repo or ".").resolve()
-    repository = repository if arguments.repo else find_checkout(repository) or repository
+    repository = repository_of(arguments, {})
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     steps = _proposed(repository, environment)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ratiba_action.errors import UsageError
 from ratiba_action.model.comparison import Rules
+from ratiba_action.util.git import find_checkout
 from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
@@ -60,14 +61,19 @@ def add_max(parser: argparse.ArgumentParser, description: str, default: str | No
     either.add_argument("--most", dest="max", default=default, action=FormerOption, help=argparse.SUPPRESS)
 
 
-def add_repo(parser: argparse.ArgumentParser, default: str = "GITHUB_WORKSPACE or this folder") -> None:
+def add_repo(parser: argparse.ArgumentParser, default: str = "GITHUB_WORKSPACE or this folder's repository") -> None:
     """Add the option for the checkout."""
     parser.add_argument("--repo", metavar="DIR", help=f"the checkout (default: {default})")
 
 
 def repository_of(arguments: argparse.Namespace, environment: Mapping[str, str]) -> Path:
-    """The folder that ``--repo`` names, or else GITHUB_WORKSPACE, or else this one."""
-    return Path(arguments.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    """The folder that ``--repo`` names, or else GITHUB_WORKSPACE, or else the repository that this one lies in."""
+    return Path(arguments.repo).resolve() if arguments.repo else checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
+
+
+def checkout_of(folder: str = ".") -> Path:
+    """The root of the repository that a folder lies in; the folder itself outside of any."""
+    return find_checkout(Path(folder)) or Path(folder).resolve()
 
 
 def add_json(parser: argparse.ArgumentParser, description: str = "print JSON") -> None:
@@ -100,7 +106,7 @@ def read_rules(arguments: argparse.Namespace, environment: Mapping[str, str]) ->
     from ratiba_action.settings.settings import read_settings
 
     name = read_settings(environment, {"config": arguments.config}).config
-    return configured_rules(Path(), name, required=bool(arguments.config or environment.get("RATIBA_CONFIG")))
+    return configured_rules(checkout_of(), name, required=bool(arguments.config or environment.get("RATIBA_CONFIG")))
 
 
 def alert_kinds(settings: "Settings", *, required: bool) -> "tuple[AlertKind, ...]":
@@ -118,7 +124,7 @@ def alert_kinds(settings: "Settings", *, required: bool) -> "tuple[AlertKind, ..
 
     if not (settings.slack_webhook_url or settings.webhook_url):
         return ()
-    found = optional_configuration(Path(), settings.config, required=required)
+    found = optional_configuration(checkout_of(), settings.config, required=required)
     return tuple(AlertKind) if found is None else found.notifications.kinds
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import add_json, add_max, add_repo, parse_option
+from ratiba_action.commands.options import add_json, add_max, add_repo, parse_option, repository_of
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import Settings, read_settings
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seconds", default="300", metavar="N", help="time limit for Langfuse in seconds (default: 300)"
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would be written, and write nothing")
-    add_repo(parser, "this folder")
+    add_repo(parser, "this folder's repository")
     parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
     add_json(parser)
 
@@ -99,7 +99,7 @@ def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionReq
     from ratiba_action.production.promotion import PromotionRequest
     from ratiba_action.production.tenants import tenants_outside
 
-    repository = Path(arguments.repo or ".").resolve()
+    repository = repository_of(arguments, {})
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     configuration = optional_configuration(repository, settings.config, required=False)

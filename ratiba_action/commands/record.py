@@ -68,7 +68,7 @@ Recorder = Callable[[RunInputs, RunLog], RunOutcome]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options: the inputs of a live run, and options for local use."""
     for entry in _inputs():
-        parser.add_argument(f"--{entry.name}", metavar="VALUE", help=f"{entry.help} ({entry.environment_variable})")
+        parser.add_argument(f"--{entry.name}", metavar=entry.metavar, help=entry.option_help)
     add_repo(parser)
     parser.add_argument(
         "--scenario", action="append", default=[], metavar="ID", help="record this scenario; may be repeated"

@@ -169,7 +169,7 @@ def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if arguments.json:
         sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
     else:
-        full_publication(settings, environment, sys.stdout).show(report)
+        full_publication(settings, environment, sys.stdout, verbosity=1).show(report)
     return 0
 
 

@@ -39,7 +39,6 @@ from ratiba_action.suite.cases import unused_columns
 from ratiba_action.suite.team_tests import FoundTests, with_tests
 from ratiba_action.suite.thresholds import thresholds_below
 from ratiba_action.util.folder_tree import paths_below
-from ratiba_action.util.git import find_checkout
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import plural, printable
 
@@ -58,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     for entry in INPUTS:
         if entry.name in _INPUTS:
-            parser.add_argument(f"--{entry.name}", metavar="PATH", help=f"{entry.help} ({entry.environment_variable})")
+            parser.add_argument(f"--{entry.name}", metavar="PATH", help=entry.option_help)
     add_repo(parser)
     parser.add_argument(
         "--schema",
@@ -79,7 +78,6 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         return 0
     settings = read_settings(environment, {name: getattr(arguments, name) for name in _INPUTS})
     repository = repository_of(arguments, environment)
-    repository = repository if arguments.repo else find_checkout(repository) or repository
     found = inspect(repository, settings, datetime.now(UTC).date())
     if arguments.json:
         sys.stdout.write(json.dumps(_as_json(found), indent=2) + "\n")

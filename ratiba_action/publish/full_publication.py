@@ -1,6 +1,7 @@
 """The publication of a run of the gate: every file, and colours and a table on a terminal."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TextIO
 
 from ratiba_action.github.clients import by_pygithub
@@ -25,6 +26,9 @@ def every_file(summary: ReportSummary) -> dict[str, FileParts]:
     }
 
 
-def full_publication(settings: Settings, environment: Mapping[str, str], stream: TextIO) -> Publication:
-    """A publication with everything that an installed gate can render; see ``Publication``."""
-    return Publication(settings, environment, stream, RichPrinter, every_file, by_pygithub)
+def full_publication(
+    settings: Settings, environment: Mapping[str, str], stream: TextIO, verbosity: int = 0
+) -> Publication:
+    """A publication with everything that an installed gate can render; see ``Publication`` and ``RichPrinter``."""
+    printer = partial(RichPrinter, verbosity=verbosity)
+    return Publication(settings, environment, stream, printer, every_file, by_pygithub, quiet=verbosity < 0)

@@ -85,6 +85,7 @@ class Publication:
         files: renders the files of the report directory, by name.
         connect: which client writes the comment and the status.
         outage: what the run knows of GitHub; see ``GithubApi``.
+        quiet: print no lines on the way to the verdict.
         redactor: the run's own, for whatever else is printed.
     """
 
@@ -95,6 +96,7 @@ class Publication:
     files: Callable[[ReportSummary], Mapping[str, FileParts]] = plain_files
     connect: Callable[[GithubApi], GithubRepository] = UrllibRepository
     outage: Outage = field(default_factory=Outage, repr=False, compare=False)
+    quiet: bool = False
     redactor: Redactor = field(init=False, repr=False)
     _step_files: Mapping[str, StepFile] = field(init=False, repr=False)
     _report_before: frozenset[str] | None = field(init=False, repr=False)
@@ -211,7 +213,11 @@ class Publication:
         self._print(summarise(self.redactor.report(report)), {})
 
     def print_line(self, message: str) -> None:
-        """Say something in one line."""
+        """Say something in one line, unless only the verdict is wanted."""
+        if not self.quiet:
+            self._line(message)
+
+    def _line(self, message: str) -> None:
         self._text(f"{printable(self.redactor.text(message))}\n")
 
     def warn(self, message: str) -> None:
@@ -263,22 +269,22 @@ class Publication:
         verdict = summary.report.verdict
         if verdict.conclusion is Conclusion.SKIPPED:
             # A fork may have written the reason.
-            self.print_line(f"Skipped: {verdict.reason} {verdict.action}".rstrip())
+            self._line(f"Skipped: {verdict.reason} {verdict.action}".rstrip())
             return
         printer = self.make_printer(self.stream, self.environment)
         with WorkflowLog(self.stream).plain() if self.in_workflow else contextlib.nullcontext():
             printer.comment(render_comment(summary))
         printer.results(summary, in_workflow=self.in_workflow)
-        printer.files({name: self._shown_directory / name for name in paths})
+        printer.end(summary, {name: self._shown_directory / name for name in paths})
 
     def _print_complaint(self, summary: ReportSummary, complaint: str) -> None:
         """Each problem once, with its path as it can be copied, and where the report lies."""
         verdict = summary.report.verdict
-        self.print_line(f"{summary.headline}. {verdict.reason}" if verdict.warnings else f"{summary.headline}.")
+        self._line(f"{summary.headline}. {verdict.reason}" if verdict.warnings else f"{summary.headline}.")
         self.complain(complaint)
         for note in summary.report.notes:
-            self.print_line(f"Note: {note}")
-        self.print_line(f"Report: {self._shown_directory}")
+            self._line(f"Note: {note}")
+        self._line(f"Report: {self._shown_directory}")
 
     def _write_step_files(
         self, summary: ReportSummary, url: str | None, *, early: bool = False, sealed: bool = True

@@ -48,8 +48,8 @@ class Printer(Protocol):
         """How each scenario ended."""
         ...
 
-    def files(self, paths: Mapping[str, Path]) -> None:
-        """Where the files of the report lie."""
+    def end(self, summary: ReportSummary, paths: Mapping[str, Path]) -> None:
+        """Where the files of the report lie, and on a terminal the verdict."""
         ...
 
 
@@ -72,8 +72,9 @@ class PlainPrinter:
     def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
         """Nothing: the comment names every scenario that did not pass."""
 
-    def files(self, paths: Mapping[str, Path]) -> None:
+    def end(self, summary: ReportSummary, paths: Mapping[str, Path]) -> None:
         """The paths of the report's files."""
+        del summary
         self._write("\n".join(f"{name:<13} {path}" for name, path in paths.items()))
 
     def _write(self, text: str) -> None:

@@ -10,6 +10,7 @@ from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE, clean, defuse_commands, visible
 from ratiba_action.reporting.plain_printer import RedactedProgress
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow, trial_row
+from ratiba_action.reporting.terminal_verdict import one_line, print_findings, print_verdict
 from ratiba_action.reporting.wording import explanation, frames, label, outcome, raised_errors
 from ratiba_action.settings.step_output import StepOutput
 from ratiba_action.util.text import clip, plural
@@ -58,23 +59,38 @@ def make_progress(stream: TextIO, environment: Mapping[str, str], redactor: Reda
 
 
 class RichPrinter:
-    """Prints a report: with colours and a table on a terminal, as lines elsewhere."""
+    """Prints a report: on a terminal in short, with colours and the verdict last, elsewhere the comment and a table.
 
-    def __init__(self, stream: TextIO, environment: Mapping[str, str]) -> None:
+    Args:
+        verbosity: 1 for the comment and the table on a terminal too, -1 for the verdict alone.
+    """
+
+    def __init__(self, stream: TextIO, environment: Mapping[str, str], verbosity: int = 0) -> None:
         self._console = make_console(stream, environment)
         self._in_log = in_ci(environment) or environment.get("GITHUB_ACTIONS") == "true"
+        self._verbosity = verbosity
+        self._terminal = stream.isatty() and not self._in_log
+        self._short = self._terminal and not verbosity
 
     def comment(self, body: str) -> None:
         """The comment without its folded parts; outside logs also without zero-width spaces, so paths can be copied."""
-        print_comment(body if self._in_log else body.replace(ZERO_WIDTH_SPACE, ""), self._console)
+        if self._verbosity >= 0 and not self._short:
+            print_comment(body if self._in_log else body.replace(ZERO_WIDTH_SPACE, ""), self._console)
 
     def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
         """How each scenario ended."""
-        print_results(summary, self._console, in_workflow=in_workflow)
+        if self._short:
+            print_findings(summary, self._console)
+            _print_frames(summary, self._console)
+        elif self._verbosity >= 0:
+            print_results(summary, self._console, in_workflow=in_workflow)
 
-    def files(self, paths: Mapping[str, Path]) -> None:
-        """The paths of the report's files."""
-        print_files(paths, self._console)
+    def end(self, summary: ReportSummary, paths: Mapping[str, Path]) -> None:
+        """The paths of the report's files; on a terminal the verdict."""
+        if self._terminal or self._verbosity < 0:
+            print_verdict(summary, {} if self._verbosity < 0 else paths, self._console)
+        else:
+            print_files(paths, self._console)
 
 
 class LineProgress:
@@ -172,9 +188,9 @@ def _print_frames(summary: ReportSummary, console: "Console") -> None:
     """The system's errors, each once with the scenarios in which it was raised."""
     raised = raised_errors(row.deciding.result for row in summary.scenarios)
     for error in raised[:_TRACEBACKS]:
-        console.out(f"{_one_line(label(error.first))}: {_one_line(explanation(error.first))}", highlight=False)
+        console.out(f"{one_line(label(error.first))}: {one_line(explanation(error.first))}", highlight=False)
         if error.others:
-            console.out(f"  the same in {_one_line(error.others)}", highlight=False)
+            console.out(f"  the same in {one_line(error.others)}", highlight=False)
         for line in frames(error.first).splitlines()[-_FRAME_LINES:]:
             console.out(f"  {defuse_commands(clean(line))}", highlight=False)
     if len(raised) > _TRACEBACKS:
@@ -212,11 +228,11 @@ def _table(rows: Sequence[ScenarioRow]) -> object:
 
     table = Table(box=None, pad_edge=False)
     for heading in ("scenario", "result", "language", "checks", "scores", "seconds"):
-        table.add_column(heading, justify="right" if heading == "seconds" else "left")
+        table.add_column(heading, justify="right" if heading == "seconds" else "left", overflow="fold")
     for row in rows:
         cells = [row.name, _ended(row), row.scenario.language, *_measurements(row.deciding)]
         styles = ["", _colour(row), "", "", "", ""]
-        table.add_row(*(Text(_one_line(cell), style=style) for cell, style in zip(cells, styles, strict=True)))
+        table.add_row(*(Text(one_line(cell), style=style) for cell, style in zip(cells, styles, strict=True)))
     return table
 
 
@@ -242,9 +258,4 @@ def _line(result: ScenarioResult) -> str:
 
 
 def _joined(*parts: str) -> str:
-    return _one_line(": ".join(part for part in parts if part))
-
-
-def _one_line(text: str) -> str:
-    # A workflow's log executes commands, and a terminal control characters.
-    return defuse_commands(" ".join(clean(text).split()))
+    return one_line(": ".join(part for part in parts if part))

@@ -6,6 +6,7 @@ Each input is an environment variable and, unless it is a secret, an option of `
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
@@ -78,6 +79,11 @@ _OTHER_VARIABLES = frozenset(
 )
 
 
+FLOORS = ("auto", "advisory", "blocking")
+"""What ``mode`` may be."""
+SOURCES = ("auto", "replay", "live")
+"""What ``llm`` may be."""
+
 _MIN_PATH = 12
 """Characters of a webhook's path that is a key; a shorter one may be any word."""
 
@@ -93,6 +99,7 @@ class Input:
         help: one line for people.
         secret: never an option, never printed.
         variable: environment variable; default ``RATIBA_<NAME>``.
+        choices: all that it may be; empty where that is no closed set.
     """
 
     name: str
@@ -101,6 +108,18 @@ class Input:
     help: str
     secret: bool = False
     variable: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def metavar(self) -> str:
+        """What ``--help`` shows for its value."""
+        return f"{{{','.join(self.choices)}}}" if self.choices else "VALUE"
+
+    @property
+    def option_help(self) -> str:
+        """What ``--help`` says of its option, with its default and its variable."""
+        default = f"default: {self.default}; " if self.default else ""
+        return f"{self.help} ({default}{self.environment_variable})"
 
     @property
     def environment_variable(self) -> str:
@@ -117,8 +136,8 @@ INPUTS: tuple[Input, ...] = (
     Input("config", ".github/ratiba.yml", parse_folder, "the gate's configuration file"),
     Input("scenarios", "scenarios", parse_folder, "folder of the golden scenarios"),
     Input("rules", "", str, "one 'mode pattern…' per line; empty: the built-in matrix"),
-    Input("mode", "auto", parse_mode_floor, "auto, or a floor: advisory, blocking"),
-    Input("enforce", "true", parse_flag, "false: a trial period, failures do not block"),
+    Input("mode", "auto", parse_mode_floor, "auto, or a floor: advisory, blocking", choices=FLOORS),
+    Input("enforce", "true", parse_flag, "false: a trial period, failures do not block", choices=("true", "false")),
     Input("name", "ratiba", parse_name, "name of this gate; each has its own comment"),
     Input("pull-request", "", parse_pull_request, "number of the pull request that a manual run is about"),
     Input("budget-usd", "20", parse_usd, "most that this run may spend", variable="RATIBA_EVAL_BUDGET_USD"),
@@ -137,7 +156,13 @@ INPUTS: tuple[Input, ...] = (
         "PostgreSQL that keeps money and history of many runs; empty: one run only",
         secret=True,
     ),
-    Input("llm", "auto", parse_llm, "where model answers come from: auto, replay or live"),
+    Input(
+        "llm",
+        "auto",
+        parse_llm,
+        "where model answers come from: auto, replay or live",
+        choices=("auto", "replay", "live"),
+    ),
     Input("anthropic-api-key", "", str, "key for Anthropic's models", secret=True),
     Input("openai-api-key", "", str, "key for OpenAI's models", secret=True),
     Input(
@@ -169,7 +194,7 @@ INPUTS: tuple[Input, ...] = (
     Input("baseline", "auto", parse_baseline, "results to compare with: auto, none, or a path of earlier ones"),
     Input("shard", "", parse_shard, "run only this share of the suite, such as 2/8; ratiba merge decides"),
     Input("shards", "", str, "folder with the reports of all shards: merge them instead of running scenarios"),
-    Input("comment", "true", parse_flag, "whether to write the pull request's comment"),
+    Input("comment", "true", parse_flag, "whether to write the pull request's comment", choices=("true", "false")),
     Input("report-dir", "ratiba-report", parse_report_folder, "folder that the reports are written to"),
     Input("github-token", "", str, "reads the pull request and writes the comment", secret=True),
 )
@@ -309,7 +334,7 @@ def read_settings_leniently(
     for entry in INPUTS:
         text = options.get(entry.name)
         if text is None:
-            text = environment.get(entry.environment_variable) or entry.default
+            text = environment.get(entry.environment_variable) or _default(entry)
         try:
             value = entry.parse(text.strip())
             if entry.name == "report-dir" and (allowed := misplaced_report_folder(value, environment)):
@@ -336,6 +361,15 @@ def read_settings_leniently(
         problems.append("shard and shards are both given: give shard to run a share, or shards to merge the shares.")
     problems += _problems_of_proxy(settings, environment)
     return settings, tuple(problems)
+
+
+def _default(entry: Input) -> str:
+    """An input's default; in a folder below a repository's root, the report is written to the root all the same."""
+    from ratiba_action.util.git import find_checkout  # --help does not read any input
+
+    if entry.name != "report-dir" or (root := find_checkout(Path())) in (None, Path.cwd()):
+        return entry.default
+    return str(root / entry.default)
 
 
 def _problems_of_pairs(settings: Settings, others: Sequence[str]) -> Iterator[str]:

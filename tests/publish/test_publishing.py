@@ -272,3 +272,12 @@ def test_a_person_is_reported_each_mistake_of_a_stopped_run_once_and_sees_no_emp
 def test_a_person_can_copy_the_paths_that_the_terminal_shows(tmp_path: Path) -> None:
     report, _ = _stopped()
     assert "scenarios/b.yaml:7: unknown key" in publish(report, tmp_path)
+
+
+def test_a_quiet_publication_prints_the_verdict_and_nothing_on_the_way_to_it(tmp_path: Path) -> None:
+    variables, stream = {"RATIBA_REPORT_DIR": str(tmp_path / "report")}, io.StringIO()
+    publication = full_publication(read_settings(variables, {}), variables, stream, verbosity=-1)
+    publication.print_line("Mode: blocking")
+    publication.publish(sample_report())
+    assert stream.getvalue().startswith("✗ Failed: ratiba")
+    assert (tmp_path / "report/comment.md").exists()

@@ -2,20 +2,27 @@
 
 import io
 import re
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
+from ratiba_action.model.change import Mode
 from ratiba_action.model.measurement import Errored, Phase
+from ratiba_action.model.plan import Plan
+from ratiba_action.model.verdict import Evidence, Limits, Report
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.reporting.terminal import (
+    RichPrinter,
     make_console,
     make_progress,
     print_comment,
     print_results,
 )
+from ratiba_action.verdict.decision import next_step
 from tests.support.sample_report import sample_report, sample_results, sample_scored, sample_trial
 
 
@@ -150,3 +157,71 @@ def test_a_crash_of_the_system_shows_its_frames_in_lines_that_are_no_commands(in
     assert "    frame 0" not in lines
     assert "2 more tracebacks in report.html" in lines
     assert not [line for line in lines if line.strip() == "::error::x"]
+
+
+def printed(verdict_of: Report, environment: Mapping[str, str] = TERMINAL, verbosity: int = 0) -> str:
+    stream, summary = Terminal(), summarise(verdict_of)
+    printer = RichPrinter(stream, environment, verbosity)
+    printer.comment(render_comment(summary))
+    printer.results(summary, in_workflow=False)
+    printer.end(summary, {"report.html": Path("/work/ratiba-report/report.html")})
+    return stream.getvalue()
+
+
+def passing() -> Report:
+    results = (sample_scored("greets"), sample_scored("books"))
+    verdict = next_step(Evidence(Mode.BLOCKING, results, Limits()))
+    assert not isinstance(verdict, Plan)
+    return sample_report(results=results, verdict=verdict, notes=())
+
+
+def test_a_terminal_gets_six_lines_of_a_suite_that_passed_and_the_verdict_in_green() -> None:
+    shown = printed(passing())
+    assert len(shown.splitlines()) <= 6
+    assert "\x1b[1;32m✓ Passed: ratiba" in shown
+    assert "greets" not in shown
+
+
+def test_a_terminal_gets_what_failed_then_the_verdict_in_red_and_last_the_command_to_go_on() -> None:
+    shown = printed(sample_report())
+    failed, verdict = shown.index("salon_reschedule: failed"), shown.index("✗ Failed: ratiba")
+    assert failed < shown.index("expected") < shown.index("report.html") < verdict < shown.index("What to do: ")
+    assert shown[: shown.index("✗ Failed")].endswith("\x1b[1;31m")
+    assert shown.split("\n")[-2].strip().endswith("ratiba gate --failed")
+    assert "##" not in shown
+    assert "**" not in shown
+
+
+@pytest.mark.parametrize("environment", [TERMINAL | {"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_terminal_without_colours_gets_the_same_words(environment: dict[str, str]) -> None:
+    shown = printed(sample_report(), environment)
+    assert "✗ Failed: ratiba" in shown
+    assert "**" not in shown
+    assert "\x1b[3" not in shown
+    assert "\x1b[1;3" not in shown
+
+
+def test_a_long_id_is_wrapped_and_not_cut() -> None:
+    name = "order_status_of_a_customer_who_asked_before_" * 3
+    results = (Errored(sample_trial(name), Phase.SYSTEM, "it crashed"),)
+    narrow = TERMINAL | {"COLUMNS": "60"}
+    short, verbose = (printed(sample_report(results=results), narrow, verbosity) for verbosity in (0, 1))
+    assert name in "".join(re.sub(r"\x1b\[[0-9;]*m", "", short).split())
+    assert "…" not in verbose[verbose.index("scenario  ") :]
+
+
+def test_a_quiet_run_prints_its_verdict_alone_and_a_verbose_one_every_scenario() -> None:
+    quiet, verbose = printed(sample_report(), verbosity=-1), printed(sample_report(), verbosity=1)
+    assert quiet.replace("\x1b[1;31m", "").startswith("✗ Failed: ratiba")
+    assert "report.html" not in quiet
+    for name in ("spa_booking", "salon_reschedule", "Failing scenarios"):
+        assert name in verbose
+    assert verbose.index("spa_booking") < verbose.index("✗ Failed: ratiba")
+
+
+def test_text_of_the_system_can_not_command_the_terminal_in_the_short_form() -> None:
+    hostile = Errored(sample_trial("a\n::error::x\x1b[2J ##[error]y"), Phase.SYSTEM, "::error::x\x1b[2J\x07")
+    shown = printed(sample_report(results=(hostile,)))
+    assert "::error" not in shown
+    assert "\x1b[2J" not in shown
+    assert "\x07" not in shown
