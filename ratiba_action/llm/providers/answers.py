@@ -132,11 +132,11 @@ def _read_success(status: int, headers: Mapping[str, str], text: str, own_error:
     if not isinstance(body, dict):
         return Unknown("the answer is not a JSON object")
     stated = _stated_error(own_error(headers, body), body)
-    return Answered(body) if stated is None else Unknown(f"it broke off with an error: {stated}")
+    return Answered(body) if stated is None else Unknown(f"it ended early with an error: {stated}")
 
 
 def _stated_error(whole: Mapping[str, Any] | None, body: Mapping[str, Any]) -> str | None:
-    """What a router says of an answer that broke off after its status was sent: beside it, or in a choice."""
+    """What a router says of an answer that ended early, after its status was sent: beside it, or in a choice."""
     choices = body.get("choices")
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, Mapping) and (choice.get("error") or choice.get("finish_reason") == "error"):

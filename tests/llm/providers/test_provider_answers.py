@@ -72,10 +72,10 @@ def test_only_a_whole_json_object_with_status_200_is_an_answer(status: int, kind
         {"object": "response", "status": "failed", "error": {"code": "server_error", "message": "upstream broke"}},
     ],
 )
-def test_an_answer_that_broke_off_with_an_error_is_none(broken: dict[str, object]) -> None:
+def test_an_answer_that_ended_early_with_an_error_is_none(broken: dict[str, object]) -> None:
     outcome = read_answer(200, {"Content-Type": "application/json"}, json.dumps(broken), OWN)
     assert isinstance(outcome, Unknown)
-    assert outcome.reason.startswith("it broke off with an error: ")
+    assert outcome.reason.startswith("it ended early with an error: ")
 
 
 @pytest.mark.parametrize("error", [None, {}, ""])
