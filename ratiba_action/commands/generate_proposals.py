@@ -102,7 +102,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     line = _line(arguments.protected, prompts)
     require_another_model(configuration)
     spendable = replace(settings, llm=Llm.LIVE, shell_keys={})
-    require_key(spendable, configuration, environment)
+    if spendable.why_withheld or configuration.simulator.provider not in configuration.providers:
+        require_key(spendable, configuration, environment)  # it knows the other names of a built-in provider's key
     _require_key_of_simulator(spendable, configuration)
     sys.stderr.write(keys_line(settings, configuration, environment) + "\n")
     documents = _texts("document", arguments.document, repository)
@@ -133,11 +134,11 @@ def _require_key_of_simulator(settings: "Settings", configuration: "Configuratio
         return
     declared = configuration.providers.get(described.provider)
     name = key_variable(described.provider) if declared is None else declared.key_variable
+    others = f" to a model of {' or '.join(sorted(keys))}" if keys else ""
     raise InfrastructureError(
         f"The model of `simulator`, {described.model} of {described.provider}, proposes scenarios, and there is no key "
         f"for {described.provider}.",
-        f"Put one into {name}, or set simulator.provider and simulator.model in the configuration to a model of "
-        f"{' or '.join(sorted(keys))}.",
+        f"Put one into {name}, or set simulator.provider and simulator.model in the configuration{others}.",
     )
 
 

@@ -146,7 +146,9 @@ def selection_line(selection: Selection) -> str:
     if chosen == total:
         return ""
     advisory = selection.decision.mode is Mode.ADVISORY
-    why = "advisory mode runs smoke scenarios, touched ones and fully recorded ones" if advisory else "those selected"
+    advice = "advisory mode runs smoke scenarios, touched ones and fully recorded ones"
+    others = "" if selection.covered else "; none covers this change, so critical ones run too"
+    why = f"{advice}{others}" if advisory else "those selected"
     return f"{chosen} of {plural(total, 'scenario')} run: {why}."
 
 

@@ -63,7 +63,7 @@ def select(
     """The scenarios that a mode runs.
 
     Blocking runs every scenario, skip none. Advisory runs those tagged ``smoke``, those that read a changed file or
-    whose ``touches`` match one, and all others that cost nothing; where that is none, the critical ones.
+    whose ``touches`` match one, and all others that cost nothing; where only cost chose, the critical ones too.
 
     Args:
         suite: every scenario.
@@ -82,8 +82,8 @@ def select(
         or ((reads := seen(scenario.id)) is not None and reads.reads_any(changed.paths))
     }
     free = tuple(scenario.id for scenario in suite.scenarios if scenario.id not in covering and is_free(scenario))
-    chosen = tuple(scenario for scenario in suite.scenarios if scenario.id in covering or scenario.id in free)
-    chosen = chosen or tuple(scenario for scenario in suite.scenarios if scenario.critical)
+    wanted = covering | {*free} | {scenario.id for scenario in suite.scenarios if scenario.critical and not covering}
+    chosen = tuple(scenario for scenario in suite.scenarios if scenario.id in wanted)
     left_out = tuple(scenario.id for scenario in suite.scenarios if scenario not in chosen)
     return Selection(decision, chosen, left_out, free, covered=bool(covering) or not changed.paths)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -178,9 +178,13 @@ def _asked(details: ErrorDetails) -> str:
 def _keys_at(model: type[StrictModel], path: Path) -> list[str]:
     """Keys of the block that ``path`` leads to."""
     block: Any = model
+    named = False  # the next part is a name that the file chose, such as that of a variant
     for part in path:
-        if isinstance(part, str):
-            block = _block_type(_fields(block)[part].annotation) if part in _fields(block) else None
+        if isinstance(part, str) and not named:
+            annotation = _fields(block)[part].annotation if part in _fields(block) else None
+            block, named = _block_type(annotation), get_origin(annotation) is dict
+        else:
+            named = False
     return sorted(field.alias or name for name, field in _fields(block).items())
 
 

@@ -456,3 +456,14 @@ def test_another_providers_key_alone_names_the_simulator_before_anything_is_sent
         "configuration to a model of openai.\n"
     )
     assert stage.models.received == ()
+
+
+def test_without_any_key_that_of_the_declared_provider_is_asked_for(stage: Stage) -> None:
+    del stage.environment["RATIBA_ANTHROPIC_API_KEY"]
+    with (stage.folder / ".github/ratiba.yml").open("a") as written:
+        written.write(
+            "providers: {own: {api: openai, base_url: 'http://127.0.0.1:9/v1', key: OWN_API_KEY}}\n"
+            "simulator: {provider: own, model: llama-3.3-70b-versatile}\n"
+        )
+    assert run(["generate", "--repo", str(stage.folder), "--propose", "3"], stage.environment) == 3
+    assert "there is no key for own. Put one into OWN_API_KEY, or set" in stage.printed.readouterr().err

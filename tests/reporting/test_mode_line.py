@@ -60,3 +60,8 @@ def test_a_run_of_some_conversations_says_how_many_of_how_many_and_why(
     mode: Mode, left_out: tuple[str, ...], line: str
 ) -> None:
     assert selection_line(Selection(ModeDecision(mode, (CODE,)), (sample_scenario(),), left_out)) == line
+
+
+def test_critical_scenarios_that_run_because_nothing_covers_the_change_are_explained() -> None:
+    selection = Selection(ModeDecision(Mode.ADVISORY, (CODE,)), (sample_scenario(),), ("b",), covered=False)
+    assert selection_line(selection).endswith("; none covers this change, so critical ones run too.")

@@ -68,6 +68,14 @@ def test_advisory_leaves_out_what_the_change_does_not_touch() -> None:
     assert "touching" in selection.left_out
 
 
+def test_an_advisory_run_that_nothing_covers_selects_the_critical_scenarios_beside_those_that_cost_nothing() -> None:
+    suite = Suite((scenario("cheap"), scenario("dear", critical=True), scenario("plain")), "digest")
+    changed = ChangedFiles(("app/other.py",))
+    selection = select(ModeDecision(Mode.ADVISORY, ()), suite, changed, lambda one: one.id == "cheap")
+    assert [one.id for one in selection.scenarios] == ["cheap", "dear"]
+    assert (selection.free, selection.left_out, selection.covered) == (("cheap",), ("plain",), False)
+
+
 def test_an_advisory_run_that_would_select_nothing_selects_the_critical_scenarios() -> None:
     changed, dear = ChangedFiles(("app/other.py",)), scenario("dear", critical=True)
     untouched = scenario("touching", touches=("app/booking/",))

@@ -1,5 +1,6 @@
 """Mistakes in a block, told at the line of the value and never once for each thing that the value might have been."""
 
+import pytest
 from pydantic import Field
 
 from ratiba_action.util.strict_yaml import read_yaml
@@ -17,6 +18,7 @@ class Block(StrictModel):
 
     stop: bool | Stop = False
     documents: list[str] | dict[str, float] = Field(default_factory=list)
+    stops: dict[str, Stop] = Field(default_factory=dict)
 
 
 def mistakes(text: str) -> list[str]:
@@ -40,6 +42,12 @@ def test_an_item_of_a_list_or_a_mapping_is_reported_at_its_own_line() -> None:
     assert mistakes("documents:\n  a: 1\n  b: c\n") == [
         "a.yml:3: documents.b: 'c' is not allowed: input should be a valid number"
     ]
+
+
+@pytest.mark.parametrize("name", ["mine", "stops"])
+def test_an_unknown_key_below_a_name_that_the_file_chose_is_answered_with_the_keys_there(name: str) -> None:
+    (_, problem) = mistakes(f"stops:\n  {name}: {{until: 3}}\n")
+    assert problem == f"a.yml:2: stops.{name}.until: unknown key; allowed here: after"
 
 
 def test_a_value_of_no_allowed_shape_is_reported_once_with_all_shapes() -> None:

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
 from ratiba_action.model.values import JsonObject
-from ratiba_action.util.strict_json import refuse_constant
+from ratiba_action.util.strict_json import refuse_constant, unique_keys
 from ratiba_action.util.text import printable
 
 
@@ -76,6 +76,8 @@ READ_HEADERS = ("Content-Type", "Date", "Retry-After", "Retry-After-Ms")
 _OK, _SUCCESS, _REDIRECT, _PAYMENT_REQUIRED, _SERVER_ERROR = 200, range(100, 300), range(300, 400), 402, 500
 _SAYS_TOO_MUCH = frozenset({401, 403})
 _LONGEST_MESSAGE = 300
+_CODE = re.compile(r"[a-z]+(_[a-z]+){1,9}")
+"""Of a reason, such as ``unsupported_country_region_territory``; no key has this form."""
 _SECONDS = re.compile(r"\d{1,6}(\.\d{1,6})?")
 
 
@@ -91,7 +93,7 @@ def read_answer(status: int, headers: Mapping[str, str], text: str, own_error: O
         own_error: finds the provider's own error in the headers and the body; see ``WireFormat.own_error``.
     """
     if status in _SUCCESS:
-        return _read_success(status, headers, text)
+        return _read_success(status, headers, text, own_error)
     body = _json(text)
     error = own_error(headers, body) if isinstance(body, Mapping) else None
     if status >= _SERVER_ERROR and error is None:
@@ -120,7 +122,7 @@ def _says_no_credit(details: Mapping[str, Any]) -> bool:
     return "credit balance is too low" in str(details.get("message", "")).lower()
 
 
-def _read_success(status: int, headers: Mapping[str, str], text: str) -> Outcome:
+def _read_success(status: int, headers: Mapping[str, str], text: str, own_error: OwnError) -> Outcome:
     kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if status != _OK:
         return Unknown(f"the status is {status}, not 200")
@@ -129,13 +131,24 @@ def _read_success(status: int, headers: Mapping[str, str], text: str) -> Outcome
     body = _json(text)
     if not isinstance(body, dict):
         return Unknown("the answer is not a JSON object")
-    return Answered(body)
+    stated = _stated_error(own_error(headers, body), body)
+    return Answered(body) if stated is None else Unknown(f"it ended early with an error: {stated}")
+
+
+def _stated_error(whole: Mapping[str, Any] | None, body: Mapping[str, Any]) -> str | None:
+    """What a router says of an answer that ended early, after its status was sent: beside it, or in a choice."""
+    choices = body.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        if isinstance(choice, Mapping) and (choice.get("error") or choice.get("finish_reason") == "error"):
+            error = choice.get("error")
+            return _words(error if isinstance(error, Mapping) else {}, str(error or ""))
+    return _words(whole, "") if whole else None
 
 
 def _json(text: str) -> Any:
     """The decoded text; None when it is not JSON."""
     try:
-        return json.loads(text, parse_constant=refuse_constant)
+        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError):
         return None
 
@@ -143,7 +156,14 @@ def _json(text: str) -> Any:
 def _message(status: int, details: Mapping[str, Any], text: str) -> str:
     if status in _SAYS_TOO_MUCH:
         # These repeat parts of the key.
-        return "the key is wrong, or has no right to this model"
+        code = details.get("code") or details.get("type")
+        named = f" ({code})" if isinstance(code, str) and _CODE.fullmatch(code) else ""
+        return f"the key is wrong, or has no right to this model{named}"
+    return _words(details, text)
+
+
+def _words(details: Mapping[str, Any], text: str) -> str:
+    """The provider's own, on one line; of the text where it gives none."""
     message = details.get("message")
     return (
         printable((message if isinstance(message, str) and message else text).strip()[:_LONGEST_MESSAGE])

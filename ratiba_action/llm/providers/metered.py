@@ -104,6 +104,7 @@ def charge_of(request: PaidRequest, answer: JsonObject, prices: Prices) -> Charg
 _FORBIDDEN = frozenset({401, 403})
 _MALFORMED = frozenset({400, 422})
 _NOT_FOUND, _TOO_MANY, _SERVER_ERROR = 404, 429, 500
+_REDIRECTS = range(300, 400)
 _LONGEST_SETTING = 600.0
 """The most that ``models.longest_wait_seconds`` can be."""
 
@@ -240,8 +241,8 @@ def _remedy(refused: Refused, longest_wait: float) -> str:
         return "Add credit to the provider's account, or raise its spending limit."
     if status in _FORBIDDEN:
         return "Check the key."
-    if status == _NOT_FOUND:
-        return "Check the model's name and the base URL."
+    if status == _NOT_FOUND or status in _REDIRECTS:
+        return "Check the base URL." if status in _REDIRECTS else "Check the model's name and the base URL."
     if wait is not None and wait > longest_wait and (status in _TEMPORARY or status >= _SERVER_ERROR):
         asked = f"The provider asks to wait {wait:g} s, and models.longest_wait_seconds is {longest_wait:g}"
         return f"{asked}: {'raise it, or ' if wait <= _LONGEST_SETTING else ''}run again later."

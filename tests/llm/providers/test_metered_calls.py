@@ -180,6 +180,12 @@ async def test_a_request_that_is_refused_is_not_sent_again_and_costs_nothing(sta
         assert len(rig.server.received) == 1
 
 
+async def test_an_address_that_leads_elsewhere_is_to_be_checked() -> None:
+    async with live_calls([Failure(308, "no")]) as rig:
+        with pytest.raises(ProviderError, match=r"Check the base URL\."):
+            await rig.calls.call(paid_request())
+
+
 async def test_a_provider_without_credit_is_not_asked_again() -> None:
     async with live_calls([Failure(429, "You exceeded your quota", code="insufficient_quota")]) as rig:
         with pytest.raises(ProviderError, match="Add credit"):

@@ -61,3 +61,44 @@ def test_only_a_whole_json_object_with_status_200_is_an_answer(status: int, kind
         assert status >= 300
         assert len(outcome.message) <= 3_000
         assert outcome.message.isprintable()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"choices": [{"message": {"content": "Half an"}}], "error": {"code": 502, "message": "upstream broke"}},
+        {"choices": [{"message": {"content": "Half"}, "error": {"code": 502, "message": "upstream broke"}}]},
+        {"choices": [{"message": {"content": "Half an"}, "finish_reason": "error"}]},
+        {"object": "response", "status": "failed", "error": {"code": "server_error", "message": "upstream broke"}},
+    ],
+)
+def test_an_answer_that_ended_early_with_an_error_is_none(broken: dict[str, object]) -> None:
+    outcome = read_answer(200, {"Content-Type": "application/json"}, json.dumps(broken), OWN)
+    assert isinstance(outcome, Unknown)
+    assert outcome.reason.startswith("it ended early with an error: ")
+
+
+@pytest.mark.parametrize("error", [None, {}, ""])
+def test_an_error_that_is_empty_is_none(error: object) -> None:
+    text = json.dumps({"choices": [{"finish_reason": "stop", "error": error}], "error": error})
+    assert isinstance(read_answer(200, {"Content-Type": "application/json"}, text, OWN), Answered)
+
+
+def test_an_answer_with_a_key_twice_has_no_known_cost() -> None:
+    text = '{"usage": {"completion_tokens": 900000}, "usage": {"completion_tokens": 9}}'
+    assert isinstance(read_answer(200, {"Content-Type": "application/json"}, text, OWN), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("error", "named"),
+    [
+        ({"code": "unsupported_country_region_territory", "message": "x"}, " (unsupported_country_region_territory)"),
+        ({"type": "permission_error", "message": "no right of sk-ant-abc"}, " (permission_error)"),
+        ({"code": "sk-proj-abc", "message": "x"}, ""),
+        ({"code": 403, "message": "x"}, ""),
+    ],
+)
+def test_a_refused_key_is_answered_with_the_code_and_without_the_words(error: dict[str, object], named: str) -> None:
+    outcome = read_answer(403, {}, json.dumps({"error": error}), OWN)
+    assert isinstance(outcome, Refused)
+    assert outcome.message == f"the key is wrong, or has no right to this model{named}"
