@@ -54,13 +54,15 @@ def build_parser(arguments: Sequence[str], table: Mapping[str, tuple[str, str]] 
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser
+        dest="command", metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser, prog="ratiba"
     )
-    for name, (module_name, summary) in table.items():
+    named = [name for name in arguments[:1] if name in table]
+    for name in named or table:  # a parser takes a millisecond, and no message of a command names the others
+        module_name, summary = table[name]
         command = commands.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
         )
-        if name in arguments[:1]:
+        if named:
             module = import_module(module_name)
             command.description, command.epilog = module.DESCRIPTION, module.EXAMPLE
             module.add_arguments(command)

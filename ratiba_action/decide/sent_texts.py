@@ -6,7 +6,6 @@ but for comments of YAML and TOML. In doubt the answer is yes: what is sent is c
 
 import ast
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -90,6 +89,8 @@ def _texts_of(ending: str) -> Callable[[bytes], object] | None:
     if ending in {"yaml", "yml"}:
         return lambda content: _plain(read_yaml_or_doubt("", content))
     if ending == "toml":
+        import tomllib  # few changes have such a file
+
         return lambda content: tomllib.loads(content.decode("utf-8"))
     return None
 
