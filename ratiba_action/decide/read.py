@@ -37,9 +37,7 @@ class PullRequestApi:
         repository: ``owner/name`` where the environment has none.
     """
 
-    def __init__(
-        self, environment: Mapping[str, str], repository: str = "", connect: Connect | None = None
-    ) -> None:
+    def __init__(self, environment: Mapping[str, str], repository: str = "", connect: Connect | None = None) -> None:
         self._environment = environment
         self._connect = connect
         self._repository = environment.get("GITHUB_REPOSITORY") or repository
