@@ -180,7 +180,6 @@ class _Alternatives:
         self._plain = {encode(found[1]): pattern for found, pattern in plain if found is not None}
         self._by_name = [pattern for found, pattern in reversed(plain) if found is None and not pattern.anchored]
         self._by_path = [pattern for pattern in reversed(patterns) if pattern.anchored]
-        self._literals = tuple(dict.fromkeys(_longest_literal(pattern.text) for pattern in self._by_name))
 
     # Compiled when they are first asked: most lists of a run never are.
     @cached_property
@@ -196,26 +195,13 @@ class _Alternatives:
         each = (
             self._plain.get(name),
             self._plain.get(b"*." + ending) if dot else None,
-            self._named(name),
+            _found(self._name, self._by_name, name),
             _found(self._path, self._by_path, path),
         )
         found = [pattern for pattern in each if pattern is not None]
         if len(found) < 2:  # noqa: PLR2004 - as of most files, of which there are thousands
             return found[0] if found else None
         return max(found, key=lambda pattern: self._order[id(pattern)])
-
-    def _named(self, name: bytes) -> Pattern | None:
-        for literal in self._literals:  # takes a tenth of the expression's time, and most names have none of them
-            if literal in name:
-                return _found(self._name, self._by_name, name)
-        return None
-
-
-def _longest_literal(pattern: str) -> bytes:
-    """What stands in every name that a pattern without folders matches; empty where that takes reading it."""
-    if re.search(r"[?\[\\]", pattern):
-        return b""
-    return encode(max(pattern.removeprefix("!").removesuffix("/").split("*"), key=len))
 
 
 def _compile(patterns: Sequence[Pattern]) -> re.Pattern[bytes] | None:
