@@ -50,6 +50,7 @@ def prepare(folder: Path, files: int, recordings: int) -> Path:
     head = repository.commit({**dict.fromkeys(names, "a = 2\n"), "uv.lock": lock(2, 100)})
     repository.git("checkout", "--quiet", "--detach", "main")
     repository.merge("feature")
+    repository.git("repack", "-adq")  # as a clone is: what is fetched comes in one pack
     event = folder / "event.json"
     event.write_text(json.dumps(pull_request_event(base, head, files=files)))
     return event

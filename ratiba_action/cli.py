@@ -1,7 +1,6 @@
 """The command line: a literal table of commands, each imported only when it is asked for."""
 
 import argparse
-import difflib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -53,13 +52,14 @@ def build_parser(arguments: Sequence[str], table: Mapping[str, tuple[str, str]] 
     """The parser for these arguments; only the module of the named command is imported."""
     parser = CommandLine(prog="ratiba", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    named = _without_help(arguments)[:1]
-    for name, (module_name, summary) in table.items():
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser, prog="ratiba")
+    named = [name for name in _without_help(arguments)[:1] if name in table]
+    for name in named or table:  # a parser takes a millisecond, and no message of a command names the others
+        module_name, summary = table[name]
         command = commands.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
         )
-        if name in named:
+        if named:
             module = import_module(module_name)
             command.description, command.epilog = module.DESCRIPTION, module.EXAMPLE
             module.add_arguments(command)
@@ -117,6 +117,8 @@ def _grouped_commands() -> Iterator[str]:
 
 def _suggestion(word: str, known: Iterable[str]) -> str:
     """What is close to a word; dashes, which all options have in common, do not make two of them alike."""
+    import difflib
+
     meant = {each.lstrip("-"): each for each in known}
     close = difflib.get_close_matches(word.lstrip("-"), meant, n=1)
     return f" Did you mean {meant[close[0]]}?" if close else ""

@@ -5,7 +5,6 @@ import functools
 import os
 import posixpath
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +25,6 @@ from ratiba_action.decide.shadowing import Shadowing
 from ratiba_action.decide.system_paths import read_root, read_system_paths, read_test_folders, read_touches
 from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.errors import InfrastructureError, RatibaError
-from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
 from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.util.folder_tree import paths_below
@@ -74,6 +72,8 @@ def included_floors(paths: Iterable[str], read: Read) -> tuple[Rule, ...]:
 
 def _dynamic(content: bytes) -> Iterator[str]:
     """Files of ``[tool.setuptools.dynamic]`` that hold requirements."""
+    import tomllib  # few changes have such a file
+
     try:
         dynamic: Any = tomllib.loads(content.decode("utf-8"))["tool"]["setuptools"]["dynamic"]
         tables = [dynamic.get("dependencies", {}), *dynamic.get("optional-dependencies", {}).values()]
@@ -98,6 +98,7 @@ class DecideRequest:
         scenarios: the folder of scenarios, from the repository's root.
         protected: more paths that only a blocking run may change.
         pull_request: number that a manual run is about; empty for none.
+        connect: makes the client that asks for pull requests; None for that of ``urllib``.
     """
 
     repository: Path
@@ -111,7 +112,7 @@ class DecideRequest:
     scenarios: str = "scenarios"
     protected: Sequence[str] = ()
     pull_request: str = ""
-    connect: Connect = UrllibRepository
+    connect: Connect | None = None
 
 
 def event_of(

@@ -15,7 +15,6 @@ from ratiba_action.errors import GitError, InfrastructureError
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.util.git import Git
-from ratiba_action.util.work_tree import changed_since
 
 if TYPE_CHECKING:
     from ratiba_action.ports import GithubRepository  # half of what the start would load
@@ -159,6 +158,8 @@ class _Checkout:
                 f"The commit {fork} of the default branch is not in this clone.", "Check out with fetch-depth: 0."
             )
         if files.base != fork:
+            from ratiba_action.util.work_tree import changed_since  # a commit's files need no hashes
+
             paths = git.changed(fork, tip) if self.event_name else changed_since(git, fork)
             files = ChangedFiles(paths, fork, files.head, files.doubt)
         return JudgedBase(files, replace(known, base=Base.MERGED))

@@ -22,16 +22,15 @@ class ObservedFiles:
         self.by_scenario = dict(sorted((observations or {}).items()))
         self._sent: dict[str, list[tuple[str, str]]] = {}
         self._read: dict[str, str] = {}
-        self._whole: dict[str, str] = {}
         self._above: dict[str, str] = {}
+        self._whole_above: dict[str, str | None] = {}
         for name, observation in self.by_scenario.items():
             for path, turn in observation.sent.items():
                 self._sent.setdefault(path, []).append((name, turn))
-            for path in (*observation.files, *observation.sent):
-                if path.endswith("/"):
-                    self._whole.setdefault(path.removeprefix("./").rstrip("/"), name)
-                elif path not in self._read:
-                    self._read[path] = name
+        for name, observation in reversed(self.by_scenario.items()):  # the first one that reads a file is named
+            self._read |= dict.fromkeys((*observation.files, *observation.sent), name)
+        whole = [path for path in self._read if path.endswith("/")]
+        self._whole = {path.removeprefix("./").rstrip("/"): self._read.pop(path) for path in whole}
         for path in (*self._read, *self._whole):
             for folder in above_of(path):
                 if folder in self._above:
@@ -95,12 +94,19 @@ class ObservedFiles:
         if inside is not None:
             why = f"a text below it reached the model in {_where(self._sent[inside])}"
             return Reason(path, RULE, Mode.BLOCKING, why)
-        folder = next((folder for folder in above_of(name) if folder in self._whole), None)
+        folder = self._in_folder(name.rpartition("/")[0]) if self._whole and name else None
         if folder is not None and name not in self._sent:
             return self._in_whole(path, folder, is_new)
         if scenario := self._read.get(name) or self._scenario_above(name):
             return Reason(path, RULE, Mode.ADVISORY, f"the system reads it in `{scenario}`")
         return None
+
+    def _in_folder(self, parent: str) -> str | None:
+        """The nearest folder, from this one upwards, of which everything is read."""
+        if parent not in self._whole_above:
+            each = (folder for folder in (parent, *above_of(parent)) if folder in self._whole)
+            self._whole_above[parent] = next(each, None)
+        return self._whole_above[parent]
 
     def _in_whole(self, path: str, folder: str, is_new: Callable[[str], bool]) -> Reason:
         sent = self._folders_sent.get(folder)

@@ -60,12 +60,16 @@ class Guard:
         self._named = protection.named()
         self._folders = tuple((path + "/", what) for path, what in self._named)
         self._exact = dict(reversed(self._named))
+        self._all = any(not path for path, _ in self._named)
+        self._above = (*(folder for folder, _ in self._folders), ".github/")
         self._reader = reader
 
     def why(self, path: str) -> str | None:
         """What the file is to the gate, None when it is not protected."""
         if path in self._exact:
             return self._exact[path]
+        if not self._all and not path.startswith(self._above):
+            return None  # as most of thousands of files
         for folder, what in self._folders:
             if path.startswith(folder) or folder == "/":
                 return what

@@ -13,21 +13,18 @@ from ratiba_action.decide.known_base import judge_base
 from ratiba_action.decide.refusals import UNKNOWN_REFUSED, UNREAD_REFUSED, Refusal, refused_event
 from ratiba_action.decide.trusted_configuration import Known
 from ratiba_action.errors import GitError, InfrastructureError
-from ratiba_action.github.github_api import GithubApi
-from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import ChangedFiles, Subject
 from ratiba_action.util.git import Git
-from ratiba_action.util.http_exchange import RetryPolicy
-from ratiba_action.util.work_tree import changed_since
 
 if TYPE_CHECKING:
+    from ratiba_action.github.github_api import GithubApi
     from ratiba_action.ports import GithubRepository  # half of what the start would load
 
-Connect = Callable[[GithubApi], "GithubRepository"]
+Connect = Callable[["GithubApi"], "GithubRepository"]
 """Makes the client that asks for pull requests."""
 
 _SECONDS = 60.0
-_RETRY = RetryPolicy(max_tries=4)  # a few seconds: without an answer the mode is blocking
+_TRIES = 4  # a few seconds: without an answer the mode is blocking
 _CAP = 3000  # rows that the API gives at most
 
 
@@ -40,9 +37,7 @@ class PullRequestApi:
         repository: ``owner/name`` where the environment has none.
     """
 
-    def __init__(
-        self, environment: Mapping[str, str], repository: str = "", connect: Connect = UrllibRepository
-    ) -> None:
+    def __init__(self, environment: Mapping[str, str], repository: str = "", connect: Connect | None = None) -> None:
         self._environment = environment
         self._connect = connect
         self._repository = environment.get("GITHUB_REPOSITORY") or repository
@@ -90,7 +85,12 @@ class PullRequestApi:
                 "The API cannot be asked without GITHUB_TOKEN, GITHUB_API_URL and GITHUB_REPOSITORY.",
                 "Give the step the workflow's token; a pull request needs none with fetch-depth: 2.",
             )
-        return self._connect(GithubApi(self._repository, token, address, environment, _SECONDS, _RETRY))
+        from ratiba_action.github.github_api import GithubApi  # most changes are all in the clone
+        from ratiba_action.github.urllib_repository import UrllibRepository
+        from ratiba_action.util.http_exchange import RetryPolicy
+
+        api = GithubApi(self._repository, token, address, environment, _SECONDS, RetryPolicy(max_tries=_TRIES))
+        return (self._connect or UrllibRepository)(api)
 
 
 def _names(row: Any) -> list[str]:
@@ -153,7 +153,7 @@ def read_change(
     environment: Mapping[str, str],
     *,
     pull_request: str = "",
-    connect: Connect = UrllibRepository,
+    connect: Connect | None = None,
 ) -> Change:
     """Find out what changed; whatever goes wrong becomes a doubt, never an exception.
 
@@ -216,7 +216,9 @@ def _is_merged(event_name: str, event: Mapping[str, Any]) -> bool:
 class _ChangeReader:
     """Reads one event; which commits count for which is in ``docs/decisions/0001-mode-from-paths.md``."""
 
-    def __init__(self, event: Mapping[str, Any], environment: Mapping[str, str], number: str, connect: Connect) -> None:
+    def __init__(
+        self, event: Mapping[str, Any], environment: Mapping[str, str], number: str, connect: Connect | None
+    ) -> None:
         self.event = event
         self.pull_request: PullRequest | None = None
         self.git: Git | None = None
@@ -355,4 +357,6 @@ def _default_base(git: Git) -> str:
 
 def _work_tree(git: Git) -> ChangedFiles:
     base = _default_base(git)
+    from ratiba_action.util.work_tree import changed_since  # a commit's files need no hashes
+
     return ChangedFiles(changed_since(git, base), base, None)

@@ -191,11 +191,11 @@ class _PathReasons:
     def _of_name(self, path: str, name: str) -> list[Reason]:
         """What rules and floors say of a file under one of its names, and what was observed where that is stricter."""
         reasons = [*self._under(name, path), *self._floors.of(path, name)]
-        modes = {reason.mode for reason in reasons}
-        if Mode.BLOCKING in modes or not self._observed:
+        strictest = max([reason.mode.rank for reason in reasons])
+        if strictest == Mode.BLOCKING.rank or not self._observed:
             return reasons
         seen = self._observed.why(path, name, is_new=self._is_new, may_change_text=self._may_change_text)
-        return [*reasons, seen] if seen is not None and all(seen.mode.rank > mode.rank for mode in modes) else reasons
+        return [*reasons, seen] if seen is not None and seen.mode.rank > strictest else reasons
 
     def _is_new(self, path: str) -> bool:
         try:

@@ -1,12 +1,11 @@
 """Whether a change to a file, of which a text was sent to a model, may change a text that is sent.
 
 A file of code holds more than its prompts: comments, types, what is logged. Of any other file each byte may be sent,
-but for comments of YAML and TOML. In doubt the answer is yes: what is sent is compared again when scenarios run.
+but for comments of some formats. In doubt the answer is yes: what is sent is compared again when scenarios run.
 """
 
 import ast
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -50,8 +49,12 @@ _UNSENT_CALLS = frozenset({"print", "getLogger", "get_logger", "TypeVar", "Param
 _UNSENT_NAMES = frozenset({"__all__", "__version__", "__author__", "__slots__"})
 _PLAIN_DECORATORS = frozenset({
     "property", "staticmethod", "classmethod", "cached_property", "cache", "lru_cache", "dataclass", "override",
-    "overload", "contextmanager", "asynccontextmanager", "abstractmethod", "wraps",
+    "overload", "contextmanager", "asynccontextmanager", "abstractmethod", "wraps", "unique",
 })  # fmt: skip
+_PLAIN_BASES = frozenset({
+    "object", "ABC", "Protocol", "Enum", "StrEnum", "IntEnum", "Flag", "IntFlag", "str", "int", "Exception",
+})  # fmt: skip
+"""Of classes whose docstring nothing reads; a tool's schema, which may hold one, is compared when scenarios run."""
 _SENT_ANNOTATIONS = frozenset({"Annotated", "Literal"})
 _DOCSTRINGS_READ = re.compile(rb"tool|__doc__|getdoc", re.IGNORECASE)
 
@@ -90,8 +93,31 @@ def _texts_of(ending: str) -> Callable[[bytes], object] | None:
     if ending in {"yaml", "yml"}:
         return lambda content: _plain(read_yaml_or_doubt("", content))
     if ending == "toml":
+        import tomllib  # few changes have such a file
+
         return lambda content: tomllib.loads(content.decode("utf-8"))
-    return None
+    lines = _LINES.get(ending)
+    return None if lines is None else lambda content: lines(content.decode("utf-8"))
+
+
+_CATALOGUE_COMMENT = re.compile(r"^#(?:[ .:][^\r\n]*)?\r?\n", re.MULTILINE)
+"""Of gettext: what follows other signs is a flag, or a text of before."""
+_VARIABLES_COMMENT = re.compile(r"^[ \t]*#[^\r\n]*\r?\n", re.MULTILINE)
+
+
+def _variables(text: str) -> str:
+    """A file of environment variables without comments; whole where a text may go on in a line that looks like one."""
+    others = _VARIABLES_COMMENT.sub("", text)
+    lines = others.splitlines()
+    goes_on = any(line.rstrip().endswith("\\") or "<<" in line for line in lines)
+    return text if goes_on or any(line.count(quote) % 2 for line in lines for quote in "\"'`") else others
+
+
+def _catalogue(text: str) -> str:
+    return _CATALOGUE_COMMENT.sub("", text)
+
+
+_LINES: Mapping[str, Callable[[str], str]] = MappingProxyType({"po": _catalogue, "pot": _catalogue, "env": _variables})
 
 
 def _plain(node: Node) -> object:
@@ -120,12 +146,15 @@ class _Sendable(ast.NodeTransformer):
 
     def __init__(self, *, docstrings: bool) -> None:
         self._docstrings = docstrings
+        self._plain = set(_PLAIN_BASES)
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         return self._without_docstring(node, kept=self._docstrings)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return self._without_docstring(node, kept=self._docstrings or bool(node.bases) or _is_marked(node))
+        kept = self._docstrings or _is_marked(node) or not self._plain.issuperset(map(_last_name, node.bases))
+        (self._plain.discard if kept else self._plain.add)(node.name)
+        return self._without_docstring(node, kept=kept)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None

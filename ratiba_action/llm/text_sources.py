@@ -9,6 +9,7 @@ import ast
 import contextlib
 import html
 import io
+import itertools
 import json
 import re
 import tokenize
@@ -23,7 +24,7 @@ _UNSPACED = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u
 """Scripts that put no space between words: each of their characters counts as one."""
 _WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+")
 _MIN_WORDS, _MIN_CHARACTERS, _MAX_WORDS = 4, 18, 12
-_KEY_WORDS = 3
+_KEY_WORDS, _MAX_JOINED = 3, 4
 _MAX_CHARACTERS = 1 << 20
 """Of a file, and of a text that was sent."""
 _GAP = "\0"
@@ -94,12 +95,28 @@ def files_of(contents: Mapping[str, bytes], texts: Sequence[str]) -> dict[str, f
 def pieces(path: str, content: bytes) -> frozenset[str]:
     """What a file's text is recognised by: runs of words, each of four words and 18 characters at least."""
     found: set[str] = set()
+    fragments: list[list[str]] = []
     for literal in _literals(path, content):
         for part in _GAPS.split(literal):
-            found.update(_cut(part))
-            for fragment in (*part.splitlines(), *_FRAGMENT.split(part)):
-                found.update(_cut(fragment))
+            cut = [*map(_prose, _FRAGMENT.split(part))]
+            fragments += cut
+            for words in (_prose(part), *map(_prose, part.splitlines()), *cut):
+                found.update(_cut(words))
+    found.update(_neighbours(fragments))
     return frozenset(found)
+
+
+def _neighbours(fragments: Iterable[list[str]]) -> Iterator[str]:
+    """What texts one after another are recognised by that are too short alone, as a system joins them."""
+    waiting: list[str] = []
+    for fragment in fragments:
+        words = " ".join(fragment)
+        if _is_telling(words):
+            waiting = []
+        elif words:
+            waiting = [*waiting, words][-_MAX_JOINED:]
+            each = (" ".join(waiting[start:]) for start in range(len(waiting) - 2, -1, -1))
+            yield from itertools.islice(filter(_is_telling, each), 1)
 
 
 def _literals(path: str, content: bytes) -> Iterable[str]:
@@ -181,8 +198,11 @@ def _words(text: str) -> str:
     return " ".join(_WORD.findall(comparable(text)))
 
 
-def _cut(text: str) -> Iterator[str]:
-    words = [] if _is_identifier(text) else _WORD.findall(comparable(text))
+def _prose(text: str) -> list[str]:
+    return [] if _is_identifier(text) else _WORD.findall(comparable(text))
+
+
+def _cut(words: Sequence[str]) -> Iterator[str]:
     for start in range(0, len(words), _MAX_WORDS):
         left = len(words) - start
         if start and left < _MIN_WORDS:

@@ -99,9 +99,9 @@ def parse_reads(line: bytes) -> Reads | None:
             raise ValueError("it has no 'kind'")
         return None
     files, sent = value.get("files"), value.get("sent", {})
-    if not isinstance(files, list) or not all(isinstance(path, str) for path in files):
+    if not isinstance(files, list) or not set(map(type, files)) <= {str}:
         raise ValueError("'files' is no list of paths")
-    if not isinstance(sent, dict) or not all(isinstance(turn, str) for turn in sent.values()):
+    if not isinstance(sent, dict) or not set(map(type, sent.values())) <= {str}:
         raise ValueError("'sent' does not say of each file in which turn")
     return Reads(tuple(files), sent)
 

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -28,6 +27,8 @@ def remove_tree(folder: Path) -> None:
     Args:
         folder: the gate's own, in which only the gate can rename the topmost entries.
     """
+    import tempfile  # who only lists need not load it
+
     with contextlib.suppress(OSError):
         _open(folder)
         removing = Path(tempfile.mkdtemp(dir=folder))
@@ -50,6 +51,8 @@ def empty_folder(folder: Path) -> bool:
     Args:
         folder: in one of the gate's own.
     """
+    import tempfile  # as above
+
     _open(folder)
     aside = Path(tempfile.mkdtemp(dir=folder.parent))
     for number, entry in enumerate(_entries(folder)):

@@ -199,7 +199,9 @@ class _Alternatives:
             _found(self._path, self._by_path, path),
         )
         found = [pattern for pattern in each if pattern is not None]
-        return max(found, key=lambda pattern: self._order[id(pattern)], default=None)
+        if len(found) < 2:  # noqa: PLR2004 - as of most files, of which there are thousands
+            return found[0] if found else None
+        return max(found, key=lambda pattern: self._order[id(pattern)])
 
 
 def _compile(patterns: Sequence[Pattern]) -> re.Pattern[bytes] | None:

@@ -8,7 +8,6 @@ import errno
 import fcntl
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,6 +131,8 @@ def make_locked_folder(base: Path, prefix: str) -> LockedFolder:
 
 def _make_unless_swept(base: Path, prefix: str) -> LockedFolder | None:
     """A locked folder; None when a neighbour took the hidden folder for what a crash left, before it was locked."""
+    import tempfile  # who only reads need not load it
+
     unlisted = Path(tempfile.mkdtemp(prefix=f".{prefix}", dir=base))
     try:
         lock = os.open(unlisted / "lock", os.O_CREAT | os.O_RDWR, 0o600)

@@ -4,7 +4,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable
-from difflib import SequenceMatcher
 from typing import Any
 
 _MAX = 3
@@ -14,6 +13,8 @@ _LIKENESS, _BEHIND = 0.7, 0.15
 
 def nearest_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
     """The known names that are most like a mistyped one, the likeliest first; none where none is like it."""
+    from difflib import SequenceMatcher  # a step that only decides need not load it
+
     mistyped = _compared(name[:200])
     likeness = {candidate: SequenceMatcher(None, mistyped, _compared(candidate)).ratio() for candidate in sorted(known)}
     best = max(likeness.values(), default=0.0)

@@ -1,4 +1,4 @@
-"""Changes to eight small systems are decided as a person would, by what their scenarios were seen to read and send."""
+"""Changes to small systems are decided as a person would, by what their scenarios were seen to read and send."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +12,7 @@ from ratiba_action.decide.protection import Protection
 from ratiba_action.decide.rules import default_rules, parse_rules
 from ratiba_action.decide.selection import decide_mode
 from ratiba_action.decide.sent_texts import may_change_sent_text
+from ratiba_action.llm.text_sources import files_of, sent_texts
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision
 from ratiba_action.model.reads import Reads
 
@@ -57,6 +58,12 @@ def test_a_change_is_decided_as_a_person_would(system: dict[str, Any], change: d
 @pytest.mark.parametrize(("system", "change"), list(cases()))
 def test_what_was_observed_only_makes_a_mode_stricter(system: dict[str, Any], change: dict[str, Any]) -> None:
     assert decide(system, change).mode.rank >= decide(system, change, observed=False).mode.rank
+
+
+@pytest.mark.parametrize("system", [pytest.param(each, id=name) for name, each in SYSTEMS.items() if "sends" in each])
+def test_a_text_that_is_sent_is_found_in_its_file(system: dict[str, Any]) -> None:
+    read = {name: text.encode() for name, text in system["files"].items() if name in system["seen"]["files"]}
+    assert files_of(read, list(sent_texts({"system": system["sends"]}))).keys() == system["seen"]["sent"].keys()
 
 
 @pytest.mark.parametrize(
@@ -105,5 +112,5 @@ def test_names_that_stand_for_one_another_are_followed_once() -> None:
 def test_the_set_is_large_enough() -> None:
     changes = [change for system in SYSTEMS.values() for change in system["changes"]]
     harmless = [change for change in changes if change.get("harmless")]
-    assert (len(SYSTEMS), len(changes) - len(harmless) >= 40, len(harmless) >= 30) == (8, True, True)
+    assert (len(SYSTEMS), len(changes) - len(harmless) >= 60, len(harmless) >= 50) == (18, True, True)
     assert Mode.BLOCKING not in {change["mode"] for change in harmless}

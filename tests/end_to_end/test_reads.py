@@ -1,4 +1,4 @@
-"""A system whose prompts stand in eight kinds of places: what is recorded of its scenarios, and what the gate notes."""
+"""A system whose prompts stand in ten kinds of places: what is recorded of its scenarios, and what the gate notes."""
 
 import json
 from pathlib import Path
@@ -77,6 +77,20 @@ FILES = {
             return Template(open("template.txt").read()).substitute(name="Amina", day="Friday")
     """,
     "template.txt": "Dear $name, you plan the week of a clinic until $day.\n",
+    "of_enum.py": """
+        from enum import Enum
+        class Texts(Enum):
+            '''What is said.'''
+            GUIDE = "You guide visitors through a tea garden."
+        def prompt(agent):
+            return Texts.GUIDE.value
+    """,
+    "of_pieces.py": """
+        WHO = "You mend nets."
+        RULES = ["Be patient.", "Name no price."]
+        def prompt(agent):
+            return "\\n".join([WHO, *RULES])
+    """,
     "of_start.py": "def prompt(agent):\n    return agent.started\n",
     "start.txt": "You were told this before anybody said a word.\n",
     "docs/unread.md": "You answer guests of a salon, in Swahili and in a kind way.\n",
@@ -92,6 +106,8 @@ SENT = {
     "resource": {"package/texts/guest.txt"},
     "parts": {"last.md", "parts.py"},
     "template": {"template.txt"},
+    "enum": {"of_enum.py"},
+    "pieces": {"of_pieces.py"},
     "start": {"start.txt"},
 }
 SCENARIO = """\
@@ -163,10 +179,13 @@ def test_a_text_that_reaches_a_model_is_a_prompt_wherever_it_stands_and_a_commen
         "last.md": ("Never promise", "Always promise"),
         "template.txt": ("of a clinic", "of a spa"),
         "start.txt": ("said a word", "said a thing"),
+        "of_enum.py": ("a tea garden", "a rose garden"),
+        "of_pieces.py": ("Be patient", "Be quick"),
     }
     others = {
         "of_parts.py": ("def prompt", "# Joined from two places.\ndef prompt"),
         "of_constant.py": ("def prompt", "# What the model is told.\ndef prompt"),
+        "of_enum.py": ("What is said", "What a guide says"),
         "docs/unread.md": ("guests of a salon", "guests of a spa"),
     }
     for path, (old, new) in blocking.items():

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 
 from ratiba_action.decide.dependencies import versions
@@ -45,13 +46,13 @@ class Kind:
 
 _MANIFEST, _LOCK = constraint_steps, version_steps
 _OPAQUE = (
-    r"setup\.py|setup\.cfg|Pipfile|environment[\w.-]*\.ya?ml|conda[\w.-]*\.ya?ml|meta\.ya?ml|pixi\.(?:toml|lock)"
+    r"setup\.py|setup\.cfg|pipfile|environment[\w.-]*\.ya?ml|conda[\w.-]*\.ya?ml|meta\.ya?ml|pixi\.(?:toml|lock)"
     r"|\.?pip\.(?:conf|ini)|uv\.toml|pdm\.toml|poetry\.toml|\.pypirc|\.netrc|\.condarc"
     r"|\.npmrc|\.yarnrc(?:\.ya?ml)?|pnpm-workspace\.yaml|\.pnpmfile\.c?js|bunfig\.toml|bun\.lockb"
     r"|[^/]*\.pth|sitecustomize\.py|usercustomize\.py"
 )
 """Files that say which packages are installed, or from where, in a way that is not read here."""
-# Each matches a file's name, whatever folder it is in; a lookbehind says which one it has to be in.
+# Each matches a file's name in lower case, whatever folder it is in; a lookbehind says which one it has to be in.
 _KINDS: tuple[tuple[str, Kind], ...] = (
     (r"pyproject\.toml", Kind("pyproject", _MANIFEST, versions.pep440)),
     (r"uv\.lock", Kind("python_locks:parse_uv", _LOCK, versions.pep440, lock=True)),
@@ -65,12 +66,12 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     (r"pnpm-lock\.yaml", Kind("node_locks:parse_pnpm", _LOCK, versions.semver, lock=True)),
     (r"pdm\.lock", Kind("python_locks:parse_pdm", _LOCK, versions.pep440, lock=True)),
     (r"pylock(?:\.[^/]*)?\.toml", Kind("python_locks:parse_pylock", _LOCK, versions.pep440, lock=True)),
-    (r"Pipfile\.lock", Kind("python_locks:parse_pipfile", _LOCK, versions.pep440, lock=True)),
+    (r"pipfile\.lock", Kind("python_locks:parse_pipfile", _LOCK, versions.pep440, lock=True)),
     (r"yarn\.lock", Kind("node_locks:parse_yarn", _LOCK, versions.semver, lock=True)),
     (r"bun\.lock", Kind("node_locks:parse_bun", _LOCK, versions.semver, lock=True)),
     (r"\.(?:python|node)-version|\.nvmrc|\.tool-versions", Kind("manifest:parse_interpreters", _LOCK, versions.tag)),
     (_OPAQUE, Kind("", _LOCK, versions.tag)),
-    (r"(?:Docker|Container)file(?:\.[^/]*)?|[^/]*\.(?:docker|container)file", Kind("dockerfile", _LOCK, versions.tag)),
+    (r"(?:docker|container)file(?:\.[^/]*)?|[^/]*\.(?:docker|container)file", Kind("dockerfile", _LOCK, versions.tag)),
     (r"(?<=/\.github/workflows/)[^/]*\.ya?ml|action\.ya?ml", Kind("workflow", _LOCK, versions.tag)),
 )
 
@@ -79,13 +80,17 @@ class KindTable:
     """Finds a path's kind with one expression, as most of a change's files have none."""
 
     def __init__(self) -> None:
-        self._expression = re.compile(
-            "(?>.*/)(?:" + "|".join(f"({name})" for name, _ in _KINDS) + ")", re.DOTALL | re.IGNORECASE
-        )
+        self._text = "(?>.*/)(?:" + "|".join(f"({name})" for name, _ in _KINDS) + ")"
+        self._lower = re.compile(self._text, re.DOTALL)  # in half the time of one for any letter case
+
+    @cached_property
+    def _any_case(self) -> re.Pattern[str]:
+        return re.compile(self._text, re.DOTALL | re.IGNORECASE)
 
     def kind_of(self, path: str) -> Kind | None:
         """The kind of a dependency file, None for any other file."""
-        found = self._expression.fullmatch(f"/{path}")
+        name = f"/{path}"
+        found = self._lower.fullmatch(name.lower()) if name.isascii() else self._any_case.fullmatch(name)
         return _KINDS[found.lastindex - 1][1] if found is not None and found.lastindex else None
 
 
