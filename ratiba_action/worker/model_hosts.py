@@ -37,7 +37,10 @@ _KINDS = (
     (re.compile(r"api\.cohere\.(?:com|ai)|(?:[\w-]+-)?aiplatform\.googleapis\.com"), "none"),
 )
 _INSTEAD = {
-    "openai": ("OPENAI_BASE_URL", '{argument}=os.environ["OPENAI_BASE_URL"], api_key=os.environ["OPENAI_API_KEY"]'),
+    "openai": (
+        "OPENAI_BASE_URL",
+        '{argument}=os.environ["OPENAI_BASE_URL"]{change}, api_key=os.environ["OPENAI_API_KEY"]',
+    ),
     "anthropic": (
         "ANTHROPIC_BASE_URL",
         '{argument}=os.environ["ANTHROPIC_BASE_URL"], api_key=os.environ["ANTHROPIC_API_KEY"]',
@@ -56,8 +59,15 @@ _INSTEAD = {
     ),
 }
 """By format: the variable with the gateway's address, and what to give a client that does not read it."""
-_ARGUMENTS = {"llama_index": ("LlamaIndex", "api_base"), "litellm": ("LiteLLM", "api_base")}
-"""Libraries whose clients name their address otherwise than ``base_url``, by their module."""
+_WITHOUT_VERSION = '.removesuffix("/v1")'
+_LIBRARIES = (
+    ("llama_index", "", "LlamaIndex", "api_base", ""),
+    ("litellm", "", "LiteLLM", "api_base", ""),
+    ("groq", "api.groq.com", "Groq's client", "base_url", _WITHOUT_VERSION),
+    ("together", "api.together.", "Together's client", "base_url", _WITHOUT_VERSION),
+    ("mistralai", "mistral.ai", "Mistral's client", "server_url", _WITHOUT_VERSION),
+)
+"""Module, a part of the hosts that it is for, name, argument for the address, and what is done to that."""
 _BUILT_IN = ("openai.com", "anthropic.com")
 _MEANT = "If the call is to bypass the gateway, set `system.price_per_turn_usd`."
 
@@ -156,11 +166,11 @@ def problem_of(host: str, modules: Iterable[str] = ()) -> str:
     if kind not in _INSTEAD:
         return f"{called}, which does not serve this host's format: call the model in OpenAI's format. {_MEANT}"
     variable, fix = _INSTEAD[kind]
-    clients = [found for module, found in _ARGUMENTS.items() if module in modules]
-    named = clients if "{" in fix and clients else [("its client", "base_url")]
-    name = " or ".join(library for library, _ in named)
+    known = [row[2:] for row in _LIBRARIES if row[0] in modules and row[1] in host and "{" in fix]
+    name, argument, change = known[0] if known else ("its client", "base_url", "")
+    fix = fix.format(argument=argument, change=change)
     declare = "" if host.endswith(_BUILT_IN) else " and declare its provider with `gateway: true`"
-    return f"{called}: {name} did not read {variable}. Pass {fix.format(argument=named[0][1])}{declare}. {_MEANT}"
+    return f"{called}: {name} did not read {variable}. Pass {fix}{declare}. {_MEANT}"
 
 
 def _kind(host: str) -> str | None:

@@ -131,15 +131,19 @@ def test_ollama_is_known_by_its_port(port: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("modules", "fix"),
+    ("host", "modules", "fix"),
     [
-        (["llama_index"], 'LlamaIndex did not read OPENAI_BASE_URL. Pass api_base=os.environ["OPENAI_BASE_URL"]'),
-        (["litellm"], "LiteLLM did not read OPENAI_BASE_URL. Pass api_base="),
-        (["openai"], "its client did not read OPENAI_BASE_URL. Pass base_url="),
+        ("api.openai.com", ["llama_index"], 'LlamaIndex did not read OPENAI_BASE_URL. Pass api_base=os.environ["OPEN'),
+        ("api.openai.com", ["litellm", "groq"], "LiteLLM did not read OPENAI_BASE_URL. Pass api_base="),
+        ("api.openai.com", ["openai", "groq"], "its client did not read OPENAI_BASE_URL. Pass base_url="),
+        ("api.groq.com", ["groq"], 'Pass base_url=os.environ["OPENAI_BASE_URL"].removesuffix("/v1"), api_key='),
+        ("api.mistral.ai", ["mistralai"], 'Pass server_url=os.environ["OPENAI_BASE_URL"].removesuffix("/v1"), '),
+        ("api.anthropic.com", [], 'Pass base_url=os.environ["ANTHROPIC_BASE_URL"], api_key=os.environ["ANTHROPIC_API'),
+        ("api.cohere.com", ["cohere"], "which does not serve this host's format: call the model in OpenAI's format"),
     ],
 )
-def test_the_fix_is_that_of_the_library_in_use(modules: list[str], fix: str) -> None:
-    assert fix in problem_of("api.openai.com", modules)
+def test_the_fix_is_that_of_the_library_in_use(host: str, modules: list[str], fix: str) -> None:
+    assert fix in problem_of(host, modules)
 
 
 def test_what_a_process_reports_is_believed_of_known_hosts_only() -> None:
