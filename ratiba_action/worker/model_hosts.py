@@ -117,7 +117,7 @@ class ModelHosts:
         self._called.add(host)
         if host not in self._reached:
             self._reached[host] = self._reaches(host)
-        if not self._reached[host]:
+        if not self._reached[host] and not host.endswith(_OLLAMA):  # systems try whether one runs, and are told at once
             raise ModelHostError(f"{host} cannot be reached, and {problem_of(host, sys.modules)}")
 
     def _reaches(self, host: str) -> bool:
@@ -130,13 +130,16 @@ class ModelHosts:
             try:
                 socket.create_connection((host.removesuffix(_OLLAMA), _OLLAMA_PORT if local else 443), SECONDS).close()
                 found.append(True)
-            except OSError:
+            except Exception:  # noqa: BLE001, S110 - the system may have replaced the functions of ``socket``
                 pass
             finally:
                 self._probes.discard(threading.get_ident())
 
         thread = threading.Thread(target=probe, daemon=True)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # no thread is left: it is not known
+            return True
         thread.join(SECONDS)
         return bool(found)
 

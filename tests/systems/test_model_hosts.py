@@ -23,10 +23,11 @@ UNREACHABLE = """
         tries = 0
         def open(self, context):
             return self
-        def send(self, host):
+        def send(self, message):
+            host, _, port = message.partition(":")
             for _ in range(5):
                 try:
-                    socket.create_connection((host, 443), 5)
+                    socket.create_connection((host, int(port or 443)), 5)
                 except Exception:
                     self.tries += 1
             return {"text": f"{self.tries} tries in vain"}
@@ -64,9 +65,15 @@ async def test_an_unreachable_host_of_models_ends_the_turn_before_its_client_tri
         await session.send(Turn(user="api.openai.com"))
 
 
-async def test_other_hosts_are_the_systems_own_affair(start_worker: StartWorker, open_session: OpenSession) -> None:
-    session = await open_session(await start_worker(UNREACHABLE))
-    assert (await session.send(Turn(user="payments.example.com"))).text == "5 tries in vain"
+@pytest.mark.parametrize("host", ["payments.example.com", "localhost:11434", "127.0.0.1:8000"])
+async def test_other_hosts_are_the_systems_own_affair_and_so_is_a_try_whether_ollama_runs(
+    start_worker: StartWorker, open_session: OpenSession, host: str
+) -> None:
+    system = await start_worker(UNREACHABLE)
+    session = await open_session(system)
+    assert (await session.send(Turn(user=host))).text == "5 tries in vain"
+    await session.close()
+    assert not any("bypassing" in warning for warning in system.warnings)
 
 
 async def test_a_system_that_declares_its_price_calls_whom_it_likes(
