@@ -117,7 +117,7 @@ class ModelHosts:
         self._called.add(host)
         if host not in self._reached:
             self._reached[host] = self._reaches(host)
-        if not self._reached[host] and not host.endswith(_OLLAMA):  # systems try whether one runs, and are told at once
+        if not self._reached[host] and not host.endswith(_OLLAMA):  # systems try whether one runs
             raise ModelHostError(f"{host} cannot be reached, and {problem_of(host, sys.modules)}")
 
     def _reaches(self, host: str) -> bool:
