@@ -272,8 +272,11 @@ class _Gate:
             await loop.run(session.services)
             finished = await session.finish(loop.measured)
             finished = replace(finished, altered=await session.services.arms.altered())
+            arm = session.services.arms.get(head.arm.name)
+            later = getattr(arm.system, "warnings", ()) if arm is not None else ()
+            self._log.warnings += [warning for warning in later if warning not in self._log.warnings]
             if not session.cancelled:
-                reads, arm = session.services.reads, session.services.arms.get(head.arm.name)
+                reads = session.services.reads
                 finished = replace(finished, reads=await asyncio.to_thread(reads.observed, self._inputs, arm))
 
         session = self._open_session(

@@ -27,6 +27,7 @@ from ratiba_action.systems.workplace import Surroundings, Use, Workplace, create
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.folder_tree import remove_tree
 from ratiba_action.util.text import printable, printable_lines
+from ratiba_action.worker.model_hosts import called_hosts, notes_of_called
 
 if TYPE_CHECKING:
     from ratiba_action.config.system_block import SystemBlock  # needs pydantic
@@ -97,6 +98,7 @@ class WorkerSystem:
         self._changed: tuple[str, ...] = ()
         self._files: dict[str, JsonObject] = {}
         self._traced: dict[str, dict[str, frozenset[int]]] | None = None
+        self._called: set[str] = set()
         self.reads = ReadFiles()
         self._stamps: Mapping[str, int] | None = None
         self._owned: object = None
@@ -203,7 +205,8 @@ class WorkerSystem:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the reader of a report should know about how this system was run."""
-        return tuple(dict.fromkeys((*_warnings_of(self._workplace), *self._changed, *self._warnings)))
+        called = notes_of_called(self._called)
+        return tuple(dict.fromkeys((*_warnings_of(self._workplace), *self._changed, *self._warnings, *called)))
 
     async def copy(self) -> None:
         """Copy the files; what is changed in the repository afterwards is not run.
@@ -378,7 +381,7 @@ class WorkerSystem:
         try:
             # The gateway's stand-ins for keys of AWS give way to those that the configuration gives for other services.
             given = {name: value for name, value in environment.items() if name not in self._block.environment}
-            fields = {**self._made_of(), **opening(scenario, tenant, given)}
+            fields = {**self._made_of(), **opening(scenario, tenant, given), "hosts": self._watches_hosts}
             traced = self._traced is not None
             if self._files or traced:
                 fields |= {"files": self._files, "trace": traced}
@@ -391,7 +394,11 @@ class WorkerSystem:
         except BaseException:
             await self._release(link)
             raise
-        asked = {"lines": functools.partial(self._note_lines, scenario.id)} if traced else {}
+        asked: dict[str, Callable[[Any], None]] = {}
+        if traced:
+            asked["lines"] = functools.partial(self._note_lines, scenario.id)
+        if self._watches_hosts:
+            asked["hosts"] = lambda answer: self._called.update(called_hosts(answer))
         if self.reads.files:
             asked["reads"] = functools.partial(self.reads.report, scenario.id)
         ended = functools.partial(self.reads.closed, scenario.id)
@@ -403,6 +410,11 @@ class WorkerSystem:
             asked=asked,
             ended=ended,
         )
+
+    @property
+    def _watches_hosts(self) -> bool:
+        """Whether calls of models that bypass the gateway are unexpected: they are not declared, and it is Python."""
+        return not self._block.price_per_turn_usd and not self._block.runs_elsewhere
 
     async def open_test(
         self, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str], judge: JudgeCall

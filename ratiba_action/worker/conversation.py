@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from . import isolation
 from .judge import Judge
 from .lookup import AdapterError, find
+from .model_hosts import ModelHosts
 from .plain_callable import as_adapter
 
 if TYPE_CHECKING:
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
 MAX_LINE = 1024 * 1024
 TRACEBACK_TAIL = 8000
 MESSAGE_LENGTH = 8000
+_BEFORE_EXPLANATION = 1000
+"""Characters of a message that one about a host of models follows: the gate shows 2,000."""
 MAX_DEPTH = 64
 _NETWORK = frozenset(
     {
         "ConnectionError",
         "TimeoutError",
         "TransportError",
+        "ModelHostError",
         "APIConnectionError",
         "APIStatusError",
         "OperationalError",
@@ -65,6 +69,7 @@ class Conversation:
         options: what one of the worker's own adapters is made with; None for an adapter of the repository.
         lines: which lines have run; None where nobody asks for them.
         reads: which files were opened to read.
+        hosts: which hosts of models were called directly; None where nobody asks for them.
     """
 
     def __init__(
@@ -73,8 +78,9 @@ class Conversation:
         options: dict[str, Any] | None = None,
         lines: dict[str, set[int]] | None = None,
         reads: Reads | None = None,
+        hosts: ModelHosts | None = None,
     ) -> None:
-        self._lines, self._reads = lines, reads
+        self._lines, self._reads, self.hosts = lines, reads, hosts
         self._root = os.getcwd()  # noqa: PTH109 - compared as text
         self._adapter = _load(adapter, options)
         self._name = adapter
@@ -84,10 +90,10 @@ class Conversation:
     def call(self, request: dict[str, Any]) -> Any:
         """Do what one request asks for, and return the plain answer."""
         operation = request["op"]
-        if operation == "lines":
-            return {file: sorted(lines) for file, lines in (self._lines or {}).items()}
-        if operation == "reads":
-            return [] if self._reads is None else self._reads.below(self._root)
+        if self.hosts is not None:
+            self.hosts.begin()
+        if operation in ("lines", "reads", "hosts"):
+            return self._noted(operation)
         if operation == "migrate":
             migrate = getattr(self._adapter, "migrate", None)
             given = request["database_url"]  # empty without a database: to be loaded was all that was asked for
@@ -103,6 +109,14 @@ class Conversation:
         if operation == "deliver" and not callable(getattr(self._conversation, "deliver", None)):
             raise _takes_messages_only(self._conversation, request["argument"])
         return self._run(self._method(self._conversation, operation), request["argument"])
+
+    def _noted(self, operation: str) -> Any:
+        """What was noted of the conversation's process so far."""
+        if operation == "lines":
+            return {file: sorted(lines) for file, lines in (self._lines or {}).items()}
+        if operation == "reads":
+            return [] if self._reads is None else self._reads.below(self._root)
+        return [] if self.hosts is None else self.hosts.reached
 
     def _method(self, owner: Any, name: str) -> Callable[..., Any]:
         method = getattr(owner, name, None)
@@ -257,12 +271,16 @@ def _measured(request: dict[str, Any], root: str, judge: Judge) -> dict[str, Any
 
 
 def _begin(request: dict[str, Any], root: str, reads: Reads | None) -> tuple[Conversation | None, dict[str, Any]]:
+    hosts = ModelHosts() if request.get("hosts") else None
+    if hosts is not None:
+        hosts.install()
     try:
         replace_files(request.get("files", {}), root)
         lines = trace_lines(root) if request.get("trace") else None
-        conversation = Conversation(request["adapter"], request.get("options"), lines, reads)
+        conversation = Conversation(request["adapter"], request.get("options"), lines, reads, hosts)
     except BaseException as problem:  # noqa: BLE001 - an import may raise anything, SystemExit too
-        return None, {"id": request["id"], "error": {**_describe(problem, root), "loading": True}}
+        loading = not _is_of_the_network(type(problem))
+        return None, {"id": request["id"], "error": {**_describe(problem, root, hosts), "loading": loading}}
     return conversation, _answer(conversation, request, root)
 
 
@@ -270,16 +288,18 @@ def _answer(conversation: Conversation, request: dict[str, Any], root: str) -> d
     try:
         return {"id": request["id"], "answer": conversation.call(request)}
     except BaseException as problem:  # noqa: BLE001 - an adapter may raise anything, SystemExit too
-        return {"id": request["id"], "error": _describe(problem, root)}
+        return {"id": request["id"], "error": _describe(problem, root, conversation.hosts)}
 
 
-def _describe(problem: BaseException, root: str) -> dict[str, Any]:
+def _describe(problem: BaseException, root: str, hosts: ModelHosts | None = None) -> dict[str, Any]:
     kind = type(problem)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     try:
         message = str(problem)
     except Exception:  # noqa: BLE001 - a broken __str__ must not hide the exception's type
         message = "(its message cannot be shown)"
+    if explanation := hosts.explain(problem) if hosts is not None else "":
+        message = f"{message[:_BEFORE_EXPLANATION]}{explanation}"
     try:
         frames = _adapter_frames(problem)
         lines = traceback.format_exception(kind, problem, frames) if frames else []

@@ -87,14 +87,62 @@ def test_of_an_http_system_that_reports_nothing_the_run_claims_nothing(small: Sm
     assert "replayed\n" not in ended.comment.split("###")[0]
 
 
+ELSEWHERE = """
+import socket, sys
+
+server = socket.create_server(("127.0.0.1", 0))
+look_up = socket.getaddrinfo
+
+
+def here(host, port, *more, **named):
+    sys.audit("socket.getaddrinfo", host, port, 0, 0, 0)
+    return look_up("127.0.0.1", server.getsockname()[1] if host == "api.groq.com" else port, *more, **named)
+
+
+socket.getaddrinfo = here
+"""
+
+
 async def test_a_scenario_whose_calls_no_longer_reach_the_gateway_is_named(live: LiveRepository) -> None:
     live.scenario("greets", "Hello")
     live.scenario("thanks", "Thank you")
     await live.record()
     adapter = live.small.folder / "adapter.py"
-    answer = 'return {"text": "Hi", "state": "SAID"}'
+    answer = 'socket.create_connection(("api.groq.com", 443)).close(); return {"text": "Hi", "state": "SAID"}'
     bypassing = f'def send(self, message):\n        if message == "Hello":\n            {answer}'
-    adapter.write_text(adapter.read_text().replace("def send(self, message):", bypassing))
+    adapter.write_text(ELSEWHERE + adapter.read_text().replace("def send(self, message):", bypassing))
     ended = await live.gate()
+    assert "The system called api.groq.com itself, bypassing the gateway" in ended.comment
     assert "The gateway saw no model call in greets, though answers are recorded for it" in ended.comment, ended.printed
     assert "thanks, though" not in ended.comment
+
+
+OFFLINE = """
+import socket
+
+
+class Offline(socket.socket):
+    def connect(self, address):
+        raise ConnectionRefusedError("no network")
+
+
+socket.socket = Offline
+"""
+DIRECT = """
+        for _ in range(600):
+            try:
+                socket.create_connection(("api.openai.com", 443))
+            except Exception:
+                time.sleep(0.5)
+"""
+
+
+async def test_a_client_that_ignores_its_environment_fails_at_once_with_the_fix(live: LiveRepository) -> None:
+    adapter = live.small.folder / "adapter.py"
+    source = adapter.read_text().replace("import json,", "import time, json,")
+    adapter.write_text(OFFLINE + source.replace("def send(self, message):", f"def send(self, message):{DIRECT}"))
+    live.scenario("greets", "Hello")
+    for ended in (await live.try_to_record(), await live.gate()):
+        assert ended.code, ended.printed
+        assert "api.openai.com cannot be reached" in ended.printed
+        assert 'Pass base_url=os.environ["OPENAI_BASE_URL"]' in ended.printed

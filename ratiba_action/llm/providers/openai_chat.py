@@ -73,8 +73,8 @@ def text_blocks(message: Any, kind: str) -> Any:
 
 
 def routes(name: str) -> tuple[str, ...]:
-    """Where the gateway serves an endpoint; Azure's SDK looks for it below a resource's address."""
-    return (f"/{name}", f"/v1/{name}", f"/openai/deployments/{{deployment}}/{name}")
+    """Where the gateway serves an endpoint; the SDKs of Azure and Groq look for it below ``/openai``."""
+    return (f"/{name}", f"/v1/{name}", f"/openai/v1/{name}", f"/openai/deployments/{{deployment}}/{name}")
 
 
 def openai_tokens(usage: Mapping[str, Any], asked: str, answered: str) -> Usage:
