@@ -26,6 +26,8 @@ async def look(root: Path, python: str, secrets: Path) -> dict[str, object]:
         preload=[],
         turn_timeout_seconds=60.0,
         environment={"LOOK": str(secrets)},
+        price_per_turn_usd=None,
+        runs_elsewhere=False,
     )
     system = WorkerSystem(WorkerAdapter("burglar:Adapter"), block, Surroundings(root, os.environ))
     try:
