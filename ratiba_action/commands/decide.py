@@ -70,12 +70,16 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     Raises:
         UsageError: the mode is invalid.
     """
-    gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
-    if arguments.publish:
-        return _publish(arguments, environment)
-    decided = decide(read_request(arguments, environment), environment)
-    _print(decided, environment, as_json=arguments.json)
-    _write_outputs(decided.decision, environment)
+    collecting = gc.get_threshold()
+    gc.set_threshold(_YOUNG, *collecting[1:])
+    try:
+        if arguments.publish:
+            return _publish(arguments, environment)
+        decided = decide(read_request(arguments, environment), environment)
+        _print(decided, environment, as_json=arguments.json)
+        _write_outputs(decided.decision, environment)
+    finally:
+        gc.set_threshold(*collecting)
     return 0
 
 

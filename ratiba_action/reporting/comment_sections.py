@@ -80,10 +80,13 @@ def causes(summary: ReportSummary, maximum: int = _CAUSES) -> str:
 
 
 def what_to_do(summary: ReportSummary) -> str:
-    """The verdict's action; where the lines of the change are known that make scenarios fail, these come first."""
+    """The verdict's action; where the lines of the change are known that make scenarios fail, these come first.
+
+    An action that names a line itself, as that of an exception does, stays as it is.
+    """
     action = inline(summary.report.verdict.action, 1_000)
     certain = [cause for cause in (summary.explanation.causes if summary.explanation else ()) if cause.certain]
-    if not certain or summary.report.verdict.conclusion is not Conclusion.FAILED:
+    if not certain or summary.report.verdict.conclusion is not Conclusion.FAILED or action.startswith("Fix "):
         return action
     parts = [part for cause in certain for part in cause.parts]
     places = list(dict.fromkeys(code(p.path) if p.whole else f"{code(p.path)} line {p.line}" for p in parts))
