@@ -164,7 +164,7 @@ def printed(verdict_of: Report, environment: Mapping[str, str] = TERMINAL, verbo
     printer = RichPrinter(stream, environment, verbosity)
     printer.comment(render_comment(summary))
     printer.results(summary, in_workflow=False)
-    printer.end(summary, {"report.html": Path("/work/ratiba-report/report.html")})
+    printer.end(summary, {"report.html": Path("/shop/ratiba-report/report.html")})
     return stream.getvalue()
 
 
