@@ -86,7 +86,7 @@ FILES = {
             return Texts.GUIDE.value
     """,
     "of_pieces.py": """
-        WHO = "You mend nets."
+        WHO = "You repair nets."
         RULES = ["Be patient.", "Name no price."]
         def prompt(agent):
             return "\\n".join([WHO, *RULES])
