@@ -19,6 +19,7 @@ from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.verdict import Report
 from ratiba_action.ports import GithubRepository
 from ratiba_action.reporting.results_json import COMPRESSED, MAX_BYTES, RESULTS
+from ratiba_action.util.text import short_commit
 
 TRUSTED_EVENTS = ("push", "schedule", "workflow_dispatch")
 """What starts a run of the base branch's own code. A pull request's run measures the pull request."""
@@ -160,7 +161,7 @@ def _read(github: GithubRepository, wanted: Wanted, artifact: _Artifact, notes: 
         # Without the status, which is no missing right here: it was listed a moment ago, and has been replaced since.
         raise GithubError(error.problem, error.remedy, transient=True) from error
     except RatibaError as error:
-        notes.append(no_baseline(f"the artifact of {artifact.commit[:7]}: {error.problem}"))
+        notes.append(no_baseline(f"the artifact of {short_commit(artifact.commit)}: {error.problem}"))
 
 
 def _require_own(report: Report, wanted: Wanted, artifact: _Artifact) -> None:

@@ -10,10 +10,8 @@ from ratiba_action.model.plan import Plan
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.settings.settings import Settings
-from ratiba_action.util.text import plural
+from ratiba_action.util.text import plural, short_commit
 from ratiba_action.verdict.decision import next_step
-
-_SHORT_COMMIT = 7
 
 
 def refuse_wrong_start(decided: Decided, problems: Sequence[str]) -> None:
@@ -66,7 +64,7 @@ def skipped(settings: Settings, decided: Decided, notes: Sequence[str]) -> Repor
 
 def _skipped_on_a_laptop(decided: Decided) -> Verdict:
     """What was compared with what, and how the scenarios run all the same."""
-    base = (decided.change.files.base or "")[:_SHORT_COMMIT]
+    base = short_commit(decided.change.files.base or "")
     compared = f"the base commit {base}" if base else "the base"
     count = len(decided.change.files.paths)
     reason = f"Nothing differs from {compared}, so there is no change to evaluate."

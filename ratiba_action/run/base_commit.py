@@ -21,6 +21,7 @@ from ratiba_action.suite.load import is_data_file, is_scenario_file, load_suite
 from ratiba_action.suite.team_tests import TestFiles, find_tests, with_tests
 from ratiba_action.util.git import EXECUTABLE, LINK, SUBMODULE, Git
 from ratiba_action.util.large_files import as_checked_out
+from ratiba_action.util.text import short_commit
 
 _NAMING_A_BASE = ("pull_request", "pull_request_review", "merge_group")
 """Events that are about a change of a base, whether or not they could be read."""
@@ -251,7 +252,7 @@ def read_anchor_inputs(
             base = BaseCommit(settings, then, contents)
             return read_base_inputs(base, applied, base.configuration(), same)
     except InfrastructureError as error:
-        return NoBase(f"the files of {commit[:7]} cannot be read: {error}", failed=True)
+        return NoBase(f"the files of {short_commit(commit)} cannot be read: {error}", failed=True)
 
 
 def _unknown(change: Change) -> NoBase:

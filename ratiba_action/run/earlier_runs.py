@@ -22,6 +22,7 @@ from ratiba_action.model.note import Note
 from ratiba_action.ports import GithubRepository
 from ratiba_action.run.inputs import RunInputs, RunRequest
 from ratiba_action.util.git import Git
+from ratiba_action.util.text import short_commit
 from ratiba_action.util.work_tree import changed_since
 
 AUTO = "auto"
@@ -129,7 +130,9 @@ def _anchor(
     wanted = AnchorWanted(series, commit or subject.head, named, scenarios)
     anchor = read_anchor(run.settings.ledger_url, wanted, rules)
     if anchor is None and named:
-        problem = f"The metrics history has no run of the anchor {name!r} ({named[:7]}) with today's scenarios."
+        problem = (
+            f"The metrics history has no run of the anchor {name!r} ({short_commit(named)}) with today's scenarios."
+        )
         return None, (Note(problem, "Name a version that the gate has measured on this branch."),)
     return anchor, ()
 

@@ -52,6 +52,18 @@ def in_quotes(text: str) -> str:
     return repr(text).replace("\\\\", "\\")
 
 
+_MIN_COMMIT = 7
+
+
+def short_commit(commit: str) -> str:
+    """The first seven characters of a commit, and on to its first letter where they are digits only.
+
+    Git takes any such beginning. One of 27 has seven digits, which masking would hide as somebody's phone number.
+    """
+    letter = re.search(r"[^0-9]", commit)
+    return commit[: max(_MIN_COMMIT, letter.end())] if letter else commit
+
+
 def part_of(part: int, whole: int, noun: str, one: str, several: str) -> str:
     """Such as ``1 of 3 conversations passes`` and ``0 of 1 conversation passes``.
 

@@ -18,6 +18,7 @@ from ratiba_action.model.history import KeptDecline, KeptRun
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.note import Note
 from ratiba_action.model.values import mean
+from ratiba_action.util.text import short_commit
 from ratiba_action.verdict.comparison import points
 from ratiba_action.verdict.interval import t_interval
 from ratiba_action.verdict.pairing import pair_up
@@ -28,7 +29,6 @@ TRIALS = 2
 _RUNS = 10
 """Of the branch, over which the level bounds the false alarms: each confirms at this fraction of it."""
 _CONFIDENCE = 0.90
-_SHORT = 7
 
 
 def first_of_each_week(runs: Iterable[KeptRun], now: datetime, weeks: int) -> dict[str, tuple[KeptRun, ...]]:
@@ -129,7 +129,7 @@ def note_of_decline(decline: Decline) -> Note | None:
     """What is said of a decline in the run that looked for it; None where there is nothing to say."""
     if decline.difference is None or not (decline.confirmed or decline.problem):
         return None
-    since = f"{decline.commit[:_SHORT]} ({decline.anchor}, measured on {decline.measured_at:%Y-%m-%d})"
+    since = f"{short_commit(decline.commit)} ({decline.anchor}, measured on {decline.measured_at:%Y-%m-%d})"
     fell = f"the mean score of {decline.scenarios} scenarios is {points(decline.difference)} below that of {since}"
     if not decline.confirmed:
         return Note(f"There may be a slow decline: {fell}. It could not be confirmed: {decline.problem}.", _HELP)
@@ -143,7 +143,7 @@ _HELP = "Remove the cause, then run the gate on this branch again."
 
 
 def _look_at(commit: str) -> str:
-    return f"Look at what was merged since then: git log --oneline {commit[:_SHORT]}.."
+    return f"Look at what was merged since then: git log --oneline {short_commit(commit)}.."
 
 
 def note_for_changes(branch: str, latest: KeptDecline) -> Note | None:
@@ -155,9 +155,9 @@ def note_for_changes(branch: str, latest: KeptDecline) -> Note | None:
     """
     if latest.decline is None:
         return None
+    run, anchor = short_commit(latest.commit), short_commit(latest.anchor)
     return Note(
-        f"Slow decline: the run of {branch} on {latest.started_at:%Y-%m-%d} ({latest.commit[:_SHORT]}) confirmed that "
-        f"its mean score is {points(latest.decline)} below that of {latest.anchor[:_SHORT]}. This pull request is not "
-        "its cause.",
+        f"Slow decline: the run of {branch} on {latest.started_at:%Y-%m-%d} ({run}) confirmed that its mean score is "
+        f"{points(latest.decline)} below that of {anchor}. This pull request is not its cause.",
         _look_at(latest.anchor),
     )

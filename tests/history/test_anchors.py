@@ -138,7 +138,7 @@ async def test_a_pull_request_is_reported_what_the_latest_run_of_its_base_found(
     await asyncio.to_thread(keep_run, fallen, database)
     await asyncio.to_thread(keep_run, run_of_main(4, 2, 0.8), database)
     assert [note.partition("that its")[2].partition(". ")[0] for note in await noted()] == [
-        " mean score is 6 points below that of 0000000"
+        f" mean score is 6 points below that of {commit(1)}"
     ]
     fixed = run_of_main(5, 1, 0.9, verdict=compared(-0.01, confirmed=False))
     await asyncio.to_thread(keep_run, fixed, database)
