@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.checks.custom_code import evidence
-from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.checks.failure_rules import RULE_TYPES, validate_rule
 from ratiba_action.cli import COMMANDS
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.metrics.aggregates import AGGREGATES
@@ -60,6 +60,11 @@ def test_the_table_of_inputs_is_the_settings() -> None:
         for entry in INPUTS
     ]
     assert table("inputs") == expected
+
+
+def test_every_type_of_rule_has_a_row() -> None:
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+)", (PROJECT / "docs/scenarios.md").read_text(), re.MULTILINE)
+    assert set(RULE_TYPES) <= {name for row in rows for name in re.findall(r"\w+", row)}
 
 
 def test_the_inputs_of_the_readme_are_some_of_them() -> None:

@@ -220,10 +220,6 @@ def test_the_other_rules_take_what_they_need(rule: str, value: object) -> None:
     assert validate_rule(rule, value) is None
 
 
-def test_there_are_fifteen_rules() -> None:
-    assert len(RULE_TYPES) == 15
-
-
 def test_the_last_reply_must_refuse_unless_a_turn_is_named() -> None:
     spoken = (exchange("a", "Siwezi kukupa namba yake."), exchange("b", "Karibu tena!"))
     assert not _only(*spoken, rules=(FailureRule("must_refuse", None),)).passed
