@@ -28,6 +28,9 @@ _CONFIDENCE = 0.90
 _ERRORS = 2.5
 """Standard errors that a scenario's further trials must lie below its base for its drop to have shown again."""
 
+_COLLAPSE, _COLLAPSE_ERRORS = 0.50, 5.0
+"""Drop of an ordinary scenario that blocks by itself, and how many standard errors of its further trials it must be."""
+
 _ROUNDING = 1e-9
 
 
@@ -80,7 +83,8 @@ def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rul
     difference = mean(changes)
     # It decides nothing: it tells how far other conversations like these might move.
     interval = t_interval(changes, _CONFIDENCE) if len(changes) > 1 else None
-    regression = difference <= -rules.min_margin + _ROUNDING or _counts(dropped)
+    collapsed = any(_mean_change(pair) <= -_COLLAPSE + _ROUNDING for pair in dropped)
+    regression = difference <= -rules.min_margin + _ROUNDING or _counts(dropped) or collapsed
     moved = "improved" if difference > _ROUNDING else "did not change" if abs(difference) <= _ROUNDING else "fell"
     tier = Tier.REGRESSION if regression else Tier.IMPROVED if difference > _ROUNDING else Tier.WITHIN_NOISE
     reason = f"The mean score {moved}" + ("" if abs(difference) <= _ROUNDING else f" by {points(difference)}")
@@ -146,9 +150,13 @@ class _Examination:
         return self._confirm_p <= levels[self._looks - 1]
 
     def result(self) -> Comparison | Wanted:
-        again = [pair for pair in self._suspects if _is_looked_at(pair, self._rules) and self._fell_again(pair)]
-        wanted = {} if self._mean_fell or _counts(again) else self._wanted()
+        again = [pair for pair in self._suspects if self._has_fallen(pair)]
+        wanted = {} if self._mean_fell or self._dropped(again) else self._wanted()
         return Wanted(wanted, self._so_far()) if wanted else self._conclude(again)
+
+    def _dropped(self, again: Sequence[Pair]) -> bool:
+        """Whether the scenarios that fell again block: two, a critical one, or one that collapsed."""
+        return _counts(again) or any(self._fell_again(pair, _COLLAPSE, _COLLAPSE_ERRORS) for pair in again)
 
     def _wanted(self) -> dict[str, int]:
         suspected = {pair.scenario_id for pair in self._suspects}
@@ -187,7 +195,7 @@ class _Examination:
         difference, interval = mean(changes), t_interval(changes, _CONFIDENCE)
         detectable = minimum_detectable_effect(_spread(changes), len(changes), power=self._rules.detectable_power)
         margin = max(self._rules.min_margin, detectable)
-        tier = self._tier(interval.low, margin, fell=self._mean_fell or _counts(again))
+        tier = self._tier(interval.low, margin, fell=self._mean_fell or self._dropped(again))
         return Comparison(
             tier,
             tuple(self._scenario(pair, again=pair in again) for pair in self._pairs),
@@ -214,8 +222,11 @@ class _Examination:
     def _scenario(self, pair: Pair, *, again: bool = False) -> ScenarioComparison:
         return _scenario(pair, self._compared(pair), self._rules, again=again)
 
-    def _fell_again(self, pair: Pair) -> bool:
-        """Whether the further trials alone show the drop, by more than their noise.
+    def _has_fallen(self, pair: Pair) -> bool:
+        return _is_looked_at(pair, self._rules) and self._fell_again(pair, self._rules.scenario_drop, _ERRORS)
+
+    def _fell_again(self, pair: Pair, drop: float, errors: float) -> bool:
+        """Whether the further trials alone show a drop of this size, by so many standard errors of theirs.
 
         A few trials that happen to agree would make any drop look certain, and among many suspects some always do.
         So the standard error is at least that of all suspects together.
@@ -224,7 +235,7 @@ class _Examination:
         change = mean(head) - mean(base)
         own = _squared_error(head) + _squared_error(base)
         common = _pooled_variance(self._suspects) * (1 / len(head) + 1 / len(base))
-        return change <= -max(self._rules.scenario_drop, _ERRORS * math.sqrt(max(own, common))) + _ROUNDING
+        return change <= -max(drop, errors * math.sqrt(max(own, common))) + _ROUNDING
 
     @staticmethod
     def _tier(low: float, margin: float, *, fell: bool) -> Tier:

@@ -118,6 +118,28 @@ def test_one_ordinary_scenario_that_drops_again_does_not_block_and_a_critical_on
     assert found.reason == "Further trials confirm large drops: scenario_19."
 
 
+def test_one_ordinary_scenario_that_collapses_again_blocks() -> None:
+    rest = [pair(number, 0.02) for number in range(19)]
+    collapsed = again(pair(19, -0.8), (0.0, 0.1, 0.0), (0.8, 0.7, 0.8))
+    found = concluded([*rest, collapsed])
+    assert found.tier is Tier.REGRESSION
+    assert found.reason == "Further trials confirm large drops: scenario_19."
+
+
+@pytest.mark.parametrize(
+    ("head", "why"), [((0.31, 0.33, 0.32), "below 50 points"), ((0.9, 0.0, 0.0), "within five standard errors")]
+)
+def test_one_ordinary_scenario_does_not_block_by_less_than_a_collapse(head: Sequence[float], why: str) -> None:
+    rest = [pair(number, 0.02) for number in range(19)]
+    assert concluded([*rest, again(pair(19, -0.8), head, (0.8, 0.8, 0.8))]).tier is not Tier.REGRESSION, why
+
+
+def test_of_recordings_one_scenario_that_collapses_blocks() -> None:
+    rest = [pair(number, 0.02) for number in range(19)]
+    assert concluded([*rest, pair(19, -0.45)], exact=True).tier is not Tier.REGRESSION
+    assert concluded([*rest, pair(19, -0.5)], exact=True).tier is Tier.REGRESSION
+
+
 def test_two_scenarios_that_drop_again_block() -> None:
     rest = [pair(number, 0.05) for number in range(18)]
     dropped = [again(pair(number, -0.3), (0.5,) * 3, (0.8,) * 3) for number in (18, 19)]
