@@ -73,9 +73,15 @@ def _without_help(arguments: Sequence[str]) -> list[str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Suggests what was probably meant by an unknown command, choice or option."""
+    """Suggests what was probably meant by an unknown command, choice or option, and refuses empty values.
+
+    An empty value is a variable of the shell that is not set: no budget, baseline or shard is a silent default. What
+    people said may be empty, and ``ratiba decide`` prints a mode whatever it is given.
+    """
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if value == "" and action.metavar != "TEXT" and not self.prog.endswith(" decide"):
+            raise argparse.ArgumentError(action, "it is empty. Give a value, or leave it out.")
         if action.choices is None or value in action.choices:
             return
         known = [*map(str, action.choices), *(["help"] if isinstance(self, CommandLine) else [])]

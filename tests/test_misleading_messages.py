@@ -102,3 +102,20 @@ def test_a_number_instead_of_a_text_is_to_be_written_in_quotes(
     )
     assert main(["validate", "--repo", str(tmp_path)]) == 2
     assert "write it in quotes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("tags: smoke", "'smoke' is not allowed: input should be a list: write [smoke]"),
+        ("assertions: [{metric: GEval}]", "GEval: with.criterion: missing; it must be given"),
+        ("assertions: [{metric: GEval, with: {criterium: Kind}}]", "did you mean 'criterion'?"),
+    ],
+)
+def test_a_value_of_another_shape_is_answered_in_the_words_of_a_scenario(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, says: str
+) -> None:
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios/n.yaml").write_text(f"id: n\nlanguage: fr\n{line}\nturns:\n  - user: hi\n")
+    assert main(["validate", "--repo", str(tmp_path)]) == 2
+    assert says in capsys.readouterr().out

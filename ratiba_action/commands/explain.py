@@ -130,7 +130,7 @@ def progress_with_keys(
 
 
 def _runs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MAX_RUNS:
+    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= _MAX_RUNS:
         raise ValueError(f"a number from 1 to {_MAX_RUNS}")
     return int(text)
 

@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MAX_MUTANTS:
+    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= _MAX_MUTANTS:
         raise ValueError(f"a number from 1 to {_MAX_MUTANTS:,}")
     return int(text)
 

@@ -305,7 +305,7 @@ def joined(base: SplitResult, path: str, endpoint: str) -> str:
 
 
 CUT_OFF = frozenset({
-    "length", "max_output_tokens", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded",
+    "length", "max_output_tokens", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded", "model_length",
 })  # fmt: skip
 """How the formats say that an answer reached a limit."""
 _SHOWN = 120

@@ -19,7 +19,7 @@ from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge, JudgedMetric, Metric
 from ratiba_action.util.language_detection import how_to_install
 from ratiba_action.util.text import did_you_mean
-from ratiba_action.util.validation import StrictModel
+from ratiba_action.util.validation import StrictModel, message
 
 _MAX_TURNS = 250
 """More than any conversation has; a part of the identity of recorded votes."""
@@ -127,7 +127,7 @@ def _parameter_problems(name: str, parameters: JsonObject) -> tuple[str, ...]:
         model.model_validate(dict(parameters))
     except ValidationError as error:
         return tuple(
-            f"{name}: {'.'.join(map(str, problem['loc'])) or 'with'}: {problem['msg']}; got {problem['input']!r:.80}"
+            f"{name}: with{''.join(f'.{part}' for part in problem['loc'])}: {message(problem, model, problem['loc'])}"
             for problem in error.errors(include_url=False)
         )
     return ()

@@ -50,11 +50,14 @@ _OPEN = {
 """First words of names that many serve under names of their own: there only the words below tell models apart."""
 _TIERS = frozenset({
     "coder", "flash", "haiku", "high", "instant", "large", "lite", "max", "medium", "micro", "mini", "nano", "opus",
-    "plus", "premier", "pro", "small", "sonnet", "tiny", "ultra", "vision",
+    "air", "maverick", "plus", "premier", "pro", "scout", "small", "sonnet", "tiny", "turbo", "ultra", "vision",
 })  # fmt: skip
+_MODES = frozenset({"chat", "reasoner"})
+"""What tells two models apart only where both say one, as DeepSeek's own names do."""
 _SAYS_NOTHING = frozenset({
     "alpha", "beta", "cloud", "exp", "experimental", "hf", "instruct", "it", "latest", "maas", "meta", "online",
     "non", "preview", "reasoning", "thinking", "v",
+    "dev", "prod", "production", "qa", "staging", "test", "uat",  # deployments of Azure
 })  # fmt: skip
 _SERVED_AS = frozenset({"beta", "cloud", "exacto", "extended", "floor", "free", "latest", "nitro", "online"})
 """What OpenRouter and Ollama write behind a colon: how a model is served, not which it is."""
@@ -92,8 +95,11 @@ def is_another_model(asked: str, answered: str) -> bool:
         return True
     if ours.closed and bool(ours.version) == bool(theirs.version):
         return ours.words != theirs.words
+    tiers = ours.words & _TIERS, theirs.words & _TIERS
+    if ours.version and theirs.version and not (ours.sizes and theirs.sizes):
+        return tiers[0] != tiers[1]
     # Where one has no version it is an alias, which may stand for any: only what both say can differ.
-    return _differ(ours.words & _TIERS, theirs.words & _TIERS)
+    return _differ(*tiers) or _differ(ours.words & _MODES, theirs.words & _MODES)
 
 
 def may_be_another_model(asked: str, answered: str) -> bool:

@@ -295,7 +295,7 @@ def _open(run: RunInputs, mask: EventMask, warn: Callable[[str], None]) -> Event
             _make(folder, ours=folder == report)
             return _open_in(folder, run, mask, warn, only_run=folder == report)
         except (OSError, PublishError) as error:
-            cause = error.strerror if isinstance(error, OSError) and error.strerror else error
+            cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error).rstrip(".")
             instead = "" if folder == report else " They are written to the report directory instead."
             warn(f"Events could not be written to {str(folder)!r}: {cause}.{instead}")
     return None

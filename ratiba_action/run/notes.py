@@ -296,7 +296,7 @@ def notes_of_other_models(ledger: Ledger) -> tuple[str, ...]:
 
 
 def cut_replies(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
-    """Where replies ended at their output limit, whether an assertion noticed or not; nothing where none did."""
+    """Where replies ended at a limit or by a filter, whether an assertion noticed or not; nothing where none did."""
     cut: dict[str, tuple[int, str]] = {}
     for result in results:
         exchanges = result.transcript.exchanges if isinstance(result, Scored | Errored) and result.transcript else ()
@@ -308,7 +308,8 @@ def cut_replies(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
     named = "; ".join(f"{name}, turn {number}: {how}" for name, (number, how) in sorted(cut.items())[:_NAMED])
     more = f"; and {len(cut) - _NAMED} more" if len(cut) > _NAMED else ""
     count = "1 scenario has" if len(cut) == 1 else f"{len(cut)} scenarios have"
-    return (Note(f"{count} answers that were cut: {named}{more}.", "Raise the output limit of the system's requests."),)
+    remedy = "Raise the output limit of the system's requests, or look at what the provider's filter ended."
+    return (Note(f"{count} answers that did not end by themselves: {named}{more}.", remedy),)
 
 
 def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -> tuple[str, ...]:

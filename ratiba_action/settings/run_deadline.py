@@ -3,6 +3,7 @@
 The time for sending to Langfuse and to a collector comes on top of it.
 """
 
+import re
 from collections.abc import Mapping
 
 DEADLINE = "RATIBA_DEADLINE"
@@ -16,6 +17,7 @@ OTLP_SECONDS = "RATIBA_OTLP_SECONDS"
 """The same of sending to an OpenTelemetry collector."""
 
 _SENDING_SECONDS = 10.0
+_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
 def parse_seconds(text: str) -> float:
@@ -24,10 +26,7 @@ def parse_seconds(text: str) -> float:
     Raises:
         ValueError: it is not.
     """
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
+    seconds = float(text) if _SECONDS.fullmatch(text) else 0.0
     if not 0 < seconds <= 86_400:  # noqa: PLR2004 - a day
         raise ValueError("seconds, more than 0 and at most 86400")
     return seconds

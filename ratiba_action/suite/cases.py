@@ -234,7 +234,8 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
     for name, row in zip(ids, template.rows, strict=True):
         try:
             earlier = earlier_turns(row.values) if HISTORY not in used else []
-            filled = _after(earlier, {**fill(template.document.data, row.values), "id": name or template.id})
+            data = _without_nulls(fill(template.document.data, row.values), template.document.data)
+            filled = _after(earlier, {**data, "id": name or template.id})
         except FillingError as error:
             problems.append(FileProblem(template.path, row.line, str(error)))
             continue
@@ -254,6 +255,24 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
     digest = hashlib.sha256(template.content).hexdigest()
     cases = CaseFile(template.id, template.path, digest, len(template.rows), gates)
     return Loaded(scenarios, [cases], _few(problems), [template.path])
+
+
+def _without_nulls(filled: dict[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the keys of ``expect`` whose column is null: by those the row asserts nothing."""
+    for expect, before in zip(_expects(filled), _expects(written), strict=True):
+        for name, text in before.items():
+            if isinstance(text, str) and _PLACE.fullmatch(text) and expect.get(name, "") is None:
+                del expect[name]
+    return filled
+
+
+def _expects(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What each turn expects; empty where it is no mapping."""
+    turns = data.get("turns")
+    found = (
+        [turn.get("expect") if isinstance(turn, dict) else None for turn in turns] if isinstance(turns, list) else []
+    )
+    return [expect if isinstance(expect, dict) else {} for expect in found]
 
 
 def _after(earlier: Sequence[Mapping[str, str]], data: Mapping[str, Any]) -> dict[str, Any]:

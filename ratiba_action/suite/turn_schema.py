@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from ratiba_action.checks.row_checks import query_problem
 from ratiba_action.llm.endpoints import FORMATS
@@ -188,6 +188,14 @@ class ExpectBlock(StrictModel):
     label: Text | None = None
     labels: list[Text] | None = None
     refusal: bool | None = Field(default=None, description="whether the system must refuse")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _given(cls, value: Any) -> Any:
+        if value is None:  # a key that somebody forgot to fill would assert nothing, without a word
+            msg = "it is empty: give a value, or remove the key"
+            raise ValueError(msg)
+        return value
 
     @model_validator(mode="after")
     def _label_or_labels(self) -> Self:

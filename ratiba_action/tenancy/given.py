@@ -70,7 +70,7 @@ async def wait_until_ready(dsn: str, seconds: float, refused_seconds: float | No
         except TimeoutError:
             reason = "it did not answer in time"
         except psycopg.Error as error:
-            reason = without_password(str(error).strip(), dsn)
+            reason = " ".join(without_password(str(error), dsn).split())
             if "FATAL:" in reason and is_refused(reason) and getattr(error, "sqlstate", None) != _STARTING:
                 raise _unusable(dsn, reason) from None
             if refused_seconds is not None and is_refused(reason) and time.monotonic() >= began + refused_seconds:

@@ -16,7 +16,7 @@ _INVISIBLE = re.compile(
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _TYPOGRAPHIC = str.maketrans(
-    {"\u2019": "'", "\u02bc": "'", "\u2010": "-", "\u2011": "-", "\u2044": "/"}
+    {"\u2019": "'", "\u02bc": "'", "\u2010": "-", "\u2011": "-", "\u2212": "-", "\u2044": "/"}
     | {"\u2800": " ", "\u066a": "%", "\u066b": ".", "\u066c": ","}
 )
 """Signs that are typed otherwise, and the blank of Braille."""
@@ -28,7 +28,7 @@ def unicode_form(text: str) -> str:
     """The text as one would type it: composed and compatibility forms (NFKC), and nothing that is invisible.
 
     Zero-width characters are left out, no-break spaces are spaces, digits of any script are 0 to 9, and the typographic
-    apostrophe and hyphen are ``'`` and ``-``. Letter case and line breaks stay.
+    apostrophe, hyphen and minus are ``'`` and ``-``. Letter case and line breaks stay.
     """
     visible = _INVISIBLE.sub("", text)
     if visible.isascii():

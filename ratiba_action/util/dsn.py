@@ -25,7 +25,12 @@ def passwords_in(dsn: str) -> tuple[str, ...]:
     return tuple(sorted({password for password in (*written, *meant) if password}, key=len, reverse=True))
 
 
-_REFUSED = re.compile(r"connection refused|could not translate host name|name or service not known", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"connection refused|could not translate host name|failed to resolve host|name or service not known"
+    r"|network is unreachable|no such file or directory|invalid response to ssl negotiation|does not support ssl"
+    r"|certificate",
+    re.IGNORECASE,
+)
 _MAY_ANSWER = re.compile(
     r"timeout|temporary failure in name resolution|too many (clients|connections)|connection slots are reserved"
     r"|starting up|shutting down|in recovery mode",

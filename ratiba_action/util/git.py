@@ -181,8 +181,10 @@ class Git:
         Raises:
             GitError: git could not be run, so that nobody knows.
         """
+        if name.startswith("-"):  # git before 2.30 takes --end-of-options for a commit that is not there
+            return None
         try:
-            return self.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}").strip()
+            return self.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
         except GitError:
             raise
         except InfrastructureError:

@@ -6,6 +6,7 @@ the home zone of its language counts if it has that offset, otherwise every zone
 differently is unclear.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -41,6 +42,8 @@ _HOMES = {
 }  # fmt: skip
 NAME_THE_ZONE = "Give `now` the scenario's time zone, and let the system write times with their offset."
 _MIN = len("2026-04-26T14")
+_ZONE_BESIDE_OFFSET = re.compile(r"(?<=[Z\d])\[[^\[\]]{1,80}\](?:\[u-ca=[^\[\]]{1,40}\])?\Z")
+"""RFC 9557, as Java and JavaScript write a time with its zone."""
 
 
 @cache
@@ -160,10 +163,14 @@ def parse_time(value: Any) -> datetime | None:
         return value
     if not isinstance(value, str) or len(value) < _MIN:
         return None
+    text = value.strip()
+    plain = _ZONE_BESIDE_OFFSET.sub("", text)
     try:
-        return datetime.fromisoformat(value.strip())
+        found = datetime.fromisoformat(plain)
     except ValueError:
         return None
+    # Without an offset the zone alone would decide, and it may be another than the scenario's.
+    return found if plain == text or found.tzinfo is not None else None
 
 
 def parse_instant(value: Any, clock: LocalTime) -> datetime | None:

@@ -141,14 +141,21 @@ def _without_consequences(findings: Sequence[_Finding], model: type[StrictModel]
 def _problem(document: YamlDocument, model: type[StrictModel], finding: _Finding) -> FileProblem:
     place = ".".join(str(part) for part in finding.path) or "the file"
     others = (f", or {_asked(details)}" for details in finding.others)
-    message = _message(finding.details, model, finding.path) + "".join(dict.fromkeys(others))
+    problem = message(finding.details, model, finding.path) + "".join(dict.fromkeys(others))
     key = finding.details.get("ctx", {}).get("key")
     return FileProblem(
-        document.name, document.line((*finding.path, key) if key else finding.path), f"{place}: {message}"
+        document.name, document.line((*finding.path, key) if key else finding.path), f"{place}: {problem}"
     )
 
 
-def _message(details: ErrorDetails, model: type[StrictModel], path: Path) -> str:
+def message(details: ErrorDetails, model: type[StrictModel], path: Path) -> str:
+    """What is wrong with a value, and what is allowed.
+
+    Args:
+        details: as pydantic has found it.
+        model: of the whole that the value is part of.
+        path: of the value in it.
+    """
     kind, context = details["type"], details.get("ctx", {})
     shown = shorten(details["input"])
     if kind == "extra_forbidden":
@@ -171,6 +178,8 @@ def _asked(details: ErrorDetails) -> str:
         return "input should be a mapping"
     if kind == "string_type" and isinstance(details["input"], int | float):  # bool is an int
         return "input should be a text: write it in quotes"
+    if kind == "list_type" and isinstance(details["input"], str) and not details["input"].isspace():
+        return f"input should be a list: write [{details['input']:.40}]"
     expected = _PATTERNS.get(str(context.get("pattern", ""))) if kind == "string_pattern_mismatch" else None
     return expected or details["msg"].lower()
 

@@ -12,9 +12,14 @@ from ratiba_action.cli import COMMANDS
 from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
 
-FILES = {"missing": "nope.json", "folder": "folder", "empty": "empty.json", "malformed": "malformed.json"}
-TEXTS = {"malformed": "no such!"}
-NUMBERS = {"malformed": "no such!", "negative": "-1", "too large": "9" * 18}
+FILES = {
+    "missing": "nope.json", "folder": "folder", "empty": "empty.json", "malformed": "malformed.json", "none": "",
+}  # fmt: skip
+TEXTS = {"malformed": "no such!", "none": ""}
+NUMBERS = {
+    "malformed": "no such!", "negative": "-1", "too large": "9" * 18, "none": "", "other digits": "\u0663",
+    "underscored": "1_0",
+}  # fmt: skip
 OF_FILES = frozenset(
     {"FILE", "DIR", "PATH", "RESULTS", "EVENTS", "TEXT|@FILE", "--config", "--scenarios", "--baseline"}
 )
@@ -46,14 +51,15 @@ RIGHT = {
     "decide --event-name": TEXTS,
     "decide --rules": FILES,
     "decide --pull-request": NUMBERS,
+    "decide --mode": ("none",),
     "gate --repo": ("folder",),  # a folder below the repository stands for it
     "merge --repo": ("folder",),
-    "gate --report-dir": TEXTS,  # any name of a folder
-    "merge --report-dir": TEXTS,
+    "gate --report-dir": ("malformed",),  # any name of a folder
+    "merge --report-dir": ("malformed",),
     "gate --baseline-out": ("missing", "empty", "malformed"),  # a file that is written anew
     "merge --baseline-out": ("missing", "empty", "malformed"),
-    "gate --shards": TEXTS,  # what lost shards left: incomplete, with a report that says so
-    "report --sealed": FILES,  # what a lost container left: likewise
+    "gate --shards": ("malformed",),  # what lost shards left: incomplete, with a report that says so
+    "report --sealed": ("missing", "folder", "empty", "malformed"),  # what a lost container left: likewise
     "drift --samples": ("empty",),
 }
 """Values that are right after all, or that a report has to be written about."""

@@ -1,4 +1,4 @@
-"""An answer that ended at its output limit is noted, in every format, streamed or whole."""
+"""An answer that ended at its output limit or by its provider is noted, in every format, streamed or whole."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -50,10 +50,19 @@ def gemini(reason: str, *parts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def converse(reason: str, *blocks: dict[str, Any]) -> dict[str, Any]:
+    usage = {"inputTokens": 9, "outputTokens": 300, "totalTokens": 309}
+    return {
+        "output": {"message": {"role": "assistant", "content": list(blocks)}}, "stopReason": reason, "usage": usage,
+    }  # fmt: skip
+
+
+CONVERSE = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}], "inferenceConfig": {"maxTokens": 300}}
 MESSAGE = {"type": "message", "id": "x", "role": "assistant", "content": [{"type": "output_text", "text": "It is"}]}
 TEXT = {"type": "text", "text": "It is"}
 CUT = "was cut at its output limit of 300 tokens"
 EMPTY = f"{CUT}, before it had any text"
+FILTERED = "was ended by the provider's content filter"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +73,17 @@ EMPTY = f"{CUT}, before it had any text"
         ("chat/completions", CHAT, chat("length", ""), EMPTY),
         ("chat/completions", CHAT, chat("length", None), EMPTY),
         ("chat/completions", CHAT, chat("length", None, tool_calls=[{"id": "1"}]), CUT),
-        ("chat/completions", CHAT, chat("content_filter"), ""),
+        ("chat/completions", CHAT, chat("tool_calls"), ""),
+        ("chat/completions", CHAT, chat("content_filter"), f"{FILTERED} (content_filter)"),
+        ("chat/completions", CHAT, chat("content_filter", ""), f"{FILTERED} (content_filter), before it had any text"),
+        ("chat/completions", CHAT, chat("model_length"), "was cut at the end of the model's context"),
+        ("chat/completions", CHAT, chat("abort"), "was ended early by the provider (abort)"),
+        (
+            "chat/completions",
+            CHAT,
+            chat("insufficient_system_resource"),
+            "was ended early by the provider (insufficient_system_resource)",
+        ),
         (
             "chat/completions",
             CHAT | {"max_completion_tokens": None, "max_tokens": 200},
@@ -80,7 +99,7 @@ EMPTY = f"{CUT}, before it had any text"
             responses("max_output_tokens", {"type": "reasoning", "id": "y", "summary": []}),
             EMPTY,
         ),
-        ("responses", RESPONSES, responses("content_filter", MESSAGE), ""),
+        ("responses", RESPONSES, responses("content_filter", MESSAGE), f"{FILTERED} (content_filter)"),
         ("messages", MESSAGES, messages("end_turn", TEXT), ""),
         ("messages", MESSAGES, messages("max_tokens", TEXT), CUT),
         ("messages", MESSAGES, messages("max_tokens", {"type": "thinking", "thinking": "So", "signature": "s"}), EMPTY),
@@ -90,7 +109,27 @@ EMPTY = f"{CUT}, before it had any text"
             messages("model_context_window_exceeded", TEXT),
             "was cut at the end of the model's context",
         ),
+        ("messages", MESSAGES, messages("refusal", TEXT), f"{FILTERED} (refusal)"),
+        *(("messages", MESSAGES, messages(end, TEXT), "") for end in ("tool_use", "stop_sequence", "pause_turn")),
+        ("converse", CONVERSE, converse("end_turn", {"text": "It is"}), ""),
+        ("converse", CONVERSE, converse("max_tokens", {"text": "It is"}), CUT),
+        ("converse", CONVERSE, converse("guardrail_intervened", {"text": "No"}), f"{FILTERED} (guardrail_intervened)"),
+        ("converse", CONVERSE, converse("content_filtered"), f"{FILTERED} (content_filtered), before it had any text"),
         ("generateContent", GEMINI, gemini("STOP", {"text": "It is"}), ""),
+        ("generateContent", GEMINI, gemini("SAFETY", {"text": "It is"}), f"{FILTERED} (SAFETY)"),
+        ("generateContent", GEMINI, gemini("RECITATION"), f"{FILTERED} (RECITATION), before it had any text"),
+        (
+            "generateContent",
+            GEMINI,
+            gemini("MALFORMED_FUNCTION_CALL"),
+            "was ended early by the provider (MALFORMED_FUNCTION_CALL), before it had any text",
+        ),
+        (
+            "generateContent",
+            GEMINI,
+            {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 9}},
+            f"{FILTERED} (PROHIBITED_CONTENT), before it had any text",
+        ),
         ("generateContent", GEMINI, gemini("MAX_TOKENS", {"text": "It is"}), CUT),
         ("generateContent", GEMINI, gemini("MAX_TOKENS", {"text": "So", "thought": True}), EMPTY),
         ("generateContent", GEMINI, {"candidates": [{"finishReason": "MAX_TOKENS"}]}, EMPTY),

@@ -110,6 +110,16 @@ ONE_MODEL = [
     ("gpt-3.5-turbo", "gpt-3.5-turbo-0125"),
     ("mistral-small", "mistralai/Mistral-Small-3.2-24B-Instruct-2506"),
     ("claude-sonnet-4", "claude-sonnet-4-20250514"),
+    ("gpt-4o-prod", "gpt-4o-2024-11-20"),
+    ("azure/gpt-4o-staging", "gpt-4o-2024-08-06"),
+    ("openai/gpt-5-mini:free", "gpt-5-mini-2025-08-07"),
+    ("projects/p/locations/l/publishers/google/models/gemini-2.5-pro", "models/gemini-2.5-pro-preview-06-05"),
+    ("jp.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+    ("@cf/meta/llama-3.1-8b-instruct", "llama-3.1-8b-instant"),
+    ("ollama/llama3.1:8b-instruct-q4_K_M", "llama3.1:8b"),
+    ("deepseek-chat", "deepseek-chat-v3-0324"),
+    ("deepseek-chat-v3.1", "deepseek-v3.1"),
+    ("command-a-03-2025", "command-a"),
 ]
 """Snapshots, aliases, prefixes of providers, and names that say too little to be distrusted."""
 
@@ -168,6 +178,12 @@ TWO_MODELS = [
     ("MiniMax-M2", "minimax-m1"),
     ("granite-3.1-8b", "gpt-5"),
     ("gpt-5", "gpt-5-chat-latest"),
+    ("deepseek-chat", "deepseek-reasoner"),
+    ("llama-4-maverick", "llama-4-scout"),
+    ("phi-4", "phi-4-mini"),
+    ("glm-4.5-air", "glm-4.5"),
+    ("qwen-max", "qwen-turbo"),
+    ("kimi-k2", "kimi-k2-turbo-preview"),
 ]
 
 

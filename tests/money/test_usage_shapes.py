@@ -138,6 +138,30 @@ SHAPES = {
     "Mistral, cached": chat(Usage(22, 9, cache_read_tokens=10), {**PLAIN, "num_cached_tokens": 10}),
     "Mistral, sound": chat(Usage(32, 9), {**PLAIN, "prompt_audio_seconds": 7}, unexplained="sound"),
     # https://api-docs.deepseek.com/guides/kv_cache
+    "OpenAI, predictions that its sum leaves out": chat(
+        Usage(32, 40),
+        {
+            **PLAIN,
+            "completion_tokens_details": {
+                "reasoning_tokens": 5, "accepted_prediction_tokens": 5, "rejected_prediction_tokens": 30,
+            },
+        },
+    ),
+    # https://help.aliyun.com/zh/model-studio/context-cache
+    "Qwen, written to its cache": chat(
+        Usage(12, 9, cache_write_tokens=20),
+        {
+            **PLAIN,
+            "prompt_tokens_details": {
+                "cached_tokens": 0, "cache_creation_input_tokens": 20,
+                "cache_creation": {"ephemeral_5m_input_tokens": 20}, "cache_type": "ephemeral",
+            },
+        },
+    ),
+    "Anthropic, whose sum lacks what was written for an hour": messages(
+        Usage(30, 9, cache_write_tokens=20),
+        {**ANTHROPIC, "cache_creation_input_tokens": 0, "cache_creation": {"ephemeral_1h_input_tokens": 20}},
+    ),
     "DeepSeek": chat(
         Usage(12, 9, cache_read_tokens=20),
         {

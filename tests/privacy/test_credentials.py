@@ -40,12 +40,16 @@ FORMS = {
     "GitHub, fine-grained": "github_pat_{22a}_{59a}",
     "GitLab": "glpat-{20w}",
     "GitLab, routable": "glpat-{27w}.01.{9h}",
+    "GitLab, of a workspace": "glwt-{20w}",
+    "GitLab, of a feature flag": "glffct-{20w}",
     "GitLab, runner": "glrt-{20w}",
     "AWS": "AKIA{16u}",
     "AWS, of a session": "ASIA{16u}",
     "Google": "AIza{35w}",
     "Google, OAuth client": "GOCSPX-{28w}",
     "Google, OAuth": "ya29.{80w}",
+    "Google, of a service account": "ya29.c.b0{80w}",
+    "Firebase": "APA91b{134w}",
     "Azure, client": "{3a}8Q~{34a}",
     "Slack, bot": "xoxb-{11d}-{13d}-{24a}",
     "Slack, user": "xoxp-{11d}-{13d}-{13d}-{32h}",
@@ -66,6 +70,11 @@ FORMS = {
     "Shopify": "shpat_{32h}",
     "DigitalOcean": "dop_v1_{64h}",
     "Vault": "hvs.{95w}",
+    "Doppler": "dp.sa.{43a}",
+    "Sourcegraph": "sgp_{16h}_{40h}",
+    "Adafruit": "aio_{28a}",
+    "Dynatrace": "dt0c01.{24u}.{64u}",
+    "Braintree": "access_token$production$0{15h}${32h}",
     "Grafana": "glsa_{32a}_{8h}",
     "Notion": "ntn_{11d}{35a}",
     "Linear": "lin_api_{40a}",
@@ -109,6 +118,19 @@ FORMS = {
     ),
     "PKCS 8": "-----BEGIN PRIVATE KEY-----\n{64b}\n{64b}\n{32b}\n-----END PRIVATE KEY-----",
     "OpenSSH": "-----BEGIN OPENSSH PRIVATE KEY-----\n{70b}\n{70b}\n{70b}\n-----END OPENSSH PRIVATE KEY-----",
+    "RSA, in a quotation": (
+        "-----BEGIN RSA PRIVATE KEY-----\n> {64b}\n> {64b}\n> {64b}\n> -----END RSA PRIVATE KEY-----"
+    ),
+    "PKCS 8, in a block of YAML": (
+        "-----BEGIN PRIVATE KEY-----\n          {64b}\n          {64b}\n          -----END PRIVATE KEY-----"
+    ),
+    "PKCS 8, in a patch": "-----BEGIN PRIVATE KEY-----\n+{64b}\n+{64b}\n+-----END PRIVATE KEY-----",
+    "SSH 2": (
+        '---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: "x"\n{64b}\n{64b}\n'
+        "---- END SSH2 ENCRYPTED PRIVATE KEY ----"
+    ),
+    "JWT, on several lines": "eyJ{33w}\n{9w}.eyJ\n{40w}\n{20w}.{12w}\n{31w}",
+    "JWT, a part on each line": "eyJ{33w}.\neyJ{60w}.\n{43w}",
     "PGP": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n{64b}\n{30b}\n={4b}\n-----END PGP PRIVATE KEY BLOCK-----",
 }
 """How an issuer writes its keys: ``{36a}`` stands for 36 letters and digits, and so on for the other ``SIGNS``."""
@@ -159,6 +181,21 @@ def test_a_key_of_anybody_goes_whole_before_its_digits_are_read(key: str, before
             "https://hooks.slack.com/services/***",
         ),
         ("curl -u AC" + "0a" * 16 + ":" + "1b" * 16 + " x", "curl -u AC" + "0a" * 16 + ":*** x"),
+        ("AC" + "0a" * 16 + "\n" + "1b" * 16 + " x", "AC" + "0a" * 16 + "\n*** x"),
+        ("postgres://u:p@ss@db.example/x", "postgres://u:***@db.example/x"),
+        ("mysql://u:p%40ss@db/x and redis://:p@s/s@r:1/0", "mysql://u:***@db/x and redis://:***@r:1/0"),
+        ("postgres://u:p1@a/x,postgres://u:p2@b/x", "postgres://u:***@a/x,postgres://u:***@b/x"),
+        ("host=db password='tembo 42 simba' port=1", "host=db password='***' port=1"),
+        ("curl -s -u admin:tembo42 https://x.example", "curl -s -u admin:*** https://x.example"),
+        ("machine api.x.example login bob password tembo42 # x", "machine api.x.example login bob password *** # x"),
+        ('{"auths": {"x": {"auth": "Ym9iOmh1bnRlcjI="}}}', '{"auths": {"x": {"auth": "***"}}}'),
+        ("ALGOLIA_ADMIN_KEY=" + "1b" * 16, "ALGOLIA_ADMIN_KEY=***"),
+        ("Your secret access key is `wJalr0712345432/bPxRfiCY1`.", "Your secret access key is `***`."),
+        ("**API key** is: " + "1b" * 16 + ", keep it", "**API key** is: ***, keep it"),
+        (
+            "PuTTY\nPrivate-Lines: 2\n" + "a1B2" * 16 + "\na1B2==\nPrivate-MAC: 1",
+            "PuTTY\nPrivate-Lines: 2***\nPrivate-MAC: 1",
+        ),
         ("aws_session_token = " + "aB1/" * 40, "aws_session_token = ***"),
         ("RAILWAY_TOKEN=" + str(uuid.UUID(int=3**70)), "RAILWAY_TOKEN=***"),
         ("Ocp-Apim-Subscription-Key: " + "1b" * 16, "Ocp-Apim-Subscription-Key: ***"),
@@ -174,6 +211,14 @@ def test_a_key_of_anybody_goes_whole_before_its_digits_are_read(key: str, before
 )
 def test_of_what_stands_around_a_secret_everything_stays(text: str, masked: str) -> None:
     assert mask_credentials(text) == Redactor().secretless(text) == masked
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS.values() if "\n" not in form])
+@pytest.mark.parametrize("around", ["_", "__", "*", "**"])
+def test_emphasis_of_markdown_hides_no_key(form: str, around: str) -> None:
+    key = key_of(form, 1)
+    masked = mask_credentials(f"it is {around}{key}{around} and")
+    assert masked in (f"it is {around}***{around} and", f"it is {around}*** and")
 
 
 @pytest.mark.parametrize("hidden", ["{a}\u200b{b}", "{a}\\u0030{b}", "{a}%30{b}", "{a}\uff10{b}"])
@@ -204,7 +249,9 @@ NO_KEYS = [
     "msg_5b74ad4f7bd0ba59e4e54a64 chatcmpl-ca46291da3a46090db295b6d toolu_987654321 call_12345678",
     "The secret = to listen. Monkey-business at key-largo; a passkey; api_key: your-key-here; password=<password>",
     "password=os.environ['PASSWORD'], api_key=get_key(3), secret={name}, pwd=$PWD",
-    "postgresql://user@db/x http://localhost:8080/@x",
+    "The API key is in the settings; your access token is valid for 30 days; the secret key is well-known-since-1999",
+    "docker run -u 1000:1000 x; machine learning: login page, password reset; the auth: header",
+    "https://x.example:443/a/@b/c postgresql://user@db/x http://localhost:8080/@x",
     *(hashlib.sha1(bytes([number])).hexdigest() for number in range(40)),  # noqa: S324 - as git's ids are
     *(hashlib.sha256(bytes([number])).hexdigest() for number in range(40)),
     *(f"sha256:{hashlib.sha256(bytes([number])).hexdigest()}" for number in range(40)),

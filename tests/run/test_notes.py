@@ -84,7 +84,10 @@ def test_replies_that_were_cut_are_named_though_every_assertion_passed() -> None
     cut = replace(sample_scored("cut"), transcript=replace(whole.transcript, exchanges=exchanges))
     assert cut_replies([whole]) == ()
     assert cut_replies([whole, cut]) == (
-        f"1 scenario has answers that were cut: cut, turn 1: {how}. Raise the output limit of the system's requests.",
+        (
+            f"1 scenario has answers that did not end by themselves: cut, turn 1: {how}. Raise the output limit of the "
+            "system's requests, or look at what the provider's filter ended."
+        ),
     )
 
 

@@ -340,6 +340,7 @@ def test_what_a_reply_must_be_like_is_read_as_a_text_or_a_list() -> None:
     [
         ("{contains: []}", "contains"),
         ("{contains: 5}", "contains"),
+        *((f"{{{key}: }}", f"{key}: it is empty: give a value") for key in ("contains", "json", "state", "refusal")),
         ("{not_contains: ' '}", "white space"),
         ("{matches: '('}", "is not a regular expression"),
         ("{matches: '(a+)+$'}", "repetition inside a repetition"),

@@ -23,6 +23,7 @@ from ratiba_action.util.comparable import comparable, has_text, has_word, place_
         ("re\u00adfund", "refund"),
         ("\ufeffHi", "hi"),
         ("don\u2019t", "don't"),
+        ("\u22125 °C", "-5 °c"),
         ("e\u2011mail", "e-mail"),
         ("STRASSE straße", "strasse strasse"),
         ("\u0130PTAL I\u0307ptal i\u0307ptal", "iptal iptal iptal"),

@@ -246,6 +246,19 @@ def test_a_folder_that_is_missing_is_reported_with_the_setting_that_left_it_out(
         git.changed(git.commit("HEAD~1") or "", "HEAD")
 
 
+def test_a_git_whose_rev_parse_knows_no_end_of_options_finds_commits(repository: GitRepository, tmp_path: Path) -> None:
+    head = repository.commit({"a": "1"})
+    older = tmp_path / "bin" / "git"
+    older.parent.mkdir()
+    refusing = 'case " $* " in *" rev-parse "*" --end-of-options "*) exit 1;; esac\n'
+    older.write_text(f'#!/bin/sh\n{refusing}exec {shutil.which("git", path=PATH)} "$@"\n')
+    older.chmod(0o755)
+    git = Git(repository.folder, {"PATH": f"{older.parent}:{PATH}"})
+    assert git.commit("HEAD") == head
+    assert git.commit("--all") is None
+    assert git.commit("absent") is None
+
+
 def test_an_option_that_git_does_not_know_names_the_version_that_is_needed(
     repository: GitRepository, tmp_path: Path
 ) -> None:

@@ -128,6 +128,9 @@ def test_each_zone_that_changes_its_clocks_has_the_rules_of_a_listed_one() -> No
         "2026-04-26T14:00:00+03:00",
         "2026-04-26T11:00:00Z",
         "2026-04-26T11:00+00:00",
+        "2026-04-26T14:00:00+03:00[Africa/Nairobi]",
+        "2026-04-26T11:00:00Z[UTC]",
+        "2026-04-26T14:00:00+03:00[!Africa/Nairobi][u-ca=iso8601]",
     ],
 )
 def test_every_spelling_of_a_moment_is_the_same_moment(text: str) -> None:
@@ -139,7 +142,18 @@ def test_a_datetime_is_taken_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, 14, "", "14:00", "2026-04-26", "kesho saa nane mchana", "2026-13-40T99:99", []]
+    "value",
+    [
+        None,
+        14,
+        "",
+        "14:00",
+        "2026-04-26",
+        "kesho saa nane mchana",
+        "2026-13-40T99:99",
+        "2026-04-26T14:00[Africa/Nairobi]",
+        [],
+    ],
 )
 def test_what_is_no_moment_is_none(value: object) -> None:
     assert parse_instant(value, NAIROBI) is None

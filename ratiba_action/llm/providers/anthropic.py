@@ -22,7 +22,7 @@ from ratiba_action.llm.wire_format import (
 )
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject
-from ratiba_action.money.answer_usage import count, objects, required_count
+from ratiba_action.money.answer_usage import count, count_within, objects, required_count
 
 _NAME = "anthropic"
 _VERSION = "2023-06-01"
@@ -47,6 +47,8 @@ _ALLOWED = Allowed(
     untyped_tool="custom",
     tiers={None: "standard_only", "auto": "standard_only", "standard_only": "standard_only"},
 )  # fmt: skip
+
+_WRITTEN_FOR = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 
 
 class Messages(Endpoint):
@@ -96,7 +98,10 @@ class Messages(Endpoint):
             input_tokens=required_count(usage, "input_tokens"),
             output_tokens=required_count(usage, "output_tokens"),
             cache_read_tokens=count(usage, "cache_read_input_tokens"),
-            cache_write_tokens=count(usage, "cache_creation_input_tokens"),
+            cache_write_tokens=max(
+                count(usage, "cache_creation_input_tokens"),
+                sum(count_within(usage, "cache_creation", name) for name in _WRITTEN_FOR),
+            ),
         )
         summed = sum((self.tokens(step) for step in objects(usage.get("iterations"))), Usage())
         asked = reported.input_tokens + reported.cache_read_tokens + reported.cache_write_tokens

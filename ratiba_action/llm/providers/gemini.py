@@ -170,8 +170,11 @@ class GenerateContent(Endpoint):
         return Contents(images, 0, problems)
 
     def endings(self, answer: JsonObject) -> Sequence[Any]:
-        """The ``finishReason`` of each candidate."""
-        return [candidate.get("finishReason") for candidate in objects(answer.get("candidates"))]
+        """The ``finishReason`` of each candidate; of a request that was blocked whole, a filter's."""
+        found = [candidate.get("finishReason") for candidate in objects(answer.get("candidates"))]
+        feedback = answer.get("promptFeedback")
+        blocked = isinstance(feedback, Mapping) and feedback.get("blockReason")
+        return found if found or not blocked else ["PROHIBITED_CONTENT"]
 
     def has_content(self, answer: JsonObject) -> bool:
         """Whether a part that is no thought has text or is something else."""

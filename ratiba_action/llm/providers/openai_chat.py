@@ -77,6 +77,9 @@ def routes(name: str) -> tuple[str, ...]:
     return (f"/{name}", f"/v1/{name}", f"/openai/v1/{name}", f"/openai/deployments/{{deployment}}/{name}")
 
 
+_PREDICTED = ("accepted_prediction_tokens", "rejected_prediction_tokens")
+
+
 def openai_tokens(usage: Mapping[str, Any], asked: str, answered: str) -> Usage:
     """OpenAI's input includes what was read from its cache and written to it, its output the reasoning.
 
@@ -88,14 +91,15 @@ def openai_tokens(usage: Mapping[str, Any], asked: str, answered: str) -> Usage:
     written = max(
         count_within(usage, details, "cache_write_tokens"),
         count_within(usage, details, "cache_creation_tokens"),
-        *(count(usage, name) for name in WRITTEN_TO_CACHE),
+        *(max(count(usage, name), count_within(usage, details, name)) for name in WRITTEN_TO_CACHE),
     )
     prompt, output = required_count(usage, asked), required_count(usage, answered)
     fresh = prompt - read - written if prompt >= read + written else prompt
     reasoning = max(count_within(usage, f"{answered}_details", "reasoning_tokens"), count(usage, "reasoning_tokens"))
     total = count(usage, "total_tokens")
     apart = reasoning if reasoning > output or not total else 0
-    return Usage(fresh, max(output + apart, total - fresh - read - written), read, written)
+    predicted = sum(count_within(usage, f"{answered}_details", name) for name in _PREDICTED)
+    return Usage(fresh, max(output + apart, reasoning + predicted, total - fresh - read - written), read, written)
 
 
 def cached_tokens(usage: Usage) -> dict[str, int]:
