@@ -267,7 +267,8 @@ def _own_names(node: ast.AST) -> Iterator[str]:
     """The names that a parameter, import, function, class, handler, pattern or ``global`` introduces."""
     for field in () if isinstance(node, ast.keyword) else ("arg", "name", "asname", "names", "rest"):
         value = getattr(node, field, None)
-        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
+        for each in value if isinstance(value, list) else [value]:
+            yield from [each, each.partition(".")[0]] if isinstance(each, str) else []  # `import a.b` gives `a`
 
 
 def _locals_of(function: _Function) -> list[str]:
