@@ -12,8 +12,7 @@ from typing import TextIO
 
 from ratiba_action.decide.deciding import Decided, DecideRequest, decide, decide_or_doubt, event_of, request_of
 from ratiba_action.errors import PublishError, UsageError
-from ratiba_action.model.change import Mode, ModeDecision
-from ratiba_action.settings.settings import FLOORS
+from ratiba_action.model.change import FLOORS, Mode, ModeDecision
 from ratiba_action.util.text import printable, unreadable_as_command
 
 DESCRIPTION = """Choose blocking, advisory or skip from the changed paths, and say why.

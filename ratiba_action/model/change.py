@@ -21,6 +21,8 @@ class Mode(StrEnum):
 
 
 _ORDER = tuple(Mode)
+FLOORS = ("auto", Mode.ADVISORY.value, Mode.BLOCKING.value)
+"""What the input ``mode`` may be."""
 
 
 @dataclass(frozen=True, slots=True)

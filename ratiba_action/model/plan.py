@@ -58,25 +58,6 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Shard:
-    """One of several runs that share a suite; ``number`` counts from 1.
-
-    Raises:
-        ValueError: the number lies outside 1 to the count.
-    """
-
-    number: int
-    count: int
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.number <= self.count:
-            raise ValueError(f"there is no shard {self.number} of {self.count}")
-
-    def __str__(self) -> str:
-        return f"{self.number}/{self.count}"
-
-
-@dataclass(frozen=True, slots=True)
 class Tenant:
     """A scenario's own schema, role and connection.
 

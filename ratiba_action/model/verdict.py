@@ -24,9 +24,9 @@ from ratiba_action.model.comparison import (
 from ratiba_action.model.conversation import MergeAttempt, ModelCall
 from ratiba_action.model.history import Trend
 from ratiba_action.model.measurement import ScenarioResult
-from ratiba_action.model.plan import Shard
 from ratiba_action.model.reads import ReadMap
 from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.shard import Shard
 from ratiba_action.model.values import Usd
 
 

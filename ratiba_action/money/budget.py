@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from ratiba_action.errors import BudgetError
 from ratiba_action.model.conversation import ModelCall, Party, Reservation, Usage
-from ratiba_action.model.plan import Shard
+from ratiba_action.model.shard import Shard
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import Refusals, Spending
 from ratiba_action.money.pricing import is_exact_usd, show_usd, to_cents

@@ -18,9 +18,10 @@ from ratiba_action.model.comparison import Agreement, BaselineFacts, CrossCheckS
 from ratiba_action.model.conversation import ModelCall, Transcript
 from ratiba_action.model.history import TrendPoint
 from ratiba_action.model.measurement import Check, Score
-from ratiba_action.model.plan import Arm, Shard
+from ratiba_action.model.plan import Arm
 from ratiba_action.model.reads import FileReaders
 from ratiba_action.model.scenario import Assertion, FailureRule, Scenario
+from ratiba_action.model.shard import Shard
 from ratiba_action.model.verdict import CrossChecking, Limits, Report, ShardReport, TraceDelivery, TraceLink
 
 MAX_CHARACTERS = 1_000_000

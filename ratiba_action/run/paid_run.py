@@ -15,7 +15,8 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import SettledAnswer
-from ratiba_action.model.plan import Shard, Trial
+from ratiba_action.model.plan import Trial
+from ratiba_action.model.shard import Shard
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import SharedSpending
 from ratiba_action.money.admissions import THIS_RUN, Admissions

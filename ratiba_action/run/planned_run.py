@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.comparison import Anchor
-from ratiba_action.model.plan import Shard
+from ratiba_action.model.shard import Shard
 from ratiba_action.run.base_commit import read_anchor_inputs
 from ratiba_action.run.earlier_runs import EarlierRuns, find_earlier_runs, measured_commit
 from ratiba_action.run.inputs import RunInputs

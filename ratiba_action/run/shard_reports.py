@@ -12,8 +12,9 @@ from ratiba_action.model.comparison import CrossCheckStatus, MeasuredRun, ScoreP
 from ratiba_action.model.conversation import MergeAttempt, ModelCall
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored, threshold_of
 from ratiba_action.model.note import Note
-from ratiba_action.model.plan import BASE, Plan, Shard, Trial
+from ratiba_action.model.plan import BASE, Plan, Trial
 from ratiba_action.model.scenario import Expectation, Scenario
+from ratiba_action.model.shard import Shard
 from ratiba_action.model.verdict import CrossChecking, Refusals, SharedSpending
 from ratiba_action.money.budget import share_of_cap
 from ratiba_action.money.pricing import is_exact_usd, show_usd

@@ -9,8 +9,8 @@ from pathlib import Path
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import ScenarioResult, Scored
-from ratiba_action.model.plan import Shard
 from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.shard import Shard
 from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Report
 from ratiba_action.money.budget import share_of_cap

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
-from ratiba_action.model.plan import Shard
+from ratiba_action.model.shard import Shard
 from ratiba_action.model.values import Usd
 
 _SERVER = re.compile(

@@ -11,8 +11,8 @@ from typing import Any
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.model.change import Mode
-from ratiba_action.model.plan import Shard
+from ratiba_action.model.change import FLOORS, Mode
+from ratiba_action.model.shard import Shard
 from ratiba_action.model.values import Usd
 from ratiba_action.settings.input_values import (
     LIVE,
@@ -79,8 +79,6 @@ _OTHER_VARIABLES = frozenset(
 )
 
 
-FLOORS = ("auto", "advisory", "blocking")
-"""What ``mode`` may be."""
 SOURCES = ("auto", "replay", "live")
 """What ``llm`` may be."""
 

@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> None:
     reads = Reads()
     reads.install()
     warnings = [*isolation.warnings(root), *preload(json.loads(arguments[1]))]
-    preloaded = reads.keep()
+    preloaded = reads.keep(root)
     imports.import_known(json.loads(arguments[2]), root)
     reads.restore(preloaded)
     gc.collect()

@@ -37,9 +37,16 @@ class Reads:
 
         sys.addaudithook(hook)  # a bound method takes three times as long, for each of some 40,000 events of an import
 
-    def keep(self) -> frozenset[str | bytes]:
-        """What was noted so far, for ``restore``."""
-        return frozenset(self._paths)
+    def keep(self, root: str) -> frozenset[str | bytes]:
+        """What was noted so far below a folder, for ``restore``.
+
+        A framework has thousands of files elsewhere, and each conversation would look at all of them again.
+
+        Args:
+            root: absolute, without links.
+        """
+        self._leave()
+        return frozenset(path for path in self._paths if os.fsdecode(path).startswith(root + os.sep))
 
     def restore(self, kept: frozenset[str | bytes]) -> None:
         """Forget what was noted since ``keep``: the worker itself has read it."""

@@ -1,5 +1,6 @@
 """Changes to small systems are decided as a person would, by what their scenarios were seen to read and send."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,8 @@ def test_what_was_observed_only_makes_a_mode_stricter(system: dict[str, Any], ch
 
 @pytest.mark.parametrize("system", [pytest.param(each, id=name) for name, each in SYSTEMS.items() if "sends" in each])
 def test_a_text_that_is_sent_is_found_in_its_file(system: dict[str, Any]) -> None:
-    read = {name: text.encode() for name, text in system["files"].items() if name in system["seen"]["files"]}
+    seen = Reads(tuple(system["seen"]["files"]))
+    read = {name: text.encode() for name, text in system["files"].items() if seen.covers(name)}
     assert files_of(read, list(sent_texts({"system": system["sends"]}))).keys() == system["seen"]["sent"].keys()
 
 
@@ -103,6 +105,93 @@ def test_a_file_of_texts_that_are_not_closed_is_read_once(name: str, part: str) 
     assert may_change_sent_text(name, content, b"'A text.'\n" + content)
 
 
+MODULE = """
+def greet(shop, clock):
+    first = clock.hour()
+    second = clock.minute()
+    text = "You greet the guests of a shop at {}.".format(first)
+    return shop.ask(system=text, user=second)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "may"),
+    [
+        ("text", "prompt", False),
+        ("first", "hour", False),
+        ("format(first)", "format(second)", True),
+        ("text", "first", True),
+        ("text", "shop", True),
+        ("shop", "store", True),
+        ("def greet", "def welcome", False),
+        ("system=text", "prompt=text", True),
+        ("clock.hour", "clock.hours", False),
+        ("format(first)", "format(**locals())", True),
+        ("user=second", "user=text", True),
+    ],
+)
+def test_only_a_new_name_of_a_local_variable_changes_no_text(old: str, new: str, *, may: bool) -> None:
+    changed = MODULE.replace(old, new) if "(" in old or "=" in old else re.sub(rf"\b{old}\b", new, MODULE)
+    assert changed != MODULE
+    assert may_change_sent_text("bot.py", MODULE.encode(), changed.encode()) is may
+    assert may_change_sent_text("bot.py", changed.encode(), MODULE.encode()) is may
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "    name = shop.name\n    return 'You greet the guests of {name}.'.format(**locals())",
+        "    name = shop.name\n    return eval('f\"You greet the guests of {name}.\"')",
+        "    global name\n    name = 'You greet the guests.'",
+        "    name = 'You greet the guests.'\n    return f'{name=}'",
+        "    import name\n    name = name.text('You greet the guests.')",
+        "    for name in shop:\n        class Text:\n            name = 'You greet the guests.'",
+    ],
+)
+def test_a_variable_whose_name_can_be_seen_has_no_other_one(code: str) -> None:
+    before = f"def text(shop):\n{code}\n"
+    after = re.sub(r"(?<!\.)\bname\b", "title", before)
+    assert may_change_sent_text("bot.py", before.encode(), after.encode())
+
+
+@pytest.mark.parametrize(
+    ("code", "may"),
+    [
+        ("MOST = 3\n\ndef text():\n    return f'Offer {MOST} rooms to each guest.'\n", True),
+        ("MOST: int = 3\n\ndef text():\n    return 'Offer %d rooms to each guest.' % MOST\n", True),
+        ("MOST = 3\n\ndef ask(client):\n    return client.ask('You are a clerk.', tries=MOST)\n", True),
+        ("class Clerk:\n    most = 3\n\n    def text(self):\n        return f'Offer {self.most} rooms.'\n", True),
+        ("MOST = 3\nTEXT = 'You are a clerk.'\n\ndef wait(tries):\n    return tries < MOST\n", False),
+        ("MOST = 3\n\ndef wait():\n    raise ValueError(f'gave up after {MOST} tries')\n", False),
+    ],
+)
+def test_a_number_that_a_text_holds_is_a_part_of_it(code: str, *, may: bool) -> None:
+    assert may_change_sent_text("bot.py", code.encode(), code.replace("= 3", "= 4").encode()) is may
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "may"),
+    [
+        ("a.json", '{"a": "Be kind.", "b": 1}', '{\n "a": "Be k\\u0069nd.",\n "b": 1}', False),
+        ("a.json", '{"a": "Be kind.", "b": 1}', '{"b": 1, "a": "Be kind."}', True),
+        ("a.json", '{"a": 1}', '{"a": true}', True),
+        ("a.json", '{"a": 1}', '[["a", 1]]', True),
+        ("a.json", '{"a": 1.0}', '{"a": 1.00}', True),
+        ("a.json", '{"a": 1, "a": 2}', '{"a": 2}', True),
+        ("a.json", '{"a": 1}', '{"a": 1,}', True),
+        ("a.toml", "a = 1\nb = 2\n", "b = 2\na = 1\n", True),
+        ("a.toml", "a = 1\n", "a = true\n", True),
+        ("a.js", "s = 'Be kind.'", 's = "Be kind."', False),
+        ("a.js", "s = 'Be kind.'", "s = `Be kind.`", True),
+        ("a.rb", "s = 'Be #{kind}.'", 's = "Be #{kind}."', True),
+    ],
+)
+def test_values_of_data_count_and_how_they_are_written_does_not(
+    name: str, before: str, after: str, *, may: bool
+) -> None:
+    assert may_change_sent_text(name, before.encode(), after.encode()) is may
+
+
 def test_names_that_stand_for_one_another_are_followed_once() -> None:
     content = "".join(f"a{number}=a{number - 1}\n" for number in range(2000, 0, -1)) + "a0='You are a bot'\n"
     assert may_change_sent_text("bot.py", content.encode(), content.replace("a9=a8", "a9=a7").encode())
@@ -112,5 +201,5 @@ def test_names_that_stand_for_one_another_are_followed_once() -> None:
 def test_the_set_is_large_enough() -> None:
     changes = [change for system in SYSTEMS.values() for change in system["changes"]]
     harmless = [change for change in changes if change.get("harmless")]
-    assert (len(SYSTEMS), len(changes) - len(harmless) >= 60, len(harmless) >= 50) == (18, True, True)
+    assert (len(SYSTEMS), len(changes) - len(harmless) >= 60, len(harmless) >= 50) == (36, True, True)
     assert Mode.BLOCKING not in {change["mode"] for change in harmless}

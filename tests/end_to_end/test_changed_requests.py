@@ -1,5 +1,7 @@
 """A change that alters what the system sends to models is one of a prompt, wherever the text of it stands."""
 
+import json
+
 import pytest
 
 from ratiba_action.model.change import Mode
@@ -92,3 +94,68 @@ async def test_what_is_no_change_of_a_prompt_leaves_the_run_advisory(
     ended = await live.gate("--llm", "replay")
 
     assert (report_of(ended).decision.mode, why(ended)) == (Mode.ADVISORY, []), ended.printed
+
+
+SCHEMA = ADAPTER.replace(
+    "import json, os, pathlib, urllib.request", "import json, os, pathlib, urllib.request\n\nimport texts"
+)
+SCHEMA = SCHEMA.replace('"max_completion_tokens": 400', '"max_completion_tokens": 400, PART: texts.part()')
+TEXTS = '''
+from enum import Enum
+from pydantic import BaseModel
+
+
+class Size(Enum):
+    """Large towels are for the sauna."""
+
+    SMALL = "small"
+    LARGE = "large"
+
+
+class Order(BaseModel):
+    size: Size
+'''
+AS_TOOL = """
+
+def part():
+    return [{"type": "function", "function": {"name": "order", "parameters": Order.model_json_schema()}}]
+"""
+AS_FORMAT = """
+
+def part():
+    schema = {"name": "order", "schema": Order.model_json_schema()}
+    return {"type": "json_schema", "json_schema": schema}
+"""
+
+
+@pytest.mark.parametrize("llm", ["replay", "live"])
+@pytest.mark.parametrize(
+    ("part", "function", "what"),
+    [
+        ("tools", AS_TOOL, "the tools that `towels` gives the model changed"),
+        ("response_format", AS_FORMAT, "the parameter response_format of `towels` changed"),
+    ],
+)
+async def test_a_docstring_that_a_schema_holds_makes_the_run_blocking(
+    live: LiveRepository, part: str, function: str, what: str, llm: str
+) -> None:
+    """By its path it is advisory: most docstrings of enumerations reach nobody."""
+    live.small.write("adapter.py", SCHEMA.replace("PART", f'"{part}"'))
+    live.small.write("texts.py", TEXTS + function)
+    live.small.scenario("towels", "Hello")
+    live.small.commit()
+    await live.record()
+    live.small.commit()
+    live.small.write("texts.py", (TEXTS + function).replace("for the sauna", "for guests of the pool"))
+    by_path = live.small.run(["decide", "--json"], live.small.folder, live.small.environment)
+    before = len(live.models.received)
+
+    ended = await live.gate("--llm", llm)
+
+    assert (json.loads(by_path.stdout)["mode"], ended.outputs["mode"]) == ("advisory", "blocking"), ended.printed
+    assert why(ended)[0].startswith(what)
+    assert what.partition("` ")[2] in ended.comment
+    if llm == "replay":
+        assert (ended.code, len(live.models.received)) == (3, before)
+    else:
+        assert len(live.models.received) - before == ended.results["report"]["spending"]["live_calls"] > 0

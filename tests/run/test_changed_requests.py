@@ -20,8 +20,9 @@ from ratiba_action.llm.request_inputs import request_inputs
 from ratiba_action.model.change import Mode, ModeDecision, Reason
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.model_request import ModelRequest
-from ratiba_action.model.plan import Plan, Shard
+from ratiba_action.model.plan import Plan
 from ratiba_action.model.reads import Reads
+from ratiba_action.model.shard import Shard
 from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.changed_requests import raised_by_requests, raised_by_shards
 from ratiba_action.run.evaluation_inputs import read_inputs

@@ -15,7 +15,7 @@ import pytest
 
 from ratiba_action.errors import UsageError
 from ratiba_action.model.event import Event, LoggedEvent, Place, RunEnded
-from ratiba_action.model.plan import Shard
+from ratiba_action.model.shard import Shard
 from ratiba_action.model.verdict import Report, ShardReport
 from ratiba_action.observability.event_lines import event_line, read_events
 from ratiba_action.privacy.masking import Redactor

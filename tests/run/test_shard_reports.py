@@ -21,8 +21,9 @@ from ratiba_action.model.change import Mode
 from ratiba_action.model.conversation import Document, Exchange, MergeAttempt, ModelCall, Party, Reply, Usage
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.own_history import HistoryBound, Statistical
-from ratiba_action.model.plan import BASE, Arm, Plan, Shard, Trial
+from ratiba_action.model.plan import BASE, Arm, Plan, Trial
 from ratiba_action.model.scenario import Assertion, Expectation, SimulatedUser, Strategy, Turn
+from ratiba_action.model.shard import Shard
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, Verdict
 from ratiba_action.money.budget import Ledger
 from ratiba_action.privacy.masking import Redactor

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun
-from ratiba_action.model.plan import Shard
+from ratiba_action.model.shard import Shard
 from ratiba_action.money.budget import share_of_cap
 from ratiba_action.run.shards import shares
 from tests.support.sample_report import sample_scenario, sample_scored

@@ -6,7 +6,7 @@ import pytest
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.change import Mode
-from ratiba_action.model.plan import Shard
+from ratiba_action.model.shard import Shard
 from ratiba_action.settings.environment import is_secret
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 
