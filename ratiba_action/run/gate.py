@@ -139,7 +139,6 @@ def evaluate_shard(run: ShardRun, log: RunLog, open_session: OpenSession, expect
 
     Args:
         open_session: makes what scenarios run in.
-        expected: forecast of the share.
 
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
