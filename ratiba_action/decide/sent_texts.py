@@ -219,9 +219,6 @@ def _sent_annotation(annotation: ast.expr | None) -> ast.expr | None:
     return annotation if any(name in _SENT_ANNOTATIONS for name in names) else None
 
 
-_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
-
-
 def _statements(
     body: Sequence[ast.stmt], conditions: tuple[ast.expr, ...]
 ) -> Iterator[tuple[ast.AST, tuple[ast.expr, ...]]]:
