@@ -373,7 +373,6 @@ class Prices(Protocol):
         """What a call cost: the higher price of two models, the one asked for and the one that answered.
 
         Args:
-            model: asked for.
             answered_by: the model that answered, as the answer names it; empty where that is ``model``, or unknown.
 
         Returns:

@@ -14,7 +14,7 @@ import pytest_asyncio
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from tests.support.file_order import ordered
-from tests.support.process_guard import ProcessGuard, mark
+from tests.support.process_guard import MARKER, ProcessGuard, is_about_processes, mark
 
 if TYPE_CHECKING:
     from tests.support.gate_forks import GateForks
@@ -51,6 +51,11 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """The same of the test itself."""
     with item.config.stash[_GUARD].watching(item):
         yield
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file whose tests ``make test-fast`` leaves out, all of them."""
+    return True if config.option.markexpr == f"not {MARKER}" and is_about_processes(collection_path) else None
 
 
 @pytest.hookimpl(tryfirst=True)

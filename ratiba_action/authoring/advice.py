@@ -241,7 +241,6 @@ def touches_advice(scenario: Scenario, paths: Sequence[str], reads: Reads | None
     """Warns of ``touches`` patterns that match no file, or none that the scenario reads.
 
     Args:
-        scenario: with its patterns.
         paths: every file of the repository.
         reads: what its recording says that it reads; None where that is not known.
     """

@@ -38,7 +38,6 @@ def payment_changes(exchange: Exchange, before: Reply | None) -> Iterator[Paymen
     the arguments of the turn's tool calls.
 
     Args:
-        exchange: the turn with its reply.
         before: reply of the turn before it, None at the beginning.
     """
     turn, reply = exchange.turn, exchange.reply
@@ -138,7 +137,6 @@ def turn_events(trial: Trial, number: int, exchange: Exchange, before: Reply | N
 
     Args:
         number: of the turn, from 1.
-        exchange: the turn with its reply.
         before: reply of the turn before it, None at the beginning.
     """
     place = place_of_trial(trial)

@@ -124,7 +124,6 @@ def check_turn(
 
     Args:
         number: of the turn, from 1.
-        turn: with its expectations.
         reply: None when the conversation never reached the turn.
         clock: of the scenario, by which times without an offset are read.
         detect_language: see ``check_transcript``.

@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.production.inline import check_answer, open_inline_events, read_inline_rules
 
     settings = read_settings(environment, {"config": arguments.config, "budget-usd": arguments.budget_usd})
-    answers, rules = _answers(arguments), read_inline_rules(arguments.rules)
+    answers, rules = _answers(arguments), read_inline_rules(arguments.rules, _warn_of_former_keys)
     with contextlib.ExitStack() as stack:
         events = (
             stack.enter_context(open_inline_events(arguments.events, _warn, settings.secrets))
@@ -143,6 +143,13 @@ def _judge(
         configuration=configuration,
     )
     return stack.enter_context(judge)
+
+
+def _warn_of_former_keys(name: str, content: bytes) -> None:
+    from ratiba_action.config.renamed_keys import notes_of_former_keys
+
+    for note in notes_of_former_keys({name: content}):
+        _warn(note)
 
 
 def _warn(text: str) -> None:

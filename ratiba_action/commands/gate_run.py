@@ -45,7 +45,7 @@ from ratiba_action.run.composition import open_session as open_real_session
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
-from ratiba_action.run.gate import evaluate, evaluate_shard, evaluate_side_by_side, variants_of
+from ratiba_action.run.gate import evaluate, evaluate_shard
 from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
 from ratiba_action.run.lifecycle import Lifecycle, in_pipeline, leave_early
 from ratiba_action.run.paid_run import go_on_with_earlier
@@ -53,6 +53,7 @@ from ratiba_action.run.planned_run import plan_run, plan_shard
 from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.run.session import OpenSession
 from ratiba_action.run.shard_folders import FoundShard, ShardFolders, report_folders
+from ratiba_action.run.variants import evaluate_side_by_side, variants_of
 from ratiba_action.settings.settings import Settings, read_settings_leniently, unknown_variables
 from ratiba_action.util.interruption import current
 from ratiba_action.util.persisted_credentials import persisted_credentials

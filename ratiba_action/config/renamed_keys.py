@@ -1,5 +1,6 @@
 """Reads configuration and scenario files with the keys of the version before (``RENAMED_KEYS``)."""
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -60,6 +61,16 @@ def notes_of_former_keys(files: Mapping[str, bytes]) -> tuple[str, ...]:
         return ()
     more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     return (Note(f"Keys have new names: {'; '.join(found[:_NAMED])}{more}.", "The old ones are still read."),)
+
+
+def warn_of_former_keys(name: str, content: bytes) -> None:
+    """Issue Python's own warning, for who calls the gate from Python: pytest lists it, and a service prints it once.
+
+    Args:
+        name: path of a configuration or scenario file, for the warning.
+    """
+    for note in notes_of_former_keys({name: content}):
+        warnings.warn(note, FutureWarning, stacklevel=3)
 
 
 def _found(data: Any) -> Iterator[tuple[Path, RenamedKey]]:

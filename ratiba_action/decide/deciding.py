@@ -362,7 +362,6 @@ def problems_of_options(request: DecideRequest, environment: Mapping[str, str], 
     """What is wrong with rules and event that somebody has given; each is only a doubt to ``decide``.
 
     Args:
-        request: with the rules.
         event: whether the event was given too, and not left by a runner.
     """
     problems: list[str] = []

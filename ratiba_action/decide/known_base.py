@@ -107,7 +107,6 @@ class _Checkout:
         """Check that the forge itself names the base: whoever can push can make a merge of the change with anything.
 
         Args:
-            files: with the base.
             request: None for a merge group, whose base the event names itself.
 
         Raises:

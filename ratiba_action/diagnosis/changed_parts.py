@@ -82,7 +82,6 @@ class PartialTrees:
     """Writes the base's files with parts of the change, and the scenarios of the run.
 
     Args:
-        folder: with the base's files.
         scratch: where the combinations are written.
         scenarios: those that are explained, by id, as their failures were judged.
     """

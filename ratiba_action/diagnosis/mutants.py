@@ -517,7 +517,6 @@ class MutationScore:
     """The share of mutants that the suite kills.
 
     Args:
-        killed: mutants.
         counted: mutants that were killed, survived, or were not exercised.
         interval: of the share at 95 % (Wilson 1927); None where nothing was counted.
     """

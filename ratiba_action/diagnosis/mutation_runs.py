@@ -199,7 +199,6 @@ def measure(
         files: to make mutants of.
         ledger: of the run, with its budget.
         open_session: makes what scenarios run in.
-        maximum: mutants to run.
         progress: receives a line after each of them.
         fresh: run those again whose result is known from an earlier run of the same files.
 

@@ -68,7 +68,6 @@ def explain(
         failed: the results that decided; one for each scenario. None to run the selected scenarios first, and explain
             at most twenty of those that fail.
         open_session: makes what scenarios run in.
-        max_runs: with parts of the change.
         varying: ids of scenarios whose failure varies by chance; see ``varying_of``. Ignored where ``failed`` is None.
         progress: receives a line after each of them.
         max_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.

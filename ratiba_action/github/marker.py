@@ -62,7 +62,6 @@ def is_stale(ours: Marker, theirs: Marker, current_head: str) -> bool:
 
     Args:
         ours: marker of the comment to be written.
-        theirs: marker of the comment that is there.
         current_head: commit that the pull request points at now.
     """
     if (ours.head == current_head) != (theirs.head == current_head):

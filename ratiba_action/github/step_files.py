@@ -116,7 +116,6 @@ def reserve_space(folder: Path, size: int) -> int | None:
     """Take room on a folder's disk, so that something can be written when the disk is full.
 
     Args:
-        folder: on that disk.
         size: in bytes.
 
     Returns:

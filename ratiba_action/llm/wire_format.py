@@ -206,7 +206,6 @@ class Stored(Protocol):
         Args:
             asked: the request as it came.
             sent: the completed one.
-            answer: to it.
         """
         del asked, sent
         return answer

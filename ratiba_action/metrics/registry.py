@@ -56,7 +56,7 @@ def judge_calls(name: str, turns: int, parameters: JsonObject | None = None) -> 
     return entry.judge_calls + entry.judge_calls_a_turn * turns
 
 
-def question_stride(name: str, parameters: JsonObject | None = None) -> int:
+def question_stride(name: str) -> int:
     """By how much the ordinals of a repeated measurement's questions lie behind those of the one before it.
 
     Raises:
@@ -64,7 +64,7 @@ def question_stride(name: str, parameters: JsonObject | None = None) -> int:
     """
     if is_address(name):
         return MAX_JUDGE_CALLS  # more calls in a later version of the metric must not move the votes' ordinals
-    return judge_calls(name, _MAX_TURNS if _entry(name).judge_calls_a_turn else 0, parameters)
+    return judge_calls(name, _MAX_TURNS if _entry(name).judge_calls_a_turn else 0)
 
 
 def reads_documents(name: str) -> bool:

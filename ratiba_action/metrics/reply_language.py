@@ -41,7 +41,6 @@ class ReplyLanguages:
     """A reply that is long enough to tell.
 
     Args:
-        expected: the language that it has to be in.
         shares: of its words, by language.
     """
 

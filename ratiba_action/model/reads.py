@@ -115,7 +115,6 @@ def folded(read: Iterable[str], files: Iterable[str]) -> tuple[str, ...]:
     """Paths that were read, with the topmost folder for two or more files that are all below it.
 
     Args:
-        read: paths of files.
         files: all that there are, the read ones among them.
     """
     found, unread, below = set(read), set[str](), dict[str, int]()

@@ -136,20 +136,19 @@ def bills_more_than_tokens(model: str) -> bool:
     return not _NOT_TEXT.isdisjoint(re.split(r"[^a-z]+", base_model(model)))
 
 
-def parse_model_rates(configured: Mapping[str, object], name: str = "prices") -> dict[str, ModelRates]:
+def parse_model_rates(configured: Mapping[str, object]) -> dict[str, ModelRates]:
     """The prices of a configuration's ``prices`` block, by model.
 
     Args:
         configured: ``{model: {"input_per_million": …, "output_per_million": …}}``, optionally with
             ``cache_read_per_million``, ``cache_write_per_million`` and ``per_call_usd``;
             or ``{model: {"free": True}}``.
-        name: how the block is called in messages.
 
     Raises:
         ConfigurationError: unknown or missing keys, or a price that is not above 0; all of them at once.
     """
     problems: list[str] = []
-    rates = {model: _rates(block, f"{name}.{model}", problems) for model, block in configured.items()}
+    rates = {model: _rates(block, f"prices.{model}", problems) for model, block in configured.items()}
     if problems:
         raise ConfigurationError(
             "\n".join(problems),

@@ -249,7 +249,6 @@ def read_bare(digits: str, *, phone: bool = False) -> Identifier:
     """What a number that stands alone is.
 
     Args:
-        digits: of the number.
         phone: it is known to be a phone number; else only a Kenyan mobile number is taken for one.
     """
     if is_local_mobile(digits.removeprefix(KENYA)):

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from ratiba_action.checks.custom_code import is_address
 from ratiba_action.checks.failure_rules import REFUSE, RISK, check_rule, is_judged_rule, validate_rule
-from ratiba_action.config.renamed_keys import read_current
+from ratiba_action.config.renamed_keys import read_current, warn_of_former_keys
 from ratiba_action.errors import ConfigurationError, FileProblem, NothingToMeasureError, RatibaError, SuiteError
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
 from ratiba_action.model.conversation import Document, Exchange, Reply, Transcript
@@ -181,11 +181,14 @@ class AnswerJudge(Protocol):
         ...
 
 
-def read_inline_rules(path: str | os.PathLike[str]) -> InlineRules:
+def read_inline_rules(
+    path: str | os.PathLike[str], warn: Callable[[str, bytes], None] = warn_of_former_keys
+) -> InlineRules:
     """Read a file of rules, try each check once and load what it needs.
 
     Args:
         path: of a YAML file; catalogues of terms are relative to its folder.
+        warn: is given the path and the content of a file without a mistake, to warn of keys by their former names.
 
     Raises:
         SuiteError: the file is wrong; carries every mistake with its line.
@@ -200,6 +203,7 @@ def read_inline_rules(path: str | os.PathLike[str]) -> InlineRules:
         if block is not None and not problems:
             rules, found = _build(str(given), document, block)
             if not found:
+                warn(str(given), content)
                 return rules
             problems = tuple(found)
     raise SuiteError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.config.renamed_keys import warn_of_former_keys
 from ratiba_action.decide.deciding import DecideRequest, decide, request_of
 from ratiba_action.errors import ConfigurationError, RatibaError, SuiteError
 from ratiba_action.metrics.registry import metric_problems
@@ -91,6 +92,7 @@ class StandingRun:
         """
         inputs = read_inputs(self._request)
         require_key(inputs.settings, inputs.configuration, inputs.environment)
+        warn_of_former_keys(inputs.settings.config, read_plain_file(inputs.repository, inputs.settings.config))
         self._head = head_inputs(inputs)
         scratch = self._folders.enter_context(scratch_folder())
         session = open_session(inputs, self._head, ledger=self._ledger, log=self._log, scratch=scratch)
@@ -179,6 +181,7 @@ class ScenarioTests:
             if not is_scenario_file(other, self._folder)
         }
         files[name] = read_plain_file(root, name)
+        warn_of_former_keys(name, files[name])
         # To collect them; the run reads them again, with the configuration's time zone for those that name none.
         return load_suite(files, metric_problems, validate_rule, timezone=None).scenarios
 

@@ -16,6 +16,7 @@ import pytest
 
 from ratiba_action.checks.custom_code import needs_custom_code
 from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.config.renamed_keys import warn_of_former_keys
 from ratiba_action.errors import ConfigurationError, RatibaError, UsageError, WorkerError
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
 from ratiba_action.model.answer_origin import AnswerOrigin
@@ -81,6 +82,7 @@ def _read(scenario: str | Path | Mapping[str, Any]) -> tuple[Scenario, ...]:
     if isinstance(scenario, Mapping):
         files = {"scenario.yaml": json.dumps(dict(scenario), default=str).encode()}
         (given,) = load_suite(files, metric_problems, validate_rule).scenarios
+        warn_of_former_keys(*files.popitem())
         return (replace(given, path=""),)
     path = Path(scenario).resolve()
     folder, name = path.parent.name, f"{path.parent.name}/{path.name}"
@@ -89,6 +91,7 @@ def _read(scenario: str | Path | Mapping[str, Any]) -> tuple[Scenario, ...]:
     found = read_scenario_files(path.parent.parent, folder)
     files = {file: found[file] for file in found if file == name or not is_scenario_file(file, folder)}
     suite = load_suite(files, metric_problems, validate_rule)
+    warn_of_former_keys(name, files[name])
     gates = [gate.metric for cases in suite.data_sets for gate in cases.gates]
     if gates:
         _refuse(suite.data_sets[0].id, f"the other cases of a run for {', '.join(gates)}")

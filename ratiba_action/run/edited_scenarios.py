@@ -18,7 +18,6 @@ class EditedScenarios:
     """Scenarios of the base by which the change is not compared, since it edits or removes them.
 
     Args:
-        total: scenarios of the base.
         edited: how many of these.
         with_system: the change edits the system too.
     """

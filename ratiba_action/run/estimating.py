@@ -80,7 +80,6 @@ class ArmCosts:
     """What trials of several arms are expected to cost, each by its own recordings and models.
 
     Args:
-        prices: of every model.
         costs_of: what calls to a model have cost in this run; None while too few were made.
     """
 

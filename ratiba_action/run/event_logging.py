@@ -141,7 +141,6 @@ def resend_to_collector(settings: Settings, environment: Mapping[str, str], path
     Args:
         settings: with the endpoint.
         path: an ``events.jsonl``.
-        as_json: print JSON.
 
     Returns:
         The exit code: 0 when everything was taken.
@@ -183,7 +182,6 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
     Args:
         settings: with the keys.
         path: an ``events.jsonl``.
-        as_json: print JSON.
 
     Returns:
         The exit code: 0 when everything is known to be there.

@@ -10,7 +10,6 @@ from pathlib import Path
 from ratiba_action.checks.checks import limits_not_measured
 from ratiba_action.checks.system_exceptions import without_those_of_base
 from ratiba_action.config.configuration import Exceeded
-from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.conversation import MergeAttempt
@@ -18,7 +17,7 @@ from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResu
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import BASE, Plan
 from ratiba_action.model.reads import Reads
-from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, VariantResult, Verdict
+from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, Verdict
 from ratiba_action.money.budget import Ledger, admit
 from ratiba_action.money.forecast import Forecast, way_out
 from ratiba_action.run.arms import base_of, first_plan, head_inputs, no_further_trials, scratch_folder
@@ -30,7 +29,6 @@ from ratiba_action.run.earlier_runs import (
     github_history,
 )
 from ratiba_action.run.estimating import forecast
-from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import run_started
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.notes import (
@@ -57,7 +55,7 @@ from ratiba_action.run.notes import (
 from ratiba_action.run.own_history import notes_of_own_history
 from ratiba_action.run.paid_run import end_journal, journal_place, shares_of_budget
 from ratiba_action.run.plan_loop import PlanLoop
-from ratiba_action.run.planned_run import PlannedRun, ShardRun, plan_run
+from ratiba_action.run.planned_run import PlannedRun, ShardRun
 from ratiba_action.run.provider_keys import require_key
 from ratiba_action.run.reads import notes_of_reads, read_map
 from ratiba_action.run.self_reported import self_reported
@@ -72,7 +70,6 @@ from ratiba_action.verdict.decision import next_step
 from ratiba_action.verdict.pairing import results_of, results_of_change
 from ratiba_action.verdict.quarantine import day_of
 from ratiba_action.verdict.stand_ins import confirm_suspected
-from ratiba_action.verdict.tally import variant_result
 from ratiba_action.verdict.trials import Standing, standing
 
 
@@ -142,7 +139,6 @@ def evaluate_shard(run: ShardRun, log: RunLog, open_session: OpenSession, expect
 
     Args:
         open_session: makes what scenarios run in.
-        expected: forecast of the share.
 
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
@@ -475,61 +471,3 @@ def _not_run(results: Sequence[ScenarioResult], free: Collection[str]) -> frozen
         if isinstance(result, Errored) and result.phase is Phase.RECORDING and result.trial.scenario.script is None
     }
     return frozenset(stale - failed)
-
-
-OUT_OF_IT = "the run was cancelled, or its time or budget was used up"
-
-
-def variants_of(inputs: RunInputs) -> tuple[RunInputs, ...]:
-    """Every variant of the system, read before anything is paid.
-
-    Raises:
-        ConfigurationError: there is none.
-    """
-    names = sorted(inputs.configuration.system.variants)
-    if not names:
-        raise ConfigurationError(
-            "The system has no variants.", "Name them in system.variants; docs/variants.md says how."
-        )
-    return tuple(read_inputs(replace(inputs, variant=name)) for name in names)
-
-
-def evaluate_side_by_side(
-    inputs: RunInputs, log: RunLog, open_session: OpenSession, variants: Sequence[RunInputs]
-) -> Report:
-    """The report of the system as it is, with a row for each variant.
-
-    The verdict is of the system as it is; a variant never changes it. Without that verdict no variant is run.
-
-    Args:
-        inputs: of the system as it is.
-        log: of its run; the warnings of a variant's are not kept.
-        open_session: makes what the scenarios of each run in.
-        variants: each with its own system.
-    """
-    began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
-    report = evaluate(plan_run(inputs), log, open_session, ledger).report
-    rows = [variant_result("", (), report, ledger.snapshot().list_price)]
-    ended = report.verdict.conclusion is Conclusion.INCOMPLETE
-    for variant in variants:
-        left = None if inputs.seconds is None else inputs.seconds - (time.monotonic() - began)
-        differences = inputs.configuration.system.variants[variant.variant].differences
-        if ended or (left is not None and left <= 0):
-            rows.append(VariantResult(variant.variant, differences, problem=OUT_OF_IT))
-            continue
-        row = _row(replace(variant, seconds=left), differences, RunLog(log.progress, log.events), open_session, ledger)
-        ended = row.not_run > 0
-        rows.append(row)
-    return replace(report, variants=tuple(rows), spending=ledger.snapshot(), seconds=time.monotonic() - began)
-
-
-def _row(
-    inputs: RunInputs, differences: tuple[str, ...], log: RunLog, open_session: OpenSession, ledger: Ledger
-) -> VariantResult:
-    before = ledger.snapshot().list_price
-    try:
-        report = evaluate(plan_run(inputs), log, open_session, ledger).report
-    except RatibaError as error:
-        # A variant that cannot run takes nothing away from the system's own verdict.
-        return VariantResult(inputs.variant, differences, problem=str(error))
-    return variant_result(inputs.variant, differences, report, ledger.snapshot().list_price - before)

@@ -74,7 +74,6 @@ def recording_remedy(
     Args:
         environment: says which keys are there, and whether this is a workflow.
         provider: of the model that would be called.
-        scenario_id: of the scenario to record.
         lead: begins the sentence, and ends with a colon.
         variant: of the system; empty for none.
         declared: the provider's block in the configuration; None for one that needs no declaration.

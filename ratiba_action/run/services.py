@@ -234,7 +234,6 @@ class Arms(Mapping[str, ArmServices]):
         """Start an arm with files of its own, which ends with the context.
 
         Args:
-            arm: with files of its own.
             template: the arm whose schema its tenants have; None for its own.
 
         Raises:
@@ -252,7 +251,6 @@ class RunServices:
     """Everything that is open while trials run. Made by ``composition.open_services``, which closes it, too.
 
     Args:
-        arms: that trials run on.
         metric: a fresh metric for an assertion; called once for each case.
         concurrency: trials at once.
         deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.

@@ -60,7 +60,6 @@ class RunSession:
     Its time begins when it is made.
 
     Args:
-        open_services: starts what trials need.
         scratch: a folder outside the workspace, removed when the run ends.
         with_base: trials of the base may run, if there is one.
         interruptions: filled with why the run was cancelled; None for a list of its own.
@@ -119,9 +118,6 @@ class RunSession:
         """Open the run in an event loop of its own, and do some work in it.
 
         A signal ends what is waited for and loses nothing that the work has noted; a further one does so again.
-
-        Args:
-            work: given the open session.
         """
         asyncio.run(self._conduct(work))
 

@@ -75,9 +75,6 @@ def fill(value: Any, row: Mapping[str, Any]) -> Any:
     A text that is only ``${column}`` becomes the row's value with its type; in a longer text the value is inserted.
     ``$${`` is an escaped ``${``.
 
-    Args:
-        row: values by column.
-
     Raises:
         FillingError: a column is missing, a list would be inserted into text, or two keys become equal.
     """

@@ -192,7 +192,6 @@ class HttpQuestion:
     """What is asked.
 
     Args:
-        method: of HTTP.
         url: whose path and query are in no message: a webhook's path is its key.
         headers: the token among them; the caller has seen to it that the address may get it.
         content: body, None for none.

@@ -48,7 +48,6 @@ def resolve(path: str, targets: Mapping[str, str]) -> tuple[str, list[str]]:
 
     Args:
         path: from the repository's root.
-        targets: of the links, by their paths.
 
     Raises:
         ValueError: it leads out of the repository, or in a circle.

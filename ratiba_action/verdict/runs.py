@@ -31,7 +31,6 @@ class PassedOnBoth:
 
     Args:
         total: scenarios with the same content and a result on both.
-        base: passed on the base.
         head: passed with the change.
     """
 

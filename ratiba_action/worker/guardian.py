@@ -117,7 +117,6 @@ def _filter_calls(channel: socket.socket, *, same_user: bool, protected: tuple[i
     """Enter the filter; what it hands on is answered by the guardian.
 
     Args:
-        channel: to the guardian.
         same_user: another user's worker is refused by the kernel what the guardian would judge.
         protected: processes and, below zero, groups that no signal may name.
         files: Landlock says which files the command may change.

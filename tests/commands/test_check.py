@@ -52,6 +52,14 @@ def test_a_blocked_answer_is_exit_1_and_has_its_reasons(capsys: pytest.CaptureFi
         assert secret not in printed
 
 
+def test_a_former_name_of_a_key_is_warned_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    share = "  - {metric: ReplyLanguageMetric, threshold: 1.0, with: {least_share: 0.5}}\n"
+    (folder / "checks.yaml").write_text(RULES + share)
+    check("answers.jsonl")
+    warned = "ratiba: Keys have new names: checks.yaml:6: assertions.1.with.least_share is now min_share."
+    assert capsys.readouterr().err.startswith(warned)
+
+
 @pytest.mark.usefixtures("folder")
 def test_people_read_what_failed_and_where_the_rule_stands(capsys: pytest.CaptureFixture[str]) -> None:
     assert check("answers.jsonl") == 1

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.cli import COMMANDS
-from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
+from tests.support.in_process_repository import run_here
 
 FILES = {
     "missing": "nope.json", "folder": "folder", "empty": "empty.json", "malformed": "malformed.json", "none": "",
@@ -114,17 +114,13 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("command", "option"), list(wrong_values()))
-def test_a_wrong_value_is_refused_and_nothing_is_written(
-    checkout: Path, forks: GateForks, command: str, option: str
-) -> None:
-    assert_refused(checkout, forks, [*command.split(), *BEFORE_OPTIONS.get(command, ()), option])
+def test_a_wrong_value_is_refused_and_nothing_is_written(checkout: Path, command: str, option: str) -> None:
+    assert_refused(checkout, [*command.split(), *BEFORE_OPTIONS.get(command, ()), option])
 
 
 @pytest.mark.parametrize(("command", "file"), list(wrong_files()))
-def test_a_wrong_file_is_refused_and_nothing_is_written(
-    checkout: Path, forks: GateForks, command: str, file: str
-) -> None:
-    assert_refused(checkout, forks, [command, *BEFORE_FILES.get(command, ()), file])
+def test_a_wrong_file_is_refused_and_nothing_is_written(checkout: Path, command: str, file: str) -> None:
+    assert_refused(checkout, [command, *BEFORE_FILES.get(command, ()), file])
 
 
 @pytest.mark.parametrize(
@@ -135,14 +131,12 @@ def test_a_wrong_file_is_refused_and_nothing_is_written(
     ],
     ids=lambda command: command[:22],
 )
-def test_a_path_that_no_file_can_have_and_an_empty_name_are_refused(
-    checkout: Path, forks: GateForks, command: str
-) -> None:
-    assert_refused(checkout, forks, command.split())
+def test_a_path_that_no_file_can_have_and_an_empty_name_are_refused(checkout: Path, command: str) -> None:
+    assert_refused(checkout, command.split())
 
 
-def assert_refused(checkout: Path, forks: GateForks, arguments: list[str]) -> None:
+def assert_refused(checkout: Path, arguments: list[str]) -> None:
     before = sorted(path for path in checkout.rglob("*") if ".git/" not in str(path))
-    done = forks.run(arguments, checkout, {"PATH": os.environ["PATH"], "HOME": str(checkout.parent)})
+    done = run_here(arguments, checkout, {"PATH": os.environ["PATH"], "HOME": str(checkout.parent)})
     assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stdout + done.stderr
     assert sorted(path for path in checkout.rglob("*") if ".git/" not in str(path)) == before

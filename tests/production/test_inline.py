@@ -60,6 +60,13 @@ def failed(checked: CheckedAnswer) -> list[tuple[str, str]]:
     return [(problem.action.value, problem.name) for problem in checked.problems]
 
 
+def test_a_former_name_of_a_key_is_warned_of(tmp_path: Path) -> None:
+    share = "ReplyLanguageMetric, threshold: 1.0, with: {least_share: 0.5}}"
+    path = written(tmp_path, RULES.replace("ReplyLanguageMetric, threshold: 1.0}", share))
+    with pytest.warns(FutureWarning, match=r"checks\.yaml:9: assertions\.2\.with\.least_share is now min_share"):
+        read_inline_rules(path)
+
+
 def test_an_answer_that_keeps_every_rule_passes(rules: InlineRules) -> None:
     checked = check_answer("Nataka massage kesho", GOOD, [], rules)
     assert (checked.action, checked.problems, checked.not_measured) == (AnswerAction.PASS, (), ())

@@ -124,6 +124,13 @@ def test_the_mistakes_of_a_file_are_reported_when_it_is_collected(repository: Pa
     assert "Traceback" not in ended.stdout
 
 
+def test_a_former_name_of_a_key_is_a_warning_of_the_collection(repository: Path) -> None:
+    former = "turns: [{user: Bonjour}]\nstrategy: {trials: 2, least_mean: 0.5}\n"
+    (repository / "scenarios/another.yaml").write_text(ANOTHER + former)
+    ended = run_pytest(repository, "--ratiba", "--collect-only", "-W", "default", "scenarios")
+    assert "scenarios/another.yaml:6: strategy.least_mean is now min_mean" in ended.stdout, ended.stdout
+
+
 def test_nobody_who_has_not_asked_gets_scenarios_as_tests(repository: Path) -> None:
     ended = run_pytest(repository, "--collect-only", "-q", "scenarios")
     assert "no tests collected" in ended.stdout

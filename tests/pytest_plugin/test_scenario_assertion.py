@@ -48,6 +48,17 @@ def test_a_function_that_does_what_the_scenario_asserts_passes() -> None:
     assert_scenario(HOURS, answer)
 
 
+def test_a_former_name_of_a_key_is_warned_of(tmp_path: Path) -> None:
+    former = {**HOURS, "strategy": {"trials": 2, "least_mean": 0.5}}
+    with pytest.warns(FutureWarning, match=r"scenario\.yaml:1: strategy\.least_mean is now min_mean"):
+        assert_scenario(former, answer)
+    path = tmp_path / "scenarios/opening_hours.yaml"
+    path.parent.mkdir()
+    path.write_text(json.dumps(former))
+    with pytest.warns(FutureWarning, match=r"scenarios/opening_hours\.yaml:1: strategy\.least_mean is now min_mean"):
+        assert_scenario(path, answer)
+
+
 def test_the_failed_assertions_are_the_message() -> None:
     with pytest.raises(AssertionError) as failed:
         assert_scenario({**HOURS, "rules": [{"type": "must_not_contain", "value": "open"}]}, lambda _: "We open at 8.")

@@ -33,6 +33,8 @@ HOSTILE = (
     b"\xff\xfe" + "::error::planted\n".encode("utf-16-le"),
     b"::stop-commands::planted",
 )
+MARKED = tuple(text for text in HOSTILE if text[:2] in (b"\xef\xbb", b"\xff\xfe"))
+"""They begin with a byte-order mark, which counts at the beginning of what a process prints alone."""
 BEGIN = """\
 import os, shlex, subprocess, sys
 sys.path.insert(0, sys.argv[1])
@@ -64,7 +66,9 @@ def test_a_runner_obeys_the_line_that_is_printed_without_the_filter(hostile: byt
     assert obeyed(hostile) or b"\xe2\x80\x8b" in hostile or hostile[0] in (0, 0xFE), "else the tests below show nothing"
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize(
+    "texts", [tuple(text for text in HOSTILE if text not in MARKED), *((text,) for text in MARKED)], ids=len
+)
 @pytest.mark.parametrize(
     "script",
     [
@@ -77,8 +81,17 @@ def test_a_runner_obeys_the_line_that_is_printed_without_the_filter(hostile: byt
     ],
     ids=["descriptor", "child", "C code", "third-party logger", "byte by byte", "after a partial line"],
 )
-def test_whatever_is_printed_is_no_command(script: str, hostile: bytes) -> None:
-    for stream in printed_by(script, hostile):
+def test_whatever_is_printed_is_no_command(script: str, texts: tuple[bytes, ...]) -> None:
+    """One process prints the texts, each on lines of its own."""
+    each = (
+        f"for text in {texts!r}:\n"
+        "    hostile, octal = text, ''.join(f'\\\\0{byte:03o}' for byte in text)\n"
+        f"    {script}\n"
+        "    sys.stdout.flush(); os.write(1, b'\\n'); os.write(2, b'\\n')\n"
+    )
+    streams = printed_by(each)
+    assert len(b"".join(streams)) > sum(map(len, texts))
+    for stream in streams:
         assert obeyed(stream) == []
 
 

@@ -14,7 +14,9 @@ import pytest
 
 MARKER = "processes"
 _FIXTURES = frozenset({"forks", "embedded_server_dsn", "image"})
-_FOLDERS = frozenset({"action", "container", "examples", "first_day", "systems", "tenancy", "worker", "workflows"})
+_FOLDERS = frozenset(
+    (name,) for name in ("action", "container", "examples", "first_day", "systems", "tenancy", "worker", "workflows")
+)
 """Below ``tests``: what they are about are processes, servers and containers."""
 _ALLOWED = frozenset({"git", "uname"})
 """``uname`` is what Python's ``platform`` starts once, for whichever test asks it first."""
@@ -22,11 +24,18 @@ _ALLOWED = frozenset({"git", "uname"})
 
 def mark(items: Iterable[pytest.Item]) -> None:
     """Give the marker to every test that starts processes by its fixtures or its folder."""
-    tests = Path(__file__).parents[1]
     for item in items:
         fixtures = _FIXTURES.intersection(getattr(item, "fixturenames", ()))
-        if fixtures or item.path.relative_to(tests).parts[0] in _FOLDERS or item.get_closest_marker("docker"):
+        if fixtures or is_about_processes(item.path) or item.get_closest_marker("docker"):
             item.add_marker(MARKER)
+
+
+def is_about_processes(path: Path) -> bool:
+    """Whether all tests of a file or folder have the marker.
+
+    Without them a run need not import these files: they load frameworks, which take seconds in each worker.
+    """
+    return path.relative_to(Path(__file__).parents[1]).parts[:1] in _FOLDERS
 
 
 class ProcessGuard:

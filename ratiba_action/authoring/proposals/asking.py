@@ -197,7 +197,6 @@ async def request_proposals(
     """Send the questions one after the other.
 
     Args:
-        questions: to send.
         settings: with keys and the shared ledger.
         configuration: names the model and its prices.
         warn: called with what could not be recorded after a call.

@@ -81,7 +81,6 @@ def charge_of(request: PaidRequest, answer: JsonObject, prices: Prices) -> Charg
 
     Args:
         answer: the provider's whole body.
-        prices: what tokens cost.
 
     Raises:
         ValueError: the usage cannot be used.

@@ -20,7 +20,6 @@ class PushPlan:
     Args:
         created: new items.
         updated: items that differ on the server or are archived there.
-        unchanged: ids.
         conflicting: items that were edited on the server since the last push, and would be overwritten.
         gone: active items whose scenario or case is no longer in the suite.
         adopted: active items that were made on the server and that the suite has taken over since.

@@ -129,8 +129,6 @@ def made_on_server(template: Template, item_id: str, parts: RowParts, *, trace: 
 
     Args:
         template: that it becomes a case of.
-        item_id: on the server.
-        parts: as on the server.
         trace: that it was made from; empty for none.
         named: whether cases of this file have ids of their own rather than digests of their content.
     """
