@@ -36,8 +36,8 @@ class SourceLinks:
             path: in the repository.
             line: from 1; 0 for the whole file.
         """
-        parts = path.split("/")
-        if not self.repository or not self.head or len(path) > _LONGEST or {"", ".", ".."}.intersection(parts):
+        inside = path.isprintable() and not {"", ".", ".."}.intersection(path.split("/"))
+        if not (self.repository and self.head and inside) or len(path) > _LONGEST:
             return ""
         return f"{self.repository}/blob/{self.head}/{quote(path)}" + (f"#L{line}" if line > 0 else "")
 

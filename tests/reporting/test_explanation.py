@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from decimal import Decimal
+from io import StringIO
 
 import pytest
 
@@ -14,6 +15,8 @@ from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import load_report, render_results
 from ratiba_action.reporting.summary import summarise
+from ratiba_action.reporting.terminal import make_console
+from ratiba_action.reporting.terminal_verdict import print_verdict
 from ratiba_action.reporting.wording import describe_explanation
 from tests.support.sample_report import sample_report
 
@@ -125,6 +128,16 @@ def test_what_to_do_names_the_lines_and_the_command_that_runs_the_scenario_again
     where = f"[`prompts/a.md` line 14]({BLOB}#L14)"
     assert what_to_do(found) == f"Fix or revert {where}, or update the scenario if the change is right."
     assert "```text\nratiba gate --scenario salon_reschedule\n```" in render_comment(summarise(report_with(found)))
+
+
+def test_the_terminal_and_the_page_name_the_lines_as_the_comment_does() -> None:
+    failing = {row.scenario.id: FOUND for row in summarise(sample_report()).scenarios if row.failing}
+    summary = summarise(report_with(explained(**failing)))
+    advice = "Fix or revert prompts/a.md line 14, or update the scenario if the change is right."
+    stream = StringIO()
+    print_verdict(summary, {}, make_console(stream, {}))
+    assert f"What to do: {advice}\n" in stream.getvalue()
+    assert f"<b>What to do:</b> {advice}</p>" in render_html(summary)
 
 
 def test_places_are_links_only_where_repository_and_commit_are_known() -> None:
