@@ -30,6 +30,12 @@ class Note(str):
         return note
 
 
+class MachineNote(Note):
+    """A note about the machine that the gate runs on; it says nothing about the change, so it stands last."""
+
+    __slots__ = ()
+
+
 def note_of(error: RatibaError) -> str:
     """The note that an error leaves which does not end the run."""
     return Note(error.problem, error.remedy) if error.remedy else error.problem
@@ -38,13 +44,15 @@ def note_of(error: RatibaError) -> str:
 def prefixed(prefix: str, note: str) -> str:
     """The note with words before it; its remedy stays one."""
     if isinstance(note, Note):
-        return Note(f"{prefix}{note.removesuffix(note.remedy).rstrip()}", note.remedy)
+        return type(note)(f"{prefix}{note.removesuffix(note.remedy).rstrip()}", note.remedy)
     return f"{prefix}{note}"
 
 
 def in_order(notes: Iterable[str]) -> tuple[str, ...]:
-    """Each note once: first those that the reader can do something about, each kind as it was made."""
-    return tuple(sorted(dict.fromkeys(notes), key=lambda note: not isinstance(note, Note)))
+    """Each note once: first those that the reader can do something about, last those about the machine."""
+    return tuple(
+        sorted(dict.fromkeys(notes), key=lambda note: (isinstance(note, MachineNote), not isinstance(note, Note)))
+    )
 
 
 class AlertKind(StrEnum):

@@ -10,13 +10,14 @@ from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting import comment_failures as failures
 from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.comment_comparison import compared_scenarios, comparison, flips
-from ratiba_action.reporting.markdown import inline, length
+from ratiba_action.reporting.markdown import inline, length, linked
 from ratiba_action.reporting.summary import ReportSummary
+from ratiba_action.util.text import plural
 
 LIMIT = 60_000
 """Most characters of a comment; GitHub refuses more than 65,536."""
 
-_NOTES = 5
+_WARNINGS = 5
 _SHOWN = 10
 _DROP_ORDER = (
     "transcripts",
@@ -44,6 +45,9 @@ _RUN_URL = re.compile(r"https?://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]*", re.ASCII)
 _Top = tuple[Sequence[str], Sequence[str]]
 """The verdict, and what follows it and the causes; neither is ever left out."""
 
+_ALERTS = {Conclusion.FAILED: "CAUTION", Conclusion.PASSED: "TIP", Conclusion.SKIPPED: "NOTE"}
+_OTHER_ALERT = "WARNING"
+
 
 @dataclass(frozen=True, slots=True)
 class _Section:
@@ -56,11 +60,12 @@ class _Section:
 def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[CommentAttempt, ...] = ()) -> str:
     """The Markdown of the comment.
 
-    The marker, the hidden line of attempts, the verdict, the notes, the reason, what to do and the money line always
-    stay. Beyond the limit the transcripts go first, then the answers of newly failing or passing scenarios, the list
-    of compared scenarios, the cost of a conversation, the list of all scenarios, earlier runs, the links to Langfuse,
-    why the mode was chosen, tracebacks, the tables of cases, all but ten tables of failing scenarios, the metrics, the
-    judges, the money table, the comparison, the causes, and last those ten, so that only their names are left.
+    The marker, the hidden line of attempts, the verdict, the reason, what to do, the warnings, the notes and the money
+    line always stay. Beyond the limit the transcripts go first, then the answers of newly failing or passing
+    scenarios, the list of compared scenarios, the cost of a conversation, the list of all scenarios, earlier runs, the
+    links to Langfuse, why the mode was chosen, tracebacks, the tables of cases, all but ten tables of failing
+    scenarios, the metrics, the judges, the money table, the comparison, the causes, and last those ten, so that only
+    their names are left.
 
     Args:
         limit: most characters, as GitHub counts them.
@@ -71,54 +76,67 @@ def render_comment(summary: ReportSummary, limit: int = LIMIT, earlier: tuple[Co
     verdict, rest = _verdict(summary, attempts), _rest_of_top(summary)
     runs = sections.attempts_table(attempts, report.subject)
     if report.verdict.conclusion is Conclusion.SKIPPED:
-        return "\n\n".join([*verdict, *rest[:-1], *([runs] if runs else [])]) + "\n"
+        return "\n\n".join([*verdict, *rest, *([runs] if runs else [])]) + "\n"
     return _fit(summary, (verdict, rest), [*_sections(summary, limit), _Section("earlier runs", (runs, ""))], limit)
 
 
 def _verdict(summary: ReportSummary, attempts: tuple[CommentAttempt, ...]) -> list[str]:
+    """The hidden lines and the alert: verdict, reason and numbers."""
     report, verdict = summary.report, summary.report.verdict
     hidden_lines = "".join(f"{line}\n" for line in (str(marker_of(report)), attempts_line(attempts)) if line)
-    parts = [f"{hidden_lines}## {summary.headline}: {inline(report.name, 80)}{summary.caveat}"]
+    parts = [f"## {summary.headline}: {inline(report.name, 80)}{summary.caveat}"]
     parts += [f"**{inline(summary.replacement, 1_500)}**"] if summary.replacement else []
     parts += [inline(verdict.reason, 2_000)]
-    return [*parts, *([inline(summary.leniency)] if summary.leniency else [])]
+    parts += [inline(summary.leniency)] if summary.leniency else []
+    parts += [inline(summary.line)] if verdict.conclusion is not Conclusion.SKIPPED else []
+    return [hidden_lines + f"> [!{_alert(summary)}]\n> " + "\n>\n> ".join(parts)]
+
+
+def _alert(summary: ReportSummary) -> str:
+    """How GitHub colours the verdict: red for what blocks, green only for a pass that nothing qualifies."""
+    report, verdict = summary.report, summary.report.verdict
+    if verdict.misconfigured:
+        return "CAUTION"
+    if report.shard is not None:
+        return "NOTE" if report.shard.measured else _OTHER_ALERT
+    if verdict.conclusion is Conclusion.FAILED and summary.exit_code == 0:
+        return _OTHER_ALERT
+    if verdict.conclusion is Conclusion.PASSED and (summary.caveat or summary.replacement or verdict.warnings):
+        return "NOTE"
+    return _ALERTS.get(verdict.conclusion, _OTHER_ALERT)
 
 
 def _rest_of_top(summary: ReportSummary) -> list[str]:
-    """What to do, the notes and the money line; the causes stand before it."""
-    report, verdict = summary.report, summary.report.verdict
-    parts = [f"**What to do:** {sections.what_to_do(summary)}"] if verdict.action else []
-    notes = [f"> **Warning:** {inline(warning, 600)}" for warning in verdict.warnings[:_NOTES]]
-    notes += [f"> **Note:** {inline(note, 600)}" for note in report.notes[:_NOTES]]
-    omitted = max(len(report.notes) - _NOTES, 0) + max(len(verdict.warnings) - _NOTES, 0)
-    more = "1 more note is" if omitted == 1 else f"{omitted} more notes are"
-    notes += [f"> **Note:** {more} in the report."] if omitted else []
-    parts += ["\n>\n".join(notes)] if notes else []
-    parts += [inline(summary.cost.line)] if summary.cost is not None and summary.cost.line else []
-    return [*parts, inline(summary.line)]
+    """What to do, the warnings and the cost line; the causes stand before it."""
+    warnings = summary.report.verdict.warnings
+    action, omitted = sections.what_to_do(summary), max(len(warnings) - _WARNINGS, 0)
+    shown = [f"> **Warning:** {inline(warning, 600)}" for warning in warnings[:_WARNINGS]]
+    shown += [f"> **Warning:** {plural(omitted, 'more warning')} in the report."] if omitted else []
+    parts = [*([action] if action else []), *(["\n>\n".join(shown)] if shown else [])]
+    return [*parts, *([inline(summary.cost.line)] if summary.cost is not None and summary.cost.line else [])]
 
 
 def _sections(summary: ReportSummary, limit: int) -> list[_Section]:
     shorter = failures.failing(summary, limit, maximum=_SHOWN)
     failing = (failures.failing(summary, limit), shorter, failures.failing_names(summary))
-    compared = [
-        _Section("comparison", (comparison(summary), "")),
-        _Section("answers of newly failing or passing scenarios", (flips(summary), "")),
-        _Section("compared scenarios", (compared_scenarios(summary), "")),
-        _Section("cost of a conversation", (sections.cost(summary), "")),
-    ]
-    failed = [_Section("tables of failing scenarios", failing)]
+    compared = _Section("comparison", (comparison(summary), ""))
+    failed = _Section("tables of failing scenarios", failing)
     return [
         _Section("causes", (sections.causes(summary), "")),
         # What made the run fail comes first.
-        *([*compared, *failed] if summary.regression else [*failed, *compared]),
-        _Section("tracebacks", (failures.crashes(summary), "")),
-        _Section("quarantine", (sections.quarantine(summary), "")),
+        *([compared, failed] if summary.regression else [failed, compared]),
         _Section("tables of cases", (sections.cases(summary), sections.cases(summary, tables=False))),
         _Section("variants", (sections.variants(summary), "")),
+        # From here on everything is folded.
+        _Section("tracebacks", (failures.crashes(summary), "")),
+        _Section("answers of newly failing or passing scenarios", (flips(summary), "")),
+        _Section("compared scenarios", (compared_scenarios(summary), "")),
+        _Section("cost of a conversation", (sections.cost(summary), "")),
+        _Section("quarantine", (sections.quarantine(summary), "")),
         _Section("metrics", (sections.metrics(summary), "")),
         _Section("judges", (sections.judges(summary), "")),
         _Section("money", (sections.money(summary), "")),
+        _Section("notes", (sections.notes(summary),)),
         _Section("why this mode", (sections.why_mode(summary), "")),
         _Section("links to Langfuse", (sections.traces(summary), "")),
         _Section("all scenarios", (sections.all_scenarios(summary), "")),
@@ -166,9 +184,10 @@ def _join(summary: ReportSummary, top: _Top, parts: Sequence[_Section], dropped:
 def _footer(summary: ReportSummary, dropped: Sequence[str]) -> list[str]:
     url = summary.report.subject.run_url
     run = f" of [the run]({url})" if _RUN_URL.fullmatch(url) else " of the run"
+    page = linked("`report.html`", summary.links.artifacts)
     names = ", ".join(dict.fromkeys(dropped))
     if dropped:
-        return [f"Left out to fit a comment: {names}. They are in `report.html` and `results.json`{run}."]
+        return [f"Left out to fit a comment: {names}. They are in {page} and `results.json`{run}."]
     if not summary.scenarios:
         return [f"More in `results.json`{run}."]
-    return [f"More in `report.html` and `results.json`{run}."]
+    return [f"More in {page} and `results.json`{run}."]

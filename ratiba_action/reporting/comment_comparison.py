@@ -17,6 +17,7 @@ _REPLY = 600
 _TURNS = 20
 _INTERVAL = "Δ in points (90 % interval):"
 _POINTS = "Δ in points:"
+_MARKS = {Tier.REGRESSION: "🔴", Tier.IMPROVED: "🟢"}
 
 
 def render_comparison(summary: ReportSummary) -> str:
@@ -25,14 +26,19 @@ def render_comparison(summary: ReportSummary) -> str:
 
 
 def comparison(summary: ReportSummary) -> str:
-    """What changed since the base: the tier, each metric, and the scenarios that changed; empty without a base."""
+    """What changed since the base: the tier, and the metrics and scenarios that changed; empty without a base."""
     compared = summary.comparison
     if compared is None:
         return ""
+    changed = [row for row in compared.rows if row.changed]
+    moved = [row for row in compared.scenarios if row.moved]
+    if not (changed or moved or compared.flips or compared.found.tier is Tier.NOT_COMPARABLE):
+        return f"**Compared with the base:** {_summary(summary, compared)}"
     parts = [f"### Compared with the base\n\n{_summary(summary, compared)}"]
     parts += [_flipped(compared.found.flips)] if compared.flips else []
-    parts += [_differences(compared.rows)] if compared.rows else []
-    moved = [row for row in compared.scenarios if row.moved]
+    same = len(compared.rows) - len(changed)
+    unchanged = f"\n\n{plural(same, 'more metric')} did not change." if same else ""
+    parts += [_differences(changed) + unchanged] if changed else []
     omitted = len(moved) - _MOVED
     more = f"\n\n{plural(omitted, 'more scenario')} below." if omitted > 0 else ""
     parts += [_scenarios(moved[:_MOVED]) + more] if moved else []
@@ -82,23 +88,25 @@ def _differences(rows: Sequence[Row]) -> str:
     intervals = any(row.low is not None for row in rows)
     header = ("metric", "base:", "this PR:", _INTERVAL if intervals else _POINTS, "threshold:", "status")
     cells = [
-        (inline(row.name), row.base, row.head, row.change, inline(row.threshold), _emphasis(row.tier, row.status))
+        (inline(row.name), row.base, row.head, row.change, inline(row.threshold), _marked(row.tier, row.status))
         for row in rows
     ]
     return table(header, cells)
 
 
 def _scenarios(rows: Sequence[ComparedScenario]) -> str:
-    cells = [(code(row.name), row.base, row.head, row.change, _emphasis(row.tier, row.status)) for row in rows]
+    cells = [(code(row.name), row.base, row.head, row.change, _marked(row.tier, row.status)) for row in rows]
     return table(("scenario", "base:", "this PR:", _POINTS, "status"), cells)
 
 
-def _emphasis(tier: Tier, status: str) -> str:
-    return f"**{status}**" if tier is Tier.REGRESSION else status
+def _marked(tier: Tier, status: str) -> str:
+    """A status with a red sign for a regression and a green one for an improvement."""
+    mark = _MARKS.get(tier, "")
+    return f"{mark} **{status}**" if tier is Tier.REGRESSION else f"{mark} {status}".strip()
 
 
 def _flipped(found: Sequence[OutcomeChange]) -> str:
-    directions = {"Newly failing": False, "Newly passing": True}
+    directions = {f"{_MARKS[Tier.REGRESSION]} Newly failing": False, f"{_MARKS[Tier.IMPROVED]} Newly passing": True}
     named = {
         direction: [_name(flip) for flip in found if flip.passes is passes] for direction, passes in directions.items()
     }

@@ -11,7 +11,7 @@ from ratiba_action.model.measurement import Check, Errored, NotRun, Phase, Scena
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting.conversation_changes import first_difference
-from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, table
+from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, linked, table
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow
 from ratiba_action.reporting.wording import RaisedError, explanation, frames, listed, number, raised_errors
 from ratiba_action.util.text import part_of, plural
@@ -176,7 +176,9 @@ def _failed(row: ScenarioRow, summary: ReportSummary) -> str:
     about += [_trials(row)] if len(row.trials) > 1 else []
     about += [f"judged: {rate:.0%} of such scores must pass"] if row.below_threshold else []
     line = next((check.line for check in result.checks if not check.passed and check.line), scenario.line)
-    about += [code(f"{scenario.path}") + (f" line {line}" if line else "")] if scenario.path else []
+    if scenario.path:
+        where = code(scenario.path) + (f" line {line}" if line else "")
+        about.append(linked(where, summary.links.line(scenario.path, line or 0)))
     rows = [_check_row(check, scenario) for check in result.checks if not check.passed]
     rows += [cells for score in result.deciding_scores if not score.passed for cells in _score_rows(score)]
     heading = f"**{about[0]}**" + "".join(f" · {part}" for part in about[1:])

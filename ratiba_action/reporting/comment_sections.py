@@ -4,19 +4,21 @@ import re
 from collections.abc import Sequence
 
 from ratiba_action.github.attempts import NO_HEAD, CommentAttempt
+from ratiba_action.model.attribution import ChangedPart
 from ratiba_action.model.case_file import ClassScores
 from ratiba_action.model.change import Subject
-from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting.cases_summary import CasesSummary, LowCase
 from ratiba_action.reporting.comment_failures import code_html
 from ratiba_action.reporting.cost_summary import CostRow, shown_scenarios
-from ratiba_action.reporting.markdown import code, folded, inline, table
+from ratiba_action.reporting.links import SourceLinks, source_links
+from ratiba_action.reporting.markdown import code, fenced, folded, inline, linked, table
 from ratiba_action.reporting.money_facts import Fact, Part
 from ratiba_action.reporting.summary import VERDICT_IS_OF, MetricRow, ReportSummary, ScenarioRow, TrialRow, VariantRow
-from ratiba_action.reporting.wording import SELF_REPORTED, dollars, number
+from ratiba_action.reporting.wording import SELF_REPORTED, CauseText, dollars, lines_of, number, what_of
 from ratiba_action.util.text import plural
 
 _NAMED = 100
+_NOTES = 5
 _ROWS = 50
 _QUARANTINED = 20
 _MESSAGE = 80
@@ -41,7 +43,7 @@ _STARTED_BY = {
 
 
 def metrics(summary: ReportSummary) -> str:
-    """Each metric: number of scores, mean, share that passes, threshold, status."""
+    """Each metric: number of scores, mean, share that passes, threshold, status; folded."""
     if not summary.metrics:
         return ""
     report, header = summary.report, ("metric", "n:", "mean:", "pass:", "threshold:", "status")
@@ -49,7 +51,7 @@ def metrics(summary: ReportSummary) -> str:
     # A run with paid calls has a table of its judges.
     judged = report.judge_model and any(row.figures.judged for row in summary.metrics) and not summary.paid
     judge = f"\n\nJudge: {code(report.judge_model)}." if judged else ""
-    return f"### Metrics\n\n{body}{judge}"
+    return folded("Metrics", body + judge)
 
 
 def _metric_row(row: MetricRow, rate: float) -> tuple[str, ...]:
@@ -72,31 +74,39 @@ def causes(summary: ReportSummary, maximum: int = _CAUSES) -> str:
     found = summary.explanation
     if found is None:
         return ""
-    shown = [inline(cause.sentence, _CAUSE) for cause in found.causes[:maximum]]
+    shown = [_sentence(cause, summary.links) for cause in found.causes[:maximum]]
     shown += (
         [f"{plural(len(found.causes) - maximum, 'more cause')} in the report."] if len(found.causes) > maximum else []
     )
     return f"**Which line did it:** {' '.join(shown)} {inline(found.note)}"
 
 
-def what_to_do(summary: ReportSummary) -> str:
-    """The verdict's action; where the lines of the change are known that make scenarios fail, these come first.
+def _sentence(cause: CauseText, links: SourceLinks) -> str:
+    """A cause in Markdown; each place in it is a link where its address is known."""
+    written = list[str]()
+    for piece in cause.pieces:
+        if isinstance(piece, ChangedPart):
+            written.append(f"{_place(piece, lines_of(piece), links)} ({inline(what_of(piece), _CAUSE)})")
+        else:
+            start, end = (" " if piece[:1] == " " else ""), (" " if piece[-1:] == " " and piece.strip() else "")
+            written.append(f"{start}{inline(piece, _CAUSE)}{end}")
+    return "".join(written)
 
-    An action that names a line itself, as that of an exception does, stays as it is.
-    """
-    action = inline(summary.report.verdict.action, 1_000)
-    certain = [cause for cause in (summary.explanation.causes if summary.explanation else ()) if cause.certain]
-    if not certain or summary.report.verdict.conclusion is not Conclusion.FAILED or action.startswith("Fix "):
-        return action
-    parts = [part for cause in certain for part in cause.parts]
-    places = list(dict.fromkeys(code(p.path) if p.whole else f"{code(p.path)} line {p.line}" for p in parts))
-    more = f" and {plural(len(places) - _PLACES, 'more place')}" if len(places) > _PLACES else ""
-    first = f"Fix or revert {', '.join(places[:_PLACES])}{more}"
-    explained = {name for cause in certain for name in cause.scenarios}
-    if not explained.issuperset(row.scenario.id for row in summary.scenarios if row.failing):
-        return f"{first}. {action}"
-    again = inline(f"ratiba gate --scenario {certain[0].scenarios[0]}")
-    return f"{first}, or update the scenario if the change is right. To run it again: {again}"
+
+def _place(part: ChangedPart, lines: str, links: SourceLinks) -> str:
+    return linked(code(part.path) + lines, links.line(part.path, 0 if part.whole else part.line))
+
+
+def what_to_do(summary: ReportSummary) -> str:
+    """What to do, and the command that runs again what failed; empty without either."""
+
+    def place(part: ChangedPart) -> str:
+        return _place(part, "" if part.whole else f" line {part.line}", summary.links)
+
+    advice = summary.remedy.text(place, lambda text: inline(text, 1_000))
+    parts = [f"**What to do:** {advice}"] if advice else []
+    parts += [fenced(summary.remedy.command)] if advice and summary.remedy.command else []
+    return "\n\n".join(parts)
 
 
 def why_mode(summary: ReportSummary) -> str:
@@ -273,13 +283,13 @@ def _variant_row(row: VariantRow, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def money(summary: ReportSummary) -> str:
-    """What was spent, of which cap, by whom and on what; empty for a run that called no model."""
+    """What was spent, of which cap, by whom and on what; folded, and empty for a run that called no model."""
     if not summary.money:
         return ""
     rows = _facts(summary.money)
     rows[1:1] = [(what, _parts(paid)) for what, paid in summary.spent] if summary.paid else []
     note = f"\n\n{summary.month}" if summary.month else ""
-    return f"### Money\n\n{table(('what', 'how much'), rows)}{note}"
+    return folded("Money", f"{table(('what', 'how much'), rows)}{note}")
 
 
 def cost(summary: ReportSummary) -> str:
@@ -303,8 +313,8 @@ def _cost_row(row: CostRow) -> tuple[str, ...]:
 
 
 def judges(summary: ReportSummary) -> str:
-    """The judge, its agreement with the second judge, and repeated scores; empty for a run without paid calls."""
-    return f"### Judges\n\n{table(('what', 'result'), _facts(summary.judges))}" if summary.judges else ""
+    """The judge, its agreement with the second judge, and repeated scores; folded, empty without paid calls."""
+    return folded("Judges", table(("what", "result"), _facts(summary.judges))) if summary.judges else ""
 
 
 def _parts(paid: Sequence[Part]) -> str:
@@ -329,6 +339,14 @@ def traces(summary: ReportSummary) -> str:
     return folded(f"{plural(len(links), 'scenario')} in Langfuse", "\n".join(lines))
 
 
+def notes(summary: ReportSummary) -> str:
+    """Notes about the run; folded, and empty without one."""
+    found = summary.report.notes
+    shown = [f"- {inline(note, 600)}" for note in found[:_NOTES]]
+    shown += [f"- {plural(len(found) - _NOTES, 'more note')} in the report."] if len(found) > _NOTES else []
+    return folded(plural(len(found), "note"), "\n".join(shown)) if found else ""
+
+
 def attempts_table(attempts: Sequence[CommentAttempt], subject: Subject) -> str:
     """The gate's runs on one pull request, the latest first; folded, and empty if there is only one.
 
@@ -337,19 +355,20 @@ def attempts_table(attempts: Sequence[CommentAttempt], subject: Subject) -> str:
     """
     if len(attempts) <= 1:
         return ""
-    rows = [_attempt(attempt, subject) for attempt in reversed(attempts)]
+    links = source_links(subject)
+    rows = [_attempt(attempt, subject, links) for attempt in reversed(attempts)]
     header = ("run", "commit", "started by", "mode", "result")
     return folded(f"The last {len(attempts)} runs on this pull request", table(header, rows))
 
 
-def _attempt(attempt: CommentAttempt, subject: Subject) -> tuple[str, ...]:
+def _attempt(attempt: CommentAttempt, subject: Subject, links: SourceLinks) -> tuple[str, ...]:
     name = f"{attempt.run_id}, attempt {attempt.number}"
     found = _RUN_URL.fullmatch(subject.run_url)
     run = f"[{name}]({found[1]}{attempt.run_id}/attempts/{attempt.number})" if found else name
     present = (attempt.run_id, attempt.number) == (subject.run_id, subject.run_attempt)
     return (
         f"**{run}, this one**" if present else run,
-        "unknown" if attempt.head == NO_HEAD else f"`{attempt.head[:_SHORT]}`",
+        "unknown" if attempt.head == NO_HEAD else linked(f"`{attempt.head[:_SHORT]}`", links.commit(attempt.head)),
         _STARTED_BY[attempt.event],
         attempt.mode.value,
         attempt.conclusion.value,

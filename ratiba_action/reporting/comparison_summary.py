@@ -31,6 +31,7 @@ _UNKNOWN = "unknown"
 _COMMIT = 12
 _HOURS_A_DAY = 24
 _ROUNDING = 1e-9
+_NO_CHANGE = "no change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,11 @@ class Row:
     difference: float
     low: float | None
     high: float | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is more to it than noise."""
+        return self.status not in (_NO_CHANGE, Tier.WITHIN_NOISE.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +212,7 @@ def describe_tier(tier: Tier, difference: float, *, exact: bool) -> str:
     if not exact or tier is not Tier.WITHIN_NOISE:
         return tier.value
     if abs(difference) <= _ROUNDING:
-        return "no change"
+        return _NO_CHANGE
     return "a little higher" if difference > 0 else "a little lower"
 
 

@@ -218,8 +218,8 @@ def render_html(summary: ReportSummary, thresholds: Sequence[JudgeThresholds] = 
     """
     from markupsafe import Markup  # a skipped run renders no report
 
-    # Failures first; a stable sort keeps the rest in order.
-    deciding = sorted(summary.deciding, key=lambda row: _ORDER.get(row.deciding.ended, 1))
+    # Failures first, critical ones before others; a stable sort keeps the rest in order.
+    deciding = sorted(summary.deciding, key=lambda row: (_ORDER.get(row.deciding.ended, 1), not row.scenario.critical))
     compared = summary.comparison
     sizes = ((WIDE, "wide"), (NARROW, "narrow"))
     charts = [(chart_of(compared.rows, compared.found.margin, size), kind) for size, kind in sizes] if compared else []
@@ -234,6 +234,7 @@ def render_html(summary: ReportSummary, thresholds: Sequence[JudgeThresholds] = 
         comparison_first=compared is not None and (not failing or compared.found.tier is Tier.REGRESSION),
         charts=[(chart, kind) for chart, kind in charts if chart is not None],
         links=_links(summary.report),
+        contents=[],
         script=Markup(script),  # noqa: S704 - a constant of this package
         script_digest=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
         verdict_is_of=VERDICT_IS_OF,

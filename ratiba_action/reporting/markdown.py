@@ -135,6 +135,15 @@ def code(text: str) -> str:
     return f"`{text}`" if _SAFE_CODE.fullmatch(text) else inline(text)
 
 
+def linked(text: str, url: str) -> str:
+    """Markdown as a link; as it is where there is no address.
+
+    Args:
+        url: of our own making, with nothing in it that ends a link; empty if unknown.
+    """
+    return f"[{text}]({url})" if url else text
+
+
 def fenced(text: str) -> str:
     """A code block whose fence is longer than any run of backticks inside."""
     content = defuse_commands(clean(text)).strip("\n")

@@ -16,6 +16,7 @@ from ratiba_action.model.verdict import Conclusion, Report, TraceLink, VariantRe
 from ratiba_action.reporting.cases_summary import CasesSummary, describe_passing, describe_threshold, summarise_cases
 from ratiba_action.reporting.comparison_summary import ComparisonSummary, describe_thresholds, summarise_comparison
 from ratiba_action.reporting.cost_summary import CostSummary, summarise_cost
+from ratiba_action.reporting.links import SourceLinks, source_links
 from ratiba_action.reporting.money_facts import (
     Fact,
     Part,
@@ -26,6 +27,7 @@ from ratiba_action.reporting.money_facts import (
     month_note,
     parts,
 )
+from ratiba_action.reporting.remedy import Remedy, remedy_of
 from ratiba_action.reporting.wording import (
     ExplanationText,
     describe_explanation,
@@ -196,6 +198,8 @@ class ReportSummary:
         comparison: with the base; None if there was none.
         cost: what a conversation takes on both sides; None if nothing can be compared.
         explanation: which lines of the change make scenarios fail; None if that was not looked for.
+        remedy: what to do about the verdict.
+        links: addresses of the files and commits that are named.
         variants: of the system, the system as it is first.
         variant_metrics: every metric of a variant, sorted by name.
         paid: whether a paid model call was made.
@@ -222,6 +226,8 @@ class ReportSummary:
     comparison: ComparisonSummary | None
     cost: CostSummary | None
     explanation: ExplanationText | None
+    remedy: Remedy
+    links: SourceLinks
     cases: tuple[CasesSummary, ...]
     variants: tuple[VariantRow, ...]
     variant_metrics: tuple[str, ...]
@@ -256,6 +262,8 @@ def summarise(report: Report) -> ReportSummary:
     decide = [row for row in scenarios if row.quarantine is None]
     figures = summarise_metrics(trial.result for row in decide for trial in row.trials)
     thresholds = describe_thresholds(figures, report.data_sets, report.limits.metric_thresholds)
+    explained = describe_explanation(report.explanation)
+    failing = [row.scenario.id for row in sorted(decide, key=lambda row: not row.scenario.critical) if row.failing]
     amounts = (("by party", report.spending.by_party), ("by model", report.spending.by_model))
     return ReportSummary(
         report=report,
@@ -274,7 +282,9 @@ def summarise(report: Report) -> ReportSummary:
         thresholds=thresholds,
         comparison=summarise_comparison(report, thresholds),
         cost=summarise_cost(report.verdict.cost),
-        explanation=describe_explanation(report.explanation),
+        explanation=explained,
+        remedy=remedy_of(report.verdict, explained, failing),
+        links=source_links(report.subject),
         cases=tuple(summarise_cases(scores, report.results) for scores in report.data_sets),
         variants=tuple(map(_variant_row, report.variants)),
         variant_metrics=tuple(sorted({name for variant in report.variants for name in variant.means})),

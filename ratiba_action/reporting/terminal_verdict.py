@@ -54,8 +54,8 @@ def print_verdict(summary: ReportSummary, paths: Mapping[str, Path], console: "C
     for text in (summary.replacement, verdict.reason, summary.leniency):
         if text:
             _print(text, console, indent=2)
-    if verdict.action:
-        _print(f"What to do: {verdict.action}", console, indent=2)
+    if action := summary.remedy.text():
+        _print(f"What to do: {action}", console, indent=2)
     if report.shard is None and any(row.failing for row in summary.deciding):
         _print("To run what did not pass again, with the same options: ratiba gate --failed", console, indent=2)
 

@@ -167,14 +167,20 @@ class CauseText:
     """What makes some scenarios fail, in a sentence.
 
     Args:
-        parts: of the change that the sentence names.
+        pieces: of the sentence: text, and parts of the change where it names them.
+        parts: of the change that cause it, or among which the cause is.
         certain: whether these parts are the cause; if not, it is among them.
     """
 
-    sentence: str
+    pieces: tuple[str | ChangedPart, ...]
     scenarios: tuple[str, ...]
     parts: tuple[ChangedPart, ...]
     certain: bool
+
+    @property
+    def sentence(self) -> str:
+        """The sentence as plain text."""
+        return "".join(piece if isinstance(piece, str) else place_of(piece) for piece in self.pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,30 +228,36 @@ def _cause_text(cause: Attribution, names: tuple[str, ...], parts: Sequence[Chan
     groups = [[parts[number] for number in group if 0 <= number < len(parts)] for group in cause.causes]
     certain = cause.finding in (Finding.FOUND, Finding.SEVERAL)
     named = tuple(part for group in groups for part in group)
-    sentence = _cause_sentence(
-        cause, listed(names), [" and ".join(map(place_of, group)) for group in groups], len(parts)
-    )
-    return CauseText(sentence, names, named, certain)
+    return CauseText(_cause_pieces(cause, listed(names), groups, len(parts)), names, named, certain)
 
 
-def _cause_sentence(cause: Attribution, names: str, places: Sequence[str], total: int) -> str:
+_Pieces = tuple[str | ChangedPart, ...]
+
+
+def _joined(items: Sequence[_Pieces], separator: str) -> _Pieces:
+    return tuple(piece for item in items for piece in (separator, *item))[1:]
+
+
+def _cause_pieces(cause: Attribution, names: str, groups: Sequence[Sequence[ChangedPart]], total: int) -> _Pieces:
     count = len(cause.parts)
     because = f" ({cause.why})" if cause.why else ""
+    places = [_joined([(part,) for part in group], " and ") for group in groups]
     if cause.finding is Finding.NONE:
-        return f"No line of the change makes {names} fail: {cause.why}."
+        return (f"No line of the change makes {names} fail: {cause.why}.",)
     if cause.finding is Finding.NOT_RESOLVED or not any(places):
-        return f"Which line makes {names} fail was not resolved: {cause.why}."
+        return (f"Which line makes {names} fail was not resolved: {cause.why}.",)
     if cause.finding is Finding.ONE_OF and count > _NAMED_PARTS:
-        return f"The cause of the failure of {names} is among {count} of {total} changed parts{because}."
+        return (f"The cause of the failure of {names} is among {count} of {total} changed parts{because}.",)
     if cause.finding is Finding.ONE_OF:
         which = "one of these changed parts" if count > 1 else "this changed part"
-        return f"The cause of the failure of {names} may be {which}: {' and '.join(places)}{because}."
+        start = f"The cause of the failure of {names} may be {which}: "
+        return (start, *_joined(places, " and "), f"{because}.")
     if cause.finding is Finding.SEVERAL:
-        return f"Each of these makes {names} fail on its own: {'; '.join(places)}{because}."
+        return (f"Each of these makes {names} fail on its own: ", *_joined(places, "; "), f"{because}.")
     verb = "makes" if count == 1 else "together make"
     rest = total - count
     harmless = f"; the other {plural(rest, 'changed part')} {'does' if rest == 1 else 'do'} not" if rest else ""
-    return f"{places[0]} {verb} {names} fail{harmless}."
+    return (*places[0], f" {verb} {names} fail{harmless}.")
 
 
 def _lines(text: str) -> list[str]:
@@ -274,8 +286,21 @@ def _from_difference(removed: Sequence[str], added: Sequence[str]) -> tuple[str,
 
 def place_of(part: ChangedPart) -> str:
     """A changed part by its file, its lines and the words of the first that differs."""
+    return f"{part.path}{lines_of(part)} ({what_of(part)})"
+
+
+def lines_of(part: ChangedPart) -> str:
+    """The lines of a changed part, after a space; empty for a whole file."""
     if part.whole:
-        return f"{part.path} (the whole file)"
+        return ""
+    last = part.line + max(len(part.added.splitlines()) - 1, 0)
+    return f" line {part.line}" if last == part.line else f" lines {part.line} to {last}"
+
+
+def what_of(part: ChangedPart) -> str:
+    """What is different in a changed part: the words of its first line that differs."""
+    if part.whole:
+        return "the whole file"
     lines = [_lines(text) for text in (part.removed, part.added)]
     removed, added = _from_difference(*lines)
     if removed and added:
@@ -283,7 +308,4 @@ def place_of(part: ChangedPart) -> str:
     else:
         what = f"“{removed or added}” {'removed' if removed else 'added'}" if removed or added else "blank lines"
     differ = sum(before != after for before, after in zip_longest(*lines))
-    more = f", and {plural(differ - 1, 'more line')}" if differ > 1 else ""
-    last = part.line + max(len(part.added.splitlines()) - 1, 0)
-    where = f"line {part.line}" if last == part.line else f"lines {part.line} to {last}"
-    return f"{part.path} {where} ({what}{more})"
+    return what + (f", and {plural(differ - 1, 'more line')}" if differ > 1 else "")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.model.note import Note
+from ratiba_action.model.note import MachineNote
 from ratiba_action.model.plan import BASE
 from ratiba_action.worker import seccomp
 
@@ -50,7 +50,7 @@ def separation_warnings(*, same_user: bool, landlock: bool, secrets: bool) -> tu
             "give no key, no database-url or ledger-url, an empty github-token and no proxy with a password, and check "
             "out with 'persist-credentials: false'.",
         )
-    warning = Note(
+    warning = MachineNote(
         "The system runs as the gate's own user on a kernel without Landlock: the files and processes of an embedded "
         "database, and the repository's own rules and metrics, are not closed to it.",
         "Use Linux 5.19 or newer.",
@@ -101,23 +101,23 @@ def missing_layers(
 
 _CONSEQUENCE = "What it breaks in this way makes the run incomplete, not passed."
 _WITHOUT_FILTER = {
-    seccomp.Missing.FILTER: Note(
+    seccomp.Missing.FILTER: MachineNote(
         "The system runs without a filter of system calls, which this machine or kernel does not have: it can change "
         f"modes and times of files and limits of processes that belong to its user. {_CONSEQUENCE}",
         "Use Linux 5.0 or newer on x86_64 or arm64.",
     ),
-    seccomp.Missing.LISTENER: Note(
+    seccomp.Missing.LISTENER: MachineNote(
         "The system can change modes and times of files that belong to its user, since another supervisor of system "
         f"calls surrounds the gate. {_CONSEQUENCE}",
         "Run the gate outside it, or start it as root, so that the system gets a user of its own.",
     ),
-    seccomp.Missing.MEMORY: Note(
+    seccomp.Missing.MEMORY: MachineNote(
         "The system can change modes and times of files that belong to its user, since 'kernel.yama.ptrace_scope' "
         f"keeps the gate from checking such calls. {_CONSEQUENCE}",
         "Set it to 0 or 1, or start the gate as root, so that the system gets a user of its own.",
     ),
 }
-_WITHOUT_ROOM = Note(
+_WITHOUT_ROOM = MachineNote(
     "Gate, database and system share the container's memory file systems: a system that fills them makes the run "
     "incomplete.",
     "Add the two '--tmpfs /sandbox/…' options of docs/container.md to 'docker run', as the action does.",

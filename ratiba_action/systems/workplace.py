@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.model.note import Note
+from ratiba_action.model.note import MachineNote
 from ratiba_action.systems.launch import (
     JUDGING_USERS,
     UNUSED_USERS,
@@ -329,7 +329,7 @@ async def _furnish(
                     "Make it and its folders readable for everybody, or run the gate as an ordinary user.",
                 )
             warnings.append(
-                Note(
+                MachineNote(
                     "The system runs as the gate's own user, without capabilities, since another user cannot run "
                     f"{interpreter!r}. Files that only root may read are not hidden from it.",
                     "Run the gate as an ordinary user.",

@@ -34,8 +34,8 @@ pytestmark = pytest.mark.docker
 MATRIX, KEY = ".github/workflows/eval-matrix.yml", "sk-planted-0123456789abcdef"
 REGRESSION = "examples/pull_requests/regression"
 SHARES = (
-    "> **Note:** Each of 4 shards had its share of the budget of \\$20.00: they share one only in a pull request with"
-    " ledger-url.\n>\n"
+    "- Each of 4 shards had its share of the budget of \\$20.00: they share one only in a pull request with"
+    " ledger-url.\n"
 )
 PRICES = {"gpt-5.6-luna": (1, 4), "claude-sonnet-5-5": (3, 15), "claude-opus-5-5": (5, 25), "gpt-5.6": (3, 15)}
 RATES = {

@@ -35,7 +35,7 @@ def test_a_new_failure_of_a_critical_scenario_blocks_and_is_the_headline(local: 
     break_the_code(local)
     ended = local.gate()
     assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (1, "advisory", "failed"), ended.printed
-    first = next(line for line in ended.comment.splitlines() if line.startswith("## "))
+    first = next(line[2:] for line in ended.comment.splitlines() if line.startswith("> ## "))
     assert first.startswith("## Failed: ratiba, critical scenario greeting failed")
     assert "a deterministic failure of a critical scenario that the base does not have blocks" in ended.comment
 
@@ -47,7 +47,7 @@ def test_a_failure_of_a_critical_scenario_that_the_base_has_blocks_nothing(local
     local.write("other.py", "changed = True\n")
     ended = local.gate()
     assert (ended.code, ended.outputs["conclusion"]) == (0, "failed"), ended.printed
-    first = next(line for line in ended.comment.splitlines() if line.startswith("## "))
+    first = next(line[2:] for line in ended.comment.splitlines() if line.startswith("> ## "))
     assert first.startswith("## Failed (advisory)")
     assert "critical scenario greeting failed" in first
 
@@ -58,7 +58,7 @@ def test_a_change_that_no_scenario_covers_says_so_in_the_first_line(local: Small
     local.write("other.py", "changed = True\n")
     ended = local.gate()
     assert ended.outputs["conclusion"] == "passed", ended.printed
-    first = next(line for line in ended.comment.splitlines() if line.startswith("## "))
+    first = next(line[2:] for line in ended.comment.splitlines() if line.startswith("> ## "))
     assert first.endswith(", but no scenario covers this change")
 
 

@@ -53,7 +53,7 @@ def tables(report: Path) -> str:
     comment = (report / "comment.md").read_text()
     added = re.compile(r"<details><summary>What a conversation costs</summary>.*?</details>", re.DOTALL)
     lines = added.sub("", comment).splitlines()
-    kept = [line for line in lines if line.startswith(("#", "|"))]
+    kept = [line.removeprefix("> ") for line in lines if line.startswith(("#", "> #", "|"))]
     text = "".join(f"{line}\n" for line in kept)
     return re.sub(r"\b[0-9a-f]{7,40}\b", "commit", re.sub(r"\| [0-9.]+ \|$", "| seconds |", text, flags=re.MULTILINE))
 
@@ -113,7 +113,7 @@ def test_the_line_that_makes_a_guard_fail_is_named(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     (comment,) = [line for line in (tmp_path / "report/comment.md").read_text().splitlines() if "line did it" in line]
     assert comment.startswith(
-        "**Which line did it:** examples/booking_assistant/booking_assistant/settlement.py line 91 "
+        "**Which line did it:** `examples/booking_assistant/booking_assistant/settlement.py` line 91 "
         "(“if callback.amount_kes != asked_kes:” removed, and 1 more line) makes guard_payment_amount fail; "
         "the other 4 changed parts do not."
     )

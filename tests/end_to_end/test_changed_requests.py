@@ -73,7 +73,7 @@ async def test_without_money_for_it_the_run_ends_as_an_incomplete_blocking_one(l
     assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (3, "blocking", "incomplete"), (
         ended.printed
     )
-    assert ended.comment.splitlines()[1].startswith("## Incomplete"), ended.comment
+    assert ended.comment.splitlines()[2].startswith("> ## Incomplete"), ended.comment
     assert "line 2 was removed, in adapter.py" in ended.comment
 
 

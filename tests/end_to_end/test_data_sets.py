@@ -133,5 +133,5 @@ def test_a_classifier_that_always_says_the_same_passes_no_gate_and_no_table_says
     assert "macro_f1 0 is below 0.8" in ended.comment
     assert "answer_accuracy" not in ended.comment
     assert "6 of 6" not in ended.comment.split("###")[0]
-    assert "6 of 6" not in ended.comment.split("### Metrics")[1].split("###")[0]
-    assert "macro_f1 0.80" in ended.comment.split("### Metrics")[1]
+    assert "6 of 6" not in ended.comment.split("<summary>Metrics<")[1].split("</details>")[0]
+    assert "macro_f1 0.80" in ended.comment.split("<summary>Metrics<")[1]

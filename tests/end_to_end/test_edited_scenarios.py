@@ -133,7 +133,7 @@ def test_what_a_change_leaves_to_compare_by_decides(change: Change, name: str) -
     ended = change.as_pull_request()
     assert ended.outputs["conclusion"] == conclusion, ended.printed
     assert ended.code == {"failed": 1, "incomplete": 3, "passed": 0}[conclusion]
-    first = next(line for line in ended.comment.splitlines() if line.startswith("## "))
+    first = next(line[2:] for line in ended.comment.splitlines() if line.startswith("> ## "))
     assert headline in first
     assert ("changed in this PR" in first) == bool(headline)
     if conclusion == "failed":

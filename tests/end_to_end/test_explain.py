@@ -94,7 +94,7 @@ def test_the_gate_names_the_line_in_the_comment_the_results_the_page_and_an_anno
     ended = here.gate("--mode", "blocking", GITHUB_ACTIONS="true")
     assert (ended.code, ended.outputs["conclusion"]) == (1, "failed"), ended.printed
     line = next(text for text in ended.comment.splitlines() if text.startswith("**Which line did it:**"))
-    assert "rules.py lines 11 to 12 (" in line
+    assert "`rules.py` lines 11 to 12 (" in line
     assert "makes greeting fail; the other 1 changed part does not." in line
     assert not any(word in line for word in ("<img", "@everyone", "::error"))
     assert "::error file=rules.py,line=11,title=Ratiba%3A greeting::rules.py lines 11 to 12" in ended.printed

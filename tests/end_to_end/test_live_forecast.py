@@ -44,7 +44,7 @@ async def test_a_run_whose_budget_holds_not_everything_says_so_first_and_in_its_
     assert ended.code == 3, ended.printed
     text = "The budget of this run (USD 0.0001) should cover 0 of 2 scenarios; it may not cover first, second."
     assert ended.printed.splitlines()[2] == text
-    assert f"> **Note:** {text}" in ended.comment
+    assert f"- {text}" in ended.comment
     assert live.models.bill.charges == []
 
 

@@ -88,6 +88,6 @@ def test_a_raised_run_ends_as_a_blocking_one(
     breaks(advisory, monkeypatch)
     ended = advisory.gate()
     assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (code, "blocking", conclusion)
-    assert ended.comment.splitlines()[1].startswith(f"## {conclusion.title()}"), ended.comment
+    assert ended.comment.splitlines()[2].startswith(f"> ## {conclusion.title()}"), ended.comment
     assert "(advisory)" not in ended.comment
     assert WHY.partition("` ")[2] in ended.comment

@@ -17,7 +17,7 @@ from tests.support.small_repository import Ended, SmallRepository
 from tests.support.sql import fetch
 
 SHARES = (
-    "> **Note:** Each of 4 shards had its share of the budget of \\$20.00: they share one only in a pull request with"
+    "- Each of 4 shards had its share of the budget of \\$20.00: they share one only in a pull request with"
     " ledger-url.\n"
 )
 

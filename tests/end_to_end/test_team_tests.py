@@ -85,7 +85,7 @@ async def test_the_failing_test_is_the_headline_and_each_test_counts_as_a_scenar
     (why,) = failed(results[LATE])
     assert why.startswith("pytest TestRefunds::test_late: failed: AssertionError: Metrics: Tone [GEval] (score: 0.2")
     assert [name for name in IDS if name != LATE and failed(results[name])] == []
-    assert ended.comment.splitlines()[3].startswith("1 of 4 scenarios failed a deterministic assertion: tests")
+    assert ended.comment.splitlines()[4].startswith("> 1 of 4 scenarios failed a deterministic assertion: tests")
     assert "3 of 4 scenarios passed" in ended.comment
     assert f"**`{LATE}`** · self-reported · `tests/evals/test_support.py` line 28" in ended.comment
     assert f"Self-reported: `{IDS[0]}`" in ended.comment

@@ -24,7 +24,7 @@ async def prepared(live: LiveRepository, *, critical: bool) -> None:
 
 
 def headline(ended: Ended) -> str:
-    return next(line for line in ended.comment.splitlines() if line.startswith("## "))
+    return next(line[2:] for line in ended.comment.splitlines() if line.startswith("> ## "))
 
 
 async def test_a_run_that_leaves_a_critical_scenario_out_is_incomplete_and_its_headline_says_why(

@@ -95,7 +95,7 @@ async def test_one_case_runs_against_several_providers_and_prompts_and_two_versi
     assert shown.returncode == 0, shown.stderr
     assert "| `billett` | passed | failed |" in shown.stdout
     assert "| B (streng) |" in shown.stdout
-    assert "### Metrics" not in shown.stdout, "there is none, and no empty table"
+    assert "<summary>Metrics<" not in shown.stdout, "there is none, and no empty table"
     refused = await asyncio.to_thread(project.gate, "--baseline", str(project.report / "results.json"))
     assert refused.code == 2
     assert "it is a run of the variant 'streng'" in refused.printed

@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.support.small_repository import Ended
 from tests.support.support_team import SupportTeam
 
-_SECTIONS = re.compile(r"(?sm)### (?:Metrics|Judges|Money|Compared with the base)\n.*?(?=^### |^More in |\Z)")
+_SECTIONS = re.compile(r"(?sm)### Compared with the base\n.*?(?=^### |^More in |\Z)")
 _TABLES = re.compile(
     r"[#>|]|\*\*`|scenario  |(?:results|report|junit|comment)\.\w+  |\d+ of \d+ scenarios? passed|More in |<"
     r"|```|\d+  \w|(?:first_conversation|greeting|order_\w+|two_orders)  |The system runs as"

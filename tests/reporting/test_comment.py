@@ -1,5 +1,6 @@
 """The comment: what it says, what it never leaves out, and what it never lets through."""
 
+import re
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -11,16 +12,17 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from syrupy.assertion import SnapshotAssertion
 
-from ratiba_action.github.attempts import attempt_of, read_attempts
+from ratiba_action.github.attempts import CommentAttempt, attempt_of, read_attempts
 from ratiba_action.github.marker import marker_of, read_marker
 from ratiba_action.model.change import DependencyChange, Mode, ModeDecision, Reason
 from ratiba_action.model.comparison import Agreement, CrossCheckStatus
 from ratiba_action.model.measurement import Errored, Invariant, Phase, ScenarioResult
+from ratiba_action.model.note import MachineNote, Note, in_order
 from ratiba_action.model.scenario import Quarantine, Strategy
 from ratiba_action.model.verdict import Conclusion, Report, SharedSpending, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
 from ratiba_action.reporting.html import render_html
-from ratiba_action.reporting.markdown import length
+from ratiba_action.reporting.markdown import length, visible
 from ratiba_action.reporting.summary import summarise
 from tests.support.sample_report import (
     sample_check,
@@ -40,6 +42,12 @@ def passed() -> Report:
     results = tuple(sample_scored(f"spa_{n}", scores=(sample_score(),)) for n in range(3))
     verdict = Verdict(Conclusion.PASSED, "All 3 scenarios passed.")
     return sample_report(results=results, verdict=verdict, llm="replay", spending=sample_replayed_spending())
+
+
+def the_attempt(report: Report) -> CommentAttempt:
+    found = attempt_of(report)
+    assert found is not None
+    return found
 
 
 def skipped() -> Report:
@@ -117,27 +125,70 @@ def test_the_comment_of_each_kind_of_run(report: object, snapshot: SnapshotAsser
     assert render_comment(summarise(report())) == snapshot
 
 
-def test_a_skipped_run_takes_two_lines() -> None:
+def test_a_skipped_run_is_a_note_of_two_lines() -> None:
     lines = [line for line in render_comment(summarise(skipped())).splitlines() if line]
-    assert lines[2:] == ["## Skipped: ratiba", "Nothing that the gate watches has changed."]
+    assert [line for line in lines[2:] if line != ">"] == [
+        "> [!NOTE]",
+        "> ## Skipped: ratiba",
+        "> Nothing that the gate watches has changed.",
+    ]
 
 
-def test_verdict_reason_and_what_to_do_come_before_the_notes() -> None:
-    lines = [line for line in render_comment(summarise(sample_report(notes=(NOTE,)))).splitlines() if line]
-    assert lines[2] == "## Failed: ratiba"
-    assert lines[3].startswith("1 of 4 scenarios failed a deterministic assertion")
-    assert lines[4].startswith("**What to do:**")
-    assert lines[5].startswith("> **Note:** The recordings were changed")
+def test_the_alert_has_verdict_reason_and_numbers_and_what_to_do_follows_it() -> None:
+    lines = [line for line in render_comment(summarise(sample_report())).splitlines() if line not in ("", ">")]
+    assert lines[2:4] == ["> [!CAUTION]", "> ## Failed: ratiba"]
+    assert lines[4].startswith("> 1 of 4 scenarios failed a deterministic assertion")
+    assert lines[5].startswith("> 1 of 4 scenarios passed · blocking · USD 1.25 of 20.00")
+    assert lines[6].startswith("**What to do:**")
+    assert lines[7:10] == ["```text", "ratiba gate --scenario salon_reschedule", "```"]
+
+
+def test_notes_are_folded_and_those_about_the_machine_are_last() -> None:
+    notes = in_order([MachineNote("No room.", "Mount one."), "Nothing to do.", Note("It is stale.", "Record it.")])
+    comment = render_comment(summarise(sample_report(notes=notes)))
+    assert "- It is stale. Record it.\n- Nothing to do.\n- No room. Mount one.\n" in comment
+    assert "It is stale" not in visible(comment)
+
+
+@pytest.mark.parametrize(
+    ("changes", "alert"),
+    [
+        ({"verdict": Verdict(Conclusion.PASSED, "All passed.")}, "TIP"),
+        ({"verdict": Verdict(Conclusion.PASSED, "All passed.", "", ("Old cache.",))}, "NOTE"),
+        ({"verdict": Verdict(Conclusion.PASSED, "All passed."), "edited_recordings": 1}, "NOTE"),
+        ({"verdict": Verdict(Conclusion.PASSED, "All passed."), "system_ran": False}, "NOTE"),
+        ({"verdict": Verdict(Conclusion.PASSED, "All passed."), "covered": False}, "NOTE"),
+        ({"verdict": Verdict(Conclusion.INCONCLUSIVE, "Too little data.")}, "WARNING"),
+        ({"verdict": Verdict(Conclusion.INCOMPLETE, "Out of money.")}, "WARNING"),
+        ({"verdict": Verdict(Conclusion.INCOMPLETE, "No amount.", misconfigured=True)}, "CAUTION"),
+        ({"verdict": Verdict(Conclusion.FAILED, "1 failed.")}, "CAUTION"),
+        ({"verdict": Verdict(Conclusion.FAILED, "1 failed."), "enforce": False}, "WARNING"),
+        ({"decision": ModeDecision(Mode.ADVISORY, ())}, "WARNING"),
+    ],
+)
+def test_only_a_pass_that_nothing_qualifies_is_green_and_only_what_blocks_is_red(
+    changes: dict[str, Any], alert: str
+) -> None:
+    assert f"> [!{alert}]\n> ## " in render_comment(summarise(sample_report(**changes)))
+
+
+def test_a_passing_comment_shows_less_than_15_lines() -> None:
+    live = replace(sample_live_report(), verdict=passed().verdict, notes=(NOTE,))
+    for report in (passed(), live):
+        comment = render_comment(summarise(report), earlier=(replace(the_attempt(report), run_id=7),))
+        shown = [line for line in visible(comment).splitlines() if line not in ("", ">")]
+        folded = re.findall("<details>", comment)
+        assert len(shown) + len(folded) < 15, comment
 
 
 def test_recordings_that_the_change_edits_stand_in_the_headline() -> None:
     lines = render_comment(summarise(sample_report(edited_recordings=2))).splitlines()
-    assert lines[2] == "## Failed: ratiba, with recordings changed in this PR"
+    assert lines[3] == "> ## Failed: ratiba, with recordings changed in this PR"
 
 
 def test_a_run_that_judged_captured_replies_says_in_the_headline_that_no_system_ran() -> None:
     report = sample_report(system_ran=False)
-    assert "## Failed: ratiba, on captured replies: no system ran" in render_comment(summarise(report)).splitlines()
+    assert "> ## Failed: ratiba, on captured replies: no system ran" in render_comment(summarise(report)).splitlines()
     assert "on captured replies: no system ran" in render_html(summarise(report))
 
 
@@ -189,7 +240,13 @@ def test_a_failing_scenario_says_that_its_reply_was_cut() -> None:
 def test_detail_is_dropped_before_what_must_stay(limit: int) -> None:
     text = render_comment(summarise(huge()), limit)
     assert length(text) <= limit
-    for kept in ("## Failed: ratiba", "> **Note:**", "What to do", "USD 1.25 of 20.00", "Left out to fit a comment:"):
+    for kept in (
+        "## Failed: ratiba",
+        NOTE.partition(":")[0],
+        "What to do",
+        "USD 1.25 of 20.00",
+        "Left out to fit a comment:",
+    ):
         assert kept in text
 
 
@@ -207,14 +264,14 @@ def test_the_comment_of_thousands_of_failures_has_the_critical_one_the_counts_an
     assert critical < first, "critical scenarios stand before all others"
     for part in ("## Failed: ratiba", "**What to do:**", "6332 of 10000 scenarios passed", "3324 more scenarios"):
         assert part in text
-    assert text.index("3324 more scenarios") < text.index("### Could not be measured") < text.index("### Metrics")
+    assert text.index("3324 more scenarios") < text.index("### Could not be measured") < text.index("<summary>Metrics<")
     assert "Left out to fit a comment: transcripts, all scenarios" in text
 
 
 def test_what_still_fits_beside_the_names_of_the_failing_comes_back() -> None:
     text = render_comment(summarise(huge()), 6_000)
     assert "Left out to fit a comment: transcripts, all scenarios, tables of failing scenarios." in text
-    assert "### Money" in text
+    assert "<summary>Money<" in text
 
 
 def test_transcripts_go_first() -> None:

@@ -69,9 +69,16 @@ def test_it_renders_as_one_table_of_links_and_words() -> None:
     kinds = [token.type for token in tokens]
     links = [child for token in tokens for child in token.children or [] if child.type == "link_open"]
     assert kinds.count("tr_open") == 1 + len(EARLIER) + 1
-    assert [link.attrs["href"] for link in links][1] == (
-        "https://github.com/ratiba/assistant/actions/runs/1000/attempts/2"
-    )
+    repository = "https://github.com/ratiba/assistant"
+    assert [link.attrs["href"] for link in links] == [
+        f"{repository}/actions/runs/1001/attempts/1",
+        f"{repository}/commit/a1b2c3d4e5f6",
+        f"{repository}/actions/runs/1000/attempts/2",
+        f"{repository}/actions/runs/1000/attempts/1",
+        f"{repository}/commit/a1b2c3d4e5f6",
+        f"{repository}/actions/runs/999/attempts/1",
+        f"{repository}/commit/0f1e2d3c4b5a",
+    ]
 
 
 def test_a_long_comment_drops_the_table_and_keeps_what_the_next_run_reads() -> None:

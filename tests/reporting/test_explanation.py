@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from decimal import Decimal
+from io import StringIO
 
 import pytest
 
@@ -14,6 +15,8 @@ from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import load_report, render_results
 from ratiba_action.reporting.summary import summarise
+from ratiba_action.reporting.terminal import make_console
+from ratiba_action.reporting.terminal_verdict import print_verdict
 from ratiba_action.reporting.wording import describe_explanation
 from tests.support.sample_report import sample_report
 
@@ -23,6 +26,8 @@ PARTS = (
     ChangedPart("prompts/b.md", 1, "", "Be brief.\n"),
     ChangedPart("logo.png", whole=True),
 )
+
+BLOB = "https://github.com/ratiba/assistant/blob/a1b2c3d4e5f60718293a4b5c6d7e8f9012345678/prompts/a.md"
 
 
 def explained(*parts: ChangedPart, **scenarios: Attribution) -> Explanation:
@@ -101,7 +106,7 @@ def test_the_comment_the_annotation_the_page_and_the_results_name_the_line() -> 
     found = replace(explained(x=FOUND), left_out=("z",))
     summary = summarise(report_with(found))
     comment = render_comment(summary)
-    assert "**Which line did it:** prompts/a.md line 14 (“Swahili hours" in comment
+    assert f"**Which line did it:** [`prompts/a.md` line 14]({BLOB}#L14) (“Swahili hours" in comment
     assert comment.index("Which line did it") < comment.index("### Failing scenarios")
     assert "Found by 7 runs with parts of the change, for USD 0.12. Not explained: z." in comment
     first = annotations_of(summary)[0]
@@ -119,16 +124,39 @@ def what_to_do(found: Explanation) -> str:
 
 def test_what_to_do_names_the_lines_and_the_command_that_runs_the_scenario_again() -> None:
     failing = {row.scenario.id: FOUND for row in summarise(sample_report()).scenarios if row.failing}
-    first = min(failing)
-    assert what_to_do(explained(**failing)) == (
-        "Fix or revert `prompts/a.md` line 14, or update the scenario if the change is right. "
-        f"To run it again: ratiba gate --scenario {first}"
-    )
+    found = explained(**failing)
+    where = f"[`prompts/a.md` line 14]({BLOB}#L14)"
+    assert what_to_do(found) == f"Fix or revert {where}, or update the scenario if the change is right."
+    assert "```text\nratiba gate --scenario salon_reschedule\n```" in render_comment(summarise(report_with(found)))
+
+
+def test_the_terminal_and_the_page_name_the_lines_as_the_comment_does() -> None:
+    failing = {row.scenario.id: FOUND for row in summarise(sample_report()).scenarios if row.failing}
+    summary = summarise(report_with(explained(**failing)))
+    advice = "Fix or revert prompts/a.md line 14, or update the scenario if the change is right."
+    stream = StringIO()
+    print_verdict(summary, {}, make_console(stream, {}))
+    assert f"What to do: {advice}\n" in stream.getvalue()
+    assert f"<b>What to do:</b> {advice}</p>" in render_html(summary)
+
+
+def test_places_are_links_only_where_repository_and_commit_are_known() -> None:
+    subject = sample_report().subject
+    unknown = [
+        replace(subject, run_url=""),
+        replace(subject, head="a1b2c3d"),
+        replace(subject, run_url="https://evil.example/other/repository/actions/runs/1"),
+        replace(subject, run_url="https://evil.example/ratiba/assistant/actions/runs/1) [x"),
+    ]
+    for each in unknown:
+        comment = render_comment(summarise(replace(report_with(explained(x=FOUND)), subject=each)))
+        assert "**Which line did it:** `prompts/a.md` line 14 (“Swahili hours" in comment
+        assert "/blob/" not in comment
 
 
 def test_what_to_do_keeps_the_verdicts_advice_where_the_lines_explain_only_a_part() -> None:
     advice = sample_report().verdict.action
-    assert what_to_do(explained(x=FOUND)) == f"Fix or revert `prompts/a.md` line 14. {advice}"
+    assert what_to_do(explained(x=FOUND)) == f"Fix or revert [`prompts/a.md` line 14]({BLOB}#L14). {advice}"
     assert what_to_do(explained(x=Attribution(Finding.ONE_OF, ((0, 1),), 3, "the limit was reached"))) == advice
 
 

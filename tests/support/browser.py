@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,26 @@ class Page:
         answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def look(self, width: int, theme: str) -> None:
+        """Make the window as wide as a device, in a theme that its owner prefers.
+
+        Args:
+            width: in CSS pixels.
+            theme: ``dark`` or ``light``.
+        """
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self._call("Emulation.setDeviceMetricsOverride", **size)
+        self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+
+    def picture(self, target: Path, *, whole: bool = True) -> None:
+        """Draw the page as a PNG file.
+
+        Args:
+            whole: the page, not only what the window shows.
+        """
+        found = self._call("Page.captureScreenshot", captureBeyondViewport=whole)
+        target.write_bytes(b64decode(found["data"]))
 
     def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
         self._number += 1

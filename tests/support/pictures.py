@@ -1,7 +1,7 @@
 """Draw the pictures of README and documentation again: each is the comment of a bundled run, as GitHub shows it.
 
 Usage: ``make pictures``. The text that a picture shows is kept beside it, and tests compare it with what the code
-writes today. The note about a gate that runs as root is left out, since users do not run it so.
+writes today.
 """
 
 import re
@@ -29,21 +29,24 @@ td, th { border: 1px solid #d1d9e0; padding: 4px 10px; }
 tr:nth-child(2n) { background: #f6f8fa; }
 code { background: #eff1f3; border-radius: 5px; padding: 2px 5px; font-size: 12px; }
 blockquote { border-left: 4px solid #d1d9e0; color: #59636e; margin: 0 0 12px; padding: 0 14px; }
-blockquote p { margin: 4px 0; }
+blockquote p { margin: 4px 0; } blockquote h2 { border: 0; margin: 4px 0; padding: 0; }
+.CAUTION { border-color: #cf222e; color: #1f2328; } .CAUTION b { color: #cf222e; }
+pre { background: #f6f8fa; border-radius: 6px; padding: 12px; } pre code { background: none; padding: 0; }
 """
 _MARKER = re.compile(r"\A<!--.*?-->\n")
-_ROOT = re.compile(r"^> \*\*Note:\*\* The system runs as the gate's own user.*\n(>\n)?", re.MULTILINE)
+_ALERT = re.compile(r"<blockquote>\n<p>\[!([A-Z]+)\]</p>")
 _HEIGHT = "<script>document.title = document.documentElement.scrollHeight</script>"
 
 
 def shown(comment: str) -> str:
     """What a picture shows of a comment: all that is not folded."""
-    return _ROOT.sub("", _MARKER.sub("", comment)).partition("<details>")[0].rstrip() + "\n"
+    return _MARKER.sub("", comment).partition("<details>")[0].rstrip() + "\n"
 
 
 def draw(text: str, target: Path) -> None:
     """Draw Markdown as high as it is, by headless Chromium."""
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    html = _ALERT.sub(lambda found: f'<blockquote class="{found[1]}"><p><b>{found[1].capitalize()}</b></p>', html)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "comment.html"
         page.write_text(f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>{html}{_HEIGHT}", encoding="utf-8")

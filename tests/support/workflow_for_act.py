@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
 import yaml
@@ -97,7 +98,9 @@ def _copied(used: str, step: Mapping[str, Any]) -> list[dict[str, Any]]:
     given, plain = step.get("with", {}), {name: step[name] for name in step if name not in {"uses", "with"}}
     match used.partition("@")[0]:
         case "actions/upload-artifact":
-            reported = {"NAME": given["name"], "KEPT": given["path"], "MISSING": given.get("if-no-files-found", "warn")}
+            # A file that is not put into an archive gives its name to the artifact.
+            name = given["name"] if given.get("archive", True) else PurePosixPath(given["path"]).name
+            reported = {"NAME": name, "KEPT": given["path"], "MISSING": given.get("if-no-files-found", "warn")}
             return [{**plain, "env": reported, "run": _UPLOAD}]
         case "actions/download-artifact" if "run-id" not in given:  # of this run
             return [{**plain, "env": {"PATTERN": given["pattern"], "TARGET": given["path"]}, "run": _DOWNLOAD}]

@@ -138,3 +138,14 @@ def test_an_upload_that_fails_is_no_verdict(path: Path) -> None:
     jobs = yaml.safe_load(path.read_text("utf-8"))["jobs"].values()
     uploads = [step for job in jobs for step in job["steps"] if "upload-artifact@" in step.get("uses", "")]
     assert [step.get("continue-on-error") for step in uploads] == [True] * len(uploads) != []
+
+
+@pytest.mark.parametrize("path", EVALUATING, ids=lambda path: path.name)
+def test_each_report_is_also_uploaded_as_the_page_that_a_browser_opens(path: Path) -> None:
+    jobs = yaml.safe_load(path.read_text("utf-8"))["jobs"].values()
+    uploads = [step for job in jobs for step in job["steps"] if "upload-artifact@" in step.get("uses", "")]
+    reports = [step for step in uploads if step["name"] == "Keep the report"]
+    pages = [step for step in uploads if step["with"].get("archive") is False]
+    assert [step["with"]["path"] for step in pages] == ["ratiba-report/report.html"] * len(reports)
+    assert [step["if"] for step in pages] == [step["if"] for step in reports]
+    assert all("name" not in step["with"] for step in pages), "upload-artifact ignores it"

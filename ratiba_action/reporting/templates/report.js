@@ -5,6 +5,7 @@
   const [search, outcome, count, more, next, all] = ["search", "outcome", "count", "more", "next", "all"].map(element);
   const scenarios = Array.from(document.querySelectorAll("details[data-outcome]"));
   const number = (value) => value.toLocaleString("en");
+  const passing = element("passing");
   const theme = element("theme");
   const chosen = document.documentElement.dataset;
   // A browser may keep nothing for a file, or for anybody: then the choice ends with the page.
@@ -45,6 +46,10 @@
     });
     const total = number(scenarios.length);
     const filtered = wanted.length > 0 || outcome.value !== "all";
+    if (passing !== null) {
+      passing.open = passing.open || filtered || limit > PAGE;
+      passing.hidden = filtered && !Array.from(passing.querySelectorAll("details[data-outcome]")).some((row) => !row.hidden);
+    }
     count.textContent = !filtered ? `${number(shown)} of ${total} shown` :
       `${number(fitting)} of ${total} found${shown < fitting ? `, ${number(shown)} shown` : ""}`;
     more.hidden = paged <= limit;
@@ -58,13 +63,34 @@
   // A link to a scenario leads to it, whatever is filtered and paged.
   const follow = () => {
     const target = element(location.hash.slice(1));
-    if (!scenarios.includes(target)) {
-      return;
+    if (scenarios.includes(target)) {
+      linked = target;
+      target.open = true;
+      show();
+      if (passing !== null && passing.contains(target)) {
+        passing.open = true;
+      }
+      target.scrollIntoView();
+    } else if (location.hash.startsWith("#filter?")) {
+      const wanted = new URLSearchParams(location.hash.slice("#filter?".length));
+      search.value = wanted.get("search") ?? "";
+      const kind = wanted.get("outcome") ?? "all";
+      outcome.value = Array.from(outcome.options).some((option) => option.value === kind) ? kind : "all";
+      showUpTo(PAGE);
     }
-    linked = target;
-    target.open = true;
-    show();
-    target.scrollIntoView();
+  };
+  // The address has the filters, so that it can be sent to somebody; going back does not undo each letter.
+  const filter = () => {
+    const chosenFilters = new URLSearchParams();
+    if (outcome.value !== "all") {
+      chosenFilters.set("outcome", outcome.value);
+    }
+    if (search.value !== "") {
+      chosenFilters.set("search", search.value);
+    }
+    const address = chosenFilters.toString();
+    history.replaceState(null, "", address === "" ? "#scenarios" : `#filter?${address}`);
+    showUpTo(PAGE);
   };
   wear(kept((storage) => storage.getItem("ratiba-theme")));
   theme.hidden = false;
@@ -73,8 +99,8 @@
     kept((storage) => storage.setItem("ratiba-theme", chosen.theme));
   });
   element("controls").hidden = scenarios.length < 2;
-  search.addEventListener("input", () => showUpTo(PAGE));
-  outcome.addEventListener("change", () => showUpTo(PAGE));
+  search.addEventListener("input", filter);
+  outcome.addEventListener("change", filter);
   next.addEventListener("click", () => showUpTo(limit + PAGE));
   all.addEventListener("click", () => showUpTo(Infinity));
   window.addEventListener("hashchange", follow);

@@ -1,0 +1,59 @@
+"""Addresses, at the forge, of the files and commits that a report names."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from ratiba_action.model.change import Subject
+
+_HOST = r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?"
+_REPOSITORY = r"[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)+"
+_RUN = re.compile(rf"(?P<address>{_HOST}/(?P<name>{_REPOSITORY}?))(?P<run>/actions/runs|/-/jobs)/[0-9]+", re.ASCII)
+_COMMIT = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
+_WHOLE_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.ASCII)
+_GITLAB = "/-/jobs"
+_LONGEST = 1_000  # characters of a path
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLinks:
+    """Where the repository of a run lies; each address is empty if it is not known for certain.
+
+    Args:
+        repository: its address, up to what precedes ``/blob`` and ``/commit``; empty if unknown.
+        head: the whole id of the commit that was evaluated; empty if unknown.
+        artifacts: the page of the run that lists its artifacts; empty elsewhere than on GitHub.
+    """
+
+    repository: str = ""
+    head: str = ""
+    artifacts: str = ""
+
+    def line(self, path: str, line: int = 0) -> str:
+        """The address of a file at the commit that was evaluated, or of one of its lines.
+
+        Args:
+            path: in the repository.
+            line: from 1; 0 for the whole file.
+        """
+        inside = path.isprintable() and not {"", ".", ".."}.intersection(path.split("/"))
+        if not (self.repository and self.head and inside) or len(path) > _LONGEST:
+            return ""
+        return f"{self.repository}/blob/{self.head}/{quote(path)}" + (f"#L{line}" if line > 0 else "")
+
+    def commit(self, commit: str) -> str:
+        """The address of a commit, by its id or the beginning of it."""
+        return f"{self.repository}/commit/{commit}" if self.repository and _COMMIT.fullmatch(commit) else ""
+
+
+def source_links(subject: Subject) -> SourceLinks:
+    """The addresses of what was evaluated: only of the repository whose name the run's own address has."""
+    found = _RUN.fullmatch(subject.run_url)
+    if found is None or found["name"] != subject.repository:
+        return SourceLinks()
+    gitlab = found["run"] == _GITLAB
+    return SourceLinks(
+        repository=found["address"] + ("/-" if gitlab else ""),
+        head=subject.head if _WHOLE_COMMIT.fullmatch(subject.head) else "",
+        artifacts="" if gitlab else f"{subject.run_url}#artifacts",
+    )
