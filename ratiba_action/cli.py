@@ -10,6 +10,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("ratiba_action.commands.init", "write workflow, configuration and first scenario"),
     "import": ("ratiba_action.commands.import_tests", "make scenarios of tests of promptfoo, DeepEval, …"),
     "generate": ("ratiba_action.commands.generate", "write a scenario from a captured session or a template"),
+    "doctor": ("ratiba_action.commands.doctor", "say what is missing, and the command that fixes it"),
     "validate": ("ratiba_action.commands.validate", "check configuration, scenarios and recordings"),
     "gate": ("ratiba_action.commands.gate", "run the scenarios; say whether a change may merge"),
     "record": ("ratiba_action.commands.record", "run scenarios with live models; keep the answers"),
@@ -35,7 +36,7 @@ A module has ``DESCRIPTION``, ``EXAMPLE``, ``add_arguments(parser)`` and ``run(a
 """
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "start": ("init", "import", "generate", "validate"),
+    "start": ("init", "doctor", "import", "generate", "validate"),
     "run": ("gate", "record"),
     "understand": ("report", "compare", "explain", "mutate"),
     "production": ("sample", "promote", "drift", "canary", "check", "calibrate", "dataset"),
