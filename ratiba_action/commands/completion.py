@@ -9,9 +9,9 @@ import shtab
 DESCRIPTION = """Print a script with which your shell completes commands, options and their values. Load it as the
 examples do."""
 EXAMPLE = """example:
+  ratiba completion fish > ~/.config/fish/completions/ratiba.fish
   eval "$(ratiba completion bash)"    # in ~/.bashrc
-  eval "$(ratiba completion zsh)"     # in ~/.zshrc, after compinit
-  ratiba completion fish > ~/.config/fish/completions/ratiba.fish"""
+  eval "$(ratiba completion zsh)"     # in ~/.zshrc, after compinit"""
 
 SHELLS = ("bash", "zsh", "fish")
 _FOLDERS = frozenset({"DIR", "FOLDER"})
