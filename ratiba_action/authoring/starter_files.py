@@ -165,6 +165,7 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
         system_provider=system_provider,
         system_model=_SYSTEM_MODELS[system_provider],
         judges=[(name, JUDGES[name]) for name in judges],
+        unjudged=bool(words.judge_reason) and not stand_in(answers) and not answers.providers,
         endpoints={name: _ENDPOINTS[name] for name in judges if name in _ENDPOINTS},
     )
     judge = read_configuration(CONFIGURATION, configuration).judge
@@ -208,7 +209,7 @@ def _scenario(answers: StarterAnswers, words: FirstWords) -> bytes:
         message=words.message,
         reply=words.reply,
         fact=words.fact,
-        graded=bool(words.judge_reason),
+        graded=bool(words.judge_reason and stand_in(answers)),
         scripted=answers.kind == "prompt",
         stateful=answers.kind in {"python", "command"},
     )

@@ -231,6 +231,17 @@ def test_a_server_that_the_gate_does_not_start_gets_the_workflow_with_room_for_i
     assert re.findall(r"name: (.+-(?:report|baseline))\n", text) == ["salon-report", "salon-baseline"]
 
 
+@pytest.mark.parametrize(("environment", "written"), [({}, True), ({"OPENAI_API_KEY": "sk-0123456789"}, False)])
+def test_without_a_key_no_judge_scores_a_server_of_ones_own(
+    environment: dict[str, str], empty: Path, home: dict[str, str], forks: GateForks, *, written: bool
+) -> None:
+    (empty / "package.json").write_text('{"scripts": {"start": "node server.js"}}')
+    assert forks.run(["init", "--yes"], empty, home | environment).returncode == 0
+    assert ("metrics: {fluency: false}" in (empty / ".github/ratiba.yml").read_text()) is written
+    assert "written by hand" not in (empty / "scenarios/first_conversation.yaml").read_text()
+    assert forks.run(["validate"], empty, home).returncode == 0
+
+
 def test_a_server_of_ones_own_is_asked_where_it_answers(ratiba: Ratiba) -> None:
     done = ratiba("init", "--yes", "--kind", "http", "--language", "fr", "--url", "http://127.0.0.1:1/say")
     assert done.stdout.rpartition("Next:")[2].strip().startswith("1. Start your server")
