@@ -8,6 +8,7 @@
 # make fuzz               run the fuzz campaign: CASES=1000 SEED=… (docs/fuzzing.md)
 # make recordings         write the authored recordings of the example again
 # make catalogue          write the table of metrics in docs/metrics.md again
+# make command-line       write docs/command-line.md, the reference of the command line, again
 # make schemas            write every published JSON Schema again
 # make pictures           draw the pictures of the documentation again (it needs chromium)
 # make docs               build the documentation as a site: build/site (SERVE=1 shows it at http://127.0.0.1:8000)
@@ -36,7 +37,7 @@ WITHOUT_TESTS = find $(VENV)/lib/python*/site-packages/numpy $(VENV)/lib/python*
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo test test-fast test-properties lint benchmark fuzz recordings catalogue schemas messages pictures docs lock clean
+.PHONY: demo test test-fast test-properties lint benchmark fuzz recordings catalogue command-line schemas messages pictures docs lock clean
 
 demo: $(VENV)/.demo
 ifdef EXAMPLE
@@ -83,6 +84,9 @@ recordings: $(VENV)/.demo
 
 catalogue: $(VENV)/.dev
 	$(BIN)/python -m tests.support.metric_catalogue docs/metrics.md
+
+command-line: $(VENV)/.dev
+	$(BIN)/python -m tests.support.command_line_page
 
 schemas: $(VENV)/.dev
 	$(BIN)/python -m tests.support.published_schemas

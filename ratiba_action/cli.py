@@ -10,6 +10,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("ratiba_action.commands.init", "write workflow, configuration and first scenario"),
     "import": ("ratiba_action.commands.import_tests", "make scenarios of tests of promptfoo, DeepEval, …"),
     "generate": ("ratiba_action.commands.generate", "write a scenario from a captured session or a template"),
+    "doctor": ("ratiba_action.commands.doctor", "say what is missing, and the command that fixes it"),
     "validate": ("ratiba_action.commands.validate", "check configuration, scenarios and recordings"),
     "gate": ("ratiba_action.commands.gate", "run the scenarios; say whether a change may merge"),
     "record": ("ratiba_action.commands.record", "run scenarios with live models; keep the answers"),
@@ -28,6 +29,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "merge": ("ratiba_action.commands.merge", "decide from the reports of all shards of a run"),
     "status": ("ratiba_action.commands.status", "show the last runs of this gate"),
     "wait": ("ratiba_action.commands.wait", "wait until a run has ended; exit with its exit code"),
+    "completion": ("ratiba_action.commands.completion", "complete commands and options in your shell"),
 }
 """Name of a command, its module and its summary, which fits a line of ``--help``.
 
@@ -35,11 +37,11 @@ A module has ``DESCRIPTION``, ``EXAMPLE``, ``add_arguments(parser)`` and ``run(a
 """
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "start": ("init", "import", "generate", "validate"),
+    "start": ("init", "doctor", "import", "generate", "validate"),
     "run": ("gate", "record"),
     "understand": ("report", "compare", "explain", "mutate"),
     "production": ("sample", "promote", "drift", "canary", "check", "calibrate", "dataset"),
-    "advanced": ("decide", "merge", "status", "wait"),
+    "advanced": ("decide", "merge", "status", "wait", "completion"),
 }
 """Commands under the heading that ``--help`` lists them by."""
 
@@ -50,21 +52,39 @@ example: ratiba init && ratiba gate
 
 def build_parser(arguments: Sequence[str], table: Mapping[str, tuple[str, str]] = COMMANDS) -> "CommandLine":
     """The parser for these arguments; only the module of the named command is imported."""
+    parser = _program()
+    named = [name for name in _without_help(arguments)[:1] if name in table]
+    _add_commands(parser, named or list(table), table, with_options=bool(named))
+    return parser
+
+
+def build_whole_parser() -> "CommandLine":
+    """The parser with every option of every command, for which every command's module is imported."""
+    parser = _program()
+    _add_commands(parser, list(COMMANDS), COMMANDS, with_options=True)
+    return parser
+
+
+def _program() -> "CommandLine":
     parser = CommandLine(prog="ratiba", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    return parser
+
+
+def _add_commands(
+    parser: "CommandLine", names: Sequence[str], table: Mapping[str, tuple[str, str]], *, with_options: bool
+) -> None:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser, prog="ratiba")
-    named = [name for name in _without_help(arguments)[:1] if name in table]
-    for name in named or table:  # a parser takes a millisecond, and no message of a command names the others
+    for name in names:  # a parser takes a millisecond, and no message of a command names the others
         module_name, summary = table[name]
         command = commands.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
         )
-        if named:
+        if with_options:
             module = import_module(module_name)
             command.description, command.epilog = module.DESCRIPTION, module.EXAMPLE
             module.add_arguments(command)
-            command.set_defaults(run=module.run, reporting_parser=command)
-    return parser
+            command.set_defaults(run=module.run, reporting_parser=command, whole_parser=build_whole_parser)
 
 
 def _without_help(arguments: Sequence[str]) -> list[str]:

@@ -21,6 +21,7 @@ from ratiba_action.publish.publishing import OUTPUTS
 from ratiba_action.settings.settings import INPUTS
 from ratiba_action.suite.load import load_suite
 from tests.support.cases import case, exchange
+from tests.support.command_line_page import command_line_page
 
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
@@ -95,6 +96,10 @@ def test_a_make_target_of_the_documentation_exists(line: str) -> None:
 
 def test_the_demo_of_the_makefile_is_the_one_that_the_tests_run() -> None:
     assert "examples/demo.py --pull-request $(PR)" in (PROJECT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_the_page_of_the_command_line_is_written_from_the_parsers() -> None:
+    assert command_line_page() == (PROJECT / "docs/command-line.md").read_text("utf-8"), "run `make command-line`"
 
 
 @pytest.mark.processes

@@ -21,6 +21,7 @@ from ratiba_action.privacy.identifiers import find_identifiers
 from ratiba_action.suite.case_ids import HISTORY
 from ratiba_action.suite.data_file import read_json, read_rows
 from ratiba_action.suite.load import load_suite
+from ratiba_action.suite.scenario_schema import title_of
 from ratiba_action.util.locked_folder import read_plain_file, write_new_files
 from ratiba_action.util.strict_yaml import Path as DataPath
 from ratiba_action.util.strict_yaml import YamlDocument, read_yaml
@@ -322,6 +323,7 @@ def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dic
     last_turn = {"user": last, **({"expect": case.expect} if case.expect else {})}
     values = {
         "id": name,
+        **({} if case.messages == ("${input}",) else title_of(case.name or last)),
         "language": target.language,
         "system_type": target.system_type,
         "tags": ["imported"],

@@ -27,6 +27,9 @@ CODE_MODES: Mapping[str, str] = {
 ACTION = "OWNER/ratiba-eval-gate@COMMIT"
 """Placeholder in the workflow for the owner and the commit of a release."""
 
+REUSABLE = "OWNER/ratiba-eval-gate/.github/workflows/gate.yml@COMMIT"
+"""The same of the workflow that the short form calls."""
+
 
 @dataclass(frozen=True, slots=True)
 class StarterAnswers:

@@ -1,12 +1,13 @@
 """The files that ``ratiba init`` writes. Everything is checked before it is written."""
 
 import json
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
 from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA, schema_file
-from ratiba_action.authoring.starter_answers import ACTION, StarterAnswers
+from ratiba_action.authoring.starter_answers import ACTION, REUSABLE, StarterAnswers
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.config.metrics_block import attach_language_metrics
@@ -130,7 +131,7 @@ _ENDPOINTS: Mapping[str, str] = {
     "openrouter": "api: openai, base_url: https://openrouter.ai/api/v1, key: OPENROUTER_API_KEY",
 }
 """Providers that are declared, as ``docs/providers.md`` has them."""
-_CODE_BLOCKS = "            blocking *\n            skip *.md *.rst\n"
+_CODE_BLOCKS = "  blocking *\n  skip *.md *.rst\n"
 """Rules of the workflow by which every change but that of a text file blocks."""
 _HERE = "ratiba_action.authoring"
 
@@ -164,6 +165,7 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
         system_provider=system_provider,
         system_model=_SYSTEM_MODELS[system_provider],
         judges=[(name, JUDGES[name]) for name in judges],
+        unjudged=bool(words.judge_reason) and not stand_in(answers) and not answers.providers,
         endpoints={name: _ENDPOINTS[name] for name in judges if name in _ENDPOINTS},
     )
     judge = read_configuration(CONFIGURATION, configuration).judge
@@ -171,7 +173,7 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
     written = stand_in(answers)
     scores = authored_scores(read, words, judge.model) if words.judge_reason and written else ()
     return {
-        WORKFLOW: workflow(answers),
+        WORKFLOW: workflow(answers, declared_keys(configuration)),
         CONFIGURATION: configuration,
         **({written: _render(_template_of(answers), reply=words.reply)} if written and not has_prompt else {}),
         SCENARIO: scenario,
@@ -207,29 +209,66 @@ def _scenario(answers: StarterAnswers, words: FirstWords) -> bytes:
         message=words.message,
         reply=words.reply,
         fact=words.fact,
-        graded=bool(words.judge_reason),
+        graded=bool(words.judge_reason and stand_in(answers)),
         scripted=answers.kind == "prompt",
         stateful=answers.kind in {"python", "command"},
     )
 
 
-def workflow(answers: StarterAnswers) -> bytes:
-    """The workflow of ``docs/workflows.md`` with this repository's branch, action and gate's name."""
+def declared_keys(configuration: bytes) -> tuple[str, ...]:
+    """The variables that a configuration's providers take their keys from, sorted.
+
+    Raises:
+        SuiteError: the configuration has a mistake.
+    """
+    declared = read_configuration(CONFIGURATION, configuration).providers.values()
+    return tuple(sorted({provider.key_variable for provider in declared if provider.key_variable}))
+
+
+def workflow(answers: StarterAnswers, declared: Sequence[str] = ()) -> bytes:
+    """A workflow of ``docs/workflows.md`` with this repository's branch, action, gate's name and keys.
+
+    Args:
+        answers: what to set up; a server that the gate does not start needs the form with steps of one's own.
+        declared: variables of the keys of providers that the configuration declares.
+    """
     usual = StarterAnswers()
-    text = (files(_HERE) / "starter" / "eval-on-prompt-change.yml").read_text(encoding="utf-8")
-    text = text.replace(ACTION, answers.action)
+    name = "eval-with-own-steps.yml" if answers.has_url else "eval-on-prompt-change.yml"
+    text = (files(_HERE) / "starter" / name).read_text(encoding="utf-8")
     if answers.branch != usual.branch:
         text = text.replace(f"branches: [{usual.branch}]", f"branches: [{json.dumps(answers.branch)}]")
-    keys = [name for name in answers.providers if name in BUILT_IN]
-    lines = "".join(f"          {name}-api-key: ${{{{ secrets.{name.upper()}_API_KEY }}}}\n" for name in keys)
-    text = text.replace("          github-token: ", f"{lines}          github-token: ", 1)
+    keys = dict(_key_lines(answers, declared))
+    given = {"name": json.dumps(answers.name)} if answers.name != usual.name else {}
     if answers.code == "blocking":
-        text = text.replace("          config: ", f"          rules: |\n{_CODE_BLOCKS}          config: ")
-    if answers.name != usual.name:
-        text = text.replace("          config: ", f"          name: {json.dumps(answers.name)}\n          config: ")
-        for artifact in ("report", "baseline"):  # the gate looks for those of its own name only
-            text = text.replace(f"name: {usual.name}-{artifact}\n", f"name: {answers.name}-{artifact}\n")
+        given["rules"] = f"|\n{_CODE_BLOCKS}"
+    if not answers.has_url:
+        folder, _, commit = answers.action.partition("@")
+        called = f"{folder}/.github/workflows/gate.yml@{commit}"
+        text = text.replace(REUSABLE, called)
+        return (text + _block("with", given) + _block("secrets", keys)).encode()
+    text = text.replace(ACTION, answers.action)
+    lines = textwrap.indent(_lines({**given, **keys}), " " * 10)
+    text = text.replace("          config: ", f"{lines}          config: ")
+    for artifact in ("report", "baseline"):  # the gate looks for those of its own name only
+        text = text.replace(f"name: {usual.name}-{artifact}\n", f"name: {answers.name}-{artifact}\n")
     return text.encode()
+
+
+def _key_lines(answers: StarterAnswers, declared: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each key by the input that takes it."""
+    for provider in answers.providers:
+        if provider in BUILT_IN:
+            yield f"{provider}-api-key", f"${{{{ secrets.{provider.upper()}_API_KEY }}}}"
+    if declared:
+        yield "provider-keys", " ".join(f"{name}=${{{{ secrets.{name} }}}}" for name in declared)
+
+
+def _block(name: str, entries: Mapping[str, str]) -> str:
+    return textwrap.indent(f"{name}:\n{textwrap.indent(_lines(entries), '  ')}", "    ") if entries else ""
+
+
+def _lines(entries: Mapping[str, str]) -> str:
+    return "".join(f"{name}: {value.rstrip()}\n" for name, value in entries.items())
 
 
 def _render(name: str, **values: object) -> bytes:

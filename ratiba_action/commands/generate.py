@@ -21,6 +21,7 @@ from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.candidate import fictional_customer
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.suite.load import load_suite
+from ratiba_action.suite.scenario_schema import title_of
 from ratiba_action.util.locked_folder import write_new_files
 from ratiba_action.util.text import printable_lines
 from ratiba_action.verdict.quarantine import PROPOSED
@@ -228,6 +229,7 @@ def propose(session: CapturedSession, layer: str, folder: str) -> Proposal:
     redactor = Redactor(names=session.names)
     masked = {
         "id": session.id,
+        **title_of(redactor.text(session.turns[0].user)),
         "language": session.language,
         "layer": layer,
         "tags": [PROPOSED, *(redactor.text(tag) for tag in session.tags if tag != PROPOSED)],

@@ -22,7 +22,15 @@ from ratiba_action.authoring.starter_answers import (
     parse_language,
     parse_prompts,
 )
-from ratiba_action.authoring.starter_files import CONFIGURATION, RECORDING, SCENARIO, WORKFLOW, stand_in, starter_files
+from ratiba_action.authoring.starter_files import (
+    CONFIGURATION,
+    RECORDING,
+    SCENARIO,
+    WORKFLOW,
+    declared_keys,
+    stand_in,
+    starter_files,
+)
 from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.errors import UsageError
@@ -166,8 +174,7 @@ def _default_branch(repository: Path) -> str:
 
 def _first_gate(contents: Mapping[str, bytes]) -> Iterable[str]:
     """The first run calls no model whatever keys there are, so replay is asked for."""
-    declared = read_configuration(CONFIGURATION, contents[CONFIGURATION]).providers.values()
-    names = sorted({provider.key_variable for provider in declared if provider.key_variable})
+    names = declared_keys(contents[CONFIGURATION])
     yield "ratiba gate --llm replay     # passes now, with a stand-in for your system, and calls no model"
     if names:
         spent = " or ".join(names)
@@ -196,8 +203,10 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     yield f"ratiba validate              # checks {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
         yield f"In {WORKFLOW} replace OWNER by the action's owner and COMMIT by the commit of a release."
+    yield "ratiba doctor                # says what is still missing"
     if own and answers.kind != "http":
         yield "ratiba init                  # once scenarios are recorded: proposes `prompts` for what models were sent"
     if answers.has_url:
         yield f"In {WORKFLOW} start your server in a separate step before the step Evaluate."
-    yield "Commit the files, open a pull request, and make `eval` a required check."
+    check = "eval" if answers.has_url else "gate / eval"
+    yield f"Commit the files, open a pull request, and make `{check}` a required check."

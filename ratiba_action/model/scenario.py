@@ -355,6 +355,7 @@ class Scenario:
         fluency: whether its language adds a fluency metric.
         test: what is run instead of a conversation; None for a conversation.
         timezone: IANA name of the zone of ``now``; empty where only its offset is known.
+        title: what it shows, for people; empty for none. It is text of the change, to be escaped as such.
     """
 
     id: str
@@ -385,6 +386,12 @@ class Scenario:
     fluency: bool = True
     test: TeamTest | None = None
     timezone: str = ""
+    title: str = ""
+
+
+def titled(name: str, scenario: Scenario) -> str:
+    """A scenario's name, with its title if it has one, for plain text."""
+    return f"{name} ({scenario.title})" if scenario.title else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from ratiba_action.production.feedback import Feedback
 from ratiba_action.production.tenants import TenantFacts
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.suite.scenario_clock import local_now
+from ratiba_action.suite.scenario_schema import title_of
 from ratiba_action.verdict.quarantine import PROPOSED
 
 REASON = "Promoted from production; nobody has reviewed it or added assertions yet."
@@ -89,6 +90,7 @@ def make_candidate(
     started = conversation.started
     data = {
         "id": name,
+        **title_of(next((turn.user for turn in turns if turn.user), "")),
         "language": language,
         "layer": Layer.PRODUCTION.value,
         **({"system_type": system_type} if system_type in set(SystemType) else {}),

@@ -22,6 +22,7 @@ from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.model.change import ModeDecision
 from ratiba_action.model.plan import Selection
+from ratiba_action.model.scenario import titled
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.money.forecast import Forecast
 from ratiba_action.ports import GithubRepository
@@ -248,7 +249,7 @@ class Publication:
         count = f"{plural(len(selection.scenarios), 'scenario')} with {plural(turns, 'turn')}"
         lines += [f"Would run {count}, replayed: USD 0.00."] if forecast is None else [f"Would run {count}."]
         lines += forecast_lines(forecast) if forecast is not None else ()
-        lines += [f"- {scenario.id}" for scenario in selection.scenarios]
+        lines += [f"- {titled(scenario.id, scenario)}" for scenario in selection.scenarios]
         lines += [f"Note: {self.redactor.text(note)}" for note in notes]
         self.stream.write("".join(f"{printable(line)}\n" for line in lines))
 

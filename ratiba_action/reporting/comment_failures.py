@@ -181,7 +181,11 @@ def _failed(row: ScenarioRow, summary: ReportSummary) -> str:
         about.append(linked(where, summary.links.line(scenario.path, line or 0)))
     rows = [_check_row(check, scenario) for check in result.checks if not check.passed]
     rows += [cells for score in result.deciding_scores if not score.passed for cells in _score_rows(score)]
-    heading = f"**{about[0]}**" + "".join(f" · {part}" for part in about[1:])
+    heading = (
+        f"**{about[0]}**"
+        + (f": {inline(scenario.title)}" if scenario.title else "")
+        + "".join(f" · {part}" for part in about[1:])
+    )
     return "\n\n".join(
         [heading, _assertions(rows), *_cut(result), *_first_difference(row.name, summary), *_stood_in(result)]
     )

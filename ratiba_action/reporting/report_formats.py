@@ -134,6 +134,7 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
             "layer": _WORD,
             "now": _AWARE,
             "system_type": _WORD,
+            "title": _SHORT,
         },
         Assertion: {"threshold": _SHARE},
         FailureRule: {"type": _WORD},

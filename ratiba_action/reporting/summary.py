@@ -11,7 +11,7 @@ from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
 from ratiba_action.model.codec import encode
 from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
-from ratiba_action.model.scenario import Quarantine, Scenario
+from ratiba_action.model.scenario import Quarantine, Scenario, titled
 from ratiba_action.model.verdict import Conclusion, Report, TraceLink, VariantResult
 from ratiba_action.reporting.cases_summary import CasesSummary, describe_passing, describe_threshold, summarise_cases
 from ratiba_action.reporting.comparison_summary import ComparisonSummary, describe_thresholds, summarise_comparison
@@ -136,6 +136,11 @@ class ScenarioRow:
     def scenario(self) -> Scenario:
         """The scenario itself."""
         return self.outcome.scenario
+
+    @property
+    def label(self) -> str:
+        """Its name, with its title if it has one, for plain text."""
+        return titled(self.name, self.scenario)
 
     @property
     def ended(self) -> str:

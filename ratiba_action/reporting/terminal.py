@@ -230,7 +230,7 @@ def _table(rows: Sequence[ScenarioRow]) -> object:
     for heading in ("scenario", "result", "language", "checks", "scores", "seconds"):
         table.add_column(heading, justify="right" if heading == "seconds" else "left", overflow="fold")
     for row in rows:
-        cells = [row.name, _ended(row), row.scenario.language, *_measurements(row.deciding)]
+        cells = [row.label, _ended(row), row.scenario.language, *_measurements(row.deciding)]
         styles = ["", _colour(row), "", "", "", ""]
         table.add_row(*(Text(one_line(cell), style=style) for cell, style in zip(cells, styles, strict=True)))
     return table

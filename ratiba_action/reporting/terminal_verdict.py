@@ -25,7 +25,7 @@ def print_findings(summary: ReportSummary, console: "Console") -> None:
     """Print each scenario that did not pass with its assertions, which line did it, the variants and the notes."""
     rows = [row for row in summary.deciding if row.failing or row.deciding.ended != "passed"]
     for row in rows[:_MAX_ROWS]:
-        _print(f"{row.name}: {_ended(row)}", console, "red" if row.failing else "yellow")
+        _print(f"{row.label}: {_ended(row)}", console, "red" if row.failing else "yellow")
         for line in _reasons(row):
             _print(line, console, indent=2)
     if len(rows) > _MAX_ROWS:

@@ -23,16 +23,18 @@ def is_key_name(name: str) -> bool:
 def parse_provider_keys(text: str) -> Mapping[str, str]:
     """``NAME=value`` pairs with white space between them, as the input ``provider-keys`` has them.
 
+    A secret that a run does not get, such as that of a fork, leaves ``NAME=``: then there is no such key.
+
     Raises:
         ValueError: a part has another form, a name is not one of a key, stands twice, or a value is too short.
     """
     found: dict[str, str] = {}
     for part in text.split():
         name, _, value = part.partition("=")
-        if not is_key_name(name) or len(value) < _MIN or name in found:
+        if not is_key_name(name) or 0 < len(value) < _MIN or name in found or "=" not in part:
             raise ValueError("NAME=value pairs, such as GROQ_API_KEY=…, each name once and ending in _KEY or _TOKEN")
         found[name] = value
-    return found
+    return {name: value for name, value in found.items() if value}
 
 
 SHELL_KEYS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(

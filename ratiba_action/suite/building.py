@@ -39,6 +39,7 @@ def build_scenario(block: ScenarioBlock, document: YamlDocument) -> Scenario:
     """The scenario of a file, each part with its line."""
     return Scenario(
         id=block.id,
+        title=block.title or "",
         language=block.language,
         layer=block.layer,
         system_type=block.system_type,

@@ -1,5 +1,6 @@
 """The schema of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
 
+import re
 from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
@@ -14,6 +15,7 @@ from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Layer, S
 from ratiba_action.suite.scenario_clock import default_now, read_now
 from ratiba_action.suite.turn_schema import RowsBlock, StepBlock, Text, TurnBlock
 from ratiba_action.util.instants import LocalTime
+from ratiba_action.util.text import clip
 from ratiba_action.util.validation import StrictModel
 
 LANGUAGE = Field(pattern=r"^([a-z]{2,3}|mixed)$", description="ISO 639 code, or mixed")
@@ -30,6 +32,17 @@ Now = Annotated[
     BeforeValidator(_clock),
     WithJsonSchema({"type": "string", "examples": ["2026-03-27T10:00 Europe/Paris", "2026-04-25T10:00:00+03:00"]}),
 ]
+MAX_TITLE = 100
+_NOT_IN_TITLES = "\\x00-\\x1f\\x7f-\\x9f\u2028-\u202e\u2066-\u2069"
+"""Controls, ends of lines, and signs that turn the direction of a text."""
+Title = Annotated[
+    str,
+    Field(
+        pattern=f"^[^{_NOT_IN_TITLES}]+$",
+        max_length=MAX_TITLE,
+        description="what it shows, in a few words, for people who read a report",
+    ),
+]
 Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="minimum value to pass, 0 to 1")]
 
 
@@ -41,6 +54,12 @@ AssertionName = Annotated[
         description="distinguishes several assertions of one metric",
     ),
 ]
+
+
+def title_of(text: str) -> dict[str, str]:
+    """``title`` of a scenario that is written from a text, such as a customer's message; nothing without one."""
+    title = clip(re.sub(f"[{_NOT_IN_TITLES}]", " ", text), MAX_TITLE)
+    return {"title": title} if title else {}
 
 
 class RuleBlock(StrictModel):
@@ -137,6 +156,7 @@ class ScenarioBlock(StrictModel):
     """A golden conversation."""
 
     id: Annotated[str, IDENTIFIER]
+    title: Title | None = None
     language: Annotated[str, LANGUAGE]
     layer: Annotated[Layer, Field(strict=False)] = Layer.GOLDEN
     system_type: Annotated[SystemType, Field(strict=False)] = SystemType.CHATBOT

@@ -15,7 +15,7 @@ from ratiba_action.model.renamed_keys import FORMER
 from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import mean
 
-_WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine", "fluency", "of_rule"})
+_WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine", "fluency", "of_rule", "title"})
 """Where it stands, when it runs, whether it decides, what adds or wrote metrics: a score means the same for all."""
 
 

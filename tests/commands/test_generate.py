@@ -69,6 +69,7 @@ def test_a_session_becomes_a_scenario_that_is_masked_and_marked_as_a_proposal(tm
     assert (proposed["layer"], proposed["tags"]) == ("replay", ["proposed", "hours"])
     (turn,) = proposed["turns"]
     assert turn["user"] == "Habari, <name> hapa, piga +254***678"
+    assert proposed["title"] == turn["user"]
     assert turn["reply"] == "Karibu <name>! Barua pepe ni w***@***?"
     assert turn["expect"]["tools"] == [
         {"name": "find", "args": {"phone": "+254***678", "amount_kes": 3500, "customer": "+254***678"}}

@@ -203,8 +203,43 @@ def test_the_workflow_has_the_line_of_each_key_that_is_here(
 ) -> None:
     workflow = empty / ".github/workflows/eval-on-prompt-change.yml"
     assert forks.run(["init", "--yes"], empty, home | {"OPENAI_API_KEY": "sk-x"}).returncode == 0
-    assert "          openai-api-key: ${{ secrets.OPENAI_API_KEY }}\n" in workflow.read_text()
-    assert "anthropic-api-key" not in workflow.read_text()
+    (job,) = yaml.safe_load(workflow.read_text())["jobs"].values()
+    assert job["secrets"] == {"openai-api-key": "${{ secrets.OPENAI_API_KEY }}"}
+
+
+def test_the_workflow_has_the_key_of_a_provider_that_the_configuration_declares(
+    empty: Path, home: dict[str, str], forks: GateForks
+) -> None:
+    assert forks.run(["init", "--yes"], empty, home | {"GROQ_API_KEY": "planted-0123"}).returncode == 0
+    (job,) = yaml.safe_load((empty / WORKFLOW).read_text())["jobs"].values()
+    assert job["secrets"] == {"provider-keys": "GROQ_API_KEY=${{ secrets.GROQ_API_KEY }}"}
+    assert "planted" not in (empty / WORKFLOW).read_text()
+
+
+def test_a_server_that_the_gate_does_not_start_gets_the_workflow_with_room_for_its_step(
+    empty: Path, home: dict[str, str], forks: GateForks
+) -> None:
+    words = ["init", "--yes", "--kind", "http", "--url", "http://127.0.0.1:1/say", "--name", "salon"]
+    assert forks.run(words, empty, home | {"OPENAI_API_KEY": "sk-x"}).returncode == 0
+    text = (empty / WORKFLOW).read_text(encoding="utf-8")
+    (evaluate,) = [step for step in yaml.safe_load(text)["jobs"]["eval"]["steps"] if step.get("id") == "gate"]
+    assert evaluate["uses"] == "OWNER/ratiba-eval-gate@COMMIT"
+    assert (evaluate["with"]["name"], evaluate["with"]["openai-api-key"]) == (
+        "salon",
+        "${{ secrets.OPENAI_API_KEY }}",
+    )
+    assert re.findall(r"name: (.+-(?:report|baseline))\n", text) == ["salon-report", "salon-baseline"]
+
+
+@pytest.mark.parametrize(("environment", "written"), [({}, True), ({"OPENAI_API_KEY": "sk-0123456789"}, False)])
+def test_without_a_key_no_judge_scores_a_server_of_ones_own(
+    environment: dict[str, str], empty: Path, home: dict[str, str], forks: GateForks, *, written: bool
+) -> None:
+    (empty / "package.json").write_text('{"scripts": {"start": "node server.js"}}')
+    assert forks.run(["init", "--yes"], empty, home | environment).returncode == 0
+    assert ("metrics: {fluency: false}" in (empty / ".github/ratiba.yml").read_text()) is written
+    assert "written by hand" not in (empty / "scenarios/first_conversation.yaml").read_text()
+    assert forks.run(["validate"], empty, home).returncode == 0
 
 
 def test_a_server_of_ones_own_is_asked_where_it_answers(ratiba: Ratiba) -> None:
@@ -245,10 +280,8 @@ def test_the_workflow_is_the_one_of_the_documentation_for_this_branch(empty: Pat
 def test_name_action_and_prompts_stand_where_they_belong(empty: Path, ratiba: Ratiba) -> None:
     options = ("--name", "salon", "--action", "salon/gate@0123abc", "--prompts", "prompts/*.md more/*.txt")
     assert ratiba("init", "--yes", *options).returncode == 0
-    evaluate = yaml.safe_load((empty / WORKFLOW).read_text(encoding="utf-8"))["jobs"]["eval"]["steps"][2]
-    assert (evaluate["uses"], evaluate["with"]["name"]) == ("salon/gate@0123abc", "salon")
-    written = (empty / WORKFLOW).read_text(encoding="utf-8")
-    assert re.findall(r"name: (.+-(?:report|baseline))\n", written) == ["salon-report", "salon-baseline"]
+    (job,) = yaml.safe_load((empty / WORKFLOW).read_text(encoding="utf-8"))["jobs"].values()
+    assert (job["uses"], job["with"]["name"]) == ("salon/gate/.github/workflows/gate.yml@0123abc", "salon")
     system = yaml.safe_load((empty / ".github/ratiba.yml").read_text(encoding="utf-8"))["system"]
     assert system["prompts"] == ["prompts/*.md", "more/*.txt"]
 
@@ -325,8 +358,7 @@ def test_nothing_typed_takes_what_is_proposed() -> None:
 @pytest.mark.parametrize(("code", "mode"), [("advisory", Mode.ADVISORY), ("blocking", Mode.BLOCKING)])
 def test_whether_code_blocks_is_asked_and_decides(code: str, mode: Mode, empty: Path, ratiba: Ratiba) -> None:
     assert ratiba("init", "--yes", "--code", code).returncode == 0
-    steps = yaml.safe_load((empty / WORKFLOW).read_text())["jobs"]["eval"]["steps"]
-    (given,) = [step["with"] for step in steps if step.get("name") == "Evaluate"]
-    rules = RuleBook(parse_rules(given.get("rules", DEFAULT_RULES)))
+    (job,) = yaml.safe_load((empty / WORKFLOW).read_text())["jobs"].values()
+    rules = RuleBook(parse_rules(job.get("with", {}).get("rules", DEFAULT_RULES)))
     modes = [rule.mode for rule in map(rules.rule_for, ("shop/booking.py", "notes.md")) if rule is not None]
     assert modes == [mode, Mode.SKIP]

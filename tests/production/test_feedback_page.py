@@ -55,7 +55,7 @@ def test_the_commands_of_the_page_run_in_order(tmp_path: Path, capsys: pytest.Ca
     assert real.count("Written: ") == 2
     assert "3 scenarios, 3 turns: no mistake found." in valid
     texts = "".join(path.read_text("utf-8") for path in (checkout / "scenarios" / "from_production").iterdir())
-    assert (texts.count("<name>"), texts.count("owner: '@booking-team'")) == (2, 2)
+    assert (texts.count("<name>"), texts.count("owner: '@booking-team'")) == (4, 2)
 
 
 def test_the_options_of_the_page_are_those_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -314,7 +314,7 @@ def hostile_report(text: str) -> Report:
         sample_score(0.1, judged=False, invariants=(invariant,)),
     )
     check = sample_check(passed=False, what=text, expected=text, got=text)
-    scored = sample_scored(text, (check,), scores, reply=text, path=text, language=text, vertical=text)
+    scored = sample_scored(text, (check,), scores, reply=text, path=text, language=text, vertical=text, title=text)
     decision = ModeDecision(
         Mode.BLOCKING,
         (Reason(text, text, Mode.BLOCKING, text),),
@@ -372,6 +372,13 @@ def test_no_text_changes_the_structure_of_the_comment(text: str) -> None:
     body = render_comment(summarise(report))
     assert [marker_of(report), None] == [read_marker(line) for line in body.splitlines() if "<!--" in line]
     assert read_attempts(body) == (attempt_of(report),)
+
+
+def test_a_title_stands_beside_the_id_of_a_failing_scenario() -> None:
+    failing = sample_scored("spa_b", (sample_check(passed=False),), (), title="Asked for 14:00, booked 08:00")
+    body = render_comment(summarise(sample_report(results=(failing,))))
+    assert "**`spa_b`**: Asked for 14:00, booked 08:00" in body
+    assert "Asked for 14:00, booked 08:00" in render_html(summarise(sample_report(results=(failing,))))
 
 
 def test_a_quarantined_owner_and_reason_are_text_in_every_form_of_the_report() -> None:

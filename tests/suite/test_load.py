@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, ExpectedReply, ExpectedTool
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
+from ratiba_action.suite.scenario_schema import title_of
+from ratiba_action.verdict.pairing import content_digest
 
 GOOD = b"""\
 id: spa_happy
@@ -41,6 +44,28 @@ turns:
 
 def any_rule(_type: str, _value: Any) -> None:
     return None
+
+
+def test_a_title_is_for_people_and_changes_no_content() -> None:
+    titled = GOOD.replace(b"language: sw", b"title: Asked for 14:00, booked 08:00 \xe2\x9c\x93\nlanguage: sw")
+    (plain,) = load_suite({"scenarios/a.yaml": GOOD}, metric_problems, any_rule).scenarios
+    (found,) = load_suite({"scenarios/a.yaml": titled}, metric_problems, any_rule).scenarios
+    assert (plain.title, found.title) == ("", "Asked for 14:00, booked 08:00 ✓")
+    assert content_digest(found) == content_digest(plain)
+
+
+@pytest.mark.parametrize("title", [r'"a\nb"', r'"\x1b[31m"', r'"a\u202eb"', r'"\u2028"', '""', "x" * 101, "[a]"])
+def test_a_title_is_one_short_line_of_visible_text(title: str) -> None:
+    (problem,) = problems_of(a=GOOD.replace(b"language: sw", f"title: {title}\nlanguage: sw".encode()))
+    assert "title" in problem
+
+
+@given(st.text(max_size=300))
+def test_a_title_made_of_any_text_is_one(text: str) -> None:
+    for title in title_of(text).values():
+        content = GOOD + yaml.safe_dump({"title": title}, allow_unicode=True).encode()
+        (found,) = load_suite({"scenarios/a.yaml": content}, metric_problems, any_rule).scenarios
+        assert found.title == title
 
 
 def problems_of(**files: bytes) -> list[str]:

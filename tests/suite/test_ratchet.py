@@ -36,7 +36,7 @@ def suite(*scenarios: Scenario) -> Suite:
 
 
 def test_every_field_of_a_scenario_has_a_rule_or_is_named_where_a_change_edits_it() -> None:
-    where_it_stands = {"id", "path", "line", "data_set"}
+    where_it_stands = {"id", "path", "line", "data_set", "title"}
     assert {one.name for one in fields(Scenario)} == {*RATCHET, *CONTENT, "quarantine", *where_it_stands}
 
 

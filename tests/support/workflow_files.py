@@ -9,7 +9,7 @@ import yaml
 
 _USES = re.compile(r"^ *(?:- )?uses: *(?P<name>\S+)(?P<comment> +# *\S.*)?$", re.MULTILINE)
 _PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
-_OURS = re.compile(r"\./|OWNER/ratiba-eval-gate(/decide|/report)?@COMMIT")
+_OURS = re.compile(r"\./|\$/\.|OWNER/ratiba-eval-gate(/decide|/report|/\.github/workflows/gate\.yml)?@COMMIT")
 _PERMISSION = re.compile(r"^ +[a-z-]+: (?:read|write)(?P<comment> +# *\S.*)?$", re.MULTILINE)
 
 
@@ -76,10 +76,12 @@ def _problems_of_workflow(text: str, content: Mapping[Any, Any]) -> Iterator[str
     for name, job in content["jobs"].items():
         if "permissions" not in job:
             yield f"the job {name} does not say its permissions"
+        if "uses" in job:  # GitHub takes the end, and which runs replace each other, from the called workflow
+            continue
         if not isinstance(job.get("timeout-minutes"), int):
             yield f"the job {name} has no timeout"
     for found in _PERMISSION.finditer(text):
         if not found["comment"]:
             yield f"the permission {found[0].strip()!r} is not justified beside it"
-    if "concurrency" not in content:
+    if "concurrency" not in content and not all("uses" in job for job in content["jobs"].values()):
         yield "the workflow does not say which of its runs replace each other"

@@ -1,5 +1,6 @@
 """What people copy from the documentation is what is linted and tried."""
 
+import json
 import os
 import re
 import subprocess
@@ -63,7 +64,7 @@ def test_the_workflows_give_the_action_only_inputs_that_it_has() -> None:
     assert {entry.name for entry in INPUTS} <= known
     for path in workflow_files(PROJECT):
         for job in yaml.safe_load(path.read_text("utf-8"))["jobs"].values():
-            for step in job["steps"]:
+            for step in job.get("steps", []):
                 if re.fullmatch(r"\./|OWNER/ratiba-eval-gate@COMMIT", step.get("uses", "")):
                     assert set(step["with"]) <= known, path.name
 
@@ -111,7 +112,7 @@ def test_the_folder_of_reports_that_a_workflow_gives_is_never_empty() -> None:
         step["with"]["shards"]
         for path in workflow_files(PROJECT)
         for job in yaml.safe_load(path.read_text("utf-8"))["jobs"].values()
-        for step in job["steps"]
+        for step in job.get("steps", [])
         if "shards" in step.get("with", {})
     ]
     assert given, "no workflow merges shards"
@@ -127,3 +128,27 @@ def test_the_steps_that_keep_a_journal_are_those_of_the_matrix() -> None:
     for step in (fetch, keep):
         assert {**step, "name": ""} in [{**each, "name": ""} for each in shard["steps"]]
     assert f"journal-key: {gate['with']['journal-key']}" in matrix
+
+
+def test_what_init_writes_is_the_short_form_and_the_long_one() -> None:
+    starter = PROJECT / "ratiba_action" / "authoring" / "starter"
+    assert (starter / "eval-on-prompt-change.yml").read_text("utf-8") == (
+        PROJECT / "examples" / "workflows" / "eval-in-short.yml"
+    ).read_text("utf-8")
+    assert (starter / "eval-with-own-steps.yml").read_text("utf-8") == copied(OWN)
+
+
+def test_the_called_workflow_has_the_steps_and_names_of_the_long_form() -> None:
+    """What differs is where a manual run's answers stand, the action, and what is handed on."""
+    called = yaml.safe_load((PROJECT / ".github/workflows/gate.yml").read_text("utf-8"))["jobs"]["eval"]
+    long = yaml.safe_load(OWN.read_text("utf-8"))["jobs"]["eval"]
+    for key in ("name", "timeout-minutes", "permissions"):
+        assert called[key] == long[key]
+    differing = {"uses", "with"}
+    for theirs, ours in zip(called["steps"], long["steps"], strict=True):
+        assert {k: v for k, v in theirs.items() if k not in differing} == {
+            k: v for k, v in ours.items() if k not in differing
+        }
+        if ours.get("id") != "gate":
+            text = json.dumps(ours).replace("inputs.", "github.event.inputs.")
+            assert json.dumps(theirs).replace("${{ inputs.name }}", "ratiba") == text

@@ -1,16 +1,22 @@
 """Every workflow and action file, those that users copy too, keeps the same few rules."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from ratiba_action.settings.settings import INPUTS
 from tests.support.workflow_files import action_files, problems_of, workflow_files
 
 PROJECT = Path(__file__).parents[2]
 FILES = [*workflow_files(PROJECT), *action_files(PROJECT)]
+REUSABLE = PROJECT / ".github/workflows/gate.yml"
+SHORT = PROJECT / "examples/workflows/eval-in-short.yml"
 EVALUATING = [
+    REUSABLE,
     PROJECT / ".github/workflows/eval-on-prompt-change.yml",
     PROJECT / "examples/consumer/.github/workflows/eval-on-prompt-change.yml",
     PROJECT / "examples/workflows/eval-three-jobs.yml",
@@ -112,7 +118,10 @@ def test_the_evaluating_job_is_there_for_every_event() -> None:
 
 @pytest.mark.parametrize("path", workflow_files(PROJECT), ids=lambda path: path.name)
 def test_only_a_push_to_a_pull_request_cancels_a_run(path: Path) -> None:
-    concurrency = yaml.safe_load(path.read_text("utf-8"))["concurrency"]
+    content = yaml.safe_load(path.read_text("utf-8"))
+    if all("uses" in job for job in content["jobs"].values()):
+        return  # the called workflow says it
+    concurrency = content["concurrency"]
     first = "github.event_name == 'pull_request' && github.run_attempt == 1"
     assert concurrency["cancel-in-progress"] in (
         False,
@@ -127,7 +136,8 @@ def test_only_a_push_to_a_pull_request_cancels_a_run(path: Path) -> None:
 @pytest.mark.parametrize("path", EVALUATING, ids=lambda path: path.name)
 def test_a_run_for_an_edited_title_neither_cancels_nor_bears_the_required_name(path: Path) -> None:
     content = yaml.safe_load(path.read_text("utf-8"))
-    assert content[True]["pull_request"]["types"] == ["opened", "synchronize", "reopened", "edited"]
+    if path != REUSABLE:
+        assert content[True]["pull_request"]["types"] == ["opened", "synchronize", "reopened", "edited"]
     assert f"!({EDITED_TEXT})" in content["concurrency"]["group"]
     assert f"!({EDITED_TEXT})" in content["concurrency"]["cancel-in-progress"]
     assert f"{EDITED_TEXT} && 'eval not needed' || 'eval'" in content["jobs"]["eval"]["name"]
@@ -149,3 +159,34 @@ def test_each_report_is_also_uploaded_as_the_page_that_a_browser_opens(path: Pat
     assert [step["with"]["path"] for step in pages] == ["ratiba-report/report.html"] * len(reports)
     assert [step["if"] for step in pages] == [step["if"] for step in reports]
     assert all("name" not in step["with"] for step in pages), "upload-artifact ignores it"
+
+
+def test_the_short_form_is_short_and_gives_the_called_workflow_what_it_asks_for_and_no_more() -> None:
+    text = SHORT.read_text("utf-8")
+    assert len([line for line in text.splitlines() if not line.startswith("#")]) <= 17
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    (called,) = yaml.safe_load(REUSABLE.read_text("utf-8"))["jobs"].values()
+    assert job["permissions"] == called["permissions"]
+    assert job["uses"] == "OWNER/ratiba-eval-gate/.github/workflows/gate.yml@COMMIT"
+    assert re.findall(r"OWNER|COMMIT", text) == ["OWNER", "COMMIT"]
+
+
+def test_the_called_workflow_offers_every_input_of_the_action_that_it_does_not_set_itself() -> None:
+    action = yaml.safe_load((PROJECT / "action.yml").read_text("utf-8"))["inputs"]
+    call = yaml.safe_load(REUSABLE.read_text("utf-8"))[True]["workflow_call"]
+    left_out = {"pull-request", "github-token", "report-dir", "shard", "shards", "journal-key"}
+    assert set(call["inputs"]) | set(call["secrets"]) == set(action) - left_out | {"runs-on"}
+    for name, entry in call["inputs"].items():
+        if name != "runs-on":
+            assert entry["description"] == action[name]["description"]
+            assert json.dumps(entry["default"]).strip('"') == action[name]["default"]
+    secrets = {entry.name for entry in INPUTS if entry.secret}
+    assert secrets - set(call["secrets"]) == {"github-token", "journal-key"}
+    assert set(call["inputs"]) & secrets == set()
+
+
+def test_the_called_workflow_runs_the_action_of_its_own_commit_with_nothing_of_the_checkout() -> None:
+    (job,) = yaml.safe_load(REUSABLE.read_text("utf-8"))["jobs"].values()
+    (gate,) = [step for step in job["steps"] if step.get("id") == "gate"]
+    assert gate["uses"] == "$/."
+    assert [step for step in job["steps"] if "run" in step] == []

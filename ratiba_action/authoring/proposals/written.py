@@ -17,6 +17,7 @@ from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.candidate import fingerprint_of
 from ratiba_action.suite.load import load_suite
+from ratiba_action.suite.scenario_schema import title_of
 from ratiba_action.verdict.quarantine import PROPOSED
 
 FOLDER = "proposed"
@@ -125,6 +126,7 @@ def _data(scenario: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
     assertions = list(_assertions(turns, kind.truths))
     return {
         "id": PROPOSED,
+        **(title_of(masked["shows"]) if isinstance(masked["shows"], str) else {}),
         "language": masked["language"],
         "layer": Layer.GOLDEN.value,
         "system_type": origin.system_type.value,

@@ -1,0 +1,261 @@
+"""Whether a machine and a repository have what the gate needs. Pure: what is there is asked of a port.
+
+No value of a secret is in a check: a key is present or not, and has a form or not.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from ratiba_action.authoring.workflow_review import calls_gate, review_workflow
+from ratiba_action.config.configuration import Configuration
+from ratiba_action.settings.provider_keys import BUILT_IN, SHELL_KEYS
+
+GITLAB = ".gitlab-ci.yml"
+PYTHON = (3, 11)
+GIT = (2, 30)
+INSTALL = 'pip install "ratiba-eval-gate[{extra}] @ git+https://github.com/OWNER/ratiba-eval-gate@COMMIT"'
+"""How an extra is installed until there is a release."""
+
+_SHOWN = 3
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+_FORMS = {"anthropic": re.compile(r"sk-ant-[\w-]{16,}"), "openai": re.compile(r"sk-[\w-]{16,}")}
+_OTHER_FORM = re.compile(r"[!-~]{8,}|\s*\{.*\}\s*", re.DOTALL)
+"""A key of another provider: printable and without a space, or the JSON of a service account."""
+
+
+class State(StrEnum):
+    """How a check ended; only ``MISSING`` is to be fixed before the gate can work."""
+
+    OK = "ok"
+    MISSING = "missing"
+    OPTIONAL = "optional"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of ``ratiba doctor``.
+
+    Args:
+        found: what is there, or what is not.
+        fix: the command or the edit that fixes it; empty for ``OK``.
+    """
+
+    name: str
+    state: State
+    found: str
+    fix: str = ""
+
+
+class Machine(Protocol):
+    """What the checks ask of the machine and the repository."""
+
+    python: tuple[int, int]
+
+    def git_version(self) -> str | None:
+        """What ``git --version`` prints; None without git."""
+        ...
+
+    def has_commit(self) -> bool:
+        """Whether the repository is one of git and has a commit."""
+        ...
+
+    def workflows(self) -> Iterable[tuple[str, bytes]]:
+        """Path and content of ``.gitlab-ci.yml`` and of each file below ``.github/workflows`` that is there."""
+        ...
+
+    def variable(self, name: str) -> str | None:
+        """An environment variable; a secret too. None if it is not set."""
+        ...
+
+    def has_extra(self, name: str) -> bool:
+        """Whether the packages of an extra are installed: ``judges``, ``embedded`` or ``docker``."""
+        ...
+
+    def docker_runs(self) -> bool:
+        """Whether Docker's daemon accepts connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What the repository's own files came to.
+
+    Args:
+        config: path of the configuration.
+        configuration: None where the file is missing or has mistakes.
+        scenarios: ids.
+        recorded: ids of scenarios that have recordings.
+        mistakes: how many ``ratiba validate`` reports.
+        judged: whether a judged metric is attached to a scenario.
+        exists: whether there is a configuration file.
+    """
+
+    config: str
+    configuration: Configuration | None
+    scenarios: Sequence[str] = ()
+    recorded: Sequence[str] = ()
+    mistakes: int = 0
+    judged: bool = False
+    exists: bool = True
+
+
+def check_all(machine: Machine, files: Files, version: str) -> tuple[Check, ...]:
+    """Every check, in the order in which one fixes what is missing.
+
+    Args:
+        version: of the installed gate.
+    """
+    return (
+        _check_python(machine),
+        _check_git(machine),
+        _check_repository(machine),
+        Check("version", State.OK, f"ratiba {version}"),
+        *_check_files(files),
+        *_check_judges(machine, files),
+        *_check_keys(machine, files),
+        _check_database(machine, files),
+        _check_docker(machine),
+        *_check_workflows(machine, files),
+    )
+
+
+def _check_python(machine: Machine) -> Check:
+    found = ".".join(map(str, machine.python))
+    if machine.python >= PYTHON:
+        return Check("python", State.OK, found)
+    return Check("python", State.MISSING, f"{found} is too old", "install Python 3.11 or newer")
+
+
+def _check_git(machine: Machine) -> Check:
+    printed = machine.git_version()
+    if printed is None:
+        return Check("git", State.MISSING, "not found on the PATH", "install git 2.30 or newer")
+    version = _VERSION.search(printed)
+    if version is not None and (int(version[1]), int(version[2])) >= GIT:
+        return Check("git", State.OK, printed.removeprefix("git version "))
+    return Check("git", State.MISSING, f"{printed} is too old", "install git 2.30 or newer")
+
+
+def _check_repository(machine: Machine) -> Check:
+    if machine.has_commit():
+        return Check("repository", State.OK, "a git repository with a commit")
+    return Check(
+        "repository", State.MISSING, "no commit to compare with", "git init && git add --all && git commit -m 'Start'"
+    )
+
+
+def _check_files(files: Files) -> Iterator[Check]:
+    if not files.exists:
+        yield Check("configuration", State.MISSING, f"no {files.config}", "ratiba init")
+    elif files.mistakes or files.configuration is None:
+        count = max(files.mistakes, 1)
+        yield Check(
+            "configuration",
+            State.MISSING,
+            f"{count} mistake{'s' * (count > 1)} in it or the scenarios",
+            "ratiba validate",
+        )
+    else:
+        yield Check("configuration", State.OK, files.config)
+    if files.scenarios:
+        yield Check("scenarios", State.OK, str(len(files.scenarios)))
+    else:
+        fix = "ratiba init" if not files.exists else "ratiba generate --help"
+        yield Check("scenarios", State.MISSING, "none was read", fix)
+    without = sorted(set(files.scenarios) - set(files.recorded))
+    if not files.scenarios:
+        return
+    if not without:
+        yield Check("recordings", State.OK, f"of {'the scenario' if len(files.scenarios) == 1 else 'every scenario'}")
+    else:
+        more = len(without) - _SHOWN
+        shown = ", ".join(without[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        yield Check(
+            "recordings",
+            State.OPTIONAL,
+            f"none of {shown}",
+            "ratiba record --accept  # if they call models; needs a key",
+        )
+
+
+def _check_judges(machine: Machine, files: Files) -> Iterator[Check]:
+    if machine.has_extra("judges"):
+        yield Check("judges", State.OK, "DeepEval is installed")
+    else:
+        state = State.MISSING if files.judged else State.OPTIONAL
+        yield Check("judges", state, "DeepEval is not installed", INSTALL.format(extra="judges"))
+
+
+def _check_keys(machine: Machine, files: Files) -> Iterator[Check]:
+    declared = files.configuration.providers.values() if files.configuration is not None else ()
+    variables: list[tuple[str, tuple[str, ...]]]
+    variables = [(name, (f"RATIBA_{name.upper()}_API_KEY", SHELL_KEYS[name][0])) for name in BUILT_IN]
+    variables += [(each, (each,)) for each in sorted({entry.key_variable for entry in declared if entry.key_variable})]
+    for provider, names in variables:
+        value = next((found for name in names if (found := machine.variable(name))), None)
+        check = f"key {provider}" if provider in BUILT_IN else f"key {names[0]}"
+        if value is None:
+            yield Check(check, State.OPTIONAL, f"{names[-1]} is not set", f"export {names[-1]}=…  # for live answers")
+        elif _FORMS.get(provider, _OTHER_FORM).fullmatch(value):
+            yield Check(check, State.OK, "present, in the form of a key")
+        else:
+            yield Check(
+                check,
+                State.MISSING,
+                f"{names[-1]} has not the form of a key of {provider}",
+                f"export {names[-1]}=…  # copy the key again, without spaces",
+            )
+
+
+def _check_database(machine: Machine, files: Files) -> Check:
+    address = machine.variable("RATIBA_DATABASE_URL")
+    if address:
+        split = urlsplit(address)
+        if split.scheme in {"postgres", "postgresql"} and split.netloc:
+            return Check("database", State.OK, "RATIBA_DATABASE_URL names a server")
+        return Check(
+            "database",
+            State.MISSING,
+            "RATIBA_DATABASE_URL is no address of PostgreSQL",
+            "export RATIBA_DATABASE_URL=postgresql://USER:PASSWORD@HOST:5432/NAME",
+        )
+    if machine.has_extra("embedded"):
+        return Check("database", State.OK, "the embedded PostgreSQL")
+    if machine.has_extra("docker") and machine.docker_runs():
+        return Check("database", State.OK, "PostgreSQL in a container")
+    needed = files.configuration is not None and files.configuration.system.has_database
+    state = State.MISSING if needed else State.OPTIONAL
+    return Check("database", state, "no PostgreSQL for the tenants", INSTALL.format(extra="embedded"))
+
+
+def _check_docker(machine: Machine) -> Check:
+    if machine.docker_runs():
+        return Check("docker", State.OK, "its daemon answers")
+    return Check(
+        "docker",
+        State.OPTIONAL,
+        "its daemon does not answer; runners of GitHub have one",
+        "start Docker, to run the gate's container here",
+    )
+
+
+def _check_workflows(machine: Machine, files: Files) -> Iterator[Check]:
+    there = dict(machine.workflows())
+    if b"ratiba" in there.pop(GITLAB, b""):
+        yield Check("workflow", State.OK, f"{GITLAB} names the gate")
+        return
+    calling = {name: content for name, content in there.items() if calls_gate(content)}
+    if not calling:
+        # `init` changes no file that is there, so beside a configuration it writes the workflow elsewhere.
+        fix = "ratiba init" if not files.exists else "ratiba init --yes --repo /tmp/ratiba  # copy its workflow"
+        yield Check("workflow", State.MISSING, "none below .github/workflows calls the gate", fix)
+    for name, content in sorted(calling.items()):
+        gaps = review_workflow(content)
+        for gap in gaps:
+            yield Check("workflow", State.MISSING, f"{name}:{gap.line}: {gap.found}", gap.fix)
+        if not gaps:
+            yield Check("workflow", State.OK, f"{name}: pinned, with the permissions it needs")
