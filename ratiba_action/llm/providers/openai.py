@@ -1,7 +1,7 @@
 """OpenAI's wire format, with Embeddings beside two endpoints of their own; most other servers speak it too."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs
 
 from ratiba_action.llm.canonical_request import lasting_fields
@@ -99,6 +99,10 @@ class OpenAI(WireFormat):
     ended_in = "finish_reason"
     call_id = "call_id"
     new = frozenset({"completed_at", "created", "created_at", "system_fingerprint"})
+    ways_out: ClassVar[Mapping[str, str]] = {
+        r"/api/(?:chat|generate|embed\w*)": "Ollama's own format is not served: call the model by OpenAI's client",
+        r"/v[12]/(?:chat|embed|generate)": "Cohere's own format is not served: call the model by OpenAI's client",
+    }
 
     def stored(self, seed: str) -> StoredResponses:
         """See ``WireFormat.stored``."""
