@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,12 +23,14 @@ from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import ToolCall
-from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList
 from ratiba_action.ports import AnswerSource
 from tests.support.live_calls import MODELS, RATES, live_calls
 from tests.support.model_servers import Received
+
+if TYPE_CHECKING:
+    from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 
 pytestmark = pytest.mark.processes
 
@@ -42,7 +45,7 @@ _PYTHON = (
     "openai azure", "groq", "together", "mistralai", "litellm anthropic", "litellm gemini", "langchain-openai",
     "langchain-openai responses", "langchain-anthropic", "langchain-google-genai", "langgraph", "llama-index openai",
     "llama-index openai responses", "openai-agents", "pydantic-ai openai", "pydantic-ai openai-chat",
-    "pydantic-ai openai-responses", "pydantic-ai anthropic", "pydantic-ai google", "semantic-kernel openai",
+    "pydantic-ai openai-responses", "pydantic-ai google", "semantic-kernel openai",
     "semantic-kernel anthropic",
 )  # fmt: skip
 _NODE = (

@@ -1,8 +1,8 @@
 """One conversation with each client for Python, as a system has it: ``python_clients.py NAME``.
 
 Nothing here names the gateway: a client reads its address and its key from its environment, or from the one line that
-the table in ``docs/adapters.md`` gives. Each answers a greeting, whole and as a stream, and a question that needs a tool,
-and prints what it was answered as JSON. The packages are those of ``requirements/clients.txt``.
+the table in ``docs/adapters.md`` gives. Each answers a greeting, whole and as a stream, and a question that needs a
+tool, and prints what it was answered as JSON. The packages are those of ``requirements/clients.txt``.
 """
 # mypy: ignore-errors
 # The clients are not installed where types are checked.
@@ -300,15 +300,6 @@ def pydantic_ai_openai_responses() -> dict[str, Any]:
     return _pydantic_ai(f"openai-responses:{GPT}")
 
 
-def pydantic_ai_anthropic() -> dict[str, Any]:
-    """Pydantic AI with a model of Anthropic."""
-    from anthropic import AsyncAnthropic
-    from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.providers.anthropic import AnthropicProvider
-
-    return _pydantic_ai(AnthropicModel(CLAUDE, provider=AnthropicProvider(anthropic_client=AsyncAnthropic())))
-
-
 def pydantic_ai_google() -> dict[str, Any]:
     """Pydantic AI with ``google:``."""
     return _pydantic_ai(f"google:{GEMINI}")
@@ -398,7 +389,6 @@ CLIENTS = {
     "pydantic-ai openai": pydantic_ai_openai,
     "pydantic-ai openai-chat": pydantic_ai_openai_chat,
     "pydantic-ai openai-responses": pydantic_ai_openai_responses,
-    "pydantic-ai anthropic": pydantic_ai_anthropic,
     "pydantic-ai google": pydantic_ai_google,
     "semantic-kernel openai": semantic_kernel_openai,
     "semantic-kernel anthropic": semantic_kernel_anthropic,
