@@ -110,8 +110,10 @@ class OpenAI(WireFormat):
 
     def environment(self, url: str, token: str) -> Mapping[str, str]:
         """See ``WireFormat.environment``."""
-        # LlamaIndex reads ``OPENAI_API_BASE`` alone; LangChain and LiteLLM read either.
-        return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": token}
+        # LlamaIndex reads ``OPENAI_API_BASE`` alone; LangChain and LiteLLM read either. The Agents SDK would send each
+        # conversation to OpenAI's own host, with the token.
+        addresses = dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_BASE"), f"{url}/v1")
+        return {**addresses, "OPENAI_API_KEY": token, "OPENAI_AGENTS_DISABLE_TRACING": "true"}
 
     def headers(self, key: str, query: str) -> dict[str, str]:
         """Azure, which is known by the version of its API in the address, takes the key in a header of its own."""
