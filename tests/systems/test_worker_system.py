@@ -240,7 +240,7 @@ async def test_clients_of_models_can_be_made_when_a_module_is_imported(
             def open(self, context):
                 return self
             def send(self, message):
-                return " ".join(each.api_key for each in clients)
+                return {"text": " ".join(each.api_key for each in clients)}
     """)
     await system.migrate("")
     with pytest.raises(WorkerError, match=r"127\.0\.0\.1:9/v1/', 'http://127\.0\.0\.1:9"):

@@ -18,7 +18,7 @@ app.post("/chat", async (request, response) => {
   const completion = await openai.chat.completions.create({ model: "gpt-5-mini", messages, tools });
   const { content, tool_calls: ordered = [] } = completion.choices[0].message;
   const calls = ordered.map((call) => ({ name: call.function.name, args: JSON.parse(call.function.arguments) }));
-  const bills = calls.map(({ args }) => `C’est noté. KES ${args.quantity * PRICES[args.item]}.`);
+  const bills = calls.map(({ args }) => `Merci. KES ${args.quantity * PRICES[args.item]}.`);
   response.json({ text: [content, ...bills].filter(Boolean).join(" "), calls });
 });
 app.listen(process.env.PORT ?? 3000);

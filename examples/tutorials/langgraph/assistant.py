@@ -16,7 +16,7 @@ PROMPT = Path("prompts/baker.md").read_text(encoding="utf-8")
 @tool
 def place_order(item: str, quantity: int) -> str:
     """Order bread or cake."""
-    return "ordered"
+    return f"ordered: {quantity} {item}"
 
 
 async def baker(state: MessagesState) -> dict[str, Any]:
@@ -34,10 +34,10 @@ def bill(state: MessagesState) -> dict[str, Any]:
     """Say what the order costs."""
     (call,) = state["messages"][-2].tool_calls
     total = call["args"]["quantity"] * PRICES[call["args"]["item"]]
-    return {"messages": [AIMessage(f"C’est noté. KES {total}.")]}
+    return {"messages": [AIMessage(f"Merci. KES {total}.")]}
 
 
-def build() -> StateGraph:
+def build() -> StateGraph[MessagesState]:
     """The graph."""
     graph = StateGraph(MessagesState)
     graph.add_node("baker", baker)

@@ -17,7 +17,7 @@ app.post("/chat", async (request, response) => {
   const messages = [...earlier, { role: "user", content: text }];
   const result = await generateText({ model: openai("gpt-5-mini"), system, messages, tools });
   const calls = result.toolCalls.map((call) => ({ name: call.toolName, args: call.input }));
-  const bills = calls.map(({ args }) => `C’est noté. KES ${args.quantity * PRICES[args.item]}.`);
+  const bills = calls.map(({ args }) => `Merci. KES ${args.quantity * PRICES[args.item]}.`);
   response.json({ text: [result.text, ...bills].filter(Boolean).join(" "), calls });
 });
 app.listen(process.env.PORT ?? 3000);
