@@ -143,7 +143,7 @@ async def test_a_client_records_and_replays_a_greeting_a_stream_and_a_tool(
 
 
 @pytest.mark.parametrize("name", ["ollama", "cohere"])
-async def test_a_client_whose_format_is_not_served_is_told_what_to_use_instead(name: str, tmp_path: Path) -> None:
+async def test_a_client_whose_format_is_not_served_gets_what_to_use_instead(name: str, tmp_path: Path) -> None:
     client = client_of("python", name, tmp_path)
     gateway = Gateway(ReplayAnswers({}, Ledger(Decimal(1)), PriceList({})))
     await gateway.start()

@@ -7,7 +7,7 @@ from pydantic_ai import Agent
 
 PRICES = {"bread": 65, "cake": 1200}
 calls: list[dict[str, Any]] = []  # of one conversation: each has its own process
-said: list[Any] = []  # the messages of that conversation, as Pydantic AI keeps them
+earlier: list[Any] = []  # the messages of that conversation, as Pydantic AI keeps them
 baker = Agent("openai:gpt-5-mini", instructions=Path("prompts/baker.md").read_text(encoding="utf-8"))
 
 
@@ -21,7 +21,7 @@ def place_order(item: str, quantity: int) -> str:
 async def answer(message: str) -> dict[str, Any]:
     """What the assistant replies to the customer."""
     calls.clear()
-    result = await baker.run(message, message_history=said)
-    said[:] = result.all_messages()
+    result = await baker.run(message, message_history=earlier)
+    earlier[:] = result.all_messages()
     bill = "".join(f" KES {order['args']['quantity'] * PRICES[order['args']['item']]}." for order in calls)
     return {"text": f"{result.output}{bill}", "tool_calls": list(calls)}
