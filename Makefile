@@ -2,6 +2,7 @@
 # make demo EXAMPLE=…     set up, then run the gate on a system of examples/run.py (CHANGE=regression: after an edit)
 # make test               set up, then run every test (WORKERS=2, TESTS=tests/verdict)
 # make test-fast          the tests that start no process, server or container (TESTS=tests/verdict)
+# make test-clients       run every client of models against the gateway, as the nightly workflow does; it needs Node
 # make test-properties    try every property with many random examples, as the nightly workflow does
 # make lint               style, types and import contracts
 # make benchmark          print what the documentation claims about speed and size
@@ -37,7 +38,7 @@ WITHOUT_TESTS = find $(VENV)/lib/python*/site-packages/numpy $(VENV)/lib/python*
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo test test-fast test-properties lint benchmark fuzz recordings catalogue command-line schemas messages pictures docs lock clean
+.PHONY: demo test test-fast test-clients test-properties lint benchmark fuzz recordings catalogue command-line schemas messages pictures docs lock clean
 
 demo: $(VENV)/.demo
 ifdef EXAMPLE
@@ -57,6 +58,9 @@ test: $(VENV)/.dev
 test-fast: WORKERS = $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 test-fast: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not processes" $(TESTS)
+
+test-clients: $(VENV)/.dev $(VENV)/.clients
+	RATIBA_TEST_CLIENTS=$(VENV)/clients $(BIN)/python -m pytest -n $(WORKERS) tests/clients
 
 test-properties: $(VENV)/.dev
 	RATIBA_TEST_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m hypothesis $(TESTS)
@@ -111,6 +115,8 @@ lock: $(VENV)/.bootstrap
 	grep -v '^cryptography' requirements/unused.txt > $(VENV)/.unused_full  # google-auth signs with it
 	$(COMPILE) -c requirements/dev.txt --extra judges --extra semantic --extra embedding --extra langfuse --extra cloud --extra embedded --override $(VENV)/.unused_full pyproject.toml -o requirements/full.txt
 	printf 'mkdocs-material>=9.8,<10\n' | $(COMPILE) -c requirements/dev.txt - -o requirements/docs.txt
+	$(COMPILE) requirements/clients.in -o requirements/clients.txt
+	cd tests/clients/programs && npm install --silent --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 	$(COMPILE) -c requirements/dev.txt examples/booking_assistant/requirements.in -o examples/booking_assistant/requirements.txt
 
 clean:
@@ -134,4 +140,12 @@ $(VENV)/.dev: $(VENV)/.bootstrap requirements/dev.txt pyproject.toml
 $(VENV)/.docs: $(VENV)/.bootstrap requirements/docs.txt
 	@$(BIN)/python -m venv --without-pip $(VENV)/docs
 	@$(BIN)/uv pip install --quiet --python $(VENV)/docs/bin/python --no-deps --require-hashes -r requirements/docs.txt
+	@touch $@
+
+NODE_CLIENTS := $(addprefix tests/clients/programs/,package.json package-lock.json)
+$(VENV)/.clients: $(VENV)/.bootstrap requirements/clients.txt $(NODE_CLIENTS)
+	@$(BIN)/python -m venv --without-pip $(VENV)/clients
+	@$(BIN)/uv pip install --quiet --python $(VENV)/clients/bin/python --no-deps --require-hashes -r requirements/clients.txt
+	@mkdir -p $(VENV)/clients/node && cp $(NODE_CLIENTS) $(VENV)/clients/node
+	@cd $(VENV)/clients/node && npm ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@

@@ -1,6 +1,7 @@
 """What a repository's own files say of its system: how its packages are installed and its server is started."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,39 +33,67 @@ _NODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """How packages are installed as each lock file has them."""
+_NODE_SETTINGS = (".npmrc", ".yarnrc.yml", "pnpm-workspace.yaml")
+"""What an installation reads besides, if it is there."""
+_AT_INSTALLATION = frozenset({"preinstall", "install", "postinstall", "prepare"})
+"""Scripts that an installation runs, and that may read any file."""
+_YARN_2 = b"__metadata:"
+_OTHER_FILE = re.compile(rb"^\s*(?:-[a-z]|--(?!hash)[a-z-]+|\.)|@\s*file:", re.MULTILINE)
+"""A line of a requirements file that is an option or names another file or folder."""
+_BUNDLE = "setup: [sh, -c, bundle config set --local path vendor/bundle && bundle install]"
 
 
 def read_project(folder: Path) -> Project:
     """What the files of a folder say; the first of Python, Node, Go and Ruby whose files are there."""
     names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
-    if python := _python(names):
+    if python := _python(folder, names):
         return Project((*python, "python: .venv/bin/python"))
     if "package.json" in names:
-        return _node(folder / "package.json", names)
+        return _node(folder, names)
     if "go.mod" in names:
         return Project(("setup: [go, build, -o, server, .]",), ("./server",))
-    return Project(("setup: [bundle, install]",) if "Gemfile" in names else ())
+    return Project((_BUNDLE,) if "Gemfile" in names else ())
 
 
-def _python(names: Sequence[str]) -> tuple[str, ...]:
+def _python(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
     if "uv.lock" in names:
         return ("setup: [uv, sync, --frozen]",)
     requirements = [name for name in names if name.startswith("requirements") and name.endswith(".txt")]
-    if requirements:
+    if requirements and ("requirements.txt" in names or "pyproject.toml" not in names):
         name = "requirements.txt" if "requirements.txt" in names else requirements[0]
-        return _PIP.format(f"-r {name}"), f"setup_reads: [{name}]"
+        alone = _OTHER_FILE.search(_content(folder / name)) is None
+        return _PIP.format(f"-r {name}"), *([f"setup_reads: [{name}]"] if alone else ())
     return (_PIP.format("."),) if "pyproject.toml" in names else ()
 
 
-def _node(path: Path, names: Sequence[str]) -> Project:
+def _node(folder: Path, names: Sequence[str]) -> Project:
     try:
-        described = json.loads(path.read_bytes()[:_MAX_BYTES])
-    except (OSError, ValueError, RecursionError):
+        described = json.loads(_content(folder / "package.json"))
+    except (ValueError, RecursionError):
         return Project()
     described = described if isinstance(described, dict) else {}
-    scripts = described.get("scripts")
-    serve = ("npm", "start") if isinstance(scripts, dict) and "start" in scripts else ()
+    given = described.get("scripts")
+    scripts = given if isinstance(given, dict) else {}
+    serve = ("npm", "start") if "start" in scripts else ()
     lock = next((name for name in _NODE if name in names), None)
+    install = ["npm", "install"] if lock is None else list(_NODE[lock])
+    if lock == "yarn.lock" and _YARN_2 in _content(folder / lock):
+        install[-1] = "--immutable"
+    if "build" in scripts:
+        return Project((f"setup: [sh, -c, {' '.join(install)} && npm run build]",), serve)
     if lock is None:
-        return Project(("setup: [npm, install]",) if described.get("dependencies") else (), serve)
-    return Project((f"setup: [{', '.join(_NODE[lock])}]", f"setup_reads: [package.json, {lock}]"), serve)
+        return Project((f"setup: [{', '.join(install)}]",) if described.get("dependencies") else (), serve)
+    reads = ["package.json", lock, *(name for name in _NODE_SETTINGS if name in names)]
+    alone = not _AT_INSTALLATION & scripts.keys()
+    return Project(
+        (f"setup: [{', '.join(install)}]", *([f"setup_reads: [{', '.join(reads)}]"] if alone else ())), serve
+    )
+
+
+def _content(path: Path) -> bytes:
+    """The beginning of a file; empty where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_BYTES)
+    except OSError:
+        return b""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.errors import WorkerError
+from ratiba_action.llm.access import gateway_environment
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 SECRET_NAME = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 ADAPTER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 MAX_READY = 64 * 1024
+_NOWHERE, _NO_TOKEN = "http://127.0.0.1:9", "no-conversation"
+"""The port of the discard service, on which nothing listens."""
 _FIRST_TIME = 978_307_200
 """2001-01-01 UTC: no file of a checkout that was just copied is from then."""
 
@@ -363,7 +366,7 @@ class WorkerSystem:
         """
         link = await self._link("migration", [dsn, *passwords_in(dsn)])
         try:
-            fields = {"database_url": dsn, "environment": {"DATABASE_URL": dsn}}
+            fields = {"database_url": dsn, "environment": {**self._without_models(), "DATABASE_URL": dsn}}
             await link.request("migrate", {**self._made_of(), **fields}, self._adapter.start_timeout)
             with contextlib.suppress(WorkerError):  # it has migrated
                 self.reads.report(None, await link.request("reads", {}, self._adapter.start_timeout))
@@ -479,7 +482,7 @@ class WorkerSystem:
         try:
             fields = {
                 "adapter": address,
-                "environment": {},
+                "environment": self._without_models(),
                 "judge": judge is not None or operation == "describe",
                 **self._where(),
                 **more,
@@ -487,6 +490,14 @@ class WorkerSystem:
             return await link.request(operation, fields, self._block.turn_timeout_seconds, judge)
         finally:
             await self._release(link)
+
+    def _without_models(self) -> dict[str, str]:
+        """For code that is loaded outside a conversation: clients that are made when a module is imported need a key.
+
+        The address leads nowhere, so that no call is made that no conversation answers for.
+        """
+        nowhere = gateway_environment(_NOWHERE, _NO_TOKEN)
+        return {name: value for name, value in nowhere.items() if name not in self._block.environment}
 
     async def _link(self, name: str, secrets: Sequence[str]) -> Link:
         link = await open_link(await self.control(), name, secrets)

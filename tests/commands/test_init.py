@@ -182,7 +182,29 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
         ({"pyproject.toml": "", "uv.lock": ""}, ["# setup: [uv, sync, --frozen]", "# python: .venv/bin/python"]),
         ({"pyproject.toml": ""}, [".venv/bin/pip install .]"]),
         ({"go.mod": ""}, ["setup: [go, build, -o, server, .]", 'serve: {command: ["./server"]}']),
-        ({"Gemfile": ""}, ["# setup: [bundle, install]"]),
+        ({"Gemfile": ""}, ["# setup: [sh, -c, bundle config set --local path vendor/bundle && bundle install]"]),
+        (
+            {"package.json": '{"scripts": {"start": "x", "build": "tsc"}}', "package-lock.json": "{}"},
+            ["  setup: [sh, -c, npm ci && npm run build]  # installs its packages\n# suite"],
+        ),
+        (
+            {"package.json": '{"scripts": {"start": "x"}}', "package-lock.json": "{}", ".npmrc": ""},
+            ["setup_reads: [package.json, package-lock.json, .npmrc]"],
+        ),
+        (
+            {"package.json": '{"scripts": {"start": "x", "prepare": "y"}}', "package-lock.json": "{}"},
+            ["  setup: [npm, ci]  # installs its packages\n# suite"],
+        ),
+        (
+            {"package.json": '{"scripts": {"start": "x"}}', "yarn.lock": "__metadata:\n  version: 8\n"},
+            ["setup: [yarn, install, --immutable]"],
+        ),
+        (
+            {"requirements.txt": "openai\n-r more.txt\n"},
+            ["-r requirements.txt]  # once your system replaces the stand-in\n  # python: .venv/bin/python"],
+        ),
+        ({"requirements.txt": "openai==1 \\\n    --hash=sha256:00\n"}, ["# setup_reads: [requirements.txt]"]),
+        ({"requirements-dev.txt": "", "pyproject.toml": ""}, [".venv/bin/pip install .]"]),
     ],
 )
 def test_set_up_is_found_in_the_repository_s_own_files(

@@ -1,6 +1,7 @@
 """A conversation that OpenAI would store is completed by the gateway: it is billed, recorded and replayed whole."""
 
 import contextlib
+import dataclasses
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -249,3 +250,34 @@ def test_whatever_is_sent_is_kept_or_refused(body: dict[str, Any], output: Any, 
     for method, path, query in asked:
         with contextlib.suppress(ValueError):
             json.dumps(stored.served(method, "/".join(path), query, {"items": output}))
+
+
+async def test_answers_with_the_provider_s_own_tools_are_replayed_and_streamed_whole(
+    start_gateway: Start, replay: Replay, record: Record
+) -> None:
+    tools: Any = [{"type": "web_search"}]
+    request: Any = {"model": GPT, "input": "How warm is it?", "tools": tools, "max_tool_calls": 2}
+
+    async def talk(given: SdkTalk) -> list[list[str]]:
+        async with given.openai() as client:
+            whole = await client.responses.create(**request)
+            async with client.responses.stream(**request) as stream:
+                streamed = await stream.get_final_response()
+            after = await client.responses.create(model=GPT, input="Tomorrow?", previous_response_id=streamed.id)
+            return [[item.type for item in answer.output] for answer in (whole, streamed, after)]
+
+    search = {
+        "id": "ws_1",
+        "type": "web_search_call",
+        "status": "completed",
+        "action": {"type": "search", "query": "x"},
+    }
+    recorded = await record([FIRST, FIRST, SECOND], talk)
+    lines = [
+        dataclasses.replace(line, response={**line.response, "output": [search, *line.response["output"]]})
+        for line in recorded
+    ]
+    gateway = await start_gateway(replay(spa=lines))
+    with gateway.open_scenario("spa") as access:
+        assert await talk(SdkTalk(access.environment)) == [["web_search_call", "message"]] * 3
+    assert access.problems == ()

@@ -227,6 +227,28 @@ async def test_migrate_is_given_the_address_as_argument_and_as_variable(start_wo
     assert "in migrate" in caught.value.problem
 
 
+async def test_clients_of_models_can_be_made_when_a_module_is_imported(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    system = await start_worker("""
+        from anthropic import Anthropic
+        from openai import OpenAI
+        clients = OpenAI(), Anthropic()
+        class Adapter:
+            def migrate(self, database_url):
+                raise RuntimeError(f"{[str(each.base_url) for each in clients]}")
+            def open(self, context):
+                return self
+            def send(self, message):
+                return {"text": " ".join(each.api_key for each in clients)}
+    """)
+    await system.migrate("")
+    with pytest.raises(WorkerError, match=r"127\.0\.0\.1:9/v1/', 'http://127\.0\.0\.1:9"):
+        await system.migrate("postgresql://u@h/db")
+    session = await open_session(system, OPENAI_API_KEY="one", ANTHROPIC_API_KEY="two")
+    assert (await session.send(Turn(user="?"))).text == "one two"
+
+
 async def test_passwords_and_tokens_are_hidden_in_messages(
     start_worker: StartWorker, open_session: OpenSession
 ) -> None:

@@ -1,7 +1,7 @@
 """OpenAI's wire format, with Embeddings beside two endpoints of their own; most other servers speak it too."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs
 
 from ratiba_action.llm.canonical_request import lasting_fields
@@ -99,6 +99,10 @@ class OpenAI(WireFormat):
     ended_in = "finish_reason"
     call_id = "call_id"
     new = frozenset({"completed_at", "created", "created_at", "system_fingerprint"})
+    ways_out: ClassVar[Mapping[str, str]] = {
+        r"/api/(?:chat|generate|embed\w*)": "Ollama's own format is not served: call the model by OpenAI's client",
+        r"/v[12]/(?:chat|embed|generate)": "Cohere's own format is not served: call the model by OpenAI's client",
+    }
 
     def stored(self, seed: str) -> StoredResponses:
         """See ``WireFormat.stored``."""
@@ -106,8 +110,10 @@ class OpenAI(WireFormat):
 
     def environment(self, url: str, token: str) -> Mapping[str, str]:
         """See ``WireFormat.environment``."""
-        # LlamaIndex reads ``OPENAI_API_BASE`` alone; LangChain and LiteLLM read either.
-        return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": token}
+        # LlamaIndex reads ``OPENAI_API_BASE`` alone; LangChain and LiteLLM read either. The Agents SDK would send each
+        # conversation to OpenAI's own host, with the token.
+        addresses = dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_BASE"), f"{url}/v1")
+        return {**addresses, "OPENAI_API_KEY": token, "OPENAI_AGENTS_DISABLE_TRACING": "true"}
 
     def headers(self, key: str, query: str) -> dict[str, str]:
         """Azure, which is known by the version of its API in the address, takes the key in a header of its own."""

@@ -1,0 +1,97 @@
+"""Each tutorial's page on the real framework: its files are the example's, its commands run, and its change is red."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.git_repository import GitRepository
+
+PROJECT = Path(__file__).parents[2]
+_TUTORIALS = PROJECT / "examples" / "tutorials"
+_PAGES = {
+    "express": "express", "vercel_ai": "vercel-ai", "openai_agents": "openai-agents", "pydantic_ai": "pydantic-ai",
+    "langgraph": "langgraph", "llamaindex": "llamaindex",
+}  # fmt: skip
+_COMMANDS = 3
+"""How many a page has: what is right is checked and run, and run again when it is broken."""
+_CLIENTS = os.environ.get("RATIBA_TEST_CLIENTS")
+
+
+def page_of(name: str) -> str:
+    return (PROJECT / "docs" / f"{_PAGES[name]}.md").read_text(encoding="utf-8")
+
+
+def installed(configuration: str, clients: Path) -> str:
+    """The configuration with the packages that ``make test-clients`` has installed in the place of its set-up."""
+    (packages,) = clients.glob("lib/python3*/site-packages")
+    instead = f"  environment: {{PYTHONPATH: {packages}}}\n"
+    if "npm" in configuration:
+        instead = f"  setup: [ln, -s, {clients / 'node' / 'node_modules'}, node_modules]\n"
+    return re.sub(r"  setup: .*\n  setup_reads: .*\n(?:  python: .*\n)?", instead, configuration)
+
+
+def test_every_tutorial_has_a_page() -> None:
+    assert {path.name for path in _TUTORIALS.iterdir() if path.is_dir()} == set(_PAGES)
+
+
+@pytest.mark.parametrize("name", _PAGES)
+def test_the_files_of_a_page_are_those_of_its_folder(name: str) -> None:
+    files = dict(re.findall(r"```\w+\n(?://|#) ([\w./]+)\n(.*?)```", page_of(name), re.DOTALL))
+    assert set(files) == {
+        ".github/ratiba.yml",
+        "scenarios/order_bread.yaml",
+        *files.keys() & {"assistant.py", "server.js"},
+    }
+    assert len(files) == len({"configuration", "scenario", "system"})
+    for path, content in files.items():
+        assert content in (_TUTORIALS / name / path).read_text(encoding="utf-8"), path
+    assert len(re.findall(r"^ratiba ", page_of(name), re.MULTILINE)) == _COMMANDS
+
+
+@pytest.mark.parametrize("name", _PAGES)
+def test_its_packages_have_the_versions_that_the_clients_are_tested_with(name: str) -> None:
+    required = _TUTORIALS / name / "requirements.txt"
+    locked = (PROJECT / "requirements" / "clients.txt").read_text(encoding="utf-8")
+    for line in required.read_text(encoding="utf-8").splitlines() if required.exists() else []:
+        assert f"\n{line.replace('[openai]', '')} \\" in locked
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(_CLIENTS is None, reason="make test-clients installs the frameworks and runs the tutorials")
+@pytest.mark.parametrize("name", _PAGES)
+def test_its_commands_pass_and_its_change_is_red(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "bakery"
+    shutil.copytree(_TUTORIALS / name, folder)
+    configuration = folder / ".github" / "ratiba.yml"
+    configuration.write_text(installed(configuration.read_text(), Path(_CLIENTS or "").absolute()))
+    GitRepository(folder, os.environ["PATH"]).commit({})
+    programs = f"{PROJECT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+
+    def run(command: str) -> tuple[int, str]:
+        done = subprocess.run(
+            ["sh", "-ec", command],
+            cwd=folder,
+            env={"PATH": programs, "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    right, broken = re.findall(r"```sh\n(.*?)```", page_of(name), re.DOTALL)
+    code, printed = run(right)
+    assert code == 0, printed
+    assert "## Passed" in printed
+    assert "bypass" not in printed
+    ((path, before, after),) = re.findall(r"In `(.+?)`, replace `(.+?)` by `(.+?)`, and", page_of(name))
+    text = (folder / path).read_text(encoding="utf-8")
+    assert before in text
+    (folder / path).write_text(text.replace(before, after), encoding="utf-8")
+    code, printed = run(broken)
+    assert code == 1, printed
+    assert "KES 195" in printed
