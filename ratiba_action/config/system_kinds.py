@@ -311,7 +311,9 @@ def _require_digest(value: Any) -> Any:
     return value
 
 
-Image = Annotated[str, Field(pattern=_IMAGE, max_length=500), BeforeValidator(_require_digest, json_schema_input_type=str)]
+Image = Annotated[
+    str, Field(pattern=_IMAGE, max_length=500), BeforeValidator(_require_digest, json_schema_input_type=str)
+]
 TcpPort = Annotated[int, Field(ge=1, le=65_535)]
 
 
@@ -331,9 +333,7 @@ class ContainerBlock(StrictModel):
     image: Image | None = Field(
         default=None, description="an image by its digest, name@sha256:…, instead of one that is built"
     )
-    port: TcpPort = Field(
-        description="that the server listens on inside the container; PORT holds it too"
-    )
+    port: TcpPort = Field(description="that the server listens on inside the container; PORT holds it too")
     ready: Annotated[str, Field(pattern=r"^/[^\s@#{}]*$", max_length=500)] | None = Field(
         default=None, description="path that answers with 2xx when it is ready; default: it listens"
     )
@@ -374,7 +374,9 @@ def serve_problems(url: object, *, served: bool) -> list[str]:
     if served and isinstance(url, str) and not _OWN_ADDRESS.fullmatch(url):
         return [f"{url!r} is not the address of a server that the gate starts; write http://127.0.0.1:{PORT}/path"]
     if not served and PORT in str(url):
-        return [f"{PORT} stands for the port of a server that the gate starts: add serve or container, or write the port"]
+        return [
+            f"{PORT} stands for the port of a server that the gate starts: add serve or container, or write the port"
+        ]
     return []
 
 

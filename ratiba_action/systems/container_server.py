@@ -10,13 +10,14 @@ from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from ratiba_action.config.system_kinds import DATABASE_PORT, PORT, ContainerBlock
-from ratiba_action.errors import WorkerError
+from ratiba_action.errors import SystemRaisedError, WorkerError
 from ratiba_action.model.conversation import Reply, ReportedUsage
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Turn
 from ratiba_action.ports import ContainerEngine, Pod, RunningContainer, Session
 from ratiba_action.systems.dialogue import hide
 from ratiba_action.systems.link import describe_end
+from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.text import printable_lines
 from ratiba_action.worker.http_call import AnswerError, call
 from ratiba_action.worker.relay import LOOPBACK, Relay, Streams
@@ -82,7 +83,7 @@ class ContainerServer:
         block = self._block
         if block.migrate is None or not dsn:
             return
-        started = await self._start({}, Tenant("", "", dsn), block.migrate)
+        started = await self._start({}, Tenant("", "", dsn), passwords_in(dsn), block.migrate)
         try:
             code = await started.program.wait(block.seconds)
             if code != 0:
@@ -91,17 +92,20 @@ class ContainerServer:
         finally:
             await self._end(started)
 
-    async def start(self, environment: Mapping[str, str], tenant: Tenant) -> "RunningServer":
+    async def start(
+        self, environment: Mapping[str, str], tenant: Tenant, secrets: Sequence[str] = ()
+    ) -> "RunningServer":
         """Start the server of a conversation, and wait until it is ready; end it with ``end``.
 
         Args:
             environment: the gateway's address and the conversation's token; what the configuration gives wins.
             tenant: whose database it finds in DATABASE_URL.
+            secrets: texts that must not appear in a message.
 
         Raises:
             WorkerError: it cannot be started, ended, or was not ready in time; says what it printed.
         """
-        started = await self._start(environment, tenant)
+        started = await self._start(environment, tenant, secrets)
         try:
             await started.await_ready(self._block.ready, self._block.seconds)
         except BaseException:
@@ -110,20 +114,22 @@ class ContainerServer:
         return started
 
     async def _start(
-        self, environment: Mapping[str, str], tenant: Tenant, command: Sequence[str] = ()
+        self, environment: Mapping[str, str], tenant: Tenant, secrets: Sequence[str], command: Sequence[str] = ()
     ) -> "RunningServer":
         block = self._block
         inside, targets = self._reachable(environment, tenant)
         ports = [block.port, *(service.port for service in block.services.values())]
         pod = await self._engine.open_pod(targets, ports)
         relay = Relay(pod.reader, pod.writer, targets, first=1)
-        started = RunningServer(pod, relay, block.port, inside, [*environment.values(), inside.dsn])
+        started = RunningServer(pod, relay, block.port, inside, secrets)
         started.ended = functools.partial(self._end, started)
         self._running.add(started)
         try:
             await started.await_relay()
             for name, service in block.services.items():
-                await started.add_service(name, await pod.run(service.image, service.environment), service.port, block.seconds)
+                await started.add_service(
+                    name, await pod.run(service.image, service.environment), service.port, block.seconds
+                )
             given = {**environment, **({"DATABASE_URL": inside.dsn} if inside.dsn else {})}
             given = {name: value for name, value in given.items() if name not in self._environment}
             own = {name: value.replace(PORT, str(block.port)) for name, value in self._environment.items()}
@@ -165,9 +171,8 @@ def _database_inside(dsn: str) -> tuple[str, Connect]:
     """A tenant's URL as it is reached in a pod, and what connects to its server."""
     parts = urlsplit(dsn)
     query = dict(parse_qsl(parts.query))
-    host = query.pop("host", "") or parts.hostname or LOOPBACK
-    port = query.pop("port", "") or str(parts.port or DATABASE_PORT)
-    host, port = host.split(",")[0], int(port.split(",")[0])
+    host = (query.pop("host", "") or parts.hostname or LOOPBACK).split(",")[0]
+    port = int((query.pop("port", "") or str(parts.port or DATABASE_PORT)).split(",")[0])
     user, _, _ = parts.netloc.rpartition("@")
     inside = parts._replace(netloc=f"{user}@{LOOPBACK}:{DATABASE_PORT}", query=urlencode(query, quote_via=quote))
     if host.startswith("/"):
@@ -208,7 +213,9 @@ class RunningServer:
             async with asyncio.timeout(_RELAY_SECONDS):
                 greeted = await self._relay.greeted()
         if not greeted:
-            raise WorkerError(f"the container of the relay cannot be started. Docker printed: {await self._pod.output()}")
+            raise WorkerError(
+                f"the container of the relay cannot be started. Docker printed: {await self._pod.output()}"
+            )
 
     async def add_service(self, name: str, program: RunningContainer, port: int, seconds: float) -> None:
         """Wait until a service listens.
@@ -237,7 +244,8 @@ class RunningServer:
         while found := await problem():
             if program.exit_code is not None:
                 raise WorkerError(
-                    f"{what} {describe_end(program.exit_code)} before it was ready{await self.printed(program)}", _CORRECT
+                    f"{what} {describe_end(program.exit_code)} before it was ready{await self.printed(program)}",
+                    _CORRECT,
                 )
             if time.monotonic() >= deadline:
                 raise WorkerError(f"{what} {found} within {seconds:g} s{await self.printed(program)}", _CORRECT)
@@ -306,6 +314,8 @@ class ContainerSession:
         await self._server.require()
         try:
             reply = await self._session.send(turn)
+        except SystemRaisedError:
+            raise
         except WorkerError as problem:
             await self._server.require(failed=True)
             printed = await self._server.printed()

@@ -80,7 +80,9 @@ class DockerPod:
         relay: its client, whose input and output are the relay's.
     """
 
-    def __init__(self, engine: "DockerEngine", name: str, relay: asyncio.subprocess.Process, printed: OutputTail) -> None:
+    def __init__(
+        self, engine: "DockerEngine", name: str, relay: asyncio.subprocess.Process, printed: OutputTail
+    ) -> None:
         if relay.stdin is None or relay.stdout is None:
             raise ValueError("the relay has no pipes")
         self._engine, self._name, self._relay, self._printed = engine, name, relay, printed
@@ -265,7 +267,9 @@ class DockerEngine:
             )
         except OSError as problem:
             printed.close()
-            raise WorkerError(f"the command `docker`, which `system.container` needs, cannot be run: {problem}.", _START) from problem
+            raise WorkerError(
+                f"the command `docker`, which `system.container` needs, cannot be run: {problem}.", _START
+            ) from problem
         finally:
             os.close(writing)
         return client, printed

@@ -116,7 +116,7 @@ class Relay:
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         try:
             await self._send(_OPEN, number, str(target).encode())
-            return await answer
+            return bool(await answer)
         except ConnectionError:
             return False
         finally:
