@@ -20,7 +20,7 @@ from ratiba_action.systems.link import describe_end
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.text import printable_lines
 from ratiba_action.worker.http_call import AnswerError, call
-from ratiba_action.worker.relay import LOOPBACK, Relay, Streams
+from ratiba_action.worker.relay import LOOPBACK, Relay
 
 _CORRECT = "Correct the server or its Dockerfile, or `system.container` in the configuration."
 _SHOWN = 2_000
@@ -28,7 +28,7 @@ _POLL_SECONDS = 0.05
 _ANSWER_SECONDS = 5.0
 _END_SECONDS = 0.3
 _RELAY_SECONDS = 60.0
-Connect = Callable[[], Awaitable[Streams]]
+Connect = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 
 
 class ContainerServer:
