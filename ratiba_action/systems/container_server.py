@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from ratiba_action.config.system_kinds import DATABASE_PORT, PORT, ContainerBlock
-from ratiba_action.errors import SystemRaisedError, WorkerError
+from ratiba_action.errors import ImageError, SystemRaisedError, WorkerError
 from ratiba_action.model.conversation import Reply, ReportedUsage
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Turn
@@ -71,7 +71,7 @@ class ContainerServer:
         context = folder / (block.build or ".")
         if not (context / block.dockerfile).is_file():
             where = "" if block.build in (None, ".") else f" in {block.build!r}"
-            raise WorkerError(f"there is no {block.dockerfile!r}{where} to build.", "Correct `system.container`.")
+            raise ImageError(f"there is no {block.dockerfile!r}{where} to build.", "Correct `system.container`.")
         self._image = await self._engine.build(context, block.dockerfile, block.build_seconds)
 
     async def migrate(self, dsn: str) -> None:
@@ -152,7 +152,7 @@ class ContainerServer:
         }
         if not tenant.dsn:
             return tenant, targets
-        dsn, targets[DATABASE_PORT] = _database_inside(tenant.dsn)
+        dsn, targets[DATABASE_PORT] = reached_inside(tenant.dsn)
         return replace(tenant, dsn=dsn), targets
 
     async def _end(self, started: "RunningServer") -> None:
@@ -167,7 +167,7 @@ class ContainerServer:
             await self._engine.discard(image)
 
 
-def _database_inside(dsn: str) -> tuple[str, Connect]:
+def reached_inside(dsn: str) -> tuple[str, Connect]:
     """A tenant's URL as it is reached in a pod, and what connects to its server."""
     parts = urlsplit(dsn)
     query = dict(parse_qsl(parts.query))

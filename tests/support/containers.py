@@ -72,7 +72,7 @@ class ProcessPod:
         """See ``Pod``."""
         folder = self._images[image]
         words = command or json.loads(_lines(folder / "Dockerfile", "CMD")[-1])
-        container = ProcessContainer(*await _start(words, folder, {"PATH": os.environ["PATH"], **environment}))
+        container = ProcessContainer(*await _start(words, folder, {"PATH": os.defpath, **environment}))
         self._containers.append(container)
         return container
 
@@ -113,9 +113,9 @@ class ProcessEngine:
         self.built += 1
         copy = self._folder / f"image-{self.built}"
         shutil.copytree(folder, copy)
-        (folder / dockerfile).replace(copy / "Dockerfile") if dockerfile != "Dockerfile" else None
+        (copy / dockerfile).replace(copy / "Dockerfile")
         for line in _lines(copy / "Dockerfile", "RUN"):
-            container = ProcessContainer(*await _start(["sh", "-c", line], copy, {"PATH": os.environ["PATH"]}))
+            container = ProcessContainer(*await _start(["sh", "-c", line], copy, {"PATH": os.defpath}))
             code, printed = await container.wait(seconds), await container.output()
             await container.end()
             if code != 0:
@@ -152,9 +152,10 @@ async def _start(
     words: Sequence[str], folder: Path, environment: Mapping[str, str]
 ) -> tuple[asyncio.subprocess.Process, OutputTail]:
     printed, writing = await open_output()
+    program = sys.executable if words[0] == "python3" else words[0]
     try:
         process = await asyncio.create_subprocess_exec(
-            *words,
+            *(program, *words[1:]),
             cwd=folder,
             env=dict(environment),
             stdin=asyncio.subprocess.DEVNULL,
