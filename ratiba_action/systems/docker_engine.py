@@ -17,7 +17,7 @@ from pathlib import Path
 from ratiba_action.errors import ImageError, WorkerError
 from ratiba_action.systems.launch import worker_folder
 from ratiba_action.systems.link import OutputTail, open_output
-from ratiba_action.util.text import printable_lines
+from ratiba_action.util.text import printable, printable_lines
 
 RELAY_IMAGE = "python:3.13-slim"
 """Runs the relay's source: any image with Python 3.11 or newer does."""
@@ -154,9 +154,12 @@ class DockerEngine:
         if code == 0:
             return name
         await self._require_daemon()
-        why = "did not end within {seconds:g} s" if code is None else "failed"
+        # A report may cut a long message: the builder's last line, which says what is wrong, comes first.
+        lines = printed.strip().splitlines() or ["nothing was printed"]
+        why = f"did not end within {seconds:g} s" if code is None else f"failed: {printable(lines[-1])}"
+        before = printable_lines("\n".join(lines[:-1]))[-_SHOWN:]
         raise ImageError(
-            f"The build of {dockerfile!r} {why.format(seconds=seconds)}. It printed last: {_end_of(printed)}",
+            f"The build of {dockerfile!r} {why}." + (f" Before that it printed: {before}" if before else ""),
             "Correct the Dockerfile or what it copies: `docker build` in that folder shows the same.",
         )
 

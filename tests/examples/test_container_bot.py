@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -86,7 +87,7 @@ def test_a_base_that_cannot_be_built_is_incomplete(bot: Bot) -> None:
     bot.break_base("Dockerfile", COPY, "COPY no-such-folder prompts")
     ended = bot.pull_request(("COPY no-such-folder prompts", COPY), file="Dockerfile")
     assert ended.code == 3, ended.printed
-    assert "no-such-folder" in ended.printed
+    assert "no-such-folder" in ended.comment
 
 
 def test_a_server_that_does_not_start_is_never_a_pass_and_says_why(bot: Bot) -> None:
@@ -96,13 +97,14 @@ def test_a_server_that_does_not_start_is_never_a_pass_and_says_why(bot: Bot) -> 
         assert "Cannot find package 'express'" in report
 
 
-@pytest.mark.parametrize("signal", ["SIGTERM", "SIGKILL"])
-def test_nothing_outlives_a_gate_that_is_ended(bot: Bot, signal: str) -> None:
-    started = bot.start_gate()
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_outlives_a_gate_that_is_ended(bot: Bot, number: signal.Signals) -> None:
+    started = bot.small.start("--llm", "replay", "--mode", "blocking")
     eventually(lambda: "node" in running(), 120)
-    started.signal(signal)
+    started.send_signal(number)
     eventually(lambda: running() == "", 30)
-    if signal == "SIGKILL":  # what it has built is removed by the next run
+    started.wait()
+    if number is signal.SIGKILL:  # what it has built is removed by the next run
         ended = bot.small.gate("--llm", "replay", "--mode", "blocking")
         assert ended.code == 0, ended.printed
     eventually(lambda: left_over() == [], 30)
@@ -111,6 +113,4 @@ def test_nothing_outlives_a_gate_that_is_ended(bot: Bot, signal: str) -> None:
 def running() -> str:
     """The commands of the containers of systems that run."""
     words = ["ps", "--format", "{{.Command}}", "--filter", "label=ratiba.system"]
-    return subprocess.run(
-        ["docker", *words], capture_output=True, text=True, check=True, env=os.environ
-    ).stdout.strip()
+    return subprocess.run(["docker", *words], capture_output=True, text=True, check=True, env=os.environ).stdout.strip()

@@ -69,7 +69,8 @@ class ProcessPod:
     async def run(
         self, image: str, environment: Mapping[str, str], command: Sequence[str] = (), *, secrets: Collection[str] = ()
     ) -> ProcessContainer:
-        """See ``Pod``."""
+        """See ``Pod``; no command line shows a value, secret or not."""
+        del secrets
         folder = self._images[image]
         words = command or json.loads(_lines(folder / "Dockerfile", "CMD")[-1])
         container = ProcessContainer(*await _start(words, folder, {"PATH": os.defpath, **environment}))
@@ -119,8 +120,8 @@ class ProcessEngine:
             code, printed = await container.wait(seconds), await container.output()
             await container.end()
             if code != 0:
-                why = f"did not end within {seconds:g} s" if code is None else "failed"
-                raise ImageError(f"The build of {dockerfile!r} {why}. It printed last: {printed}")
+                why = f"did not end within {seconds:g} s" if code is None else f"failed: {printed}"
+                raise ImageError(f"The build of {dockerfile!r} {why}.")
         self.images[copy.name] = copy
         return copy.name
 
@@ -131,6 +132,7 @@ class ProcessEngine:
 
     async def open_pod(self, listening: Collection[int], targets: Collection[int]) -> ProcessPod:
         """See ``ContainerEngine``; what it would listen for is on this machine already."""
+        del listening
         words = [sys.executable, "-I", "-S", str(worker_folder() / "relay.py"), "", ",".join(map(str, targets))]
         printed, writing = await open_output()
         pipe = asyncio.subprocess.PIPE

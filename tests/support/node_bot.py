@@ -28,7 +28,7 @@ class Bot:
         shutil.copyfile(EXAMPLE / ".github" / configuration, repository / ".github" / "ratiba.yml")
         self._environment = {name: os.environ[name] for name in _NAMES if name in os.environ}
         self.git = GitRepository(repository, self._environment["PATH"])
-        self.small = SmallRepository(repository, folder / "report", self._environment, run=forks.run)
+        self.small = SmallRepository(repository, folder / "report", self._environment, run=forks.run, forks=forks)
         self.base = self.git.commit({})
         self._event = folder / "event.json"
 
@@ -46,3 +46,9 @@ class Bot:
             "GITHUB_WORKSPACE": str(self.small.folder),
         }
         return self.small.gate("--llm", "replay", "--mode", "blocking", **given)
+
+    def break_base(self, file: str, before: str, after: str) -> None:
+        """Edit a file in one more commit, which is the base of pull requests from now on."""
+        text = (self.small.folder / file).read_text()
+        assert before in text
+        self.base = self.git.commit({file: text.replace(before, after)})
