@@ -147,7 +147,7 @@ class DockerEngine:
         """See ``ContainerEngine``; the build gets no secret, no argument and no variable of this process."""
         name = f"{self._owner}:{random_bytes.token_hex(8)}"
         _, answer = await self._ask("buildx", "version")
-        # A builder in a container keeps what it builds unless it is told to hand it over.
+        # A builder in a container keeps what it builds without this option.
         load = ("--load",) if answer is not None else ()
         words = ("build", *load, *self.marks, "--tag", name, "--file", str(folder / dockerfile), str(folder))
         code, printed = await self._run(words, seconds)

@@ -115,7 +115,7 @@ async def gateway() -> AsyncIterator[int]:
         yield int(server.sockets[0].getsockname()[1])
 
 
-async def test_a_container_answers_and_reaches_what_its_relay_is_told(
+async def test_a_container_answers_and_reaches_the_targets_of_its_relay(
     engine: ContainerEngine, image: str, gateway: int
 ) -> None:
     port = free_port()

@@ -42,10 +42,10 @@ def left_over() -> list[str]:
 
 def models(received: Received) -> Step:
     """What understands both orders of the example."""
-    said = received.body["messages"][-1]["content"]
-    if "ouverts" in said:
+    message = received.body["messages"][-1]["content"]
+    if "ouverts" in message:
         return Step("openai", text=json.dumps({"say": "Oui !"}))
-    item, quantity = ("bread", 3) if "pains" in said else ("cake", 1)
+    item, quantity = ("bread", 3) if "pains" in message else ("cake", 1)
     return Step("openai", text=json.dumps({"order": {"item": item, "quantity": quantity}}))
 
 

@@ -19,6 +19,7 @@ from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.ports import Session
 from ratiba_action.systems.choose import choose_system
 from ratiba_action.systems.container_server import reached_inside
+from ratiba_action.systems.docker_engine import DockerEngine
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.systems.workplace import Surroundings
 from tests.support.containers import ProcessEngine, dockerfile
@@ -251,6 +252,14 @@ async def test_in_the_actions_container_it_is_refused_with_what_works_there(tmp_
         ConfigurationError, match=r"`system.container` is not available in the action yet.*system.serve"
     ):
         choose_system(block, Surroundings(tmp_path, {"RATIBA_CONTAINER": "1"}))
+
+
+async def test_without_docker_the_message_says_what_to_start() -> None:
+    with pytest.raises(
+        WorkerError, match="the command `docker`, which `system.container` needs, cannot be run"
+    ) as caught:
+        await DockerEngine({"PATH": "/nowhere"}).pull("bot")
+    assert "system.serve" in caught.value.remedy
 
 
 _HTTP = {"url": "http://127.0.0.1:{port}/", "body": {}, "reply": {"text": "text"}}

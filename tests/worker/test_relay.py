@@ -78,7 +78,7 @@ async def test_a_connection_that_breaks_off_breaks_off_at_the_other_end(ends: tu
     assert await sent(port, b"the next one") == b"the next one"
 
 
-async def test_whoever_waits_for_an_end_that_is_gone_is_told(ends: tuple[Relay, Relay]) -> None:
+async def test_a_wait_for_an_end_that_is_gone_ends(ends: tuple[Relay, Relay]) -> None:
     asked = asyncio.create_task(ends[0].greeted())
     ends[0].close()
     assert await asked is False
