@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _OPEN, _OPENED, _DATA, _END, _LOST = range(5)
 _HEADER = struct.Struct(">BII")
 _PIECE = 65_536
+MAX_CONNECTIONS = 256
+"""That the other end may have open, so that a container cannot use up the gate's open files."""
 _GREETING = 0
 """Number of no connection: the container's end listens."""
 LOOPBACK = "127.0.0.1"
@@ -153,8 +155,10 @@ class Relay:
 
     async def _take(self, kind: int, number: int, content: bytes) -> None:
         writer = self._streams.get(number)
-        if kind == _OPEN:
+        if kind == _OPEN and len(self._tasks) < MAX_CONNECTIONS and writer is None:
             self._start(self._accept(number, content))
+        elif kind == _OPEN:
+            await self._send(_LOST, number)
         elif kind in (_OPENED, _LOST) and number in self._asked and not self._asked[number].done():
             self._asked[number].set_result(kind == _OPENED)
         elif kind == _DATA and writer is not None:

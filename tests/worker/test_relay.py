@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ratiba_action.worker.relay import LOOPBACK, Relay
+from ratiba_action.worker.relay import LOOPBACK, MAX_CONNECTIONS, Relay
+from tests.support.eventually import eventually_async
 
 KNOWN, UNKNOWN, NOBODY = 1, 2, 3
 
@@ -76,6 +77,21 @@ async def test_a_connection_that_breaks_off_breaks_off_at_the_other_end(ends: tu
     writer.write(b"x" * 1_000_000)
     writer.transport.abort()
     assert await sent(port, b"the next one") == b"the next one"
+
+
+async def test_more_connections_than_allowed_are_refused(ends: tuple[Relay, Relay]) -> None:
+    port = await ends[0].listen(0, KNOWN)
+    kept = []
+    for _ in range(MAX_CONNECTIONS):
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        writer.write(b"x")
+        assert await reader.readexactly(1) == b"x"
+        kept.append(writer)
+    assert await sent(port, b"one more") == b""
+    kept.pop().close()
+    assert await eventually_async(lambda: sent(port, b"the next one"), 10) == b"the next one"
+    for writer in kept:
+        writer.close()
 
 
 async def test_a_wait_for_an_end_that_is_gone_ends(ends: tuple[Relay, Relay]) -> None:
