@@ -3,6 +3,7 @@
 RatibaError                       anything that a user can fix; never shown with a traceback
 ├── UsageError                    the command line is wrong                          exit 2
 ├── ConfigurationError            an input, a file or a setting is wrong             exit 2
+│   ├── ImageError                the image of the system under test cannot be built
 │   ├── SuiteError                scenario files are wrong; carries every problem
 │   └── NothingToMeasureError     a metric found nothing in the conversation that it measures
 ├── InfrastructureError           something the gate stands on is missing or broke   exit 3
@@ -82,6 +83,10 @@ class SuiteError(ConfigurationError):
     def __init__(self, problems: Sequence[FileProblem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+
+class ImageError(ConfigurationError):
+    """The image of the system under test cannot be built from its files."""
 
 
 class NothingToMeasureError(ConfigurationError):

@@ -4,7 +4,8 @@ Fakes that implement each port are in ``tests.support``; one contract suite per 
 (``tests/conformance``).
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -73,6 +74,106 @@ class SystemUnderTest(Protocol):
 
     async def close(self) -> None:
         """End every process that was started; may be called twice."""
+        ...
+
+
+class RunningContainer(Protocol):
+    """A container that was started; made by ``Pod.run``."""
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended; None while it runs."""
+        ...
+
+    async def wait(self, seconds: float) -> int | None:
+        """Wait for its end at most that long; its exit code, None while it runs."""
+        ...
+
+    async def output(self) -> str:
+        """What it printed last."""
+        ...
+
+
+class Pod(Protocol):
+    """The containers of one conversation: one network that holds nothing but them and one end of a relay.
+
+    Attributes:
+        reader: what the relay sends.
+        writer: to the relay.
+    """
+
+    reader: StreamReader
+    writer: StreamWriter
+
+    async def run(
+        self, image: str, environment: Mapping[str, str], command: Sequence[str] = (), *, secrets: Collection[str] = ()
+    ) -> RunningContainer:
+        """Start one more container, which has this environment and what its image sets, and no more.
+
+        Args:
+            command: instead of the image's own.
+            secrets: names of variables whose values stand on no command line.
+
+        Raises:
+            WorkerError: it cannot be started.
+        """
+        ...
+
+    async def output(self) -> str:
+        """What the relay, or who started it, printed; the reason if it never listened."""
+        ...
+
+    async def end(self) -> None:
+        """End and remove every container of it; may be called twice."""
+        ...
+
+
+class ContainerEngine(Protocol):
+    """Builds images, and starts containers without privileges and without a network."""
+
+    async def prepare(self) -> None:
+        """Have what a pod needs, and remove what gates left that were killed.
+
+        Raises:
+            WorkerError: the engine cannot be used.
+        """
+        ...
+
+    async def build(self, folder: Path, dockerfile: str, seconds: float) -> str:
+        """Build an image; returns its name.
+
+        Args:
+            folder: the build's context.
+            dockerfile: path below it.
+
+        Raises:
+            ImageError: it cannot be built; says its last lines.
+            WorkerError: the engine cannot be used.
+        """
+        ...
+
+    async def pull(self, image: str) -> None:
+        """Make sure that an image is there.
+
+        Raises:
+            WorkerError: it cannot be had.
+        """
+        ...
+
+    async def open_pod(self, listening: Collection[int], targets: Collection[int]) -> Pod:
+        """Start a relay in a network of its own.
+
+        Args:
+            listening: ports at which the containers reach the relay's other end.
+            targets: ports of the containers that the other end may name.
+
+        Raises:
+            WorkerError: it cannot be started.
+        """
+        ...
+
+    async def discard(self, image: str) -> None:
+        """Remove an image that was built; never raises."""
         ...
 
 

@@ -9,6 +9,9 @@ from types import MappingProxyType
 
 _PIP = "setup: [sh, -c, python3 -m venv .venv && .venv/bin/pip install {}]"
 _MAX_BYTES = 1 << 20
+_DOCKERFILE = "Dockerfile"
+_EXPOSED = re.compile(r"^\s*EXPOSE\s+(\d{1,5})\b", re.IGNORECASE | re.MULTILINE)
+_USUAL_PORT, _LAST_PORT = 8000, 65_535
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +21,12 @@ class Project:
     Args:
         setup: lines of YAML for the block ``system``; empty where nothing is to be installed, or nothing is known.
         serve: the server's command; empty where none is known.
+        port: that a container built from the Dockerfile listens on; None where a simpler way is known.
     """
 
     setup: tuple[str, ...] = ()
     serve: tuple[str, ...] = ()
+    port: int | None = None
 
 
 NO_PROJECT = Project()
@@ -44,15 +49,30 @@ _BUNDLE = "setup: [sh, -c, bundle config set --local path vendor/bundle && bundl
 
 
 def read_project(folder: Path) -> Project:
-    """What the files of a folder say; the first of Python, Node, Go and Ruby whose files are there."""
+    """What the files of a folder say; the first of Python, Node, Go and Ruby whose files are there.
+
+    A Dockerfile says how a server is started where nothing else does.
+    """
     names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
     if python := _python(folder, names):
         return Project((*python, "python: .venv/bin/python"))
+    found = _server(folder, names)
+    return found if found.serve or _DOCKERFILE not in names else Project(port=_port(folder / _DOCKERFILE))
+
+
+def _server(folder: Path, names: Sequence[str]) -> Project:
     if "package.json" in names:
         return _node(folder, names)
     if "go.mod" in names:
         return Project(("setup: [go, build, -o, server, .]",), ("./server",))
     return Project((_BUNDLE,) if "Gemfile" in names else ())
+
+
+def _port(path: Path) -> int:
+    """The first port that a Dockerfile exposes; a usual one where it exposes none."""
+    exposed = _EXPOSED.search(path.read_bytes()[:_MAX_BYTES].decode("utf-8", "replace"))
+    port = int(exposed[1]) if exposed else _USUAL_PORT
+    return port if 0 < port <= _LAST_PORT else _USUAL_PORT
 
 
 def _python(folder: Path, names: Sequence[str]) -> tuple[str, ...]:

@@ -159,7 +159,8 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
         prompts=answers.prompts,
         prompt_file=answers.prompt_file,
         url=answers.url if answers.has_url else "http://127.0.0.1:{port}/chat",
-        serve=() if answers.has_url else answers.project.serve or _STAND_IN_SERVER,
+        serve=() if answers.has_url or answers.project.port else answers.project.serve or _STAND_IN_SERVER,
+        port=None if answers.has_url else answers.project.port,
         setup=answers.project.setup,
         uses_setup=answers.kind == "http" and not stand_in(answers),
         system_provider=system_provider,
@@ -191,7 +192,7 @@ def _judges_of(providers: tuple[str, ...]) -> tuple[str, ...]:
 
 def stand_in(answers: StarterAnswers) -> str:
     """The stand-in that users replace by their system; empty for a server that exists already."""
-    there = answers.has_url or (answers.kind == "http" and answers.project.serve)
+    there = answers.has_url or (answers.kind == "http" and (answers.project.serve or answers.project.port))
     if answers.kind == "prompt":
         return answers.prompt_file
     return "" if there else _STAND_INS.get(answers.kind, "")

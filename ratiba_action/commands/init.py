@@ -135,7 +135,7 @@ def _proposed(repository: Path, environment: Mapping[str, str]) -> list[str] | N
 
 def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAnswers:
     proposed, project = StarterAnswers(), read_project(repository)
-    kind = "http" if project.serve or arguments.url else proposed.kind
+    kind = "http" if project.serve or project.port or arguments.url else proposed.kind
     found = "prompts/*.md" if any((repository / "prompts").glob("*.md")) else ""
     return StarterAnswers(
         kind=parse_option("--kind", arguments.kind or kind, parse_kind),

@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from ratiba_action.config.model_limits import Name
 from ratiba_action.config.system_kinds import (
     ARMS,
+    ContainerBlock,
     HttpBlock,
     LangChain,
     LangGraph,
@@ -47,6 +48,8 @@ _NO_ENVIRONMENT = frozenset({"url", "http", "prompt", "replay"})
 """Kinds that get no environment variables from the gate, unless it starts the server."""
 _SERVERS = frozenset({"url", "http"})
 """Kinds that are a server."""
+_STARTS = ("serve", "container")
+"""Keys that start a server."""
 
 
 class SystemBlock(StrictModel):
@@ -61,6 +64,9 @@ class SystemBlock(StrictModel):
     )
     http: HttpBlock | None = Field(default=None, description="a running system with its own HTTP interface")
     serve: ServeBlock | None = Field(default=None, description="starts the server of url or http; default: it runs")
+    container: ContainerBlock | None = Field(
+        default=None, description="starts the server of url or http in a container; default: it runs"
+    )
     version_path: Annotated[str, Field(pattern=r"^/[^\s@#{}]*$", max_length=500)] | None = Field(
         default=None, description="path at which a running server of url or http answers with its commit"
     )
@@ -117,7 +123,12 @@ class SystemBlock(StrictModel):
     @property
     def runs_elsewhere(self) -> bool:
         """Whether it is a server that the gate does not start."""
-        return self.kind in _SERVERS and self.serve is None
+        return self.kind in _SERVERS and not self.is_started
+
+    @property
+    def is_started(self) -> bool:
+        """Whether it is a server that the gate starts, as a process or in a container."""
+        return self.serve is not None or self.container is not None
 
     @property
     def has_database(self) -> bool:
@@ -239,7 +250,8 @@ def _contradictions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]
         for name in _MEANINGLESS.get(kind, ())
         if name in data
     ]
-    if kind in _WITHOUT_DATABASE and data.get("database") is True:
+    with_container = kind in _SERVERS and data.get("container") is not None
+    if kind in _WITHOUT_DATABASE and data.get("database") is True and not with_container:
         problems.append((("database",), f"a system of kind {kind!r} gets no database from the gate"))
     if data.get("setup_reads") is not None and data.get("setup") is None:
         problems.append((("setup_reads",), "it has no effect without setup, the command that reads these files"))
@@ -248,7 +260,7 @@ def _contradictions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], str]
 
 def _servers(data: Mapping[str, Any], kind: str) -> list[tuple[tuple[str, ...], str]]:
     """Keys of a server that contradict each other or the kind."""
-    given = [name for name in ("serve", "version_path", "version_header") if data.get(name) is not None]
+    given = [name for name in (*_STARTS, "version_path", "version_header") if data.get(name) is not None]
     if kind not in _SERVERS:
         return [
             ((name,), f"it has no effect for a system of kind {kind!r}; it belongs to url or http") for name in given
@@ -256,12 +268,24 @@ def _servers(data: Mapping[str, Any], kind: str) -> list[tuple[tuple[str, ...], 
     block = data[kind]
     url, place = (block.get("url"), ("http", "url")) if isinstance(block, dict) else (block, (kind,))
     problems: list[tuple[tuple[str, ...], str]] = [
-        (place, text) for text in serve_problems(url, served="serve" in given)
+        (place, text) for text in serve_problems(url, served=bool({*_STARTS} & {*given}))
     ]
-    if "serve" in given:
+    if {*_STARTS} <= {*given}:
+        problems.append((("container",), "give serve or container: each of them starts the server"))
+    container = data.get("container")
+    named = isinstance(container, dict) and container.get("image") is not None
+    started = next((name for name in _STARTS if name in given), None)
+    if started is not None and not named:
         problems += [
-            ((name,), "it has no effect with serve: the gate knows which code it starts") for name in given[1:]
+            ((name,), f"it has no effect with {started}: the gate knows which code it starts")
+            for name in given
+            if name not in _STARTS
         ]
+    if isinstance(container, dict) and container.get("migrate") is not None:
+        if kind == "url":
+            problems.append((("container", "migrate"), "a system of kind 'url' creates its tables at POST /migrate"))
+        elif data.get("database") is not True:
+            problems.append((("container", "migrate"), "it has no effect without a database; add database: true"))
     if kind == "url" and "version_header" in given:
         problems.append((("version_header",), "a system of kind 'url' has version_path only"))
     return problems
@@ -270,7 +294,7 @@ def _servers(data: Mapping[str, Any], kind: str) -> list[tuple[tuple[str, ...], 
 def _useless_variants(data: Mapping[str, Any], kind: str) -> list[tuple[tuple[str, ...], str]]:
     """Variants that would equal the system itself."""
     variants = data.get("variants")
-    bare = kind in _NO_ENVIRONMENT and data.get("serve") is None
+    bare = kind in _NO_ENVIRONMENT and not any(data.get(name) is not None for name in _STARTS)
     useless = [key for key, has in (("environment", bare), ("prompt", kind != "prompt")) if has]
     return [
         (("variants", str(name), key), f"it has no effect for a system of kind {kind!r}")

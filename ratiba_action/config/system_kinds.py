@@ -279,6 +279,8 @@ def _header_problems(name: str, value: str) -> list[str]:
     return []
 
 
+DATABASE_PORT = 5432
+"""Where a container finds its tenant's database, at 127.0.0.1."""
 PORT = "{port}"
 """Stands for the free port that the gate chooses for a server that it starts."""
 _OWN_ADDRESS = re.compile(r"http://(?:127\.0\.0\.1|localhost|\[::1\]):\{port\}(?:/[^\s@?#{}]*)?")
@@ -299,12 +301,82 @@ class ServeBlock(StrictModel):
     port: Literal["auto"] = "auto"
 
 
+_IMAGE = r"^[a-z0-9][\w./:-]*@sha256:[0-9a-f]{64}$"
+
+
+def _require_digest(value: Any) -> Any:
+    if isinstance(value, str) and "@sha256:" not in value:
+        msg = f"{value!r} has no digest, so it may be another image tomorrow; write name@sha256:…"
+        raise ValueError(msg)
+    return value
+
+
+Image = Annotated[
+    str, Field(pattern=_IMAGE, max_length=500), BeforeValidator(_require_digest, json_schema_input_type=str)
+]
+TcpPort = Annotated[int, Field(ge=1, le=65_535)]
+
+
+class ServiceBlock(StrictModel):
+    """A server that the system's own needs, such as Redis: a container of its own for each conversation."""
+
+    image: Image = Field(description="an image by its digest, name@sha256:…")
+    port: TcpPort = Field(description="that it listens on; the system finds it at 127.0.0.1")
+    environment: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], str] = Field(default_factory=dict)
+
+
+class ContainerBlock(StrictModel):
+    """The server that url or http speaks to, in a container that the gate starts for each conversation."""
+
+    build: Name | None = Field(default=None, description="folder below root that the image is built from; default: .")
+    dockerfile: Name = Field(default="Dockerfile", description="path below the folder that is built")
+    image: Image | None = Field(
+        default=None, description="an image by its digest, name@sha256:…, instead of one that is built"
+    )
+    port: TcpPort = Field(description="that the server listens on inside the container; PORT holds it too")
+    ready: Annotated[str, Field(pattern=r"^/[^\s@#{}]*$", max_length=500)] | None = Field(
+        default=None, description="path that answers with 2xx when it is ready; default: it listens"
+    )
+    seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = Field(
+        default=60.0, description="that it may take to get ready"
+    )
+    build_seconds: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = Field(
+        default=600.0, description="that the build of one image may take"
+    )
+    migrate: Annotated[list[Name], Field(min_length=1)] | None = Field(
+        default=None, description="a command in the image that creates the tables in DATABASE_URL; for http"
+    )
+    services: dict[VariantName, ServiceBlock] = Field(
+        default_factory=dict, description="servers that are started beside it, by name"
+    )
+
+    @field_validator("build", "dockerfile")
+    @classmethod
+    def _stays_inside(cls, value: str | None) -> str | None:
+        return None if value is None else parse_folder(value)
+
+    @model_validator(mode="after")
+    def _builds_or_names(self) -> Self:
+        if self.image is not None and {"build", "dockerfile", "build_seconds"} & self.model_fields_set:
+            msg = "give image, or build with dockerfile: an image that is named is not built"
+            raise ValueError(msg)
+        ports = [self.port, DATABASE_PORT, *(service.port for service in self.services.values())]
+        twice = next((port for port in ports if ports.count(port) > 1), None)
+        if twice is not None:
+            what = " (5432 is the tenant's database)" if twice == DATABASE_PORT else ""
+            msg = f"the port {twice} stands for two servers{what}; let one of them listen on another"
+            raise ValueError(msg)
+        return self
+
+
 def serve_problems(url: object, *, served: bool) -> list[str]:
     """What is wrong with a server's address, by whether the gate starts the server."""
     if served and isinstance(url, str) and not _OWN_ADDRESS.fullmatch(url):
         return [f"{url!r} is not the address of a server that the gate starts; write http://127.0.0.1:{PORT}/path"]
     if not served and PORT in str(url):
-        return [f"{PORT} stands for the port of a server that the gate starts: add serve, or write the port"]
+        return [
+            f"{PORT} stands for the port of a server that the gate starts: add serve or container, or write the port"
+        ]
     return []
 
 

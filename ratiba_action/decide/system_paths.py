@@ -50,6 +50,10 @@ def read_system_paths(document: Node) -> tuple[Rule, ...]:
     for address in (*_texts(block, "adapter"), *_framework_addresses(block)):
         module = address.partition(":")[0].replace(".", "/")
         rules += [Rule(Mode.ADVISORY, f"{below}{module}{ending}") for ending in (".py", "/")]
+    container = _entries(block, "container")
+    for folder in _texts(container, "build") or ["."] if container else ():
+        for name in _texts(container, "dockerfile") or ["Dockerfile"]:
+            rules.append(Rule(Mode.ADVISORY, below + _normal(f"{folder}/{name}")))
     started = {**block, "serve": _entries(block, "serve").get("command")}
     for key in ("command", "setup", "setup_reads", "python", "serve"):
         # What is started is code, whatever it is called; a word that is no file of the repository matches none.

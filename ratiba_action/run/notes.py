@@ -264,11 +264,15 @@ def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple
 def unproven_server(inputs: RunInputs) -> tuple[str, ...]:
     """That nothing proves which code answered: the gate did not start the server, nor compare the commit it names."""
     system = inputs.configuration.system
-    if not system.runs_elsewhere:
+    image = system.container.image if system.container is not None else None
+    if not system.runs_elsewhere and image is None:
         return ()
     asked = system.version_path or system.version_header
     if asked and inputs.decided.change.files.head:
         return ()
+    if image is not None:
+        message = f"Nothing proves that the image {image!r} was built from this change: the gate did not build it."
+        return (Note(message, "Let the gate build it (`container.build`), or say where it names its commit."),)
     url = system.http.url if system.http is not None else system.url
     why = "a working tree has no commit that it could name" if asked else "the gate did not start that server"
     remedy = "Let the gate start it (`system.serve`)" + (

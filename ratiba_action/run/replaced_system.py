@@ -63,6 +63,8 @@ def _names(system: SystemBlock) -> dict[str, Any]:
     names: dict[str, Any] = {"root": system.root, kind: "a prompt" if kind == "prompt" else given}
     names |= {"python": system.python} if system.python is not None else {}
     names |= {"serve": system.serve.command} if system.serve is not None else {}
+    if system.container is not None:
+        names |= {"container": system.container.model_dump(mode="json", exclude={"ready", "seconds", "build_seconds"})}
     names |= {f"environment.{name}": value for name, value in _code_and_addresses(system.environment)}
     for variant, changed in system.variants.items():
         found = _code_and_addresses(changed.environment)

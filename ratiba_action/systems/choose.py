@@ -9,7 +9,12 @@ from pydantic import BaseModel
 
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.config.system_kinds import PORT
+from ratiba_action.errors import ConfigurationError
+from ratiba_action.ports import ContainerEngine
+from ratiba_action.systems.container_server import ContainerServer
+from ratiba_action.systems.docker_engine import DockerEngine
 from ratiba_action.systems.replay_system import ReplaySystem
+from ratiba_action.systems.separation import in_container
 from ratiba_action.systems.setup_command import SharedSetups
 from ratiba_action.systems.templated_dialogue import TemplatedDialogue
 from ratiba_action.systems.worker_system import WorkerAdapter, WorkerSystem
@@ -24,6 +29,8 @@ def choose_system(
     around: Surroundings,
     setups: SharedSetups | None = None,
     beside: WorkerSystem | None = None,
+    *,
+    engine: ContainerEngine | None = None,
 ) -> WorkerSystem | ReplaySystem:
     """The system that a configuration describes, not started.
 
@@ -31,11 +38,35 @@ def choose_system(
         around: what is the same for every system of the run.
         setups: the shared results of set-up commands, of all arms of a run.
         beside: runs the same code of another arm; None to start what runs it.
+        engine: starts containers; None for Docker.
+
+    Raises:
+        ConfigurationError: it needs containers, which the gate cannot start in its own.
     """
     if block.replay is not None:
         return ReplaySystem(around.root / block.root, block.replay.transcripts)
     adapter = _served(_IN_WORKER[block.kind](block), block, around.commits)
-    return WorkerSystem(adapter, block, around, setups=setups, beside=beside)
+    if block.container is None:
+        return WorkerSystem(adapter, block, around, setups=setups, beside=beside)
+    container = ContainerServer(
+        engine or _docker(around.inherited),
+        block.container,
+        str(block.http.url if block.http is not None else block.url),
+        block.environment,
+    )
+    # The worker runs nothing of the repository here: what its image needs is set up by its Dockerfile.
+    spoken_to = block.model_copy(update={"setup": None, "python": None, "preload": [], "environment": {}})
+    return WorkerSystem(adapter, spoken_to, around, setups=setups, beside=beside, container=container)
+
+
+def _docker(inherited: Mapping[str, str]) -> DockerEngine:
+    """Docker of this machine; the gate's own container has none, since its socket is root on the runner."""
+    if in_container(inherited):
+        raise ConfigurationError(
+            "`system.container` is not available in the action yet: the gate's container is given no access to Docker.",
+            "Use `system.serve` or `system.http` there, or run `ratiba gate` from an installed package in a step.",
+        )
+    return DockerEngine(inherited)
 
 
 def choose_judges(

@@ -16,6 +16,8 @@ from ratiba_action.llm.access import gateway_environment
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
+from ratiba_action.ports import Session
+from ratiba_action.systems.container_server import ContainerServer, ContainerSession, RunningServer
 from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
 from ratiba_action.systems.judging_files import JudgingFiles
 from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch, programs_of_the_gate
@@ -28,6 +30,7 @@ from ratiba_action.systems.workplace import Surroundings, Use, Workplace, create
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.folder_tree import remove_tree
 from ratiba_action.util.text import printable, printable_lines
+from ratiba_action.worker.conversation import replace_files
 from ratiba_action.worker.model_hosts import called_hosts, notes_of_called
 
 if TYPE_CHECKING:
@@ -73,6 +76,7 @@ class WorkerSystem:
         setups: what set-up commands made of declared files already; None for nothing.
         beside: another one that is started and differs in its folder alone: its fork server serves both, unless a
             set-up command makes files of their own. It is closed last.
+        container: the server that the adapter speaks to, one for each conversation; None where it has none.
     """
 
     def __init__(
@@ -83,7 +87,10 @@ class WorkerSystem:
         *,
         setups: SharedSetups | None = None,
         beside: "WorkerSystem | None" = None,
+        container: ContainerServer | None = None,
     ) -> None:
+        self._container = container
+        self._built_from: dict[str, JsonObject] = {}
         self._adapter, self._block, self._around = adapter, block, around
         self._root = around.root / block.root
         self._preload = [*adapter.preload, *block.preload]
@@ -180,9 +187,13 @@ class WorkerSystem:
     async def watch_reads(self) -> None:
         """Note in ``reads`` which files each conversation from now on reads, and what ``migrate`` has read.
 
+        What a container reads of its image cannot be seen from here.
+
         Raises:
             InfrastructureError: git cannot list them.
         """
+        if self._container is not None:
+            return
         files = await asyncio.to_thread(copied_files, self._root, self._around.checkout)
         await self.reads.watch(self._require_workplace().copy, files)
 
@@ -247,10 +258,11 @@ class WorkerSystem:
         return await asyncio.to_thread(self._require_workplace().with_copy, copying)
 
     async def start(self) -> None:
-        """Copy the files if that was not done, run the set-up command and start the fork server.
+        """Copy the files if that was not done, run the set-up command or build the image, and start the fork server.
 
         Raises:
             WorkerError: one of these failed.
+            ImageError: the system's image cannot be built.
             ConfigurationError: the gate's secrets could not be kept from the system here.
         """
         try:
@@ -260,6 +272,8 @@ class WorkerSystem:
                 await self._set_up(workplace, self._block.setup)
             if self._adapter.use is Use.JUDGING:
                 await asyncio.to_thread(workplace.seal)
+            if self._container is not None:
+                await self._container.prepare(workplace.copy)
             await self.control()
         except BaseException:
             await self.close()
@@ -364,27 +378,65 @@ class WorkerSystem:
             ConfigurationError: there is no such adapter.
             WorkerError: it raised, with the end of its traceback; or hung or ended.
         """
-        link = await self._link("migration", [dsn, *passwords_in(dsn)])
+        secrets = [dsn, *passwords_in(dsn)]
+        server = None
+        if self._container is not None:
+            await self._container.migrate(dsn)
+            if self._block.url is not None and dsn:
+                server = await self._container.start({}, Tenant("", "", dsn), secrets)
+                dsn = server.tenant.dsn
+        link = await self._link("migration", secrets)
         try:
             fields = {"database_url": dsn, "environment": {**self._without_models(), "DATABASE_URL": dsn}}
-            await link.request("migrate", {**self._made_of(), **fields}, self._adapter.start_timeout)
+            await link.request("migrate", {**self._made_of(server), **fields}, self._adapter.start_timeout)
             with contextlib.suppress(WorkerError):  # it has migrated
                 self.reads.report(None, await link.request("reads", {}, self._adapter.start_timeout))
         finally:
             await self._release(link)
+            if server is not None:
+                await server.ended()
 
-    async def open(self, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) -> WorkerSession:
-        """Start a conversation in a process of its own.
+    async def open(self, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) -> Session:
+        """Start a conversation in a process of its own, and its server where that runs in a container.
 
         Raises:
-            WorkerError: the adapter cannot be imported, or its ``open`` raised, hung or ended.
+            WorkerError: the adapter cannot be imported, or its ``open`` raised, hung or ended; or the server was not
+                ready in time.
         """
-        secrets = [value for name, value in environment.items() if SECRET_NAME.fullmatch(name)]
-        link = await self._link(f"scenario {scenario.id!r}", [*secrets, tenant.dsn, *passwords_in(tenant.dsn)])
+        if self._container is None:
+            return await self._open(scenario, tenant, environment)
+        try:
+            await self._build_again()
+            server = await self._container.start(environment, tenant, _secrets(tenant, environment))
+        except WorkerError as problem:
+            raise WorkerError(f"scenario {scenario.id!r}: {problem.problem}", problem.remedy) from problem
+        try:
+            return ContainerSession(await self._open(scenario, server.tenant, environment, server), server)
+        except BaseException:
+            await server.ended()
+            raise
+
+    async def _build_again(self) -> None:
+        """Build the image once more if files of the copy were replaced since."""
+        async with self._starting:
+            if self._container is not None and self._built_from != self._files:
+                copy = self._require_workplace().copy
+                await asyncio.to_thread(replace_files, self._files, str(copy))
+                await self._container.prepare(copy)
+                self._built_from = dict(self._files)
+
+    async def _open(
+        self,
+        scenario: Scenario,
+        tenant: Tenant,
+        environment: Mapping[str, str],
+        server: RunningServer | None = None,
+    ) -> WorkerSession:
+        link = await self._link(f"scenario {scenario.id!r}", _secrets(tenant, environment))
         try:
             # The gateway's stand-ins for keys of AWS give way to those that the configuration gives for other services.
             given = {name: value for name, value in environment.items() if name not in self._block.environment}
-            fields = {**self._made_of(), **opening(scenario, tenant, given), "hosts": self._watches_hosts}
+            fields = {**self._made_of(server), **opening(scenario, tenant, given), "hosts": self._watches_hosts}
             traced = self._traced is not None
             if self._files or traced:
                 fields |= {"files": self._files, "trace": traced}
@@ -429,8 +481,7 @@ class WorkerSystem:
         """
         if scenario.test is None:
             raise WorkerError(f"scenario {scenario.id!r} is no test.")
-        secrets = [value for name, value in environment.items() if SECRET_NAME.fullmatch(name)]
-        secrets += [tenant.dsn, *passwords_in(tenant.dsn)]
+        secrets = _secrets(tenant, environment)
         link = await self._link(f"test {scenario.test.node!r}", secrets)
         fields: JsonObject = {
             "node": scenario.test.node,
@@ -441,10 +492,13 @@ class WorkerSystem:
         }
         return TeamTestSession(link, fields, self._block.turn_timeout_seconds, judge, secrets)
 
-    def _made_of(self) -> JsonObject:
+    def _made_of(self, server: RunningServer | None = None) -> JsonObject:
+        options = self._adapter.options
+        if options is not None and server is not None:
+            options = {**options, "url": server.address}
         return {
             "adapter": self._adapter.address,
-            **({} if self._adapter.options is None else {"options": self._adapter.options}),
+            **({} if options is None else {"options": options}),
             **self._where(),
         }
 
@@ -513,6 +567,8 @@ class WorkerSystem:
         self.reads.close()
         links, self._links = self._links, set()
         await asyncio.gather(*(link.end() for link in links))
+        if self._container is not None:
+            await self._container.close()
         borrowed = self._borrowed is not None
         if self._server is self._borrowed:
             self._server = None
@@ -529,6 +585,12 @@ class WorkerSystem:
             command, control = server
             control.close()
             await command.end()
+
+
+def _secrets(tenant: Tenant, environment: Mapping[str, str]) -> list[str]:
+    """Texts of a conversation that must not appear in a message."""
+    tokens = [value for name, value in environment.items() if SECRET_NAME.fullmatch(name)]
+    return [*tokens, tenant.dsn, *passwords_in(tenant.dsn)]
 
 
 def _warnings_of(workplace: Workplace | None) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from .plain_callable import as_adapter
 if TYPE_CHECKING:
     import asyncio
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import FrameType, TracebackType
 
     from .reads import Reads
@@ -170,7 +170,7 @@ def _load(adapter: str, options: dict[str, Any] | None) -> Any:
     return found() if isinstance(found, type) else found
 
 
-def replace_files(files: dict[str, dict[str, Any]], root: str) -> None:
+def replace_files(files: Mapping[str, Mapping[str, Any]], root: str) -> None:
     """Write other contents of some files before they are imported; what is right already stays.
 
     Args:

@@ -205,6 +205,13 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
         ),
         ({"requirements.txt": "openai==1 \\\n    --hash=sha256:00\n"}, ["# setup_reads: [requirements.txt]"]),
         ({"requirements-dev.txt": "", "pyproject.toml": ""}, [".venv/bin/pip install .]"]),
+        ({"Dockerfile": "FROM bot\nexpose 3000/tcp 9090\n"}, ["container: {port: 3000}", "127.0.0.1:{port}/chat"]),
+        ({"Dockerfile": "FROM bot\n", "Gemfile": ""}, ["container: {port: 8000}"]),
+        (
+            {"Dockerfile": "EXPOSE 3000", "package.json": '{"scripts": {"start": "node s.js"}}'},
+            ['serve: {command: ["npm", "start"]}'],
+        ),
+        ({"Dockerfile": "EXPOSE 3000", "requirements.txt": ""}, ["adapter: ratiba_adapter:Adapter"]),
     ],
 )
 def test_set_up_is_found_in_the_repository_s_own_files(

@@ -187,6 +187,17 @@ def test_the_code_that_a_framework_runs_is_at_least_advisory(text: str, modules:
     assert list(paths_of(text)) == expected
 
 
+@pytest.mark.parametrize(
+    ("container", "path"),
+    [
+        ("{port: 80}", "/app/Dockerfile"),
+        ("{port: 80, build: ./bot/, dockerfile: docker/README.md}", "/app/bot/docker/README.md"),
+    ],
+)
+def test_the_file_that_an_image_is_built_by_is_at_least_advisory(container: str, path: str) -> None:
+    assert paths_of(f"system:\n  root: app\n  container: {container}\n") == (Rule(Mode.ADVISORY, path),)
+
+
 def test_a_body_that_speaks_of_prompts_is_no_prompt() -> None:
     text = "system:\n  http:\n    body:\n      prompt: {file: a.md}\n  prompts: [b.md]\n"
     assert paths_of(text) == (Rule(Mode.BLOCKING, "/b.md"),)

@@ -1,6 +1,5 @@
 """A bot in JavaScript, without a line of Python of its own: the gate starts its server for both sides of a change."""
 
-import json
 import os
 import re
 import shutil
@@ -11,45 +10,13 @@ import pytest
 
 from tests.support.gate_forks import GateForks
 from tests.support.git_repository import GitRepository
-from tests.support.pull_request_events import pull_request_event
-from tests.support.small_repository import Ended, SmallRepository
+from tests.support.node_bot import EXAMPLE, TOTAL, Bot
 
 pytestmark = [
     pytest.mark.processes,
     pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not on PATH, and starts the example's server"),
 ]
 PROJECT = Path(__file__).parents[2]
-EXAMPLE = PROJECT / "examples" / "node_bot"
-TOTAL = "const total = order.quantity * PRICES[order.item];"
-
-
-class Bot:
-    """The example in a repository of its own."""
-
-    def __init__(self, folder: Path, forks: GateForks) -> None:
-        repository = folder / "bot"
-        shutil.copytree(EXAMPLE, repository)
-        self._environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        self._git = GitRepository(repository, self._environment["PATH"])
-        self._small = SmallRepository(repository, folder / "report", self._environment, run=forks.run)
-        self.base = self._git.commit({})
-        self._event = folder / "event.json"
-
-    def pull_request(self, *edits: tuple[str, str]) -> Ended:
-        """Edit the server, commit, and run the gate as for the pull request."""
-        server = self._small.folder / "server.js"
-        text = server.read_text()
-        for before, after in edits:
-            assert before in text
-            text = text.replace(before, after)
-        head = self._git.commit({"server.js": text})
-        self._event.write_text(json.dumps(pull_request_event(self.base, head)))
-        given = {
-            "GITHUB_EVENT_NAME": "pull_request",
-            "GITHUB_EVENT_PATH": str(self._event),
-            "GITHUB_WORKSPACE": str(self._small.folder),
-        }
-        return self._small.gate("--llm", "replay", "--mode", "blocking", **given)
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ def test_what_the_base_passes_and_the_change_fails_is_a_regression(tmp_path: Pat
 
 
 HTTP = "system: {{price_per_turn_usd: 0, {more} http: {{url: '{url}', reply: {{text: text}}}}}}\n"
+IMAGE = f"bot@sha256:{'0' * 64}"
 RUNNING, SERVED = "http://127.0.0.1:8000/chat", "http://127.0.0.1:{port}/chat"
 
 
@@ -69,6 +70,9 @@ RUNNING, SERVED = "http://127.0.0.1:8000/chat", "http://127.0.0.1:{port}/chat"
         (HTTP.format(url=RUNNING, more="version_path: /version,"), False),
         (HTTP.format(url=RUNNING, more="version_header: X-Commit,"), False),
         (HTTP.format(url=SERVED, more="serve: {command: [npm, start]},"), False),
+        (HTTP.format(url=SERVED, more="container: {port: 80},"), False),
+        (HTTP.format(url=SERVED, more=f"container: {{port: 80, image: '{IMAGE}'}},"), True),
+        (HTTP.format(url=SERVED, more=f"version_path: /v, container: {{port: 80, image: '{IMAGE}'}},"), False),
     ],
 )
 def test_what_nothing_proves_of_a_running_server_is_the_report_s_first_note(
@@ -78,7 +82,9 @@ def test_what_nothing_proves_of_a_running_server_is_the_report_s_first_note(
 ) -> None:
     outcome = InProcessGate(folder=tmp_path, scenarios=SCENARIOS, head=POLITELY, configuration=configuration).run()
     first = next(iter(in_order(outcome.report.notes)), "")
-    assert ("Nothing proves which code answered at http://127.0.0.1:8000/chat" in first) is unproven
+    of_server = "Nothing proves which code answered at http://127.0.0.1:8000/chat"
+    of_image = f"Nothing proves that the image '{IMAGE}' was built from this change"
+    assert ((of_image if IMAGE in configuration else of_server) in first) is unproven
 
 
 class Likeness:

@@ -45,3 +45,21 @@ def test_any_other_variable_does_not(name: str) -> None:
 @pytest.mark.parametrize("value", ["claude-sonnet-4.5", "prompts/spa.md", "0.2", "config/limits.yaml", "a.python"])
 def test_any_other_value_does_not(value: str) -> None:
     assert named(MODEL=value) == ()
+
+
+@pytest.mark.parametrize(
+    ("container", "is_another"),
+    [
+        ({"port": 80, "ready": "/health", "seconds": 5}, False),
+        ({"port": 80, "dockerfile": "stub/Dockerfile"}, True),
+        ({"port": 80, "build": "stub"}, True),
+        ({"port": 80, "image": f"stub@sha256:{'0' * 64}"}, True),
+    ],
+)
+def test_another_way_to_an_image_names_another_system(
+    container: dict[str, object],
+    is_another: bool,  # noqa: FBT001 - a parameter of pytest
+) -> None:
+    http = {"url": "http://127.0.0.1:{port}/", "reply": {"text": "text"}}
+    base, head = (SystemBlock.model_validate({"http": http, "container": each}) for each in ({"port": 80}, container))
+    assert any("container" in phrase for phrase in replaced_system(head, base, lambda _: ("", ""))) is is_another

@@ -11,12 +11,12 @@ import pytest
 
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Customer, Scenario
-from ratiba_action.systems.worker_session import WorkerSession
+from ratiba_action.ports import Session
 from ratiba_action.systems.worker_system import WorkerSystem
 from tests.systems.workers import worker_system
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
-OpenSession = Callable[..., Awaitable[WorkerSession]]
+OpenSession = Callable[..., Awaitable[Session]]
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ async def start_worker(tmp_path: Path) -> AsyncIterator[StartWorker]:
 def open_session(tenant: Tenant) -> OpenSession:
     """Opens a session of a scenario with the given id and environment."""
 
-    async def open_session(system: WorkerSystem, scenario_id: str = "spa", **environment: str) -> WorkerSession:
+    async def open_session(system: WorkerSystem, scenario_id: str = "spa", **environment: str) -> Session:
         now = datetime(2026, 4, 25, 7, 0, tzinfo=UTC)
         scenario = Scenario(scenario_id, "sw", (), now, Customer("Wanjiku", "+254712345432"), vertical="spa")
         return await system.open(scenario, tenant, environment)

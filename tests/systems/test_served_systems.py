@@ -207,7 +207,7 @@ Shared(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
         ({"command": ["x"], "serve": {"command": ["y"]}}, "no effect for a system of kind 'command'"),
         ({"url": "http://127.0.0.1:8000", "serve": {"command": ["y"]}}, "write http://127.0.0.1:{port}/path"),
         ({"url": "http://elsewhere:{port}", "serve": {"command": ["y"]}}, "write http://127.0.0.1:{port}/path"),
-        ({"url": "http://127.0.0.1:{port}"}, "add serve, or write the port"),
+        ({"url": "http://127.0.0.1:{port}"}, "add serve or container, or write the port"),
         (
             {"url": "http://127.0.0.1:{port}", "serve": {"command": ["y"]}, "version_path": "/version"},
             "the gate knows which code it starts",

@@ -1,0 +1,301 @@
+"""Docker, by its command: only the command builds by BuildKit, with the cache and the syntax that Dockerfiles rely on.
+
+Every container joins the network and the processes of its pod's relay, and is removed by the daemon when it ends. When
+the gate is killed, the relay reads the end of its input, ends, and the kernel ends what shares its processes.
+"""
+
+import asyncio
+import contextlib
+import functools
+import hashlib
+import os
+import secrets as random_bytes
+import socket
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from ratiba_action.errors import ImageError, WorkerError
+from ratiba_action.systems.launch import worker_folder
+from ratiba_action.systems.link import OutputTail, open_output
+from ratiba_action.util.text import printable, printable_lines
+
+RELAY_IMAGE = "python:3.13-slim"
+"""Runs the relay's source: any image with Python 3.11 or newer does."""
+LABEL = "ratiba.system"
+_OURS = frozenset(
+    ("PATH", "HOME", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "TMPDIR", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR")
+)
+"""What the command itself needs, beside its own variables, which begin with DOCKER_."""
+_CONFINED = (
+    *("--rm", "--pull", "never", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--log-driver", "none"),
+    *("--pids-limit", "512", "--memory", "4g", "--memory-swap", "4g", "--ulimit", "core=0"),
+    *("--ulimit", "fsize=17179869184"),
+)
+_PROXIES = tuple(f"{name}_PROXY" for name in ("HTTP", "HTTPS", "FTP", "NO", "ALL"))
+_NO_PROXIES = tuple(word for name in _PROXIES for each in (name, name.lower()) for word in ("--env", f"{each}="))
+"""The command gives every container the proxies of the user's own configuration, which may hold a password."""
+_RELAY_USER = "64999:64999"
+_SHOWN = 2_000
+_END_SECONDS = 10.0
+_COMMAND_SECONDS = 120.0
+_PULL_SECONDS = 600.0
+_START = "Start Docker, and see that `docker version` answers; or start the server by `system.serve` instead."
+
+
+class DockerContainer:
+    """Implements ``RunningContainer``; the client prints what the container prints, and ends as it ends."""
+
+    def __init__(self, client: asyncio.subprocess.Process, printed: OutputTail) -> None:
+        self._client, self._printed = client, printed
+
+    @property
+    def exit_code(self) -> int | None:
+        """See ``RunningContainer``."""
+        return self._client.returncode
+
+    async def wait(self, seconds: float) -> int | None:
+        """See ``RunningContainer``."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                return await self._client.wait()
+        return None
+
+    async def output(self) -> str:
+        """See ``RunningContainer``."""
+        return await self._printed.text()
+
+    async def end(self) -> None:
+        """Wait for the client, whose container has ended; may be called twice."""
+        if await self.wait(_END_SECONDS) is None:
+            self._client.kill()
+            await self._client.wait()
+        self._printed.close()
+
+
+class DockerPod:
+    """Implements ``Pod``.
+
+    Args:
+        name: of the relay's container.
+        relay: its client, whose input and output are the relay's.
+    """
+
+    def __init__(
+        self, engine: "DockerEngine", name: str, relay: asyncio.subprocess.Process, printed: OutputTail
+    ) -> None:
+        if relay.stdin is None or relay.stdout is None:
+            raise ValueError("the relay has no pipes")
+        self._engine, self._name, self._relay, self._printed = engine, name, relay, printed
+        self.reader, self.writer = relay.stdout, relay.stdin
+        self._containers: list[DockerContainer] = []
+
+    async def run(
+        self, image: str, environment: Mapping[str, str], command: Sequence[str] = (), *, secrets: Collection[str] = ()
+    ) -> DockerContainer:
+        """See ``Pod``."""
+        # What is no secret may have any name, those of the command's own variables too.
+        given = [word for name, value in environment.items() for word in ("--env", _variable(name, value, secrets))]
+        joined = ("--network", f"container:{self._name}", "--pid", f"container:{self._name}")
+        number = len(self._containers)
+        words = ("run", *_CONFINED, *joined, "--name", f"{self._name}-{number}", *self._engine.marks, *_NO_PROXIES)
+        values = {name: value for name, value in environment.items() if name in secrets}
+        client, printed = await self._engine.start((*words, *given, image, *command), values)
+        container = DockerContainer(client, printed)
+        self._containers.append(container)
+        return container
+
+    async def output(self) -> str:
+        """See ``Pod``."""
+        return await self._printed.text()
+
+    async def end(self) -> None:
+        """See ``Pod``."""
+        if not self.writer.is_closing():
+            self.writer.close()
+        try:
+            async with asyncio.timeout(_END_SECONDS):
+                await self._relay.wait()
+        except TimeoutError:
+            await self._engine.remove(self._name)
+            await self._relay.wait()
+        for container in self._containers:
+            await container.end()
+        self._printed.close()
+
+
+def _variable(name: str, value: str, secrets: Collection[str]) -> str:
+    return name if name in secrets else f"{name}={value}"
+
+
+class DockerEngine:
+    """Implements ``ContainerEngine``.
+
+    Args:
+        inherited: the gate's environment, of which the command gets what it needs to find its daemon.
+        relay_image: has Python.
+    """
+
+    def __init__(self, inherited: Mapping[str, str], *, relay_image: str = RELAY_IMAGE) -> None:
+        self._environment = {
+            name: value for name, value in inherited.items() if name in _OURS or name.startswith("DOCKER_")
+        }
+        self._relay_image = relay_image
+        self._owner = f"{_of_this_machine()}{os.getpid()}"
+        self.marks = ("--label", LABEL)
+
+    async def build(self, folder: Path, dockerfile: str, seconds: float) -> str:
+        """See ``ContainerEngine``; the build gets no secret, no argument and no variable of this process."""
+        name = f"{self._owner}:{random_bytes.token_hex(8)}"
+        _, answer = await self._ask("buildx", "version")
+        # A builder in a container keeps what it builds without this option.
+        load = ("--load",) if answer is not None else ()
+        words = ("build", *load, *self.marks, "--tag", name, "--file", str(folder / dockerfile), str(folder))
+        code, printed = await self._run(words, seconds)
+        if code == 0:
+            return name
+        await self._require_daemon()
+        # A report may cut a long message: the builder's last line, which says what is wrong, comes first.
+        lines = printed.strip().splitlines() or ["nothing was printed"]
+        why = f"did not end within {seconds:g} s" if code is None else f"failed: {printable(lines[-1])}"
+        before = printable_lines("\n".join(lines[:-1]))[-_SHOWN:]
+        raise ImageError(
+            f"The build of {dockerfile!r} {why}." + (f" Before that it printed: {before}" if before else ""),
+            "Correct the Dockerfile or what it copies: `docker build` in that folder shows the same.",
+        )
+
+    async def pull(self, image: str) -> None:
+        """See ``ContainerEngine``."""
+        code, _ = await self._ask("image", "inspect", image)
+        if code == 0:
+            return
+        code, printed = await self._run(("pull", "--quiet", image), _PULL_SECONDS)
+        if code != 0:
+            await self._require_daemon()
+            raise WorkerError(
+                f"the image {image!r} cannot be pulled. Docker printed: {_end_of(printed)}",
+                f"Check its name, and that `docker pull {image}` works.",
+            )
+
+    async def open_pod(self, listening: Collection[int], targets: Collection[int]) -> DockerPod:
+        """See ``ContainerEngine``."""
+        name = f"{self._owner}-{random_bytes.token_hex(8)}"
+        source = await asyncio.to_thread((worker_folder() / "relay.py").read_text, "utf-8")
+        ports = (",".join(map(str, sorted(each))) for each in (listening, targets))
+        words = (
+            *("run", "--interactive", *_CONFINED, "--read-only", "--network", "none", "--user", _RELAY_USER),
+            *("--name", name, *self.marks, *_NO_PROXIES, "--entrypoint", "python3", self._relay_image),
+            *("-I", "-S", "-c", source, *ports),
+        )
+        relay, printed = await self.start(words, {}, interactive=True)
+        return DockerPod(self, name, relay, printed)
+
+    async def prepare(self) -> None:
+        """Have the relay's image, and remove what gates left that were killed.
+
+        Raises:
+            WorkerError: Docker cannot be used, or the image not be had.
+        """
+        await self._require_daemon()
+        await self.pull(self._relay_image)
+        await self._remove_leftovers()
+
+    async def discard(self, image: str) -> None:
+        """See ``ContainerEngine``."""
+        await self._ask("image", "rm", "--force", image)
+
+    async def remove(self, container: str) -> None:
+        """Remove a container that does not end by itself; never raises."""
+        await self._ask("rm", "--force", container)
+
+    async def _remove_leftovers(self) -> None:
+        """Remove containers and images of gates of this machine that are gone."""
+        listing = (("ps", "--all", "--format", "{{.Names}}"), ("image", "ls", "--format", "{{.Repository}}:{{.Tag}}"))
+        for words, remove in zip(listing, (self.remove, self.discard), strict=True):
+            _, printed = await self._ask(*words, "--filter", f"label={LABEL}")
+            for name in filter(_is_leftover, (printed or "").split()):
+                await remove(name)
+
+    async def _require_daemon(self) -> None:
+        code, _ = await self._ask("version", "--format", "{{.Server.Version}}")
+        if code != 0:
+            raise WorkerError("Docker, which `system.container` needs, does not answer.", _START)
+
+    async def _ask(self, *words: str) -> tuple[int | None, str | None]:
+        """A short command's exit code and output; the output is None where it failed or is not there."""
+        try:
+            code, printed = await self._run(words, _COMMAND_SECONDS)
+        except WorkerError:
+            return None, None
+        return code, printed if code == 0 else None
+
+    async def _run(self, words: Sequence[str], seconds: float) -> tuple[int | None, str]:
+        """A command's exit code, None where it took too long, and the end of its output."""
+        client, printed = await self.start(words, {})
+        try:
+            async with asyncio.timeout(seconds):
+                await client.wait()
+            return client.returncode, await printed.text()
+        except TimeoutError:
+            return None, ""
+        finally:
+            if client.returncode is None:
+                client.kill()
+                await client.wait()
+            printed.close()
+
+    async def start(
+        self, words: Sequence[str], values: Mapping[str, str], *, interactive: bool = False
+    ) -> tuple[asyncio.subprocess.Process, OutputTail]:
+        """Start the command in a session of its own: the terminal's signals are the gate's.
+
+        Args:
+            values: variables of a container that are not to stand on the command line.
+            interactive: its input and output are pipes, and what it says of itself is kept; otherwise it has no
+                input, and all that it prints is kept.
+
+        Raises:
+            WorkerError: there is no such command.
+        """
+        printed, writing = await open_output()
+        start = functools.partial(
+            asyncio.create_subprocess_exec, *("docker", *words), env={**values, **self._environment}
+        )
+        pipe = asyncio.subprocess.PIPE
+        try:
+            client = await start(
+                stdin=pipe if interactive else asyncio.subprocess.DEVNULL,
+                stdout=pipe if interactive else writing,
+                stderr=writing,
+                start_new_session=True,
+            )
+        except OSError as problem:
+            printed.close()
+            raise WorkerError(
+                f"the command `docker`, which `system.container` needs, cannot be run: {problem}.", _START
+            ) from problem
+        finally:
+            os.close(writing)
+        return client, printed
+
+
+def _of_this_machine() -> str:
+    """How the names of what a gate makes begin: one daemon may serve several machines, and a process id is of one."""
+    return f"ratiba-system-{hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]}-"
+
+
+def _is_leftover(name: str) -> bool:
+    """Whether a container or an image was made by a gate of this machine that is gone."""
+    owner = name.removeprefix(_of_this_machine()).replace(":", "-").partition("-")[0]
+    if not name.startswith(_of_this_machine()) or not owner.isdecimal():
+        return False
+    try:
+        os.kill(int(owner), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        pass
+    return False
+
+
+def _end_of(printed: str) -> str:
+    return printable_lines(printed)[-_SHOWN:] or "nothing"
