@@ -10,7 +10,7 @@ from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.answer_origin import AnswerOrigin, Llm, RecordingSource
 from ratiba_action.model.answering_model import is_another_model, may_be_another_model
 from ratiba_action.model.conversation import Party
-from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
+from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.note import Note
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Spending, Verdict
@@ -222,10 +222,15 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str | No
 
 
 def _saw_no_call(inputs: RunInputs, measured: Measured, ledger: Ledger) -> bool:
-    """Whether a system ran that may call models, and neither the gateway nor its replies told of any call."""
+    """Whether a system ran that may call models, and neither the gateway nor its replies told of any call.
+
+    A scenario without a fitting recording says so itself.
+    """
     system = inputs.configuration.system
     model_expected = any(
-        isinstance(result, Scored | Errored) and result.trial.scenario.script is None for result in measured.own
+        (isinstance(result, Scored) or (isinstance(result, Errored) and result.phase is not Phase.RECORDING))
+        and result.trial.scenario.script is None
+        for result in measured.own
     )
     known = measured.reported_calls or any(call.party is Party.SYSTEM for call in ledger.calls)
     accounted = system.costs_are_declared or known

@@ -77,6 +77,14 @@ def test_a_request_whose_refusal_ended_a_scenario_is_reported_there_alone() -> N
     assert unseen_calls(given, measured, ledger) == ()
 
 
+def test_a_scenario_without_a_recording_that_fits_is_no_system_that_called_no_model() -> None:
+    stale = Errored(sample_trial("a"), Phase.RECORDING, "No recorded answer fits it.", None, 0.0)
+    given, measured, ledger = refused_run(stale, Llm.REPLAY)
+    assert unseen_calls(given, measured, ledger) == ()
+    measured.own = (stale, sample_scored("b"))
+    assert len(unseen_calls(given, measured, ledger)) == 1
+
+
 def test_replies_that_were_cut_are_named_though_every_assertion_passed() -> None:
     how = "the reply was cut at its output limit of 300 tokens"
     whole = sample_scored("whole")
