@@ -53,7 +53,7 @@ _TIERS = frozenset({
     "air", "maverick", "plus", "premier", "pro", "scout", "small", "sonnet", "tiny", "turbo", "ultra", "vision",
 })  # fmt: skip
 _MODES = frozenset({"chat", "reasoner"})
-"""What distinguishes two models only where both have one, as DeepSeek's own names do."""
+"""What distinguishes two models only if both names have one of them, such as DeepSeek's own."""
 _SAYS_NOTHING = frozenset({
     "alpha", "beta", "cloud", "exp", "experimental", "hf", "instruct", "it", "latest", "maas", "meta", "online",
     "non", "preview", "reasoning", "thinking", "v",
