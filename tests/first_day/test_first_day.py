@@ -15,7 +15,7 @@ from tests.support.support_team import SupportTeam
 _SECTIONS = re.compile(r"(?sm)### (?:Metrics|Judges|Money|Compared with the base)\n.*?(?=^### |^More in |\Z)")
 _TABLES = re.compile(
     r"[#>|]|\*\*`|scenario  |(?:results|report|junit|comment)\.\w+  |\d+ of \d+ scenarios? passed|More in |<"
-    r"|```|\d+  \w|(?:first_conversation|greeting|order_\w+|two_orders)  |The system runs as"
+    r"|```|\d+  \w|(?:first_conversation|greeting|order_\w+|two_orders)(?: \(.*\))?  |The system runs as"
     r"|note: The (?:system runs as|gateway saw)|All \d+ scenarios|$"
 )
 """Lines of the comment's and the terminal's tables and sections, which tests of the reporting hold."""
