@@ -46,6 +46,7 @@ RIGHT = {
     "decide --event-name": TEXTS,
     "decide --rules": FILES,
     "decide --pull-request": NUMBERS,
+    "doctor --repo": ("folder",),  # it says what is missing there
     "gate --repo": ("folder",),  # a folder below the repository stands for it
     "merge --repo": ("folder",),
     "gate --report-dir": TEXTS,  # any name of a folder
