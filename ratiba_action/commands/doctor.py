@@ -15,7 +15,7 @@ from ratiba_action.commands.options import add_json, add_repo, repository_of
 from ratiba_action.commands.validate import inspect
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import attach_metrics
-from ratiba_action.errors import SuiteError
+from ratiba_action.errors import SuiteError, UsageError
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.scenario import Suite
 from ratiba_action.settings.settings import Settings, read_settings
@@ -23,7 +23,7 @@ from ratiba_action.tenancy.installation import find_installation
 from ratiba_action.tenancy.server import docker_is_there
 from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.git import find_checkout
-from ratiba_action.util.locked_folder import is_file, read_plain_file
+from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
 from ratiba_action.util.text import printable
 
 DESCRIPTION = """Check what the gate needs: Python, git, keys (whether they are there and have the form of a key; their
@@ -46,9 +46,12 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Check and print; returns 0 if nothing is missing, else 1.
 
     Raises:
+        UsageError: there is no such folder.
         ConfigurationError: an input is invalid.
     """
     repository = repository_of(arguments, environment)
+    if not is_folder(repository):
+        raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     settings = read_settings(environment, {})
     machine = ThisMachine(repository, environment)
     checks = check_all(machine, read_files(repository, settings), _installed_version())

@@ -52,6 +52,7 @@ RIGHT = {
     "decide --rules": FILES,
     "decide --pull-request": NUMBERS,
     "decide --mode": ("none",),
+    "doctor --repo": ("folder",),  # it says what is missing there
     "gate --repo": ("folder",),  # a folder below the repository stands for it
     "merge --repo": ("folder",),
     "gate --report-dir": ("malformed",),  # any name of a folder

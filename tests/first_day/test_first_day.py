@@ -16,7 +16,7 @@ _SECTIONS = re.compile(r"(?sm)### Compared with the base\n.*?(?=^### |^More in |
 _TABLES = re.compile(
     r"[#|]|>$|> (?:\[!|#|\*\*|\d+ of \d+ scenarios? passed)|\*\*(?:`|Compared)|scenario  |"
     r"(?:results|report|junit|comment)\.\w+  |\d+ of \d+ scenarios? passed|More in |<"
-    r"|```|\d+  \w|(?:first_conversation|greeting|order_\w+|two_orders)  |The system runs as"
+    r"|```|\d+  \w|(?:first_conversation|greeting|order_\w+|two_orders)(?: \(.*\))?  |The system runs as"
     r"|note: The (?:system runs as|gateway saw)|All \d+ scenarios|$"
 )
 """Lines of the comment's and the terminal's tables and sections, which tests of the reporting hold."""
