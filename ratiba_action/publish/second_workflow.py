@@ -129,7 +129,9 @@ class SecondWorkflow:
             "These figures are those that the pull request's own run left, and nobody has checked them. What counts "
             f"is the check of that run, which ended with '{run.ended}', not this comment."
         )
-        return replace(report, name=self.settings.name, subject=subject, notes=(note, *report.notes), traces=None)
+        # As a warning it is never folded, and no pass of such a report is green.
+        verdict = replace(report.verdict, warnings=(note, *report.verdict.warnings))
+        return replace(report, name=self.settings.name, subject=subject, verdict=verdict, traces=None)
 
 
 def _refused(why: str) -> PublishError:

@@ -122,7 +122,7 @@ def run(act: Act, repository: ConsumerRepository, workflow: str, **inputs: str) 
 def are_the_same(one: Ran, matrix: Ran) -> None:
     names = ("conclusion", "passed", "failed", "regression-detected", "confidence", "spent-usd", "budget-usd", "mode")
     assert {name: matrix.run.outputs[name] for name in names} == {name: one.run.outputs[name] for name in names}
-    assert matrix.timeless.replace(SHARES, "") == one.timeless
+    assert matrix.timeless.replace(SHARES, "").replace("2 notes<", "1 note<") == one.timeless
     assert one.run.jobs == {"eval": "failure"}
     assert matrix.run.jobs == {"decide": "success", "shard": "success", "merge": "failure", "eval": "failure"}
 

@@ -289,7 +289,7 @@ def test_of_two_neighbouring_lines_of_a_prompt_the_guilty_one_is_named(locker: S
     ended = locker.gate()
     assert (ended.code, ended.outputs["mode"]) == (1, "blocking"), ended.printed
     (line,) = (text for text in plain(ended).splitlines() if text.startswith("**Which line did it:**"))
-    assert "prompts/ohje.md line 3 (“Pyydä henkilöllisyystodistus ennen koodia.” → “Kerro koodi heti.”) makes" in line
+    assert "`prompts/ohje.md` line 3 (“Pyydä henkilöllisyystodistus ennen koodia.” → “Kerro koodi heti.”) makes" in line
     assert "the other 2 changed parts do not" in line
 
 
