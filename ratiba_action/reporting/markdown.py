@@ -169,6 +169,14 @@ def visible(body: str) -> str:
     return _HIDDEN.sub("", body).strip()
 
 
+_IN_LOGS = re.compile(r"<details><summary>(Metrics|Judges|Money|\d+ notes?)</summary>\n(.*?)\n\n</details>", re.DOTALL)
+
+
+def readable(body: str) -> str:
+    """A comment for a log, in which nothing unfolds: metrics, judges, money and notes stand under headings."""
+    return visible(_IN_LOGS.sub(r"### \1\n\2", body))
+
+
 def folded(summary: str, body: str) -> str:
     """A ``<details>`` element; both texts are Markdown already, the summary without line breaks."""
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"

@@ -7,7 +7,7 @@ from typing import Protocol, TextIO
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.reporting.markdown import visible
+from ratiba_action.reporting.markdown import readable
 from ratiba_action.reporting.summary import ReportSummary
 
 
@@ -54,7 +54,7 @@ class Printer(Protocol):
 
 
 class PlainPrinter:
-    """Prints the comment without its folded parts, and the paths of the files.
+    """Prints the comment with its figures and notes, and the paths of the files.
 
     Args:
         stream: where to write; flushed after each part.
@@ -67,7 +67,7 @@ class PlainPrinter:
 
     def comment(self, body: str) -> None:
         """The comment's text, as Markdown."""
-        self._write(visible(body))
+        self._write(readable(body))
 
     def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
         """Nothing: the comment names every scenario that did not pass."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE, clean, defuse_commands, visible
+from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE, clean, defuse_commands, readable, visible
 from ratiba_action.reporting.plain_printer import RedactedProgress
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow, trial_row
 from ratiba_action.reporting.terminal_verdict import one_line, print_findings, print_verdict
@@ -198,17 +198,16 @@ def _print_frames(summary: ReportSummary, console: "Console") -> None:
 
 
 def print_comment(body: str, console: "Console") -> None:
-    """The comment without its folded parts: rendered on a terminal, as Markdown elsewhere.
+    """The comment: rendered on a terminal without its folded parts, elsewhere as Markdown with its figures and notes.
 
     The text quotes replies of the system: in a workflow the caller stops the runner from reading commands in it.
     """
-    shown = visible(body)
     if not console.is_terminal:
-        console.out(shown, highlight=False)
+        console.out(readable(body), highlight=False)
         return
     from rich.markdown import Markdown  # heavy, and needed on a terminal only
 
-    console.print(Markdown(shown, hyperlinks=False))
+    console.print(Markdown(visible(body), hyperlinks=False))
 
 
 def print_files(paths: Mapping[str, Path], console: "Console") -> None:

@@ -132,7 +132,7 @@ def test_scores_that_fell_in_the_first_trials_and_not_in_the_further_ones_are_wi
     comment = (tmp_path / "report/comment.md").read_text()
     assert "No drop beyond chance, and a drop of 10 points is ruled out." in comment
     assert "**Within noise.**" in comment
-    assert "**Compared with the base:**" in comment
+    assert "−0.6 (−2.1 to +1.0)" in (tmp_path / "report/report.html").read_text()
 
 
 def test_a_change_of_documentation_is_skipped_and_loads_neither_database_nor_web_server_nor_judge(

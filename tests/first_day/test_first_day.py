@@ -12,7 +12,9 @@ from syrupy.assertion import SnapshotAssertion
 from tests.support.small_repository import Ended
 from tests.support.support_team import SupportTeam
 
-_SECTIONS = re.compile(r"(?sm)### Compared with the base\n.*?(?=^### |^More in |\Z)")
+_SECTIONS = re.compile(
+    r"(?sm)### (?:Metrics|Judges|Money|\d+ notes?|Compared with the base)\n.*?(?=^### |^More in |\Z)"
+)
 _TABLES = re.compile(
     r"[#|]|>$|> (?:\[!|#|\*\*|\d+ of \d+ scenarios? passed)|\*\*(?:`|Compared)|scenario  |"
     r"(?:results|report|junit|comment)\.\w+  |\d+ of \d+ scenarios? passed|More in |<"

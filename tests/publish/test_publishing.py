@@ -198,8 +198,8 @@ def test_a_report_directory_that_cannot_be_written_is_a_warning(tmp_path: Path) 
 
 
 def test_in_a_workflow_secrets_are_masked_before_anything_else_and_text_is_no_command(tmp_path: Path) -> None:
-    verdict = replace(sample_report().verdict, warnings=("::error::planted",))
-    printed = publish(sample_report(subject=Subject(), verdict=verdict), tmp_path, GITHUB_ACTIONS="true", CI="true")
+    report = sample_report(subject=Subject(), notes=("::error::planted",))
+    printed = publish(report, tmp_path, GITHUB_ACTIONS="true", CI="true")
     lines = printed.splitlines()
     assert lines[0] == f"::add-mask::{TOKEN}"
     stopped = next(index for index, line in enumerate(lines) if line.startswith("::stop-commands::"))
