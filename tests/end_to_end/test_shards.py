@@ -13,13 +13,9 @@ from tests.end_to_end.test_confirming import NAMES, changed, comparison_of, meas
 from tests.support.github_server import GithubState, github_server
 from tests.support.github_state import Artifact, Run
 from tests.support.live_repository import LiveRepository, outcomes, report_of
+from tests.support.shard_notes import SHARES, without_shares
 from tests.support.small_repository import Ended, SmallRepository
 from tests.support.sql import fetch
-
-SHARES = (
-    "- Each of 4 shards had its share of the budget of \\$20.00: they share one only in a pull request with"
-    " ledger-url.\n"
-)
 
 
 def merge(machine: LiveRepository, *words: Path | str) -> Ended:
@@ -35,9 +31,7 @@ def shards_events(merged: Ended) -> list[str]:
 
 def timeless(comment: str) -> str:
     """The comment without how long anything took."""
-    return re.sub(
-        r"\d+(\.\d+)?( s\b| \|$)", "#", comment.replace(SHARES, "").replace("2 notes<", "1 note<"), flags=re.MULTILINE
-    )
+    return re.sub(r"\d+(\.\d+)?( s\b| \|$)", "#", without_shares(comment), flags=re.MULTILINE)
 
 
 async def test_four_shards_and_their_merge_are_one_run(live: LiveRepository, tmp_path: Path) -> None:
