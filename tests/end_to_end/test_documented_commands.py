@@ -45,6 +45,7 @@ WITH_A_KILLED_RUN = "ratiba gate --resume"
 WITHOUT_AN_END = "ratiba gate --watch"
 """Runs in ``test_watch.py``, which ends it."""
 NOTHING_TO_DO = {
+    "ratiba doctor": (1, "OWNER and COMMIT still stand there"),
     "ratiba gate --failed": (2, "Every scenario of the last run"),
     "ratiba explain": (2, "Every scenario of the last run"),
     "ratiba explain --scenario spa_booking_swahili_happy --json": (3, "The change cannot be compared with its base"),
