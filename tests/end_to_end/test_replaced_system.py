@@ -81,7 +81,7 @@ def test_a_stub_does_not_turn_a_pull_request_green(change: Change) -> None:
 
     assert conclusion(ended) == (3, "incomplete"), ended.printed
     assert ended.outputs["passed"] == 1
-    first = ended.comment.split("\n\n")[:2]
+    first = ended.comment.split("\n>\n> ")[:2]
     assert "of another system than the base's" in first[0]
     assert first[1].startswith(f"**{NAMED}system.adapter is")
     assert "stub:answer" in first[1]
