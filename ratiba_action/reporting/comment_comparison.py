@@ -22,15 +22,19 @@ _MARKS = {Tier.REGRESSION: "🔴", Tier.IMPROVED: "🟢"}
 
 def render_comparison(summary: ReportSummary) -> str:
     """Everything about the comparison, without the rest of the comment."""
-    return "\n\n".join(filter(None, (comparison(summary), flips(summary), compared_scenarios(summary)))) + "\n"
+    return "\n\n".join(filter(None, (comparison(summary, whole=True), flips(summary), compared_scenarios(summary)))) + "\n"
 
 
-def comparison(summary: ReportSummary) -> str:
-    """What changed since the base: the tier, and the metrics and scenarios that changed; empty without a base."""
+def comparison(summary: ReportSummary, *, whole: bool = False) -> str:
+    """What changed since the base: the tier, and the metrics and scenarios that changed; empty without a base.
+
+    Args:
+        whole: also the metrics that did not change.
+    """
     compared = summary.comparison
     if compared is None:
         return ""
-    changed = [row for row in compared.rows if row.changed]
+    changed = [row for row in compared.rows if whole or row.changed]
     moved = [row for row in compared.scenarios if row.moved]
     if not (changed or moved or compared.flips or compared.found.tier is Tier.NOT_COMPARABLE):
         return f"**Compared with the base:** {_summary(summary, compared)}"

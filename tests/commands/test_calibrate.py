@@ -245,7 +245,6 @@ def test_the_report_of_a_run_is_written_again_with_a_plot_of_the_thresholds(
             ("run", "--html", "x y.html"),
             "calibrate run does not use --html. Run: ratiba calibrate thresholds --html 'x y.html'\n",
         ),
-        (("run", "--recorded", "--write", ""), "calibrate run does not use --write."),
         (("thresholds", "--recorded"), "Run: ratiba calibrate run --recorded\n"),
         (("thresholds", "--budget-usd", "2"), "Run: ratiba calibrate run --budget-usd 2\n"),
         (("due", "--name", "Amina", "--name", "Juma"), "Run: ratiba calibrate add --name Amina\n"),
