@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,14 +14,14 @@ from ratiba_action.commands.options import add_json, add_repo, repository_of
 from ratiba_action.commands.validate import inspect
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import attach_metrics
-from ratiba_action.errors import SuiteError, UsageError
+from ratiba_action.errors import InfrastructureError, SuiteError, UsageError
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.scenario import Suite
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.tenancy.installation import find_installation
 from ratiba_action.tenancy.server import docker_is_there
 from ratiba_action.util.folder_tree import paths_below
-from ratiba_action.util.git import find_checkout
+from ratiba_action.util.git import Git, installed_version
 from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
 from ratiba_action.util.text import printable
 
@@ -32,8 +31,6 @@ and placeholders. Nothing is run or changed. Exit code 0 if nothing is missing, 
 EXAMPLE = """example:
   ratiba doctor
   ratiba doctor --json"""
-
-_GIT_SECONDS = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -135,25 +132,14 @@ class ThisMachine:
 
     def git_version(self) -> str | None:
         """What ``git --version`` prints."""
-        try:
-            done = subprocess.run(
-                ["git", "--version"], capture_output=True, text=True, timeout=_GIT_SECONDS, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
+        return installed_version(self._repository, self._environment)
 
     def has_commit(self) -> bool:
-        """Whether HEAD of a checkout names a commit; read from its files, since a repository can make git run code."""
-        checkout = find_checkout(self._repository)
-        if checkout is None:
+        """Whether HEAD of a checkout names a commit."""
+        try:
+            return Git(self._repository, self._environment).commit("HEAD") is not None
+        except InfrastructureError:
             return False
-        folder = checkout / ".git"
-        return (
-            not folder.is_dir()
-            or is_file(folder / "packed-refs")
-            or any(map(is_file, paths_below(folder / "refs" / "heads")))
-        )
 
     def workflows(self) -> Iterable[tuple[str, bytes]]:
         """Every workflow that can be read."""

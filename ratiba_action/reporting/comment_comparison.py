@@ -22,7 +22,8 @@ _MARKS = {Tier.REGRESSION: "🔴", Tier.IMPROVED: "🟢"}
 
 def render_comparison(summary: ReportSummary) -> str:
     """Everything about the comparison, without the rest of the comment."""
-    return "\n\n".join(filter(None, (comparison(summary, whole=True), flips(summary), compared_scenarios(summary)))) + "\n"
+    parts = (comparison(summary, whole=True), flips(summary), compared_scenarios(summary))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def comparison(summary: ReportSummary, *, whole: bool = False) -> str:

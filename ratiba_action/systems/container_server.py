@@ -202,6 +202,10 @@ class RunningServer:
         self.tenant, self.address = tenant, ""
         self._carrying = asyncio.create_task(relay.run())
 
+    def carry(self, session: Session) -> "ContainerSession":
+        """The conversation that a session holds with this server; its end is the server's."""
+        return ContainerSession(session, self)
+
     async def await_relay(self) -> None:
         """Wait until the relay listens.
 

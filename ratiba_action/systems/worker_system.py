@@ -17,7 +17,6 @@ from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Session
-from ratiba_action.systems.container_server import ContainerServer, ContainerSession, RunningServer
 from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
 from ratiba_action.systems.judging_files import JudgingFiles
 from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch, programs_of_the_gate
@@ -35,6 +34,7 @@ from ratiba_action.worker.model_hosts import called_hosts, notes_of_called
 
 if TYPE_CHECKING:
     from ratiba_action.config.system_block import SystemBlock  # needs pydantic
+    from ratiba_action.systems.container_server import ContainerServer, RunningServer  # so does this
 
 SECRET_NAME = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 ADAPTER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -87,7 +87,7 @@ class WorkerSystem:
         *,
         setups: SharedSetups | None = None,
         beside: "WorkerSystem | None" = None,
-        container: ContainerServer | None = None,
+        container: "ContainerServer | None" = None,
     ) -> None:
         self._container = container
         self._built_from: dict[str, JsonObject] = {}
@@ -411,7 +411,7 @@ class WorkerSystem:
         except WorkerError as problem:
             raise WorkerError(f"scenario {scenario.id!r}: {problem.problem}", problem.remedy) from problem
         try:
-            return ContainerSession(await self._open(scenario, server.tenant, environment, server), server)
+            return server.carry(await self._open(scenario, server.tenant, environment, server))
         except BaseException:
             await server.ended()
             raise
@@ -430,7 +430,7 @@ class WorkerSystem:
         scenario: Scenario,
         tenant: Tenant,
         environment: Mapping[str, str],
-        server: RunningServer | None = None,
+        server: "RunningServer | None" = None,
     ) -> WorkerSession:
         link = await self._link(f"scenario {scenario.id!r}", _secrets(tenant, environment))
         try:
@@ -492,7 +492,7 @@ class WorkerSystem:
         }
         return TeamTestSession(link, fields, self._block.turn_timeout_seconds, judge, secrets)
 
-    def _made_of(self, server: RunningServer | None = None) -> JsonObject:
+    def _made_of(self, server: "RunningServer | None" = None) -> JsonObject:
         options = self._adapter.options
         if options is not None and server is not None:
             options = {**options, "url": server.address}

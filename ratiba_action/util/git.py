@@ -80,6 +80,22 @@ def find_checkout(folder: Path) -> Path | None:
     return next((folder for folder in (real, *real.parents) if os.path.lexists(folder / ".git")), None)
 
 
+def installed_version(folder: Path, environment: Mapping[str, str]) -> str | None:
+    """What ``git --version`` prints; None without git. A program inside the folder is not run, and gets no secret."""
+    path = _path_outside(folder, environment.get("PATH", os.defpath))
+    command, given = [_program(path), "--version"], {"PATH": path}
+    try:
+        done = subprocess.run(command, cwd="/", env=given, capture_output=True, check=False, timeout=_SECONDS)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None
+
+
+def _program(path: str) -> str:
+    found = (os.path.join(folder, "git") for folder in path.split(os.pathsep))  # noqa: PTH118 - `shutil` takes 5 ms
+    return next((file for file in found if os.path.isfile(file) and os.access(file, os.X_OK)), "git")  # noqa: PTH113
+
+
 class Git:
     """A repository with its work tree, read-only.
 
@@ -106,8 +122,7 @@ class Git:
         self.root = root
         self._given = environment
         path = _path_outside(root, environment.get("PATH", os.defpath))
-        found = (os.path.join(folder, "git") for folder in path.split(os.pathsep))  # noqa: PTH118 - `shutil` takes 5 ms
-        self._program = next((file for file in found if os.path.isfile(file) and os.access(file, os.X_OK)), "git")  # noqa: PTH113
+        self._program = _program(path)
         self._environment = {"PATH": path, **_FIXED, **_NO_USER}
         user = {name: value for name in _USER if (value := environment.get(name))}
         self._user_environment = {"PATH": path, **_FIXED, **user}

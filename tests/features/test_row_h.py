@@ -222,8 +222,8 @@ def test_a_metric_that_falls_is_a_regression_with_its_difference_in_the_comment(
     ended = workshop.gate("--mode", "blocking")
     assert ended.code == 1
     assert ended.outputs["regression_detected"] is True
-    assert "| KeyPhraseMetric | 1.00 | 0.50 | −50.0 | 1.00 | **regression** |" in ended.comment
-    assert "| RougeLMetric | 1.00 | 0.75 | −25.0 | 0.80 | **regression** |" in ended.comment
+    assert "| KeyPhraseMetric | 1.00 | 0.50 | −50.0 | 1.00 | 🔴 **regression** |" in ended.comment
+    assert "| RougeLMetric | 1.00 | 0.75 | −25.0 | 0.80 | 🔴 **regression** |" in ended.comment
     workshop.commit()
     asked = workshop.gate("--mode", "blocking")
     assert asked.outputs["regression_detected"] is False, "nothing differs from the base"

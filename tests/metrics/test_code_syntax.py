@@ -82,4 +82,4 @@ async def test_a_conversation_without_code_fails() -> None:
 
 def test_a_language_that_is_not_parsed_is_refused() -> None:
     (problem,) = metric_problems("CodeSyntaxMetric", {"language": "sql"})
-    assert "'python', 'json' or 'yaml'" in problem
+    assert "allowed: 'python', 'json', 'yaml'" in problem

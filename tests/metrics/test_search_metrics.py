@@ -67,4 +67,4 @@ async def test_the_gain_of_a_grade_is_linear_unless_the_scenario_asks_for_the_ex
 @pytest.mark.parametrize("wrong", [0, -1, 2.5, "ten", 10_001])
 def test_a_k_that_is_no_length_of_a_list_is_refused(wrong: object) -> None:
     (problem,) = metric_problems("NdcgMetric", {"k": wrong})
-    assert "NdcgMetric: k:" in problem
+    assert f"NdcgMetric: with.k: {wrong!r} is not allowed" in problem

@@ -61,7 +61,7 @@ def test_the_page_tells_what_the_comment_tells() -> None:
         "its judge is claude-opus-5-5 here and was claude-opus-5 on the base",
     ):
         assert text in page
-    assert page.index("Compared with the base") < page.index("<h2>Scenarios</h2>")
+    assert page.index("Compared with the base") < page.index(">Scenarios</h2>")
     assert "Compared with the base" not in render_html(summarise(sample_report()))
 
 

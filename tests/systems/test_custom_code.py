@@ -105,18 +105,19 @@ async def test_code_that_hangs_is_ended(tmp_path: Path, start_worker: StartWorke
         await CustomMetric(Assertion("own.tone:Tone", 1.0), system).measure(CASE, 1.0)
 
 
-async def test_code_sees_neither_a_tenant_nor_a_token(tmp_path: Path, start_worker: StartWorker) -> None:
+async def test_code_sees_no_tenant_and_no_token_that_opens_anything(tmp_path: Path, start_worker: StartWorker) -> None:
     write(
         tmp_path,
         "import os\n"
         "def Tone(evidence):\n"
-        "    held = [name for name in os.environ if name.startswith(('DATABASE', 'ANTHROPIC', 'OPENAI', 'RATIBA'))]\n"
-        "    return {'value': 0.0 if held else 1.0, 'reason': ' '.join(held)}\n",
+        "    held = {name: value for name, value in os.environ.items() if name.startswith(('DATABASE', 'RATIBA'))}\n"
+        "    keys = {value for name, value in os.environ.items() if name.endswith(('_KEY', '_TOKEN'))}\n"
+        "    return {'value': 0.0 if held else 1.0, 'reason': ' '.join([*held, *keys])}\n",
     )
     secret = {"ANTHROPIC_API_KEY": "sk-planted-0001", "RATIBA_DATABASE_URL": "postgresql://u:p@h/d"}
     system = await start_worker(ADAPTER, inherited={"PATH": "/usr/bin:/bin", **secret})
     score = await CustomMetric(Assertion("own.tone:Tone", 1.0), system).measure(CASE, 1.0)
-    assert (score.value, score.reason) == (1.0, "")
+    assert (score.value, score.reason) == (1.0, "no-conversation")
 
 
 async def test_a_rule_without_anything_that_runs_it_is_an_error() -> None:
