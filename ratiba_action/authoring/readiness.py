@@ -211,11 +211,19 @@ def _check_keys(machine: Machine, files: Files) -> Iterator[Check]:
             )
 
 
+def _is_address(text: str) -> bool:
+    """Whether a text is the address of a PostgreSQL server; what ``urlsplit`` refuses is not repeated."""
+    try:
+        split = urlsplit(text)
+    except ValueError:
+        return False
+    return split.scheme in {"postgres", "postgresql"} and bool(split.netloc)
+
+
 def _check_database(machine: Machine, files: Files) -> Check:
     address = machine.variable("RATIBA_DATABASE_URL")
     if address:
-        split = urlsplit(address)
-        if split.scheme in {"postgres", "postgresql"} and split.netloc:
+        if _is_address(address):
             return Check("database", State.OK, "RATIBA_DATABASE_URL names a server")
         return Check(
             "database",

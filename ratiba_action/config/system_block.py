@@ -67,7 +67,7 @@ class SystemBlock(StrictModel):
     container: ContainerBlock | None = Field(
         default=None, description="starts the server of url or http in a container; default: it runs"
     )
-    version_path: Annotated[str, Field(pattern=r"^/[^\s@#{}]*$", max_length=500)] | None = Field(
+    version_path: Annotated[str, Field(pattern=r"^/([^\s@#{}/\\][^\s@#{}\\]*)?$", max_length=500)] | None = Field(
         default=None, description="path at which a running server of url or http answers with its commit"
     )
     version_header: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,100}$")] | None = Field(

@@ -292,7 +292,7 @@ class ServeBlock(StrictModel):
     command: Annotated[list[Name], Field(min_length=1)] = Field(
         description="starts it in the foreground; {port} stands for the port, which PORT holds too"
     )
-    ready: Annotated[str, Field(pattern=r"^/[^\s@#{}]*$", max_length=500)] | None = Field(
+    ready: Annotated[str, Field(pattern=r"^/([^\s@#{}/\\][^\s@#{}\\]*)?$", max_length=500)] | None = Field(
         default=None, description="path that answers with 2xx when it is ready; default: it listens"
     )
     seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = Field(
@@ -334,7 +334,7 @@ class ContainerBlock(StrictModel):
         default=None, description="an image by its digest, name@sha256:…, instead of one that is built"
     )
     port: TcpPort = Field(description="that the server listens on inside the container; PORT holds it too")
-    ready: Annotated[str, Field(pattern=r"^/[^\s@#{}]*$", max_length=500)] | None = Field(
+    ready: Annotated[str, Field(pattern=r"^/([^\s@#{}/\\][^\s@#{}\\]*)?$", max_length=500)] | None = Field(
         default=None, description="path that answers with 2xx when it is ready; default: it listens"
     )
     seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = Field(
@@ -346,8 +346,8 @@ class ContainerBlock(StrictModel):
     migrate: Annotated[list[Name], Field(min_length=1)] | None = Field(
         default=None, description="a command in the image that creates the tables in DATABASE_URL; for http"
     )
-    services: dict[VariantName, ServiceBlock] = Field(
-        default_factory=dict, description="servers that are started beside it, by name"
+    services: Annotated[dict[VariantName, ServiceBlock], Field(max_length=8)] = Field(
+        default_factory=dict, description="servers that are started beside it, by name; each conversation has its own"
     )
 
     @field_validator("build", "dockerfile")

@@ -218,7 +218,13 @@ _WRITTEN_OUT = (
     ast.expr_context,
 )  # fmt: skip
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_READ_BY_NAME = frozenset({"locals", "vars", "globals", "eval", "exec", "dir"})
+_READ_BY_NAME = frozenset({
+    "locals", "vars", "globals", "eval", "exec", "dir", "f_locals", "currentframe", "_getframe",
+})  # fmt: skip
+_Scope = (
+    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef,
+    ast.ClassDef,
+)  # fmt: skip
 
 
 def _rename_locals(tree: ast.AST, like: ast.AST) -> None:
@@ -233,14 +239,15 @@ def _rename_locals(tree: ast.AST, like: ast.AST) -> None:
         if other is None:
             continue
         own, theirs = set(_names_in(function)), set(_names_in(other))
-        if not _READ_BY_NAME.isdisjoint(own | theirs):
+        if not _READ_BY_NAME.isdisjoint({*own, *theirs, *_attributes(function), *_attributes(other)}):
             continue
         gone = [variable for variable in _locals_of(function) if variable not in theirs]
         fresh = [variable for variable in _locals_of(other) if variable not in own]
         if len(gone) != len(fresh):
             continue
         named = dict(zip(gone, fresh, strict=True))
-        for node in ast.walk(function):
+        # Defaults and decorators are read where the function is defined: a name there is not the function's own.
+        for node in (node for statement in function.body for node in ast.walk(statement)):
             if isinstance(node, ast.Name):
                 node.id = named.get(node.id, node.id)
 
@@ -252,6 +259,10 @@ def _functions(tree: ast.AST, above: str = "") -> Iterator[tuple[str, _Function]
             yield f"{above}{node.name}", node
         else:
             yield from _functions(node, f"{above}{node.name}." if isinstance(node, ast.ClassDef) else above)
+
+
+def _attributes(part: ast.AST) -> Iterator[str]:
+    return (node.attr for node in ast.walk(part) if isinstance(node, ast.Attribute))
 
 
 def _names_in(part: ast.AST) -> Iterator[str]:
@@ -272,9 +283,17 @@ def _own_names(node: ast.AST) -> Iterator[str]:
 
 
 def _locals_of(function: _Function) -> list[str]:
-    """Variables that nothing outside of a function can see, in the order in which they get a value."""
+    """Variables that nothing outside of a function can see, in the order in which they get a value.
+
+    A name that a comprehension or a function inside gives a value of its own may stand for two things, and is none.
+    """
     assigned: dict[str, None] = {}
     others: set[str] = set()
+    for statement in function.body:
+        for scope in ast.walk(statement):
+            if isinstance(scope, _Scope):
+                stored = (node for node in ast.walk(scope) if isinstance(node, ast.Name))
+                others.update(node.id for node in stored if isinstance(node.ctx, ast.Store))
     for node in ast.walk(function):
         if not isinstance(node, ast.Name):
             others.update(_names_in(node) if isinstance(node, ast.ClassDef) else _own_names(node))

@@ -90,7 +90,7 @@ def _texts_of(ending: str) -> Callable[[bytes], object] | None:
 
         return lambda content: repr(tomllib.loads(content.decode("utf-8")))
     if ending == "json":
-        return lambda content: repr(json.loads(content.decode("utf-8"), object_pairs_hook=tuple, parse_float=str))
+        return lambda content: _json_values(content.decode("utf-8"))
     lines = _LINES.get(ending)
     return None if lines is None else lambda content: lines(content.decode("utf-8"))
 
@@ -113,6 +113,11 @@ def _catalogue(text: str) -> str:
 
 
 _LINES: Mapping[str, Callable[[str], str]] = MappingProxyType({"po": _catalogue, "pot": _catalogue, "env": _variables})
+
+
+def _json_values(text: str) -> str:
+    """The values of a JSON file; a file that is sent as it is written is noticed by the requests of the run."""
+    return repr(json.loads(text, object_pairs_hook=tuple, parse_float=lambda number: ("number", number)))
 
 
 def _plain(node: Node) -> object:

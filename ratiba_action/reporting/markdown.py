@@ -17,7 +17,7 @@ _PUNCTUATION = re.compile(r"([\\*`\[\]~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _DEFUSED = re.compile(
     r"[@#]|<(?=[!/])|::|(?<=:)//|(?:(?<=\bGH)|(?<=\bCVE)|(?<=\bGHSA))-(?=\w)|(?<=www)\.|:(?=[\w+-]+:)", re.IGNORECASE
 )
-_OBEYED = re.compile(r"<(?=[!/])|(?<!\S):(?=:)|#(?=#?\[)")
+_OBEYED = re.compile(r"<(?=[!/]|details|summary)|(?<!\S):(?=:)|#(?=#?\[)")
 """In a code block, where GitHub links nothing: workflow commands in a log, and what ends the block elsewhere."""
 _PLACE = re.compile(r"(?!.*##\[|['\"(]*@)(['\"(]*)(?=[^/]*/)([\w.~%@#?&=+:,/\[\]{}$!*-]+?)([)'\".,:;]*)", re.ASCII)
 """An address or a path as one word, between quotes or signs of the sentence."""

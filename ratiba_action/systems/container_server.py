@@ -245,7 +245,7 @@ class RunningServer:
         self, what: str, program: RunningContainer, seconds: float, problem: Callable[[], Awaitable[str]]
     ) -> None:
         deadline = time.monotonic() + seconds
-        while found := await problem():
+        while found := await self._within(seconds, problem):
             if program.exit_code is not None:
                 raise WorkerError(
                     f"{what} {describe_end(program.exit_code)} before it was ready{await self.printed(program)}",
@@ -254,6 +254,15 @@ class RunningServer:
             if time.monotonic() >= deadline:
                 raise WorkerError(f"{what} {found} within {seconds:g} s{await self.printed(program)}", _CORRECT)
             await asyncio.sleep(_POLL_SECONDS)
+
+    @staticmethod
+    async def _within(seconds: float, problem: Callable[[], Awaitable[str]]) -> str:
+        """What is wrong so far; a server, or whoever ended the relay, may never answer."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await problem()
+        except TimeoutError:
+            return "did not answer"
 
     async def _not_listening(self, port: int) -> str:
         return "" if await self._relay.connects(port) else f"did not listen on port {port}"

@@ -34,7 +34,8 @@ _CONFINED = (
 _PROXIES = tuple(f"{name}_PROXY" for name in ("HTTP", "HTTPS", "FTP", "NO", "ALL"))
 _NO_PROXIES = tuple(word for name in _PROXIES for each in (name, name.lower()) for word in ("--env", f"{each}="))
 """The command gives every container the proxies of the user's own configuration, which may hold a password."""
-_RELAY_USER = "64999:64999"
+_RELAY_USERS = range(20_000, 60_000)
+"""One is drawn for each relay, so that no image can name it as its own user and write into the relay's pipes."""
 _SHOWN = 2_000
 _END_SECONDS = 10.0
 _COMMAND_SECONDS = 120.0
@@ -181,8 +182,9 @@ class DockerEngine:
         name = f"{self._owner}-{random_bytes.token_hex(8)}"
         source = await asyncio.to_thread((worker_folder() / "relay.py").read_text, "utf-8")
         ports = (",".join(map(str, sorted(each))) for each in (listening, targets))
+        user = random_bytes.choice(_RELAY_USERS)
         words = (
-            *("run", "--interactive", *_CONFINED, "--read-only", "--network", "none", "--user", _RELAY_USER),
+            *("run", "--interactive", *_CONFINED, "--read-only", "--network", "none", "--user", f"{user}:{user}"),
             *("--name", name, *self.marks, *_NO_PROXIES, "--entrypoint", "python3", self._relay_image),
             *("-I", "-S", "-c", source, *ports),
         )

@@ -76,6 +76,8 @@ def test_nothing_is_missing_where_everything_is_there() -> None:
         (DescribedMachine(files={"a.yml": WORKFLOW.replace(COMMIT.encode(), b"COMMIT")}), "workflow", "COMMIT by"),
         (DescribedMachine(extras=(), docker=False), "database", "[embedded]"),
         (DescribedMachine(variables={"RATIBA_DATABASE_URL": "mysql://x/y"}), "database", "postgresql://"),
+        (DescribedMachine(variables={"RATIBA_DATABASE_URL": "postgresql://u:p\u2100@h/d"}), "database", "USER"),
+        (DescribedMachine(variables={"RATIBA_DATABASE_URL": "postgresql://u:[p@h/d"}), "database", "USER"),
     ],
 )
 def test_what_is_missing_has_its_fix(machine: DescribedMachine, name: str, fix: str) -> None:

@@ -137,6 +137,24 @@ def test_only_a_new_name_of_a_local_variable_changes_no_text(old: str, new: str,
     assert may_change_sent_text("bot.py", changed.encode(), MODULE.encode()) is may
 
 
+STRICT, LAX = "SYSTEM = 'You are careful about every guest.'\n", "EASY = 'You are generous to every guest.'\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def reply(m):\n    words = [SYSTEM for SYSTEM in m]\n    return ask(SYSTEM, words)\n",
+        "def reply(m):\n    def inner():\n        SYSTEM = 1\n        return SYSTEM\n    return ask(SYSTEM, inner())\n",
+        "def reply(m, s=SYSTEM):\n    SYSTEM = m.strip()\n    return ask(s, SYSTEM)\n",
+        "@given(SYSTEM)\ndef reply(m):\n    SYSTEM = m.strip()\n    return ask(SYSTEM)\n",
+        "def reply(m):\n    SYSTEM = m\n    return ask(sys._getframe().f_locals[NAME], 'You are careful.')\n",
+    ],
+)
+def test_another_text_of_the_module_is_no_new_name_of_a_local_variable(code: str) -> None:
+    before, after = (f"{STRICT}{LAX}\n\n{each}" for each in (code, code.replace("SYSTEM", "EASY")))
+    assert may_change_sent_text("bot.py", before.encode(), after.encode()) is True
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -177,6 +195,7 @@ def test_a_number_that_a_text_holds_is_a_part_of_it(code: str, *, may: bool) -> 
         ("a.json", '{"a": 1}', '{"a": true}', True),
         ("a.json", '{"a": 1}', '[["a", 1]]', True),
         ("a.json", '{"a": 1.0}', '{"a": 1.00}', True),
+        ("a.json", '{"a": 1.0}', '{"a": "1.0"}', True),
         ("a.json", '{"a": 1, "a": 2}', '{"a": 2}', True),
         ("a.json", '{"a": 1}', '{"a": 1,}', True),
         ("a.toml", "a = 1\nb = 2\n", "b = 2\na = 1\n", True),

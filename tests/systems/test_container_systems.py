@@ -142,12 +142,17 @@ async def test_its_environment_is_the_configurations_and_the_gateways(
         ("time.sleep(600)", {"seconds": 0.5}, "did not listen on port [0-9]+ within 0.5 s. It printed nothing"),
         ("print(os.environ['OPENAI_API_KEY']); sys.exit(3)", {}, r".*It printed last: \[hidden\]"),
         (
+            LISTENS.replace("Handler)", "type('Slow', (Handler,), {'do_GET': lambda self: time.sleep(600)}))"),
+            {"ready": "/health", "seconds": 1},
+            "did not answer within 1 s",
+        ),
+        (
             LISTENS.replace("Handler)", "type('Sick', (Handler,), {'do_GET': lambda self: self.answer({}, 503)}))"),
             {"ready": "/health", "seconds": 1},
             r"was not ready: GET \S+/health was answered with status 503.* within 1 s",
         ),
     ],
-    ids=["exits", "never", "key", "sick"],
+    ids=["exits", "never", "key", "slow", "sick"],
 )
 async def test_a_container_that_does_not_get_ready_is_an_error_with_its_last_lines(
     bot: Bot, end: str, container: dict[str, Any], message: str
@@ -260,6 +265,7 @@ async def test_without_docker_the_message_says_what_to_start() -> None:
     assert "system.serve" in caught.value.remedy
 
 
+_SERVICES = {f"redis{number}": {"image": f"redis{DIGEST}", "port": 7000 + number} for number in range(9)}
 _HTTP = {"url": "http://127.0.0.1:{port}/", "body": {}, "reply": {"text": "text"}}
 
 
@@ -277,6 +283,11 @@ _HTTP = {"url": "http://127.0.0.1:{port}/", "body": {}, "reply": {"text": "text"
         ({"url": "http://elsewhere", "container": {"port": 1}}, "write http://127.0.0.1:{port}/path"),
         ({"http": _HTTP, "container": {"port": 1}, "version_path": "/v"}, "no effect with container"),
         ({"http": _HTTP, "container": {}}, "Field required"),
+        ({"http": _HTTP, "container": {"port": 1, "ready": "//169.254.169.254/latest"}}, "should match pattern"),
+        ({"http": _HTTP, "container": {"port": 1, "ready": "/\\169.254.169.254/latest"}}, "should match pattern"),
+        ({"http": _HTTP, "serve": {"command": ["x"], "ready": "//169.254.169.254/"}}, "should match pattern"),
+        ({"http": _HTTP, "version_path": "//169.254.169.254/"}, "should match pattern"),
+        ({"http": _HTTP, "container": {"port": 1, "services": _SERVICES}}, "at most 8 items"),
     ],
 )
 def test_keys_that_contradict_each_other_are_refused(block: dict[str, Any], message: str) -> None:
