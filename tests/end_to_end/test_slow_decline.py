@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 
 from ratiba_action.model.verdict import Conclusion
+from ratiba_action.util.text import short_commit
 from tests.support.github_server import GithubState, github_server
 from tests.support.judge_of_arms import BASE_SAYS, HEAD_SAYS, JudgeOfArms
 from tests.support.live_repository import CONFIGURATION, LiveRepository, report_of
@@ -79,7 +80,7 @@ async def test_a_confirmed_decline_warns_in_the_branchs_run_and_in_the_next_pull
     assert (decline.commit, decline.scenarios) == (first, len(NAMES))
     assert decline.difference is not None
     assert decline.difference < 0
-    text = f"below that of `{first[:7]}` (the best of the last 8 weeks"
+    text = f"below that of `{short_commit(first)}` (the best of the last 8 weeks"
     html = (ended.report / "report.html").read_text()
     events = (ended.report / "events.jsonl").read_text()
     for place in (ended.comment, html, ended.printed):
@@ -91,5 +92,5 @@ async def test_a_confirmed_decline_warns_in_the_branchs_run_and_in_the_next_pull
     live.git.git("checkout", "-q", "-b", "change")
     third = live.git.commit({"prompts/asks_0.md": "Be very friendly."})
     change = await branch.gate(live.pull_request(second, third))
-    assert f"(`{second[:7]}`) confirmed that its mean score is" in change.comment, change.printed
+    assert f"(`{short_commit(second)}`) confirmed that its mean score is" in change.comment, change.printed
     assert report_of(change).verdict.decline is None
