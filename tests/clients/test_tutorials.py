@@ -26,7 +26,7 @@ def page_of(name: str) -> str:
 
 
 def installed(configuration: str, clients: Path) -> str:
-    """The configuration with the packages that ``make test-clients`` has installed in the place of its set-up."""
+    """The configuration with the packages that ``make test-clients`` has installed instead of its set-up."""
     (packages,) = clients.glob("lib/python3*/site-packages")
     instead = f"  environment: {{PYTHONPATH: {packages}}}\n"
     if "npm" in configuration:
