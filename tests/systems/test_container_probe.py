@@ -87,7 +87,7 @@ def probe(asked):
         "files": files(words),
         "docker": [place for place in ("/var/run/docker.sock", "/run/docker.sock") if os.path.exists(place)],
         "metadata": reaches("169.254.169.254", 80),
-        "names": resolves("pypi.org") or resolves("host.docker.internal"),
+        "names": resolves("example.com") or resolves("host.docker.internal"),
         "hosts": [host for host in asked["hosts"] if reaches(host, 443) or reaches(host, 22) or reaches(host, 53)],
         "interfaces": sorted(line.split(":")[0].strip() for line in text("/proc/net/dev").splitlines()[2:]),
         "loopback of the host": [port for port in asked["ports"] if reaches("127.0.0.1", port)],
