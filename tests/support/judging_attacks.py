@@ -112,8 +112,12 @@ UNCHECKED = py_compile.PycInvalidationMode.UNCHECKED_HASH
 
 
 def rewrite(path):
+    # By a rename, so that the module is never missing for the other trial, which shares the system's copy.
+    written = path.with_name(f"{{os.getpid()}}.written")
     with contextlib.suppress(OSError):
-        path.unlink()
+        written.write_text(FORGED)
+        written.replace(path)
+        return
     with contextlib.suppress(OSError):
         path.write_text(FORGED)
 
