@@ -79,6 +79,7 @@ def evidence(case: Case, parameters: JsonObject) -> JsonObject:
             "tags": sorted(scenario.tags),
             "now": scenario.now.isoformat(),
             "timezone": scenario.timezone or None,
+            "inputs": scenario.inputs,
         },
         "turns": [_turn(exchange) for exchange in case.transcript.exchanges],
         "rows": {name: [dict(row) for row in rows] for name, rows in case.transcript.rows.items()},

@@ -137,7 +137,7 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
     if suite is not None:
         warnings += scenario_advice(suite.scenarios, attach, repository, today, reads)
         warnings += unused_columns(files)
-        warnings += former_keys({settings.config: read_plain_file(repository, settings.config), **files})
+        warnings += former_keys({**_configuration_file(repository, settings), **files})
         warnings += (FileProblem(settings.config, 0, text) for text in metrics_without_truth(metrics, suite))
         gates = configuration.suite.gates if configuration is not None else {}
         warnings += (FileProblem(settings.config, 0, text) for text in thresholds_below(suite.data_sets, gates))
@@ -168,6 +168,14 @@ def _unresolved(
     named = [*unmatched_prompts(configuration, repository), *unreadable_set_up_files(configuration, repository)]
     yield from located(settings.config, content, named)
     yield from unknown_code(configuration, suite.scenarios, repository, settings.config)
+
+
+def _configuration_file(repository: Path, settings: Settings) -> Mapping[str, bytes]:
+    """Its content by its path; nothing where it cannot be read, which is a problem of its own."""
+    try:
+        return {settings.config: read_plain_file(repository, settings.config)}
+    except OSError:
+        return {}
 
 
 def _inspect_configuration(repository: Path, settings: Settings) -> tuple[Configuration | None, list[FileProblem]]:

@@ -1,10 +1,11 @@
 """Configuration sections by kind of system: framework, HTTP, command, prompt, captured replies; and variants."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, field_validator, model_validator
 
 from ratiba_action.config.model_limits import Name, TokenCount
 from ratiba_action.privacy.credentials import find_credentials
@@ -380,6 +381,13 @@ def serve_problems(url: object, *, served: bool) -> list[str]:
     return []
 
 
+CHAT_FILES = (".json", ".yaml", ".yml")
+"""Suffixes of templates that list messages."""
+_OF_THE_GATE = frozenset(
+    {"model", "messages", "system", "max_tokens", "max_completion_tokens", "temperature", "stream", "n"}
+)
+
+
 class PromptBlock(StrictModel):
     """A system without code: a prompt file and a model, which gets the whole conversation."""
 
@@ -392,11 +400,41 @@ class PromptBlock(StrictModel):
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = Field(
         default=None, description="default: the provider's"
     )
+    template: Literal["jinja"] | None = Field(
+        default=None, description="fill the file with the message, the history and the scenario's inputs"
+    )
+    role: Literal["system", "user"] | None = Field(
+        default=None, description="who says the filled text; default: system. A .json or .yaml file lists messages"
+    )
+    request: dict[Name, JsonValue] = Field(
+        default_factory=dict, description="further keys of each request, such as tools or response_format"
+    )
 
     @field_validator("file")
     @classmethod
     def _file_stays_inside(cls, value: str) -> str:
         return parse_folder(value)
+
+    @field_validator("request")
+    @classmethod
+    def _request_adds_keys(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if taken := sorted(set(value) & _OF_THE_GATE):
+            msg = f"{', '.join(taken)} cannot be given here: the gate sets it"
+            raise ValueError(msg)
+        if find_credentials(json.dumps(value)):
+            msg = "it contains what looks like a credential, which is not allowed here"
+            raise ValueError(msg)
+        return value
+
+    @model_validator(mode="after")
+    def _role_is_of_a_template(self) -> Self:
+        if self.role is not None and self.template is None:
+            msg = "'role' is of a template; add `template: jinja`, or remove it: the file is the system prompt"
+            raise ValueError(msg)
+        if self.role is not None and self.file.endswith(CHAT_FILES):
+            msg = f"'role' is not of {self.file!r}, whose messages have each a role; remove it"
+            raise ValueError(msg)
+        return self
 
 
 class ReplayBlock(StrictModel):

@@ -356,6 +356,7 @@ class Scenario:
         test: what is run instead of a conversation; None for a conversation.
         timezone: IANA name of the zone of ``now``; empty where only its offset is known.
         title: what it shows, for people; empty for none. It is text of the change, to be escaped as such.
+        inputs: JSON values by name, which the system is given besides the messages.
     """
 
     id: str
@@ -387,6 +388,7 @@ class Scenario:
     test: TeamTest | None = None
     timezone: str = ""
     title: str = ""
+    inputs: JsonObject = field(default_factory=dict)
 
 
 def titled(name: str, scenario: Scenario) -> str:

@@ -69,6 +69,7 @@ def build_scenario(block: ScenarioBlock, document: YamlDocument) -> Scenario:
         provenance=block.provenance,
         rows=_rows(block.rows, document, ("rows",)),
         fluency=block.metrics.fluency,
+        inputs=block.inputs,
     )
 
 

@@ -5,7 +5,16 @@ from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    InstanceOf,
+    JsonValue,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from ratiba_action.checks.failure_rules import key_problem, rule_value
@@ -14,6 +23,7 @@ from ratiba_action.metrics.aggregates import ANSWER_ACCURACY
 from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Layer, SystemType
 from ratiba_action.suite.scenario_clock import default_now, read_now
 from ratiba_action.suite.turn_schema import RowsBlock, StepBlock, Text, TurnBlock
+from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.instants import LocalTime
 from ratiba_action.util.text import clip
 from ratiba_action.util.validation import StrictModel
@@ -54,6 +64,16 @@ AssertionName = Annotated[
         description="distinguishes several assertions of one metric",
     ),
 ]
+
+
+def _not_said(name: str) -> str:
+    if name in {"message", "history"}:
+        msg = f"{name!r} is what the conversation says; choose another name"
+        raise ValueError(msg)
+    return name
+
+
+InputName = Annotated[str, Field(pattern=INPUT_NAME, max_length=60), AfterValidator(_not_said)]
 
 
 def title_of(text: str) -> dict[str, str]:
@@ -170,6 +190,9 @@ class ScenarioBlock(StrictModel):
     )
     touches: list[Text] = Field(default_factory=list, description="gitignore patterns")
     customer: CustomerBlock = CustomerBlock(name=DEFAULT_CUSTOMER.name, phone=DEFAULT_CUSTOMER.phone)
+    inputs: dict[InputName, JsonValue] = Field(
+        default_factory=dict, description="values that the system is given besides the messages, by name"
+    )
     turns: Annotated[list[TurnBlock], Field(max_length=200)] = Field(default_factory=list)
     rules: list[RuleBlock] = Field(default_factory=list)
     rows: list[RowsBlock] = Field(

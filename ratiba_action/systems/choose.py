@@ -144,7 +144,10 @@ def _command(block: SystemBlock) -> WorkerAdapter:
 def _prompt(block: SystemBlock) -> WorkerAdapter:
     if block.prompt is None:
         raise ValueError("the system is not given as prompt")
-    return WorkerAdapter("ratiba_worker.prompt_system:Adapter", block.prompt.model_dump())
+    options = {**block.prompt.model_dump(exclude={"template"}), "role": block.prompt.role or "system"}
+    if block.prompt.template is None:
+        return WorkerAdapter("ratiba_worker.prompt_system:Adapter", options)
+    return WorkerAdapter("ratiba_worker.adapters.prompt_template:Adapter", options, preload=("jinja2.sandbox",))
 
 
 def _langgraph(block: SystemBlock) -> WorkerAdapter:

@@ -7,8 +7,9 @@ from uuid import uuid4
 from ratiba_action.config.system_kinds import HttpBlock
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Scenario, Turn
-from ratiba_action.util.body_template import fill, places
+from ratiba_action.util.body_template import as_text, fill, input_places, missing_inputs, places
 from ratiba_action.util.json_expression import Expression, ExpressionError
+from ratiba_action.util.text import plural
 
 MAX_CHARACTERS = 1024 * 1024
 _REMEDY = "Correct `system.http` in the configuration; docs/adapters.md explains it."
@@ -38,14 +39,22 @@ class TemplatedDialogue:
             "vertical": scenario.vertical,
             "customer_name": scenario.customer.name,
             "customer_phone": scenario.customer.phone,
+            **input_places(scenario.inputs),
         }
+        self._missing = missing_inputs([block.query, block.body], scenario.inputs)
 
     def request(self, turn: Turn) -> tuple[str, Any]:
         """The filled query and body.
 
         Raises:
-            WorkerError: the turn is an event, and the template has no place for one.
+            WorkerError: the turn is an event, and the template has no place for one; or the scenario lacks an input.
         """
+        if self._missing:
+            raise WorkerError(
+                f"`system.http` has places for {plural(len(self._missing), 'input')} that the scenario does not have: "
+                f"{', '.join(self._missing)}.",
+                f"Add `inputs: {{{self._missing[0]}: VALUE}}` to the scenario.",
+            )
         if turn.event is not None and not self._takes_events:
             kind = turn.event.get("type")
             raise WorkerError(
@@ -59,7 +68,7 @@ class TemplatedDialogue:
             "history": list(self._history),
             "messages": [*self._history, *self._messages],
         }
-        query = {name: text or "" for name, text in fill(self._query, values).items()}
+        query = {name: as_text(value) for name, value in fill(self._query, values).items()}
         return "send", {"query": query, "body": fill(self._body, values)}
 
     def reply(self, answer: Any) -> Any:

@@ -151,6 +151,7 @@ def opening(scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) 
         "vertical": scenario.vertical,
         "customer_name": scenario.customer.name,
         "customer_phone": scenario.customer.phone,
+        "inputs": scenario.inputs,
     }
     database = {"DATABASE_URL": tenant.dsn} if tenant.dsn else {}
     return {"context": context, "environment": {**environment, **database}}

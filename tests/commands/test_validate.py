@@ -49,6 +49,14 @@ def test_a_good_repository_has_no_mistake(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == "1 scenario, 1 turn: no mistake found.\n"
 
 
+def test_a_repository_without_a_configuration_is_asked_to_begin_with_init(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, scenario=SCENARIO)
+    assert validate(tmp_path) == 2
+    assert ".github/ratiba.yml: there is no such file. Run: ratiba init" in capsys.readouterr().out
+
+
 def test_the_nine_rules_are_read_as_the_evaluation_harness_writes_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,7 +86,7 @@ def test_a_variant_of_a_prompt_changes_its_model_and_its_prompts_are_all_prompts
     )
     changed = system.as_variant("claude").prompt
     assert changed is not None
-    assert changed.model_dump(exclude_none=True) == {
+    assert changed.model_dump(exclude_defaults=True) == {
         "file": "a.md",
         "provider": "anthropic",
         "model": "claude-sonnet-5-5",

@@ -135,3 +135,22 @@ def test_whatever_the_block_holds_it_is_read_or_refused(system: dict[str, object
     except SuiteError:
         return
     assert read.system.kind in KINDS
+
+
+PROMPT = "{file: a.md, provider: openai, model: m, max_output_tokens: 10"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("role: user", "'role' is of a template; add `template: jinja`"),
+        ("template: jinja, role: user, file: a.json", "'role' is not of 'a.json'"),
+        ("request: {model: x, n: 2}", "model, n cannot be given here"),
+        ("request: {user: sk-ant-planted0123}", "looks like a credential"),
+        ("template: nunjucks", "allowed: 'jinja'"),
+    ],
+)
+def test_what_a_prompt_cannot_be_is_refused(more: str, message: str) -> None:
+    written = PROMPT.replace("file: a.md, ", "") if "file:" in more else PROMPT
+    (problem,) = problems_of(f"system:\n  prompt: {written}, {more}}}\n")
+    assert message in problem

@@ -54,6 +54,24 @@ def test_a_title_is_for_people_and_changes_no_content() -> None:
     assert content_digest(found) == content_digest(plain)
 
 
+def test_inputs_are_json_by_name_and_part_of_the_content() -> None:
+    given = GOOD.replace(b"language: sw", b"inputs: {city: Nairobi, guests: 2, tags: [a, {b: null}]}\nlanguage: sw")
+    (plain,) = load_suite({"scenarios/a.yaml": GOOD}, metric_problems, any_rule).scenarios
+    (found,) = load_suite({"scenarios/a.yaml": given}, metric_problems, any_rule).scenarios
+    assert (plain.inputs, found.inputs) == ({}, {"city": "Nairobi", "guests": 2, "tags": ["a", {"b": None}]})
+    assert content_digest(found) != content_digest(plain)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [("{message: x}", "what the conversation says"), ("{a-b: x}", "a-b"), ("[x]", "mapping")],
+)
+def test_an_input_that_no_template_could_name_is_refused(inputs: str, message: str) -> None:
+    (problem,) = problems_of(a=GOOD.replace(b"language: sw", f"inputs: {inputs}\nlanguage: sw".encode()))
+    assert "inputs" in problem
+    assert message in problem
+
+
 @pytest.mark.parametrize("title", [r'"a\nb"', r'"\x1b[31m"', r'"a\u202eb"', r'"\u2028"', '""', "x" * 101, "[a]"])
 def test_a_title_is_one_short_line_of_visible_text(title: str) -> None:
     (problem,) = problems_of(a=GOOD.replace(b"language: sw", f"title: {title}\nlanguage: sw".encode()))

@@ -29,14 +29,19 @@ async def open_session(tmp_path: Path) -> AsyncIterator[Open]:
     """Opens a conversation with a system of the given block, whose root is the test's folder."""
     systems = []
 
-    async def open_one(block: dict[str, Any], replies: tuple[str, ...] = (), **environment: str) -> Session:
+    async def open_one(
+        block: dict[str, Any],
+        replies: tuple[str, ...] = (),
+        inputs: dict[str, Any] | None = None,
+        **environment: str,
+    ) -> Session:
         surroundings = Surroundings(tmp_path, os.environ | {"HTTP_PROXY": "http://127.0.0.1:1"})
         system = choose_system(SystemBlock.model_validate(block), surroundings)
         systems.append(system)
         await system.start()
         customer = Customer("Wanjiku", "+254712345432")
         now = datetime(2026, 4, 25, 7, tzinfo=UTC)
-        scenario = Scenario("spa", "sw", (), now, customer, vertical="spa", replies=replies)
+        scenario = Scenario("spa", "sw", (), now, customer, vertical="spa", replies=replies, inputs=inputs or {})
         return await system.open(scenario, Tenant("id", "", ""), environment)
 
     yield open_one
@@ -267,6 +272,127 @@ async def test_a_prompt_asks_each_provider_in_its_own_way(open_session: Open, tm
             {"role": "user", "content": "Asante"},
         ],
     }
+
+
+async def test_inputs_fill_a_template_with_their_types_and_stand_as_json_in_a_text(open_session: Open) -> None:
+    server = Server(b'{"text": "Karibu"}')
+    inputs = {"city": "Nairobi", "guests": 0, "tags": ["a"], "none": None}
+    async with HttpStandIn(server.handle) as stand_in:
+        http = {
+            "url": stand_in.url,
+            "query": {"guests": "${inputs.guests}"},
+            "body": {
+                "all": "${inputs}",
+                "tags": "${inputs.tags}",
+                "text": "${message} ${inputs.city} ${inputs.guests} ${inputs.tags}${inputs.none}",
+            },
+            "reply": {"text": "text"},
+        }
+        await ask(await open_session({"http": http}, inputs=inputs))
+    (request,) = server.asked
+    assert request.path == "/?guests=0"
+    assert json.loads(request.content) == {"all": inputs, "tags": ["a"], "text": 'Habari Nairobi 0 ["a"]'}
+
+
+async def test_an_input_that_the_scenario_lacks_is_named_before_anything_is_sent(open_session: Open) -> None:
+    server = Server(b'{"text": "Karibu"}')
+    async with HttpStandIn(server.handle) as stand_in:
+        http = {"url": stand_in.url, "body": {"c": "${inputs.city}"}, "reply": {"text": "text"}}
+        session = await open_session({"http": http}, inputs={"town": "Nairobi"})
+        with pytest.raises(WorkerError, match=r"1 input that the scenario does not have: city"):
+            await ask(session)
+    assert not server.asked
+
+
+PROMPT = {"provider": "openai", "model": "m", "max_output_tokens": 9}
+
+
+async def sent(
+    open_session: Open, prompt: dict[str, Any], inputs: dict[str, Any], *messages: str, answer: Any = None
+) -> tuple[list[Any], Reply]:
+    """What a prompt asks its model for each message, and its last reply."""
+    server = Server(json.dumps({"choices": [{"message": answer or {"content": "Karibu"}}]}).encode())
+    async with HttpStandIn(server.handle) as stand_in:
+        where = {"OPENAI_BASE_URL": f"{stand_in.url}/v1", "OPENAI_API_KEY": "token"}
+        session = await open_session({"prompt": PROMPT | prompt}, inputs=inputs, **where)
+        for message in messages:
+            reply = await ask(session, message)
+    return [json.loads(request.content) for request in server.asked], reply
+
+
+async def test_a_prompt_is_a_template_of_the_message_the_history_and_the_inputs(
+    open_session: Open, tmp_path: Path
+) -> None:
+    text = "{% for one in topics %}{{ loop.index }}. {{ one | upper }} {% endfor %}{% if tone %}{{ tone }}{% endif %}"
+    (tmp_path / "p.md").write_text(f"{text}: {{{{ message }}}} ({{{{ history | length }}}})")
+    prompt = {"file": "p.md", "template": "jinja", "role": "user"}
+    requests, _ = await sent(open_session, prompt, {"topics": ["a", "b"]}, "Habari", "Asante")
+    assert [request["messages"] for request in requests] == [
+        [{"role": "user", "content": "1. A 2. B : Habari (0)"}],
+        [
+            {"role": "user", "content": "Habari"},
+            {"role": "assistant", "content": "Karibu"},
+            {"role": "user", "content": "1. A 2. B : Asante (2)"},
+        ],
+    ]
+    requests, _ = await sent(open_session, {"file": "p.md", "template": "jinja"}, {"topics": []}, "Habari")
+    assert requests[0]["messages"] == [
+        {"role": "system", "content": ": Habari (0)"},
+        {"role": "user", "content": "Habari"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "p.json",
+            '[{"role": "system", "content": "In {{ city }}"}, {"role": "user", "content": {{ message | dump }}}]',
+        ),
+        ("p.yaml", "- {role: system, content: In {{ city }}}\n- role: user\n  content: {{ message | dump }}\n"),
+    ],
+)
+async def test_a_chat_file_lists_the_messages_itself(
+    open_session: Open, tmp_path: Path, name: str, content: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    request = {"response_format": {"type": "json_object"}}
+    prompt = {"file": name, "template": "jinja", "request": request}
+    (asked,), _ = await sent(open_session, prompt, {"city": "Nairobi"}, 'Say "hi"')
+    assert asked["messages"] == [
+        {"role": "system", "content": "In Nairobi"},
+        {"role": "user", "content": 'Say "hi"'},
+    ]
+    assert asked["response_format"] == {"type": "json_object"}
+
+
+async def test_the_tools_that_a_prompt_calls_are_in_its_reply(open_session: Open, tmp_path: Path) -> None:
+    (tmp_path / "p.md").write_text("Book.")
+    called = {"function": {"name": "book", "arguments": '{"day": 1}'}}
+    answer = {"content": None, "tool_calls": [called]}
+    requests, reply = await sent(open_session, {"file": "p.md"}, {}, "Habari", "Asante", answer=answer)
+    assert reply.tool_calls == (ToolCall("book", {"day": 1}),)
+    assert [message["role"] for message in requests[1]["messages"]] == ["system", "user", "user"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("p.md", "{{ town }}", r"p\.md: 'town' is undefined\. Known are city, history, message"),
+        ("p.md", "{% for x in cities %}{% endfor %}", "'cities' is undefined"),
+        ("p.md", "a\n{% if %}", r"p\.md:2 is no Jinja template"),
+        ("p.md", "{{ ''.__class__.__mro__ }}", "unsafe"),
+        ("p.md", "{{ 1 // 0 }}", "p.md cannot be filled"),
+        ("p.json", '{"role": "user", "content": "{{ city }}"}', r"not readable.*name \| dump"),
+        ("p.yaml", "- role: bot\n  content: x", "is no message with role"),
+    ],
+)
+async def test_a_template_that_cannot_be_filled_is_named_with_its_cause(
+    open_session: Open, tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(WorkerError, match=message):
+        await sent(open_session, {"file": name, "template": "jinja"}, {"city": 'a"b'}, "Habari")
 
 
 async def test_a_prompt_that_is_not_there_is_named(open_session: Open) -> None:
