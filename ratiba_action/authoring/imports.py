@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -84,6 +85,7 @@ class ImportedCase:
         assertions: as in a scenario.
         limits: as in a scenario.
         item: id of the dataset item that it is; empty for a row of a file.
+        inputs: as in a scenario.
     """
 
     file: str
@@ -95,6 +97,7 @@ class ImportedCase:
     assertions: list[dict[str, Any]] = field(default_factory=list)
     limits: dict[str, float] = field(default_factory=dict)
     item: str = ""
+    inputs: dict[str, Any] = field(default_factory=dict)
 
     @property
     def whole(self) -> tuple[str, int]:
@@ -134,13 +137,33 @@ class ImportedCase:
         return bool(self.expect or self.rules or self.assertions or self.limits)
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedSystem:
+    """What the gate can run.
+
+    Args:
+        block: the section ``system``.
+        files: prompts that stood in the configuration, by path.
+        names: that the prompts have places for, without those of the conversation.
+    """
+
+    block: Mapping[str, Any]
+    files: Mapping[str, bytes]
+    names: frozenset[str]
+
+
 @dataclass(slots=True)
 class Import:
-    """What was found in the files; problems forbid to write anything."""
+    """What was found in the files; problems forbid to write anything.
+
+    Args:
+        system: what the first configuration runs; None for a system that is described elsewhere.
+    """
 
     cases: list[ImportedCase] = field(default_factory=list)
     findings: dict[ImportFinding, None] = field(default_factory=dict)
     problems: list[FileProblem] = field(default_factory=list)
+    system: ImportedSystem | None = None
 
     def note(self, place: tuple[str, int], outcome: ImportOutcome, what: str, result: str) -> None:
         """Add a finding; the same one is listed once."""
@@ -153,14 +176,31 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class SourceFolder:
-    """The folder of an imported file. No file outside it, and none behind a symbolic link, is read.
+    """The folder of an imported file. No file outside the repository, and none behind a symbolic link, is read.
 
     Args:
         shown: its name in messages; empty for the current folder.
+        repository: that its files may name files of; None, or one that the folder is not in, for the folder alone.
     """
 
     root: Path
     shown: str
+    repository: Path | None = None
+
+    @property
+    def top(self) -> Path:
+        """The folder whose files may be read."""
+        inside = self.repository is not None and self.root.is_relative_to(self.repository)
+        return self.repository if self.repository is not None and inside else self.root
+
+    def below_top(self, reference: str) -> str | None:
+        """The path of a file below ``top``; None if it leaves it."""
+        parts = list(self.root.relative_to(self.top).parts)
+        for part in PurePosixPath(reference).parts:
+            if part == ".." and not parts:
+                return None
+            parts = parts[:-1] if part == ".." else [*parts, part]
+        return "/".join(parts)
 
     def name(self, reference: str) -> str:
         """The path of a file in messages."""
@@ -172,12 +212,13 @@ class SourceFolder:
         Raises:
             SuiteError: it lies outside the folder, is missing, too large, or no regular file.
         """
-        path, problem = PurePosixPath(reference), ""
-        if path.is_absolute() or ".." in path.parts or "\0" in reference:
-            problem = "it lies outside the folder of the imported file"
+        path, problem = self.below_top(reference), ""
+        if path is None or PurePosixPath(reference).is_absolute() or "\0" in reference:
+            top = "the repository" if self.top == self.repository else "the folder of the imported file"
+            problem = f"it lies outside {top}"
         else:
             try:
-                return read_plain_file(self.root, str(path), maximum)
+                return read_plain_file(self.top, path, maximum)
             except (OSError, ValueError) as error:
                 problem = getattr(error, "strerror", None) or str(error)
         raise SuiteError([FileProblem(self.name(reference), 1, f"it cannot be read: {problem}")])
@@ -205,7 +246,8 @@ class SourceFolder:
             lines: dict[DataPath, int] = {(index,): row.line for index, row in enumerate(rows)}
             document: YamlDocument | None = YamlDocument(name, [dict(row.values) for row in rows], lines)
         else:
-            document, problems = (read_json if reference.endswith(".json") else read_yaml)(name, content)
+            yaml = partial(read_yaml, aliases=True)
+            document, problems = (read_json if reference.endswith(".json") else yaml)(name, content)
         if document is None or problems:
             raise SuiteError([FileProblem(each.path, max(each.line, 1), each.message) for each in problems])
         return document
@@ -304,7 +346,8 @@ def _is_scenario(case: ImportedCase, found: Import, target: Target) -> bool:
     if problem:
         found.note(place, ImportOutcome.MANUAL, TEST, f"not written: {problem}")
         return False
-    people = sorted({each.kind for message in case.messages for each in find_identifiers(message)})
+    texts = (*case.messages, json.dumps(case.inputs, ensure_ascii=False))
+    people = sorted({each.kind for text in texts for each in find_identifiers(text)})
     if people:
         result = f"written, and contains {', '.join(people)}; replace it unless it is fictional"
         found.note(place, ImportOutcome.MANUAL, TEST, result)
@@ -314,7 +357,13 @@ def _is_scenario(case: ImportedCase, found: Import, target: Target) -> bool:
 def _yaml(data: Mapping[str, Any], target: Target) -> bytes:
     import yaml  # only what writes scenarios needs it
 
-    text = yaml.safe_dump(dict(data), allow_unicode=True, sort_keys=False, width=110)
+    class WithoutAliases(yaml.SafeDumper):
+        """Scenarios and configurations hold none."""
+
+        def ignore_aliases(self, _data: Any) -> bool:
+            return True
+
+    text = yaml.dump(dict(data), Dumper=WithoutAliases, allow_unicode=True, sort_keys=False, width=110)
     return f"# Imported by `ratiba {printable(target.origin)}`.\n{text}".encode("utf-8", "replace")
 
 
@@ -328,6 +377,7 @@ def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dic
         "system_type": target.system_type,
         "tags": ["imported"],
         **more,
+        "inputs": case.inputs,
         "turns": [*({"user": message} for message in earlier), last_turn],
         "rules": case.rules,
         "assertions": case.assertions,
@@ -340,7 +390,8 @@ def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dic
 def _shape(case: ImportedCase) -> str:
     """The same for cases that one scenario with columns can describe."""
     metrics = [(entry["metric"], entry.get("name"), sorted(entry.get("with", ()))) for entry in case.assertions]
-    return json.dumps([sorted(case.expect), [rule["type"] for rule in case.rules], metrics, sorted(case.limits)])
+    rules = [rule["type"] for rule in case.rules]
+    return json.dumps([sorted(case.expect), rules, metrics, sorted(case.limits), sorted(case.inputs)])
 
 
 def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, taken: set[str]) -> Mapping[str, bytes]:
@@ -371,6 +422,12 @@ def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, ta
         ],
         assertions=[_assertion(entry, index, group, columns) for index, entry in enumerate(first.assertions)],
         limits={key: columns.of(key, [case.limits[key] for case in group]) for key in first.limits},
+        inputs={
+            key: "${input}"
+            if all(case.inputs[key] == case.messages[-1] for case in group)
+            else columns.of(key, [case.inputs[key] for case in group])
+            for key in first.inputs
+        },
     )
     content = _yaml(_scenario(template, name, target, cases=f"{name}.jsonl"), target)
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -413,6 +470,16 @@ def _escaped(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_escaped(key): _escaped(item) for key, item in value.items()}
     return [_escaped(item) for item in value] if isinstance(value, list) else value
+
+
+def configuration_file(system: ImportedSystem, target: Target) -> bytes:
+    """A configuration that runs an imported system, by the rule of its tool: every test must pass."""
+    return _yaml({"system": system.block, "pass_rate": 1.0}, target)
+
+
+def is_new(repository: Path, name: str, content: bytes) -> bool:
+    """Whether a file is missing, or has this content already."""
+    return not _exists(repository, name) or _read(repository, name) == content
 
 
 def common_metrics(cases: Sequence[ImportedCase]) -> list[dict[str, Any]]:

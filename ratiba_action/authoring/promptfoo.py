@@ -11,7 +11,9 @@ from typing import Any
 
 from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
 from ratiba_action.authoring.promptfoo_assertions import TYPES, plain_text, rule_of
+from ratiba_action.authoring.promptfoo_system import read_system
 from ratiba_action.errors import SuiteError
+from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.strict_yaml import Path, YamlDocument
 from ratiba_action.util.validation import shorten
 
@@ -32,9 +34,6 @@ _SYSTEM = "not imported: the gate runs the system of your configuration"
 _CODE = "not imported: code is not run"
 _NEAR, _PERSON = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL
 CONFIGURATION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "prompts": (_PERSON, "not imported: prompts belong to your system"),
-    "providers": (_PERSON, _SYSTEM),
-    "targets": (_PERSON, _SYSTEM),
     "redteam": (_PERSON, "not imported: write scenarios for the attacks that you know"),
     "derivedMetrics": (_PERSON, "not imported: use `gates` of a file of cases"),
     "nunjucksFilters": (_PERSON, _CODE),
@@ -44,7 +43,10 @@ CONFIGURATION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     **dict.fromkeys(("writeLatestResults", "tracing"), (_NEAR, _LEFT_OUT)),
 }
 """Keys of a configuration that are not imported."""
-_READ = ("$schema", "description", "tests", "defaultTest", "scenarios", "assertionTemplates")
+_READ = (
+    *("$schema", "description", "prompts", "providers", "targets"),
+    *("tests", "defaultTest", "scenarios", "assertionTemplates"),
+)
 TEST_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     "metadata": (_NEAR, _LEFT_OUT),
     "provider": (_PERSON, _SYSTEM),
@@ -90,13 +92,15 @@ class _Reader:
     """Reads one configuration.
 
     Args:
-        found: cases and findings.
+        found: cases, findings and the system.
         message: variable that is the user's message; empty to choose it.
+        prefix: begins the names of new prompt files.
     """
 
     folder: SourceFolder
     found: Import
     message: str
+    prefix: str
     prompt: str | None = None
     templates: Mapping[str, Any] = field(default_factory=dict)
 
@@ -110,6 +114,7 @@ class _Reader:
             return
         whole = _Part(document, (), document.data)
         self._keys(whole, CONFIGURATION_KEYS, _READ)
+        self.found.system = self.found.system or read_system(self.folder, document, self.found, self.prefix)
         self.prompt = self._only_prompt(document.data.get("prompts"))
         templates = document.data.get("assertionTemplates")
         self.templates = templates if isinstance(templates, Mapping) else {}
@@ -285,7 +290,7 @@ class _Reader:
         try:
             variables = self._variables(layers)
             combinations = [variables] if options.get("disableVarExpansion") is True else _combinations(variables)
-            messages = [self._message(place, each) for each in combinations]
+            messages = [self._message(place, each, str(test.data.get("description") or "")) for each in combinations]
         except NotImportedError as error:
             self.found.note(place, _PERSON, TEST, f"not imported: {error}")
             return
@@ -295,6 +300,7 @@ class _Reader:
         asserts = [each for layer in layers for each in self._asserts(layer)]
         for values, message in zip(combinations, messages, strict=True):
             case = ImportedCase(*place, str(test.data.get("description") or ""), (message,))
+            case.inputs = self._inputs(place, values)
             for each in asserts:
                 self._assert(case, each, values, transformed="transform" in options)
             self.found.cases.append(case)
@@ -334,31 +340,57 @@ class _Reader:
             raise NotImportedError(f"{shorten(value)} is not a text file")
         return self.folder.text(name)
 
-    def _message(self, place: tuple[str, int], variables: Mapping[str, Any]) -> str:
-        """The user's message; what of the variables it does not hold is a finding.
+    def _message(self, place: tuple[str, int], variables: Mapping[str, Any], description: str) -> str:
+        """The user's message.
 
         Raises:
-            NotImportedError: no variable is the message.
+            NotImportedError: no variable is the message, and the gate does not run the prompt.
         """
         texts = {name: _as_text(value) for name, value in variables.items()}
         name = self.message or (next(iter(texts)) if len(texts) == 1 else "")
-        if not name and self.prompt is not None:
+        if not name and self.found.system is None and self.prompt is not None:
             self.found.note(place, _NEAR, "vars", "the message is the whole prompt with its variables filled in")
-            if unsent := ", ".join(shorten(each) for each in texts if each not in _PLACE.findall(self.prompt)):
-                result = f"the prompt does not name {unsent}, so it must reach your system in another way"
-                self.found.note(place, _PERSON, "vars", f"{result}; if one is the message, give --map input=NAME")
             return render(self.prompt, texts)
         name = name or next((each for each in _MESSAGES if each in texts), "")
+        if self.found.system is not None:
+            text = _as_text(self._filled(place, variables.get(name or next(iter(texts), ""), ""), texts))
+            return text if text.strip() else description or "-"
         if name not in texts:
             listed = ", ".join(map(shorten, texts)) or "none"
             raise NotImportedError(f"which variable is the user's message? It has {listed}. Give --map input=NAME")
         if _TEMPLATE.search(texts[name]):
             raise NotImportedError(f"the variable {shorten(name)} is a template, and none is evaluated")
-        others = ", ".join(shorten(each) for each in texts if each != name)
-        if others:
-            result = f"only {shorten(name)} is sent to your system, so {others} must reach it in another way"
-            self.found.note(place, _PERSON, "vars", result)
         return texts[name]
+
+    def _inputs(self, place: tuple[str, int], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """The variables as inputs of a scenario; where the gate runs the prompts, all that they have places for."""
+        texts = {name: _as_text(value) for name, value in variables.items()}
+        inputs: dict[str, Any] = {}
+        for name, value in variables.items():
+            if not re.match(INPUT_NAME, name) or name in {"message", "history"}:
+                result = f"{shorten(name)} cannot be the name of an input"
+                self.found.note(place, _NEAR if name == "message" else _PERSON, "vars", result)
+                continue
+            inputs[name] = self._filled(place, value, texts)
+        if self.found.system is None:
+            if len(inputs) > 1:
+                result = f"{', '.join(map(shorten, inputs))} are `inputs` of the scenario: let your system read them"
+                self.found.note(place, _NEAR, "vars", result)
+            return inputs if len(inputs) > 1 else {}
+        missing = sorted(self.found.system.names - set(inputs))
+        if missing:
+            self.found.note(place, _NEAR, "vars", f"{', '.join(missing)} is empty, as in promptfoo")
+        return {**inputs, **dict.fromkeys(missing, "")}
+
+    def _filled(self, place: tuple[str, int], value: Any, texts: Mapping[str, str]) -> Any:
+        """A variable whose text names others, with them filled in."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return render(value, texts) if _TEMPLATE.search(value) else value.rstrip("\n")
+        except NotImportedError as error:
+            self.found.note(place, _PERSON, "vars", f"kept as it is: {error}")
+            return value
 
     def _asserts(self, layer: _Part, key: Sequence[str | int] = ("assert",)) -> Iterator[_Part]:
         """The assertions of a test, those of sets among them."""
@@ -427,17 +459,18 @@ class _Reader:
         return value
 
 
-def read_promptfoo(folder: SourceFolder, name: str, found: Import, message: str = "") -> None:
+def read_promptfoo(folder: SourceFolder, name: str, found: Import, message: str = "", prefix: str = "imported") -> None:
     """Read one configuration or file of tests.
 
     Args:
         found: gets cases, findings and problems.
         message: variable that is the user's message; empty to choose it.
+        prefix: begins the names of new prompt files.
 
     Raises:
         SuiteError: a file cannot be read or is malformed.
     """
-    _Reader(folder, found, message).read(name)
+    _Reader(folder, found, message, prefix).read(name)
 
 
 def render(text: str, variables: Mapping[str, str]) -> str:

@@ -22,6 +22,8 @@ from ratiba_action.authoring.imports import (
     Target,
     Written,
     common_metrics,
+    configuration_file,
+    is_new,
     scenario_files,
     slug,
     write_files,
@@ -103,10 +105,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     repository = repository_of(arguments, {})
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
-    folder = read_settings(environment, {"scenarios": arguments.scenarios}).scenarios
+    settings = read_settings(environment, {"scenarios": arguments.scenarios})
     first = Path(arguments.files[0])
     target = Target(
-        folder,
+        settings.scenarios,
         parse_option(
             "--prefix", arguments.prefix or slug(first.stem.removesuffix("config"), 24) or "imported", parse_prefix
         ),
@@ -114,11 +116,18 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         arguments.system_type,
         f"import {arguments.source} {' '.join(Path(file).name for file in arguments.files)}",
     )
-    found = _read(arguments)
+    found = _read(arguments, repository, target.prefix)
     files = scenario_files(found, target)
-    written = write_files(repository, files, dry_run=arguments.dry_run)
     metrics = common_metrics(found.cases)
-    block = {"metrics": {target.system_type: metrics}} if files and metrics else {}
+    block: dict[str, Any] = {"metrics": {target.system_type: metrics}} if files and metrics else {}
+    if files and found.system is not None:
+        files |= found.system.files
+        configuration = configuration_file(found.system, target)
+        if is_new(repository, settings.config, configuration):
+            files[settings.config] = configuration
+        else:
+            block = {"system": dict(found.system.block), **block}
+    written = write_files(repository, files, dry_run=arguments.dry_run)
     if arguments.json:
         sys.stdout.write(json.dumps(_as_json(found, written, block, dry_run=arguments.dry_run), indent=2) + "\n")
     else:
@@ -165,7 +174,7 @@ def parse_metric(text: str) -> tuple[str, float]:
     return name, float(threshold)
 
 
-def _read(arguments: argparse.Namespace) -> Import:
+def _read(arguments: argparse.Namespace, repository: Path, prefix: str) -> Import:
     """Read all files; the problems of all are reported at once.
 
     Raises:
@@ -182,10 +191,11 @@ def _read(arguments: argparse.Namespace) -> Import:
     # Test files come first: their metrics apply to the goldens of the other files.
     for name in sorted(arguments.files, key=lambda name: not name.endswith(".py")):
         path = Path(name)
-        folder = SourceFolder(path.parent.resolve(), "" if str(path.parent) == "." else str(path.parent))
+        shown = "" if str(path.parent) == "." else str(path.parent)
+        folder = SourceFolder(path.parent.resolve(), shown, repository.resolve())
         try:
             if promptfoo:
-                read_promptfoo(folder, path.name, found, columns.get("input", ""))
+                read_promptfoo(folder, path.name, found, columns.get("input", ""), prefix)
             elif arguments.source == "deepeval" and path.suffix == ".py":
                 shared += read_test_file(folder, path.name, found)
             elif path.suffix in {".csv", ".json", ".jsonl"}:

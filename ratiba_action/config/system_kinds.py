@@ -125,6 +125,26 @@ VariantName = Annotated[
 ]
 
 
+CHAT_FILES = (".json", ".yaml", ".yml")
+"""Suffixes of templates that list messages."""
+_OF_THE_GATE = frozenset(
+    {"model", "messages", "system", "max_tokens", "max_completion_tokens", "temperature", "stream", "n"}
+)
+
+
+def _adds_keys(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    if taken := sorted(set(value) & _OF_THE_GATE):
+        msg = f"{', '.join(taken)} cannot be given here: the gate sets it"
+        raise ValueError(msg)
+    if find_credentials(json.dumps(value)):
+        msg = "it contains what looks like a credential, which is not allowed here"
+        raise ValueError(msg)
+    return value
+
+
+Request = Annotated[dict[Name, JsonValue], AfterValidator(_adds_keys)]
+
+
 class PromptVariant(StrictModel):
     """What a variant changes in a system of kind prompt."""
 
@@ -133,6 +153,7 @@ class PromptVariant(StrictModel):
     model: Name | None = None
     max_output_tokens: TokenCount | None = None
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
+    request: Request | None = None
 
     @field_validator("file")
     @classmethod
@@ -381,13 +402,6 @@ def serve_problems(url: object, *, served: bool) -> list[str]:
     return []
 
 
-CHAT_FILES = (".json", ".yaml", ".yml")
-"""Suffixes of templates that list messages."""
-_OF_THE_GATE = frozenset(
-    {"model", "messages", "system", "max_tokens", "max_completion_tokens", "temperature", "stream", "n"}
-)
-
-
 class PromptBlock(StrictModel):
     """A system without code: a prompt file and a model, which gets the whole conversation."""
 
@@ -406,7 +420,7 @@ class PromptBlock(StrictModel):
     role: Literal["system", "user"] | None = Field(
         default=None, description="who says the filled text; default: system. A .json or .yaml file lists messages"
     )
-    request: dict[Name, JsonValue] = Field(
+    request: Request = Field(
         default_factory=dict, description="further keys of each request, such as tools or response_format"
     )
 
@@ -414,17 +428,6 @@ class PromptBlock(StrictModel):
     @classmethod
     def _file_stays_inside(cls, value: str) -> str:
         return parse_folder(value)
-
-    @field_validator("request")
-    @classmethod
-    def _request_adds_keys(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        if taken := sorted(set(value) & _OF_THE_GATE):
-            msg = f"{', '.join(taken)} cannot be given here: the gate sets it"
-            raise ValueError(msg)
-        if find_credentials(json.dumps(value)):
-            msg = "it contains what looks like a credential, which is not allowed here"
-            raise ValueError(msg)
-        return value
 
     @model_validator(mode="after")
     def _role_is_of_a_template(self) -> Self:

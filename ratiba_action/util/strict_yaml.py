@@ -16,6 +16,8 @@ from ratiba_action.errors import FileProblem
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 40
+MAX_VALUES = 100_000
+"""In a file whose aliases are written out."""
 _TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 
 Path = tuple[str | int, ...]
@@ -68,20 +70,22 @@ class _Refused(Exception):  # noqa: N818 - control flow of this module, never se
         self.line = line
 
 
-def read_yaml(name: str, content: bytes) -> tuple[YamlDocument | None, tuple[FileProblem, ...]]:
+def read_yaml(
+    name: str, content: bytes, *, aliases: bool = False
+) -> tuple[YamlDocument | None, tuple[FileProblem, ...]]:
     """Decode one YAML file.
 
     Args:
         content: its bytes; UTF-8, at most 1 MiB.
+        aliases: of a file that another tool reads: ``*name`` and ``<<`` are written out, to at most ``MAX_VALUES``.
 
     Returns:
         The document and no problem, or None and the problems.
     """
+    lines: dict[Path, int] = {}
+    problems: list[FileProblem] = []
     try:
-        text = _decode(content)
-        _refuse_directives(text)
-        _refuse_aliases(text)
-        node = yaml.compose(text, Loader=_ShallowLoader)
+        data = _Builder(name, lines, problems, aliases=aliases).build(_composed(content, aliases=aliases), ())
     except _Refused as refused:
         return None, (FileProblem(name, refused.line, str(refused)),)
     except yaml.composer.ComposerError as error:
@@ -93,12 +97,17 @@ def read_yaml(name: str, content: bytes) -> tuple[YamlDocument | None, tuple[Fil
         return None, (FileProblem(name, 0, "not valid YAML: a tag is not UTF-8"),)
     except yaml.YAMLError as error:
         return None, (FileProblem(name, _error_line(error), f"not valid YAML: {_error_text(error)}"),)
-    if node is None:
-        return None, (FileProblem(name, 0, "the file is empty"),)
-    lines: dict[Path, int] = {}
-    problems: list[FileProblem] = []
-    data = _Builder(name, lines, problems).build(node, ())
     return (None, tuple(problems)) if problems else (YamlDocument(name, data, lines), ())
+
+
+def _composed(content: bytes, *, aliases: bool) -> yaml.Node:
+    text = _decode(content)
+    _refuse_directives(text)
+    _look_at_aliases(text, allowed=aliases)
+    node = yaml.compose(text, Loader=_ShallowLoader)
+    if node is None:
+        raise _Refused(0, "the file is empty")
+    return node
 
 
 def _decode(content: bytes) -> str:
@@ -119,7 +128,7 @@ def _refuse_directives(text: str) -> None:
         raise _Refused(line, "the directive %TAG is not allowed; write plain text, numbers, lists and mappings")
 
 
-def _refuse_aliases(text: str) -> None:
+def _look_at_aliases(text: str, *, allowed: bool) -> None:
     if "*" not in text:
         return
     depth = 0
@@ -128,7 +137,7 @@ def _refuse_aliases(text: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             raise _Refused(event.start_mark.line + 1 if event.start_mark else 0, _TOO_DEEP)
-        if isinstance(event, yaml.AliasEvent):
+        if isinstance(event, yaml.AliasEvent) and not allowed:
             line = event.start_mark.line + 1 if event.start_mark else 0
             raise _Refused(line, f"the alias '*{event.anchor}' is not allowed; write the value out")
 
@@ -159,8 +168,15 @@ class _Builder:
     name: str
     lines: dict[Path, int]
     problems: list[FileProblem]
+    aliases: bool
+    values: int = 0
 
     def build(self, node: yaml.Node, path: Path) -> Any:
+        self.values += 1
+        if self.aliases and self.values > MAX_VALUES:
+            # An alias of aliases of aliases grows without a limit, and so does one that contains itself.
+            line = node.start_mark.line + 1
+            raise _Refused(line, f"its aliases, written out, are more than {MAX_VALUES:,} values")
         self.lines[path] = node.start_mark.line + 1
         if isinstance(node, yaml.CollectionNode) and node.tag.removeprefix(_STANDARD) not in {"map", "seq"}:
             self._refuse_tag(node)
@@ -176,16 +192,35 @@ class _Builder:
 
     def _entries(self, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node]]:
         seen: set[str] = set()
+        merged: list[tuple[str, yaml.Node]] = []
         for key_node, value_node in node.value:
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
             if key is None:
                 self._problem(key_node, "a key must be plain text")
+            elif self.aliases and key_node.tag == f"{_STANDARD}merge":
+                merged += self._merged(value_node, path)
             elif key in seen:
                 self._problem(key_node, f"the key {key!r} stands twice")
             else:
                 seen.add(key)
                 yield key, value_node
                 self.lines[(*path, key)] = key_node.start_mark.line + 1
+        for key, value_node in merged:
+            if key not in seen:
+                seen.add(key)
+                yield key, value_node
+
+    def _merged(self, node: yaml.Node, path: Path) -> list[tuple[str, yaml.Node]]:
+        """The entries of ``<<``: of a mapping, or of the mappings of a list, of which the first one counts."""
+        listed = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        mappings = [each for each in listed if isinstance(each, yaml.MappingNode)]
+        if len(path) >= MAX_DEPTH or len(mappings) < len(listed):
+            self._problem(node, "<< must be a mapping, or a list of mappings")
+            return []
+        self.values += sum(len(each.value) for each in mappings)
+        if self.values > MAX_VALUES:
+            raise _Refused(node.start_mark.line + 1, f"its aliases, written out, are more than {MAX_VALUES:,} values")
+        return [entry for each in mappings for entry in self._entries(each, (*path, "<<"))]
 
     def _scalar(self, node: yaml.Node) -> Any:
         """YAML 1.2's core schema: ``no``, ``14:00`` and ``0712`` are text, as whoever wrote them meant."""

@@ -349,6 +349,7 @@ async def test_a_prompt_is_a_template_of_the_message_the_history_and_the_inputs(
             "p.json",
             '[{"role": "system", "content": "In {{ city }}"}, {"role": "user", "content": {{ message | dump }}}]',
         ),
+        ("p.json", '[{"role": "system", "content": "In {{ city }}"}, {"role": "user", "content": "{{ message }}"}]'),
         ("p.yaml", "- {role: system, content: In {{ city }}}\n- role: user\n  content: {{ message | dump }}\n"),
     ],
 )
@@ -383,7 +384,7 @@ async def test_the_tools_that_a_prompt_calls_are_in_its_reply(open_session: Open
         ("p.md", "a\n{% if %}", r"p\.md:2 is no Jinja template"),
         ("p.md", "{{ ''.__class__.__mro__ }}", "unsafe"),
         ("p.md", "{{ 1 // 0 }}", "p.md cannot be filled"),
-        ("p.json", '{"role": "user", "content": "{{ city }}"}', r"not readable.*name \| dump"),
+        ("p.json", '[{"role": "user", "content": "x"} {{ city }}]', r"not readable.*name \| dump"),
         ("p.yaml", "- role: bot\n  content: x", "is no message with role"),
     ],
 )

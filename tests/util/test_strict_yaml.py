@@ -79,3 +79,37 @@ def test_an_alias_bomb_is_refused_before_it_expands() -> None:
 def test_any_bytes_give_a_document_or_problems(content: bytes) -> None:
     document, problems = read_yaml("any.yaml", content)
     assert (document is None) == bool(problems)
+
+
+def test_where_another_tool_reads_them_aliases_and_merges_are_written_out() -> None:
+    content = b"""\
+one: &one {a: 1, b: 2}
+two: &two {b: 3, c: 4}
+list: [*one]
+both: {<<: [*one, *two], a: 5}
+'<<': plain
+"""
+    document, problems = read_yaml("f.yaml", content, aliases=True)
+    assert document is not None, problems
+    assert document.data["list"] == [{"a": 1, "b": 2}]
+    assert document.data["both"] == {"a": 5, "b": 2, "c": 4}
+    assert document.data["<<"] == "plain"
+    assert document.line(("both", "a")) == 4
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a: &a [*a, *a]",
+        b"a: &a {b: *a, c: *a}",
+        b"a: &a {<<: [*a, *a]}",
+        b"\n".join(b"l%d: &l%d [%s]" % (n, n, b", ".join([b"*l%d" % (n - 1)] * 9) if n else b"x") for n in range(9)),
+        b"\n".join(
+            b"l%d: &l%d {<<: [%s]}" % (n, n, b", ".join([b"*l%d" % (n - 1)] * 9) if n else b"{a: 1}") for n in range(9)
+        ),
+    ],
+)
+def test_an_alias_of_itself_or_of_many_is_refused_where_aliases_are_written_out(content: bytes) -> None:
+    document, problems = read_yaml("f.yaml", content, aliases=True)
+    assert document is None or len(str(document.data)) < 1_000
+    assert document is not None or problems

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,88 +31,116 @@ class Adapter:
         Raises:
             AdapterError: it is no template.
         """
-        fill = Template(self._options["file"])
-        role = self._options["role"]
+        name, role = self._options["file"], self._options["role"]
+        text = Path(name).read_text(encoding="utf-8")
+        templates = Templates(name)
+        prompt = templates.compiled(_structure(text, name) if name.endswith(CHATS) else text)
 
         def compose(history: list[Message], message: str) -> list[Message]:
-            text = fill({**context.inputs, "message": message, "history": history})
-            if self._options["file"].endswith(CHATS):
-                return chat(text, self._options["file"])
+            filled = prompt({**context.inputs, "message": message, "history": history})
+            if name.endswith(CHATS):
+                return chat(filled, name)
             if role == "user":
-                return [*history, {"role": "user", "content": text}]
-            return [{"role": "system", "content": text}, *history, {"role": "user", "content": message}]
+                return [*history, {"role": "user", "content": filled}]
+            return [{"role": "system", "content": filled}, *history, {"role": "user", "content": message}]
 
         return Conversation(self._options, compose)
 
 
-class Template:
-    """A file as a template.
+Filled = Callable[[dict[str, Any]], Any]
+"""A template, given values by name."""
+
+
+class Templates:
+    """Makes templates of a file's texts.
 
     Args:
-        name: of the file, in UTF-8.
-
-    Raises:
-        AdapterError: it is no template.
+        name: of the file, for messages.
     """
 
     def __init__(self, name: str) -> None:
-        import jinja2
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
         self._name = name
-        environment = ImmutableSandboxedEnvironment(undefined=_missing(), keep_trailing_newline=True)
-        environment.filters["dump"] = _dump  # Nunjucks' name for it
+        self._environment = ImmutableSandboxedEnvironment(undefined=_missing(), keep_trailing_newline=True)
+        self._environment.filters["dump"] = _dump  # Nunjucks' name for it
+
+    def compiled(self, value: Any) -> Filled:
+        """JSON whose texts are templates.
+
+        Raises:
+            AdapterError: one is no template.
+        """
+        if isinstance(value, str):
+            return self._of_text(value)
+        if isinstance(value, dict):
+            entries = {key: self.compiled(item) for key, item in value.items()}
+            return lambda values: {key: item(values) for key, item in entries.items()}
+        if isinstance(value, list):
+            items = [self.compiled(item) for item in value]
+            return lambda values: [item(values) for item in items]
+        return lambda _: value
+
+    def _of_text(self, text: str) -> Filled:
+        import jinja2
+
+        name = self._name
         try:
-            self._template = environment.from_string(Path(name).read_text(encoding="utf-8"))
+            template = self._environment.from_string(text)
         except jinja2.TemplateSyntaxError as error:
             raise AdapterError(f"{name}:{error.lineno} is no Jinja template: {error.message}") from None
 
-    def __call__(self, values: dict[str, Any]) -> str:
-        """The file with its places filled.
+        def fill(values: dict[str, Any]) -> str:
+            try:
+                return template.render(values)
+            except jinja2.UndefinedError as error:
+                known = ", ".join(sorted(values))
+                advice = "add the value to `inputs` of the scenario"
+                raise AdapterError(f"{name}: {error.message}. Known are {known}; {advice}") from None
+            except (jinja2.TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+                raise AdapterError(f"{name} cannot be filled: {error}") from None
 
-        Raises:
-            AdapterError: a value is missing, or does not fit.
-        """
-        import jinja2
-
-        try:
-            return self._template.render(values)
-        except jinja2.UndefinedError as error:
-            known = ", ".join(sorted(values))
-            raise AdapterError(
-                f"{self._name}: {error.message}. Known are {known}; add the value to `inputs` of the scenario"
-            ) from None
-        except (jinja2.TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise AdapterError(f"{self._name} cannot be filled: {error}") from None
+        return fill
 
 
-def chat(text: str, name: str) -> list[Message]:
+def chat(filled: Any, name: str) -> list[Message]:
     """The messages that a filled file lists.
+
+    Args:
+        filled: its messages; or its text, where it lists messages only once it is filled.
 
     Raises:
         AdapterError: it is no list of messages.
     """
     try:
-        found = json.loads(text) if name.endswith(".json") else _yaml(text)
+        found = _read(filled, name) if isinstance(filled, str) else filled
     except ValueError as error:
-        raise AdapterError(
-            f"{name}, filled, is not readable: {error}. Write values as `{{{{ name | dump }}}}`"
-        ) from None
+        advice = "Write values as `{{ name | dump }}`"
+        raise AdapterError(f"{name}, filled, is not readable: {error}. {advice}") from None
     messages = found if isinstance(found, list) else [found]
     for message in messages:
         if not (isinstance(message, dict) and message.get("role") in _ROLES and "content" in message):
-            raise AdapterError(
-                f"{name}: {json.dumps(message):.200} is no message with role ({', '.join(_ROLES)}) and content"
-            )
+            wanted = f"no message with role ({', '.join(_ROLES)}) and content"
+            raise AdapterError(f"{name}: {json.dumps(message):.200} is {wanted}")
     return messages
 
 
-def _yaml(text: str) -> Any:
+def _structure(text: str, name: str) -> Any:
+    """The file's data, so that no value can change what is around it; its text where places are not inside texts."""
+    try:
+        return _read(text, name)
+    except ValueError:
+        return text
+
+
+def _read(text: str, name: str) -> Any:
+    if name.endswith(".json"):
+        return json.loads(text)
     import yaml
 
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, TypeError) as error:  # an unquoted {{ name }} is a mapping as a key
         raise ValueError(" ".join(str(error).split())) from None
 
 
