@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from importlib import resources
 from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -475,6 +476,11 @@ def _escaped(value: Any) -> Any:
 def configuration_file(system: ImportedSystem, target: Target) -> bytes:
     """A configuration that runs an imported system, by the rule of its tool: every test must pass."""
     return _yaml({"system": system.block, "pass_rate": 1.0}, target)
+
+
+def checks_file() -> bytes:
+    """The module that runs the code of promptfoo's assertions."""
+    return (resources.files("ratiba_action.authoring") / "starter" / "promptfoo_checks.py.j2").read_bytes()
 
 
 def is_new(repository: Path, name: str, content: bytes) -> bool:

@@ -431,7 +431,8 @@ class _Reader:
             self.found.note(place, _PERSON, what, result)
             return
         try:
-            value = self._rendered(part.data.get("value"), variables)
+            value = part.data.get("value")
+            value = self._code_of(value, variables) if rule.is_code else self._rendered(value, variables)
             different = rule.apply(case, {**part.data, "value": value})
         except NotImportedError as error:
             self.found.note(place, _PERSON, what, f"not imported: {error}")
@@ -439,9 +440,28 @@ class _Reader:
         except SuiteError as error:
             self.found.wrong(place, f"{what}: {error.problems[0]}")
             return
-        self._keys(part, ASSERTION_KEYS, ("type", "value", "threshold"), f"{what}: ")
+        read = ("type", "value", "threshold", *(("config",) if rule.is_code else ()))
+        self._keys(part, ASSERTION_KEYS, read, f"{what}: ")
         outcome = _NEAR if different else rule.outcome
         self.found.note(place, outcome, what, rule.becomes + (f"; {different}" if different else ""))
+
+    def _code_of(self, value: Any, variables: Mapping[str, Any]) -> Any:
+        """Code with its variables filled in, or the place of its file in the repository.
+
+        Raises:
+            NotImportedError: the file cannot be run where it is.
+        """
+        if not isinstance(value, str) or not value.startswith("file://"):
+            return self._rendered(value, variables)
+        name, colon, function = value.removeprefix("file://").removeprefix("./").partition(":")
+        try:
+            self.folder.read(name)
+        except SuiteError as error:
+            raise NotImportedError(str(error.problems[0])) from None
+        path = self.folder.below_top(name)
+        if self.folder.top != self.folder.repository or path is None:
+            raise NotImportedError(f"{shorten(name)} is not in the repository; copy it there")
+        return f"file://{path}{colon}{function}"
 
     def _rendered(self, value: Any, variables: Mapping[str, Any]) -> Any:
         """A value with its variables filled in.
@@ -510,7 +530,7 @@ def _expected(cell: str) -> dict[str, Any]:
     """An assertion as a CSV file spells it: ``type(threshold): value``; a text without a type is ``equals``."""
     text = cell.strip()
     if text.startswith("file://"):
-        return {"type": "javascript"}
+        return {"type": "python" if text.partition(".py")[1] else "javascript", "value": text}
     found = _EXPECTED.fullmatch(text)
     if found is None:
         return {"type": "equals", "value": text}

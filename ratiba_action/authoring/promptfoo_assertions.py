@@ -215,6 +215,17 @@ def _tool_rule(case: ImportedCase, given: Assert, *, rule: str) -> None:
     case.rules.append({"type": rule, "value": _texts(given)})
 
 
+CHECKS = "promptfoo_checks"
+"""The module, written by an import, that runs code of assertions."""
+
+
+def _code(case: ImportedCase, given: Assert, *, language: str, negate: bool = False) -> None:
+    minimum = {} if given.get("threshold") is None else {"minimum": _number(given, "threshold")}
+    config = {"config": given["config"]} if isinstance(given.get("config"), Mapping) else {}
+    more = {**minimum, **config, **({"negate": True} if negate else {})}
+    case.measure(f"{CHECKS}:{language}", 1.0, code=_one(given), **more)
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What a type of assertion becomes.
@@ -223,14 +234,17 @@ class Rule:
         becomes: in words, for report and documentation.
         outcome: whether it means the same here.
         apply: adds it to a case, and returns what else differs; None if a person must do it.
+        is_code: its value is code, or names a file of code, which stays where it is.
     """
 
     becomes: str
     outcome: ImportOutcome = ImportOutcome.MAPPED
     apply: Callable[[ImportedCase, Assert], str | None] | None = None
+    is_code: bool = False
 
 
 _JUDGE = "a judge of the configuration scores it"
+_RUNS = f"a metric of `{CHECKS}.py`, which the import writes: the gate runs the code in its sandbox, by {{}}"
 _near = partial(Rule, outcome=ImportOutcome.APPROXIMATED)
 _person = partial(Rule, outcome=ImportOutcome.MANUAL)
 
@@ -321,8 +335,12 @@ ASSERTIONS: Mapping[str, Rule] = {
     "not-trajectory:tool-used": Rule(
         "the rule `must_not_call_tool` for each tool", apply=partial(_tool_rule, rule="must_not_call_tool")
     ),
-    "javascript": _person("code is not run: write a rule `custom` or a metric of your own"),
-    "python": _person("code is not run: write a rule `custom` or a metric of your own"),
+    "javascript": _near(_RUNS.format("Node"), apply=partial(_code, language="JavaScript"), is_code=True),
+    "not-javascript": _near(
+        _RUNS.format("Node"), apply=partial(_code, language="JavaScript", negate=True), is_code=True
+    ),
+    "python": _near(_RUNS.format("Python"), apply=partial(_code, language="Python"), is_code=True),
+    "not-python": _near(_RUNS.format("Python"), apply=partial(_code, language="Python", negate=True), is_code=True),
     "ruby": _person("code is not run: write a rule `custom` or a metric of your own"),
     "webhook": _person("no server is called: write a rule `custom` or a metric of your own"),
 }

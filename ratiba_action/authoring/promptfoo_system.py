@@ -210,7 +210,7 @@ class _SystemReader:
             variants[name] = {"prompt": changed}
         if variants:
             place = (self.document.name, 1)
-            result = f"{len(variants)} `system.variants`: run them by `ratiba compare`"
+            result = f"{len(variants)} `system.variants`: run them by `ratiba gate --variants`"
             self.found.note(place, ImportOutcome.APPROXIMATED, "prompts and providers", result)
         return {"variants": variants} if variants else {}
 

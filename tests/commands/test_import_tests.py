@@ -203,8 +203,10 @@ def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
 @pytest.mark.parametrize(
     ("wanted", "reason"),
     [
-        ({"type": "javascript", "value": "process.exit()"}, "code is not run"),
-        ({"type": "python", "value": "file://x.py"}, "code is not run"),
+        ({"type": "javascript", "value": "file://none.js"}, "none.js"),
+        ({"type": "python", "value": "file://../../x.py"}, "lies outside the repository"),
+        ({"type": "javascript", "value": "output.includes('{{ q | upper }}')"}, "none is evaluated"),
+        ({"type": "javascript"}, "not a text"),
         ({"type": "webhook", "value": "https://example.com"}, "no server is called"),
         ({"type": "levenshtein", "value": "x"}, "no counterpart"),
         ({"type": "not-llm-rubric", "value": "x"}, "no counterpart"),
@@ -300,6 +302,28 @@ scenarios:
     assert passes(by_message["two"], "{}")
     assert not passes(by_message["five"], "hello 4")
     assert passes(by_message["five"], "hello five")
+
+
+def test_code_of_assertions_becomes_a_metric_that_the_gate_runs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "checks").mkdir()
+    (folder / "checks/tone.js").write_text("module.exports = () => true;")
+    asserts: list[dict[str, Any]] = [
+        {"type": "javascript", "value": "output.length < 20 && context.vars.q !== '${x}'"},
+        {"type": "not-python", "value": "'{{q}}' in output", "threshold": 0.5},
+        {"type": "javascript", "value": "file://checks/tone.js:polite", "config": {"words": ["a"]}},
+    ]
+    (folder / "a.json").write_text(promptfoo(*asserts))
+    printed = report(capsys, "promptfoo", "a.json")
+    assert not found(printed, "manual")
+    (scenario,) = scenarios(folder)
+    assert [(each.metric, each.threshold, dict(each.parameters)) for each in scenario.assertions] == [
+        ("promptfoo_checks:JavaScript", 1.0, {"code": asserts[0]["value"]}),
+        ("promptfoo_checks:Python", 1.0, {"code": "'hi {x}' in output", "minimum": 0.5, "negate": True}),
+        ("promptfoo_checks:JavaScript", 1.0, {"code": asserts[2]["value"], "config": {"words": ["a"]}}),
+    ]
+    assert "promptfoo_checks.py" in printed["written"]
 
 
 PROMPTFOO = """\
@@ -419,8 +443,8 @@ def test_rows_of_a_csv_file_carry_their_assertions(folder: Path, capsys: pytest.
     assert (first.equals, second.equals) == ("Paris", "not a type: x")
     assert [entry.threshold for entry in by_message["b"].assertions] == [0.6]
     left = [(line, what) for _, line, what, _ in found(printed, "manual")]
-    assert left == [(4, "assert javascript"), (4, "test"), (5, "assert levenshtein")]
-    assert "c" not in by_message
+    assert left == [(4, "assert javascript"), (5, "assert levenshtein")]
+    assert [entry.parameters["code"] for entry in by_message["c"].assertions] == ["1"]
 
 
 GOLDENS = [
@@ -618,12 +642,12 @@ def test_a_second_import_changes_nothing_and_says_so(folder: Path, capsys: pytes
     assert "Would write: scenarios/a/a_hi_x.yaml" in capsys.readouterr().out
     first = report(capsys, "promptfoo", "a.json")
     (path,) = first["written"]
-    before = (folder / path).stat()
+    before = (folder / path).stat().st_mtime_ns
     assert do("promptfoo", "a.json") == 0
     assert "Nothing changed" in capsys.readouterr().out
     second = report(capsys, "promptfoo", "a.json")
     assert (second["written"], second["unchanged"]) == ([], [path])
-    assert (folder / path).stat() == before
+    assert (folder / path).stat().st_mtime_ns == before
 
 
 def test_a_file_with_other_content_is_never_overwritten_and_nothing_else_is_written(
@@ -808,7 +832,7 @@ def test_credentials_and_identifiers_are_reported_and_a_credential_is_not_writte
 
 
 def test_a_file_of_code_only_imports_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "a.json").write_text(promptfoo({"type": "javascript", "value": "1"}))
+    (folder / "a.json").write_text(promptfoo({"type": "webhook", "value": "https://example.com"}))
     assert do("promptfoo", "a.json") == 2
     assert "Nothing was imported." in capsys.readouterr().out
     assert not (folder / "scenarios").exists()

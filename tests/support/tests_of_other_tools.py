@@ -13,7 +13,7 @@ ROWS = [
     ("May I bring my dog?", "grade:Says politely whether dogs are allowed", "I am afraid dogs stay outside."),
     ("Do you have lockers?", "similar(0.5):We have lockers for all guests", "We have lockers for all our guests"),
     ("Give the prices as JSON", "is-json", '{"massage_kes": 3500}'),
-    ("How long is a massage?", "fn:output.length < 40", "Sixty minutes."),
+    ("How long is a massage?", "python:len(output) < 40", "Sixty minutes."),
 ]
 TESTS_CSV = "question,__expected,__metadata:topic\n" + "".join(
     f'"{message}","{expected}",desk\n' for message, expected, _ in ROWS
@@ -47,7 +47,7 @@ INLINE: list[tuple[str, list[dict[str, Any]], str]] = [
     ("Are there lockers?", [{"type": "similar", "value": "There are lockers", "threshold": 0.5}], "There are lockers"),
     ("What is cheap?", [{"type": "cost", "threshold": 0.01}, {"type": "contains", "value": "Tea"}], "Tea is cheap."),
     ("Quick, which floor?", [{"type": "latency", "threshold": 30000}, {"type": "contains", "value": "2"}], "Floor 2."),
-    ("Count to three", [{"type": "javascript", "value": "output.length > 3"}], "One, two, three."),
+    ("Count to three", [{"type": "python", "value": "len(output) > 3"}], "One, two, three."),
 ]
 PROMPTFOO = json.dumps(
     {
