@@ -219,11 +219,24 @@ CHECKS = "promptfoo_checks"
 """The module, written by an import, that runs code of assertions."""
 
 
-def _code(case: ImportedCase, given: Assert, *, language: str, negate: bool = False) -> None:
+def _code(case: ImportedCase, given: Assert, *, language: str, negate: bool = False) -> str | None:
     minimum = {} if given.get("threshold") is None else {"minimum": _number(given, "threshold")}
     config = {"config": given["config"]} if isinstance(given.get("config"), Mapping) else {}
     more = {**minimum, **config, **({"negate": True} if negate else {})}
-    case.measure(f"{CHECKS}:{language}", 1.0, code=_one(given), **more)
+    code = _one(given)
+    case.measure(f"{CHECKS}:{language}", 1.0, code=code, **more)
+    return "`context.prompt` is the user's message here" if "prompt" in code else None
+
+
+def _text(case: ImportedCase, given: Assert, *, kind: str, negate: bool = False) -> None:
+    value: dict[str, Any] = {}
+    if kind.endswith("-all"):
+        value = {"value": _texts(given, split=True)}
+    elif kind == "levenshtein":
+        value = {"value": _one(given), "minimum": _number(given, "threshold", 5.0)}
+    elif given.get("value") is not None:
+        raise NotImportedError("the JSON schema is not checked; assert values with `expect.json`")
+    case.measure(f"{CHECKS}:Text", 1.0, kind=kind, **value, **({"negate": True} if negate else {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +256,7 @@ class Rule:
     is_code: bool = False
 
 
+_TEXT = f"a metric of `{CHECKS}.py`, which the import writes"
 _JUDGE = "a judge of the configuration scores it"
 _RUNS = f"a metric of `{CHECKS}.py`, which the import writes: the gate runs the code in its sandbox, by {{}}"
 _near = partial(Rule, outcome=ImportOutcome.APPROXIMATED)
@@ -341,6 +355,13 @@ ASSERTIONS: Mapping[str, Rule] = {
     ),
     "python": _near(_RUNS.format("Python"), apply=partial(_code, language="Python"), is_code=True),
     "not-python": _near(_RUNS.format("Python"), apply=partial(_code, language="Python", negate=True), is_code=True),
+    "contains-json": Rule(_TEXT, apply=partial(_text, kind="contains-json")),
+    "not-contains-json": Rule(_TEXT, apply=partial(_text, kind="contains-json", negate=True)),
+    "not-is-json": Rule(_TEXT, apply=partial(_text, kind="is-json", negate=True)),
+    "not-contains-all": Rule(_TEXT, apply=partial(_text, kind="contains-all", negate=True)),
+    "not-icontains-all": Rule(_TEXT, apply=partial(_text, kind="icontains-all", negate=True)),
+    "levenshtein": Rule(_TEXT, apply=partial(_text, kind="levenshtein")),
+    "not-levenshtein": Rule(_TEXT, apply=partial(_text, kind="levenshtein", negate=True)),
     "ruby": _person("code is not run: write a rule `custom` or a metric of your own"),
     "webhook": _person("no server is called: write a rule `custom` or a metric of your own"),
 }
@@ -353,8 +374,8 @@ SAME = {
 }
 """Other names of types, some of them only in CSV files."""
 _NAMES = (
-    "agent-rubric classifier contains-html contains-json contains-sql contains-xml finish-reason gleu guardrails human"
-    " is-html is-sql is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call is-xml levenshtein"
+    "agent-rubric classifier contains-html contains-sql contains-xml finish-reason gleu guardrails human"
+    " is-html is-sql is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call is-xml"
     " max-score meteor moderation noise-sensitivity perplexity perplexity-score pi research-rubric search-rubric"
     " select-best similar:dot similar:euclidean skill-used trace-error-spans trace-span-count trace-span-duration"
     " trajectory:goal-success trajectory:step-count trajectory:tool-args-match trajectory:tool-sequence"

@@ -47,14 +47,25 @@ CODE = [
     _js({"code": "JSON.parse('0.4')"}, 1),
     _js({"code": "0.4", "minimum": 0.5}, 0),
     _js({"code": "({pass: true, score: 0, reason: 'fine'})"}, 1),
-    _js({"code": "({pass: true, score: 0.4})", "minimum": 0.5}, 0),
+    _js({"code": "({pass: true, score: 0.4, reason: 'promptfoo looks at pass only'})", "minimum": 0.5}, 1),
     _js({"code": "await Promise.resolve(false)", "negate": True}, 1),
     _js({"code": "require('node:path').basename('a/b') === 'b'"}, 1),
     _js({"code": "file://own.cjs"}, 1),
     _js({"code": "file://own.mjs:named", "config": {"min": 3}}, 1),
     ("Python", {"code": "len(output) == 5 and context['vars']['q'] == 'hi'"}, 1),
     ("Python", {"code": "import re\nreturn bool(re.search('x', output))"}, 0),
+    _js({"code": "const a = output; a.length > 2"}, 1),
+    _js({"code": "output.length > 9;  "}, 0),
     ("Python", {"code": "0"}, 0),
+    ("Python", {"code": "'True'"}, 1),
+    ("Python", {"code": "'0.7'", "minimum": 0.8}, 0),
+    ("Python", {"code": "{'pass': True, 'score': 0.3, 'reason': 'r'}", "minimum": 0.5}, 0),
+    ("Text", {"kind": "levenshtein", "value": "Hallo!", "minimum": 2}, 1),
+    ("Text", {"kind": "levenshtein", "value": "Hallo!", "minimum": 1}, 0),
+    ("Text", {"kind": "is-json", "negate": True}, 1),
+    ("Text", {"kind": "contains-json"}, 0),
+    ("Text", {"kind": "contains-all", "value": ["Hell", "o"], "negate": True}, 0),
+    ("Text", {"kind": "icontains-all", "value": ["HELL", "x"], "negate": True}, 1),
     ("Python", {"code": "file://own.py"}, 1),
     ("Python", {"code": "file://own.py:strict"}, 0),
 ]
@@ -82,10 +93,12 @@ def test_code_passes_a_reply_as_promptfoo_does(
     ("language", "code", "message"),
     [
         pytest.param("JavaScript", "null.x", "TypeError", marks=NODE),
-        pytest.param("JavaScript", "'text'", "must give a bool, a number or a result", marks=NODE),
+        pytest.param("JavaScript", "'text'", "must give a bool, a number, or pass", marks=NODE),
         pytest.param("JavaScript", "file://own.mjs:none", "exports no function none", marks=NODE),
         ("Python", "undefined_name", "undefined_name"),
         ("Python", "None", "must give a bool"),
+        ("Python", "{'score': 1, 'reason': 'r'}", "must give a bool"),
+        pytest.param("JavaScript", "({pass: true})", "must give a bool", marks=NODE),
     ],
 )
 def test_code_that_cannot_judge_is_an_error_and_no_score(language: str, code: str, message: str, folder: Path) -> None:
@@ -98,3 +111,9 @@ def test_without_node_the_error_names_it(folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("PATH", str(folder))
     with pytest.raises(RuntimeError, match="install Node where the gate runs"):
         checks(folder).JavaScript().measure(evidence_of("Hello", code="true"))
+
+
+def test_json_is_found_inside_a_text(folder: Path) -> None:
+    text = checks(folder).Text()
+    for reply, passed in (('so: {"a": [1]} there', 1), ("so: {a} [", 0), ("[1", 0)):
+        assert text.measure(evidence_of(reply, kind="contains-json"))["value"] == passed

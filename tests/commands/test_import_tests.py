@@ -208,7 +208,7 @@ def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
         ({"type": "javascript", "value": "output.includes('{{ q | upper }}')"}, "none is evaluated"),
         ({"type": "javascript"}, "not a text"),
         ({"type": "webhook", "value": "https://example.com"}, "no server is called"),
-        ({"type": "levenshtein", "value": "x"}, "no counterpart"),
+        ({"type": "is-xml", "value": "x"}, "no counterpart"),
         ({"type": "not-llm-rubric", "value": "x"}, "no counterpart"),
         ({"type": "of-tomorrow", "value": "x"}, "no counterpart"),
         ({"type": "contains"}, "not a text"),
@@ -432,7 +432,7 @@ def test_rows_of_a_csv_file_carry_their_assertions(folder: Path, capsys: pytest.
         'a,Paris,"contains-any: x, 1",first,\n'
         'b,"not a type: x",similar(0.6):hello,second,0.5\n'
         "c,javascript:1,file://a.js,third,\n"
-        "d,levenshtein(5): x,icontains:E,fourth,\n"
+        "d,is-sql,icontains:E,fourth,\n"
     )
     printed = report(capsys, "promptfoo", "tests.csv")
     by_message = {scenario.turns[0].user: scenario for scenario in scenarios(folder)}
@@ -443,7 +443,7 @@ def test_rows_of_a_csv_file_carry_their_assertions(folder: Path, capsys: pytest.
     assert (first.equals, second.equals) == ("Paris", "not a type: x")
     assert [entry.threshold for entry in by_message["b"].assertions] == [0.6]
     left = [(line, what) for _, line, what, _ in found(printed, "manual")]
-    assert left == [(4, "assert javascript"), (5, "assert levenshtein")]
+    assert left == [(4, "assert javascript"), (5, "assert is-sql")]
     assert [entry.parameters["code"] for entry in by_message["c"].assertions] == ["1"]
 
 
