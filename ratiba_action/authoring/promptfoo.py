@@ -90,7 +90,6 @@ class _Reader:
     """Reads one configuration.
 
     Args:
-        found: cases and findings.
         message: variable that is the user's message; empty to choose it.
     """
 
@@ -431,7 +430,6 @@ def read_promptfoo(folder: SourceFolder, name: str, found: Import, message: str 
     """Read one configuration or file of tests.
 
     Args:
-        found: gets cases, findings and problems.
         message: variable that is the user's message; empty to choose it.
 
     Raises:

@@ -47,7 +47,6 @@ def attach_language_metrics(scenario: Scenario, audience: str | None = None) -> 
     there is no prose of a model to judge. A scenario can turn it off for itself.
 
     Args:
-        scenario: with the assertions that it lists.
         audience: of the house style, also for a listed EnglishFluencyMetric that names none.
     """
     listed = tuple(_for_audience(assertion, audience) for assertion in scenario.assertions)

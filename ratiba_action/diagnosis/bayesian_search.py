@@ -35,7 +35,6 @@ class FailRates:
     """How often the scenario fails.
 
     Args:
-        cause: with the cause applied.
         rest: without it.
     """
 

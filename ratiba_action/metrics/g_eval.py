@@ -52,11 +52,7 @@ class TurnStepsParameters(StepsParameters):
 
 
 class GEval(TurnByTurnMetric):
-    """The mean score of the turns by the repository's own steps; one question a turn.
-
-    Args:
-        parameters: criterion, steps and what is shown.
-    """
+    """The mean score of the turns by the repository's own steps; one question a turn."""
 
     name = "GEval"
     spec = DeepEvalSpec("GEval", 1, grades=True)
@@ -80,11 +76,7 @@ class GEval(TurnByTurnMetric):
 
 
 class ConversationalGEval(RubricMetric):
-    """The score of a conversation by the repository's own steps; one question.
-
-    Args:
-        parameters: criterion and steps.
-    """
+    """The score of a conversation by the repository's own steps; one question."""
 
     Parameters = StepsParameters
 
@@ -123,11 +115,7 @@ class TemplateParameters(StrictModel):
 
 
 class TemplateJudgeMetric(OwnTurnsMetric):
-    """The mean score of the turns by the repository's own template; one question a turn.
-
-    Args:
-        parameters: template and temperature.
-    """
+    """The mean score of the turns by the repository's own template; one question a turn."""
 
     name = "TemplateJudgeMetric"
     revision = __version__

@@ -157,7 +157,6 @@ class Check:
         kind: ``state``, ``payment``, ``tools``, ``event``, ``transitions``, ``output``, ``language``, ``rows``,
             ``limit``, ``reply``, ``test``, ``goal`` or ``rule``.
         turn: number of the turn, from 1; 0 for the whole conversation.
-        what: the assertion in words.
         line: its line in the scenario's file.
         measured: False when this run could not tell; ``passed`` is True then and counts for nothing.
         stand_in: measured while recorded answers to other requests stood in for those that were not recorded.
@@ -352,7 +351,6 @@ class JudgeThresholds:
     Args:
         metric: what its scores on the golden set go by; empty where the judge has scored nothing.
         n: conversations with a label and a score.
-        good: how many of them people find good.
         suggested: the highest threshold that fails at most 5 % of the good ones; None with too few of them.
         golden: minimum, quartiles and maximum of the metric on the golden set; empty where it is not measured there.
     """

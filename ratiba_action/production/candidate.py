@@ -77,7 +77,6 @@ def make_candidate(
     Args:
         conversation: with at least one turn.
         facts: of its tenant, for values that its traces lack.
-        review: owner and end of the quarantine.
         timezone: of the configuration; empty for East Africa's of a conversation in Swahili, and for UTC of others.
     """
     turns = [_masked(turn, redactor) for turn in conversation.turns]

@@ -72,7 +72,6 @@ def render_trends(trends: Sequence[Trend], branch: str, last: int) -> str:
 
     Args:
         trends: untrusted text from the history.
-        last: how many runs were requested.
     """
     title = f"## Trends of {inline(branch)}"
     if not trends:

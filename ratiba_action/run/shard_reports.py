@@ -44,7 +44,6 @@ class Merged:
         cache_hits: scores that were taken from the judge cache.
         breaches: each call that cost more than its reservation, in words.
         interruption: why the shards are no whole run; None where they are. With one the run never passes.
-        notes: of the shards, and about them.
         seconds: of the shard that took longest.
         unknown_usd: the most that attempts of shards without a usable report have spent besides these calls.
         refusals: requests of the system that the shards' gateways refused.
@@ -70,9 +69,7 @@ class Fault:
     """What is wrong with the shards, and what ends it.
 
     Args:
-        problem: in one sentence.
         remedy: what ends it, besides running the shards again.
-        again: shards that are to be run again.
     """
 
     problem: str

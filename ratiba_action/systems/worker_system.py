@@ -72,7 +72,6 @@ class WorkerSystem:
     """Implements ``SystemUnderTest`` or ``CustomCode``. No code of the repository runs in the gate's own process.
 
     Args:
-        block: how the configuration starts it.
         setups: what set-up commands made of declared files already; None for nothing.
         beside: another one that is started and differs in its folder alone: its fork server serves both, unless a
             set-up command makes files of their own. It is closed last.

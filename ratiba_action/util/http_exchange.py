@@ -52,8 +52,6 @@ class RetryPolicy:
         """Seconds until the next try; None for no further one.
 
         Args:
-            tries: made so far.
-            error: of the last one.
             left: seconds until the deadline.
         """
         import random  # slow to import, and seldom needed
@@ -100,7 +98,6 @@ def repeat(
 
     Args:
         work: makes one or more requests.
-        policy: says how often, and how long to wait.
         ends: reading of the monotonic clock at which the result must be there.
         is_repeatable: whether the work may be done again after an error of the kind that it raises.
         outage: of the server; None where nobody else asks it.

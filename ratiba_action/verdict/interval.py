@@ -17,7 +17,6 @@ def minimum_detectable_effect(spread: float, pairs: int, *, significance: float 
         spread: standard deviation of the differences, 0 or more.
         pairs: how many differences there are, at least two.
         significance: of the one-sided test.
-        power: chance of finding it.
 
     Returns:
         In the unit of ``spread``; 0 where nothing varies.

@@ -77,8 +77,6 @@ def cliffs_delta(first: Sequence[float], second: Sequence[float], confidence: fl
     with ``b`` the smaller sample's size, as Feng and Cliff do.
 
     Args:
-        first: the sample in question.
-        second: what it is compared with.
         confidence: two-sided, such as 0.95.
 
     Raises:
@@ -129,7 +127,6 @@ def detectable_delta(first: int, second: int, *, significance: float = 0.05, pow
 
     Args:
         first: size of one sample, at least 1.
-        second: size of the other.
         power: chance of finding it.
 
     Returns:
