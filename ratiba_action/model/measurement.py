@@ -310,16 +310,12 @@ def evaluation_failures(result: ScenarioResult) -> Iterator[tuple[int, Evaluatio
         return
     for check in result.checks:
         if not check.passed:
-            yield check.turn, _of_check(check)
+            yield check.turn, EvaluationFailed("check", check.kind, check.expected, check.got, check.what)
     for score in result.deciding_scores:
         if not score.passed:
             yield 0, _of_score(score)
     if isinstance(result, Errored):
         yield 0, EvaluationFailed("error", result.phase.value, reason=result.message)
-
-
-def _of_check(check: Check) -> EvaluationFailed:
-    return EvaluationFailed("check", check.kind, check.expected, check.got, check.what)
 
 
 def _of_score(score: Score) -> EvaluationFailed:

@@ -124,8 +124,6 @@ class DriftRules:
         until: end of the window (exclusive), with time zone.
         window: its length, and that of the one before.
         level: of all metrics of one reference together.
-        min_delta: size of Cliff's delta, or of Kolmogorov and Smirnov's D if that decides, below which a difference
-            is no drift, however certain.
         share: of conversations that ``ratiba sample`` selects by hash; those that it selects for another reason are
             left out, because they are no random sample.
     """
@@ -135,7 +133,6 @@ class DriftRules:
     minimum: int = 200
     level: float = 0.05
     test: DriftTest = DriftTest.MANN_WHITNEY
-    min_delta: float = NEGLIGIBLE
     share: float = 0.05
 
     @property
@@ -382,7 +379,7 @@ def _settled(entry: MetricDrift, p: float, rules: DriftRules) -> MetricDrift:
     size = abs(entry.delta.delta) if entry.delta is not None else 0.0
     if rules.test is DriftTest.KOLMOGOROV_SMIRNOV and entry.kolmogorov_smirnov is not None:
         size = entry.kolmogorov_smirnov.statistic
-    drifted = p <= rules.level and size >= rules.min_delta
+    drifted = p <= rules.level and size >= NEGLIGIBLE  # below it a difference is no drift, however certain
     return replace(entry, p=p, status=Status.DRIFTED if drifted else Status.NO_DRIFT)
 
 

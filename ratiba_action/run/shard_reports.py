@@ -108,7 +108,7 @@ def merge_shards(
     own_money = [shard for shard in attempts if not _has_gone_on(shard, attempts)]
     unknown = _unknown_usd(found, used, attempts, identity, run_attempt or 1)
     aside = f"{show_usd(unknown)} is set aside of what the merge may spend: attempts without a usable report may have."
-    aside = aside if unknown and _paid(identity) else ""
+    aside = aside if unknown and (identity.get("answers") != Llm.REPLAY.value) else ""
     measured = Measured(
         tuple(results),
         base_failed=base_failed,
@@ -302,10 +302,6 @@ def _has_gone_on(shard: FoundShard, attempts: Sequence[FoundShard]) -> bool:
         each.of.shard == shard.of.shard and shard.of.attempt in each.of.resumed and each.of.carried >= _cost(shard)
         for each in attempts
     )
-
-
-def _paid(identity: Mapping[str, str]) -> bool:
-    return identity.get("answers") != Llm.REPLAY.value
 
 
 def _cost(shard: FoundShard) -> Decimal:
