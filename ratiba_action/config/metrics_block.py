@@ -147,8 +147,7 @@ class MetricsBlock(StrictModel):
         names = [entry.metric for entry in value]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            msg = f"{', '.join(twice)} is listed twice; give one threshold"
-            raise ValueError(msg)
+            raise ValueError(f"{', '.join(twice)} is listed twice; give one threshold")
         return value
 
     def of(self, system_type: SystemType) -> Sequence[MeasuredBy]:

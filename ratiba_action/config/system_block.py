@@ -180,8 +180,7 @@ class SystemBlock(StrictModel):
         for pattern in value:
             parts = pattern.split("/")
             if not _GLOB.fullmatch(pattern) or pattern.startswith("/") or ".." in parts or not set(parts) - {"", "."}:
-                msg = f"{pattern!r} is not a glob pattern below root, such as prompts/*.md"
-                raise ValueError(msg)
+                raise ValueError(f"{pattern!r} is not a glob pattern below root, such as prompts/*.md")
         return value
 
     @field_validator("setup_reads")
@@ -189,8 +188,7 @@ class SystemBlock(StrictModel):
     def _set_up_reads_inside(cls, value: list[str] | None) -> list[str] | None:
         for name in value or ():
             if not {"", ".", ".."}.isdisjoint(name.split("/")) or not name.isprintable():
-                msg = f"{name!r} is not the path of a file below root, such as requirements.txt"
-                raise ValueError(msg)
+                raise ValueError(f"{name!r} is not the path of a file below root, such as requirements.txt")
         return value
 
     @field_validator("variants")
@@ -198,8 +196,7 @@ class SystemBlock(StrictModel):
     def _variants_leave_the_gate_its_own(cls, value: dict[str, VariantBlock]) -> dict[str, VariantBlock]:
         taken = sorted(ARMS & value.keys())
         if taken:
-            msg = f"{taken[0]!r} is not allowed as the name of a variant: it names base or head"
-            raise ValueError(msg)
+            raise ValueError(f"{taken[0]!r} is not allowed as the name of a variant: it names base or head")
         for variant in value.values():
             cls._environment_is_its_own(variant.environment)
         return value
@@ -209,8 +206,7 @@ class SystemBlock(StrictModel):
     def _environment_is_its_own(cls, value: dict[str, str]) -> dict[str, str]:
         taken = sorted(name for name in value if name in _OURS or name.startswith(("LD_", "RATIBA_", "GITHUB_")))
         if taken:
-            msg = f"{', '.join(taken)} cannot be set here; the gate sets it"
-            raise ValueError(msg)
+            raise ValueError(f"{', '.join(taken)} cannot be set here; the gate sets it")
         models = sorted(name for name in value if _MODELS.fullmatch(name))
         if models:
             msg = (

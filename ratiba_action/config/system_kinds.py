@@ -77,11 +77,9 @@ class LangChainBlock(StrictModel):
     @model_validator(mode="after")
     def _mapping_has_keys(self) -> Self:
         if self.takes == "mapping" and self.input is None:
-            msg = "a runnable that takes a mapping needs input, the key of what the customer says"
-            raise ValueError(msg)
+            raise ValueError("a runnable that takes a mapping needs input, the key of what the customer says")
         if self.takes != "mapping" and (self.input or self.history):
-            msg = f"input and history are keys of a mapping; this runnable takes {self.takes}"
-            raise ValueError(msg)
+            raise ValueError(f"input and history are keys of a mapping; this runnable takes {self.takes}")
         return self
 
 
@@ -160,15 +158,13 @@ class VariantBlock(StrictModel):
         found = sorted(name for name, text in value.items() if find_credentials(text))
         if found:
             # The value is not repeated.
-            msg = f"{', '.join(found)} looks like a credential, which is not allowed here"
-            raise ValueError(msg)
+            raise ValueError(f"{', '.join(found)} looks like a credential, which is not allowed here")
         return value
 
     @model_validator(mode="after")
     def _differs(self) -> Self:
         if not self.differences:
-            msg = "the variant changes nothing; add environment or prompt"
-            raise ValueError(msg)
+            raise ValueError("the variant changes nothing; add environment or prompt")
         return self
 
 
@@ -253,18 +249,15 @@ class HttpBlock(StrictModel):
     def _query_values_are_texts(cls, value: dict[str, str]) -> dict[str, str]:
         lists = sorted(places(value) & VALUES)
         if lists:
-            msg = f"a query has text values, but {', '.join(lists)} is not text; use body"
-            raise ValueError(msg)
+            raise ValueError(f"a query has text values, but {', '.join(lists)} is not text; use body")
         return value
 
     @model_validator(mode="after")
     def _text_is_found_somewhere(self) -> Self:
         if (self.reply.text is None) == (self.stream is None):
-            msg = "give reply.text, or stream for an answer as server-sent events"
-            raise ValueError(msg)
+            raise ValueError("give reply.text, or stream for an answer as server-sent events")
         if self.method == "GET" and self.body is not None:
-            msg = "a GET has no body; use query, or another method"
-            raise ValueError(msg)
+            raise ValueError("a GET has no body; use query, or another method")
         return self
 
 
@@ -306,8 +299,7 @@ _IMAGE = r"^[a-z0-9][\w./:-]*@sha256:[0-9a-f]{64}$"
 
 def _require_digest(value: Any) -> Any:
     if isinstance(value, str) and "@sha256:" not in value:
-        msg = f"{value!r} has no digest, so it may be another image tomorrow; write name@sha256:…"
-        raise ValueError(msg)
+        raise ValueError(f"{value!r} has no digest, so it may be another image tomorrow; write name@sha256:…")
     return value
 
 
@@ -358,14 +350,12 @@ class ContainerBlock(StrictModel):
     @model_validator(mode="after")
     def _builds_or_names(self) -> Self:
         if self.image is not None and {"build", "dockerfile", "build_seconds"} & self.model_fields_set:
-            msg = "give image, or build with dockerfile: an image that is named is not built"
-            raise ValueError(msg)
+            raise ValueError("give image, or build with dockerfile: an image that is named is not built")
         ports = [self.port, DATABASE_PORT, *(service.port for service in self.services.values())]
         twice = next((port for port in ports if ports.count(port) > 1), None)
         if twice is not None:
             what = " (5432 is the tenant's database)" if twice == DATABASE_PORT else ""
-            msg = f"the port {twice} stands for two servers{what}; let one of them listen on another"
-            raise ValueError(msg)
+            raise ValueError(f"the port {twice} stands for two servers{what}; let one of them listen on another")
         return self
 
 

@@ -95,11 +95,9 @@ def _readable(template: str) -> str:
     unknown = [name for name in named if name not in PLACES]
     if unknown:
         allowed = ", ".join(f"{{{name}}}" for name in PLACES)
-        msg = f"the template names {{{unknown[0]}}}; allowed: {allowed}"
-        raise ValueError(msg)
+        raise ValueError(f"the template names {{{unknown[0]}}}; allowed: {allowed}")
     if "reply" not in named:
-        msg = "the template does not name {reply}, so that the judge would not see what it scores"
-        raise ValueError(msg)
+        raise ValueError("the template does not name {reply}, so that the judge would not see what it scores")
     return template
 
 

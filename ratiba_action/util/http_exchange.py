@@ -323,8 +323,7 @@ def _http_error() -> type[Exception]:
 def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPError", peer: Peer) -> HttpAnswer:
     content = response.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        problem = f"{peer.name}'s answer has more than {MAX_BYTES:,} bytes and was not read."
-        raise peer.error(problem, status=status)
+        raise peer.error(f"{peer.name}'s answer has more than {MAX_BYTES:,} bytes and was not read.", status=status)
     expected = response.headers.get("Content-Length", "")
     if expected.isascii() and expected.isdigit() and len(content) < int(expected):
         import http.client
