@@ -15,12 +15,12 @@ from ratiba_action.config.providers_block import ProviderBlock, ProviderName
 from ratiba_action.config.renamed_keys import read_current
 from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock
 from ratiba_action.config.system_block import SystemBlock
+from ratiba_action.config.system_kinds import PathInside
 from ratiba_action.errors import ConfigurationError, SuiteError
 from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.model.comparison import Figure, Rules
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.verdict import InAdvisory, PassRateRule
-from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.provider_keys import BUILT_IN, JUDGES
 from ratiba_action.settings.report_folder import parse_report_folder
 from ratiba_action.util.instants import zone_problem
@@ -200,7 +200,7 @@ class Configuration(StrictModel):
     timezone: Annotated[Name, AfterValidator(_known_zone)] | None = Field(
         default=None, description="IANA name of the zone of scenarios whose `now` names none, such as Europe/Paris"
     )
-    tests: list[Annotated[Name, AfterValidator(parse_folder)]] = Field(
+    tests: list[PathInside] = Field(
         default_factory=list,
         max_length=100,
         description="pytest files, and folders of them, that run as scenarios; paths in the repository",

@@ -17,6 +17,7 @@ from ratiba_action.config.system_kinds import (
     LangChain,
     LangGraph,
     LlamaIndex,
+    PathInside,
     PromptBlock,
     ReplayBlock,
     ServeBlock,
@@ -24,7 +25,6 @@ from ratiba_action.config.system_kinds import (
     VariantName,
     serve_problems,
 )
-from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.util.text import nearest_names
 from ratiba_action.util.validation import StrictModel
 
@@ -55,7 +55,7 @@ _STARTS = ("serve", "container")
 class SystemBlock(StrictModel):
     """The system under test and how the worker starts it."""
 
-    root: Name = Field(default=".", description="folder of the system inside the repository")
+    root: PathInside = Field(default=".", description="folder of the system inside the repository")
     adapter: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = Field(
         default=None, description="module:attribute of a class or a function"
     )
@@ -168,11 +168,6 @@ class SystemBlock(StrictModel):
         if problems:
             raise ValidationError.from_exception_data(cls.__name__, problems)
         return block
-
-    @field_validator("root")
-    @classmethod
-    def _root_stays_inside(cls, value: str) -> str:
-        return parse_folder(value)
 
     @field_validator("prompts")
     @classmethod

@@ -117,6 +117,8 @@ LlamaIndex = Annotated[
 
 ARMS = frozenset({"head", "base"})
 """Names that no variant may have."""
+PathInside = Annotated[Name, AfterValidator(parse_folder)]
+"""A path that does not leave the folder that it starts from."""
 VariantName = Annotated[
     str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,39}$", description="also used in the names of its recordings")
 ]
@@ -125,16 +127,11 @@ VariantName = Annotated[
 class PromptVariant(StrictModel):
     """What a variant changes in a system of kind prompt."""
 
-    file: Name | None = None
+    file: PathInside | None = None
     provider: Annotated[str, OneOf(BUILT_IN)] | None = None
     model: Name | None = None
     max_output_tokens: TokenCount | None = None
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
-
-    @field_validator("file")
-    @classmethod
-    def _file_stays_inside(cls, value: str | None) -> str | None:
-        return None if value is None else parse_folder(value)
 
 
 class VariantBlock(StrictModel):
@@ -173,14 +170,13 @@ _HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,1000}")
 _SECRET_NAME = re.compile(r"auth|cookie|key|token|secret|passw|credential|session", re.IGNORECASE)
 _SET_BY_US = frozenset({"host", "content-length", "content-type", "connection", "transfer-encoding", "expect"})
 
-JmesPath = Annotated[str, Field(min_length=1, description="a JMESPath")]
+
+def _require_expression(text: str) -> str:
+    Expression(text)
+    return text
 
 
-def _require_expressions(*texts: str | None) -> None:
-    """Check that each is a JMESPath; raises ValueError that says what is wrong."""
-    for text in texts:
-        if text is not None:
-            Expression(text)
+JmesPath = Annotated[str, Field(min_length=1, description="a JMESPath"), AfterValidator(_require_expression)]
 
 
 class ReplyBlock(StrictModel):
@@ -195,24 +191,12 @@ class ReplyBlock(StrictModel):
     output: JmesPath | None = None
     usage: JmesPath | None = None
 
-    @field_validator("*")
-    @classmethod
-    def _is_an_expression(cls, value: str | None) -> str | None:
-        _require_expressions(value)
-        return value
-
 
 class StreamBlock(StrictModel):
     """An answer as server-sent events with JSON data."""
 
     text: JmesPath = Field(description="the piece of text in one event; pieces are joined")
     end: Name | None = Field(default=None, description="data of the event that ends an answer, such as [DONE]")
-
-    @field_validator("text")
-    @classmethod
-    def _is_an_expression(cls, value: str) -> str:
-        _require_expressions(value)
-        return value
 
 
 class HttpBlock(StrictModel):
@@ -373,7 +357,7 @@ def serve_problems(url: object, *, served: bool) -> list[str]:
 class PromptBlock(StrictModel):
     """A system without code: a prompt file and a model, which gets the whole conversation."""
 
-    file: Annotated[str, Field(pattern=r"^[\w./-]+$", max_length=500)] = Field(
+    file: Annotated[str, Field(pattern=r"^[\w./-]+$", max_length=500), AfterValidator(parse_folder)] = Field(
         description="path below root; counts as a prompt file"
     )
     provider: Annotated[str, OneOf(BUILT_IN)]
@@ -383,20 +367,10 @@ class PromptBlock(StrictModel):
         default=None, description="default: the provider's"
     )
 
-    @field_validator("file")
-    @classmethod
-    def _file_stays_inside(cls, value: str) -> str:
-        return parse_folder(value)
-
 
 class ReplayBlock(StrictModel):
     """No running system: captured replies are scored."""
 
-    transcripts: Name | None = Field(
+    transcripts: PathInside | None = Field(
         default=None, description="folder below root with <scenario id>.jsonl; default: the replies in the scenarios"
     )
-
-    @field_validator("transcripts")
-    @classmethod
-    def _folder_stays_inside(cls, value: str | None) -> str | None:
-        return None if value is None else parse_folder(value)
