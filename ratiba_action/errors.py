@@ -113,7 +113,6 @@ class QueryError(DatabaseError):
 
     Args:
         problem: what could not be done.
-        remedy: what to do about it.
         reason: the server's own words.
     """
 
@@ -139,9 +138,7 @@ class SystemRaisedError(WorkerError):
 
     Args:
         problem: what was raised, with the end of its traceback.
-        kind: type of the exception.
         place: file, line and function of the last frame in a file of the repository.
-        message: the exception's message, on one line.
     """
 
     def __init__(self, problem: str, *, kind: str, place: str, message: str) -> None:
@@ -156,7 +153,6 @@ class ProviderError(InfrastructureError):
 
     Args:
         problem: what could not be done; never holds a key.
-        remedy: what to do about it.
         status: of the provider's refusal, None when there was none.
         outcome_known: False when the provider may have charged for it; its whole reservation counts as spent then.
     """
@@ -182,7 +178,6 @@ class LedgerRightsError(LedgerError):
 
     Args:
         problem: what could not be done.
-        remedy: what to do about it.
         cause: what the server said, without passwords.
     """
 
@@ -196,12 +191,10 @@ class ExchangeError(InfrastructureError):
 
     Args:
         problem: what could not be done.
-        remedy: what to do about it.
         status: of the answer, None when there was none.
         timed_out: the answer did not come in time.
         unclear: the server may have done all the same what it was asked to write.
         wait_seconds: that the server asks to wait before the next request; None where it asks for nothing.
-        limited: too many requests were made.
     """
 
     def __init__(

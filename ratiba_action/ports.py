@@ -307,7 +307,6 @@ class CustomerSimulator(Protocol):
         """What the customer writes next, or why they write no more.
 
         Args:
-            user: persona and goal.
             ordinal: number of this message, from 0.
 
         Raises:

@@ -31,7 +31,6 @@ def scenario_advice(
 
     Args:
         scenarios: of a suite without mistakes.
-        attach: gives the assertions of a scenario.
         observed: what recordings say that scenarios read, by id.
         today: decides which quarantines have expired.
     """
@@ -85,7 +84,6 @@ def recording_advice(
         path: of the file; its stem is the id of its scenario.
         lines: in order.
         scenarios: by id, with those of a case file under the case file's own.
-        attach: gives the assertions of a scenario.
     """
     owners = scenarios.get(Path(path).stem, ())
     if not owners:
@@ -120,7 +118,6 @@ def missing_score_advice(
     Args:
         scenarios: of a suite without mistakes, except those with unreadable recordings.
         scored: names of the metrics with recorded scores, by scenario id.
-        attach: gives the assertions of a scenario.
     """
     missing: dict[tuple[str, str, str], list[Scenario]] = {}
     for scenario in scenarios:

@@ -75,7 +75,6 @@ class TestFile:
     """A parsed test file.
 
     Args:
-        found: gets cases and findings.
         shared: assertions of tests whose cases come from elsewhere.
         values: expression by name, of simple assignments that are in force; None for a parameter.
         used: ids of the calls that were dealt with.

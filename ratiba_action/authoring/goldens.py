@@ -116,7 +116,6 @@ def read_row(found: Import, case: ImportedCase, row: Mapping[str, Any], mapped: 
     """Add the case that a row becomes; what cannot be mapped is a finding, and a row without an input a problem.
 
     Args:
-        found: gets case and findings.
         case: with its place, and the name that it has unless a column gives another.
         row: values by column.
     """
@@ -230,7 +229,6 @@ def add_assertion(case: ImportedCase, entry: Mapping[str, Any], answer: Any) -> 
     """Add what a test file of DeepEval makes of a metric.
 
     Args:
-        case: gets it.
         entry: a metric, or a key of ``expect``.
 
     Raises:

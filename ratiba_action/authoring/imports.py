@@ -77,14 +77,9 @@ class ImportedCase:
     """One test.
 
     Args:
-        file: it stands in.
-        line: it begins at.
         name: for its id; empty for that of its last message.
         messages: of the user, in order.
         expect: of the last turn, by key of a scenario's ``expect``.
-        rules: as in a scenario.
-        assertions: as in a scenario.
-        limits: as in a scenario.
         item: id of the dataset item that it is; empty for a row of a file.
         inputs: as in a scenario.
     """
@@ -259,7 +254,6 @@ class Target:
     """What is the same in all scenarios of an import.
 
     Args:
-        folder: of the scenarios, in the repository.
         prefix: of the ids; also the name of the folder below.
         language: ISO 639 code.
         as_cases: however few tests have the same kinds of assertions, they become a file of cases, whose scenario

@@ -57,7 +57,6 @@ def observed_prompts(observed: Mapping[str, Reads], repository: Path, settings: 
 
     Args:
         observed: what recordings say, by scenario.
-        repository: its top.
         settings: paths of the files, and rules.
     """
     rules = _rules(settings)

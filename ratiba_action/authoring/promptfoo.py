@@ -483,7 +483,6 @@ def read_promptfoo(folder: SourceFolder, name: str, found: Import, message: str 
     """Read one configuration or file of tests.
 
     Args:
-        found: gets cases, findings and problems.
         message: variable that is the user's message; empty to choose it.
         prefix: begins the names of new prompt files.
 

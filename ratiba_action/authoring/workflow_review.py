@@ -23,7 +23,6 @@ class Gap:
     Args:
         kind: ``placeholder``, ``pin``, ``permission``, ``trigger`` or ``secrets``.
         line: from 1.
-        found: what stands there.
         fix: what to write or run.
     """
 

@@ -79,7 +79,6 @@ class RequestSearch:
         """Look at a request, whatever is answered to it.
 
         Args:
-            request: as it came over the wire.
             stand_in: recorded answers to other requests stood in before it.
         """
         self._requests += 1

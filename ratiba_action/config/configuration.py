@@ -15,12 +15,12 @@ from ratiba_action.config.providers_block import ProviderBlock, ProviderName
 from ratiba_action.config.renamed_keys import read_current
 from ratiba_action.config.suite_block import ComparisonBlock, SuiteBlock
 from ratiba_action.config.system_block import SystemBlock
+from ratiba_action.config.system_kinds import PathInside
 from ratiba_action.errors import ConfigurationError, SuiteError
 from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.model.comparison import Figure, Rules
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.verdict import InAdvisory, PassRateRule
-from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.provider_keys import BUILT_IN, JUDGES
 from ratiba_action.settings.report_folder import parse_report_folder
 from ratiba_action.util.instants import zone_problem
@@ -58,8 +58,7 @@ class JudgeBlock(StrictModel):
     @classmethod
     def _votes_have_a_majority(cls, value: int) -> int:
         if value % 2 == 0:
-            msg = f"{value} votes have no majority; give an odd number"
-            raise ValueError(msg)
+            raise ValueError(f"{value} votes have no majority; give an odd number")
         return value
 
 
@@ -93,8 +92,7 @@ class PriceBlock(StrictModel):
     def _is_free_or_priced(self) -> Self:
         given = self.model_fields_set - {"free"}
         if self.free and given:
-            msg = f"a free model has no {', '.join(sorted(given))}; remove the prices or free"
-            raise ValueError(msg)
+            raise ValueError(f"a free model has no {', '.join(sorted(given))}; remove the prices or free")
         if not self.free and (self.input_per_million is None or self.output_per_million is None):
             msg = "give input_per_million and output_per_million, or free: true for a model that you host yourself"
             raise ValueError(msg)
@@ -107,8 +105,7 @@ _PERCENT = re.compile(r"\+?(\d{1,5}(?:\.\d{1,3})?) ?%")
 def _read_percent(value: Any) -> Any:
     found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
-        msg = f"{value!r} is no percentage; write it as 20 %"
-        raise ValueError(msg)
+        raise ValueError(f"{value!r} is no percentage; write it as 20 %")
     return float(found[1]) / 100
 
 
@@ -185,8 +182,7 @@ class NotificationsBlock(StrictModel):
     @classmethod
     def _each_once(cls, value: list[AlertKind]) -> list[AlertKind]:
         if len(set(value)) < len(value):
-            msg = "an event is listed twice; list each once"
-            raise ValueError(msg)
+            raise ValueError("an event is listed twice; list each once")
         return value
 
 
@@ -204,7 +200,7 @@ class Configuration(StrictModel):
     timezone: Annotated[Name, AfterValidator(_known_zone)] | None = Field(
         default=None, description="IANA name of the zone of scenarios whose `now` names none, such as Europe/Paris"
     )
-    tests: list[Annotated[Name, AfterValidator(parse_folder)]] = Field(
+    tests: list[PathInside] = Field(
         default_factory=list,
         max_length=100,
         description="pytest files, and folders of them, that run as scenarios; paths in the repository",
@@ -252,8 +248,7 @@ class Configuration(StrictModel):
         known = (*BUILT_IN, *self.providers)
         unknown = [f"{block}.provider is {name!r}" for block, name in named.items() if name not in known]
         if unknown:
-            msg = f"{', '.join(unknown)}; declared are {', '.join(known)}. Declare it under providers"
-            raise ValueError(msg)
+            raise ValueError(f"{', '.join(unknown)}; declared are {', '.join(known)}. Declare it under providers")
         return self
 
     @field_validator("providers")
@@ -275,8 +270,7 @@ class Configuration(StrictModel):
         for wire in FORMATS:
             named = [name for name, block in value.items() if block.gateway and block.wire == wire]
             if len(named) > 1:
-                msg = f"{' and '.join(named)} all say gateway: true for the format of {wire}; one may"
-                raise ValueError(msg)
+                raise ValueError(f"{' and '.join(named)} all say gateway: true for the format of {wire}; one may")
         return value
 
     @property
@@ -303,8 +297,7 @@ class Configuration(StrictModel):
         for name, query in value.items():
             problem = query_problem(query)
             if problem:
-                msg = f"the query {name!r} {problem}"
-                raise ValueError(msg)
+                raise ValueError(f"the query {name!r} {problem}")
         return value
 
 

@@ -47,7 +47,6 @@ def attach_language_metrics(scenario: Scenario, audience: str | None = None) -> 
     there is no prose of a model to judge. A scenario can turn it off for itself.
 
     Args:
-        scenario: with the assertions that it lists.
         audience: of the house style, also for a listed EnglishFluencyMetric that names none.
     """
     listed = tuple(_for_audience(assertion, audience) for assertion in scenario.assertions)
@@ -148,8 +147,7 @@ class MetricsBlock(StrictModel):
         names = [entry.metric for entry in value]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            msg = f"{', '.join(twice)} is listed twice; give one threshold"
-            raise ValueError(msg)
+            raise ValueError(f"{', '.join(twice)} is listed twice; give one threshold")
         return value
 
     def of(self, system_type: SystemType) -> Sequence[MeasuredBy]:

@@ -41,8 +41,7 @@ class ModelsBlock(StrictModel):
     def _default_is_allowed(cls, value: int | None, info: ValidationInfo) -> int | None:
         maximum = info.data.get("max_output_tokens")
         if value is not None and maximum is not None and value > maximum:
-            msg = f"{value} is more than max_output_tokens, which is {maximum}"
-            raise ValueError(msg)
+            raise ValueError(f"{value} is more than max_output_tokens, which is {maximum}")
         return value
 
     @field_validator("overrides")
@@ -65,8 +64,7 @@ class ModelsBlock(StrictModel):
     @model_validator(mode="after")
     def _connecting_is_part_of_the_whole(self) -> Self:
         if self.connect_timeout_seconds > self.timeout_seconds:
-            msg = f"connect_timeout_seconds {self.connect_timeout_seconds:g} is more than timeout_seconds"
-            raise ValueError(msg)
+            raise ValueError(f"connect_timeout_seconds {self.connect_timeout_seconds:g} is more than timeout_seconds")
         return self
 
     def output_of(self, model: str = "") -> tuple[int, int]:

@@ -24,8 +24,7 @@ _APIS = (*BUILT_IN, "azure", *_DECLARED, "bedrock", "vertex")
 
 def _parse_key_name(value: str) -> str:
     if not is_key_name(value):
-        msg = f"{value!r} is not the name of a variable that ends in _KEY or _TOKEN, such as GROQ_API_KEY"
-        raise ValueError(msg)
+        raise ValueError(f"{value!r} is not the name of a variable that ends in _KEY or _TOKEN, such as GROQ_API_KEY")
     return value
 
 
@@ -74,37 +73,31 @@ class ProviderBlock(StrictModel):
     def _azure_has_a_deployment(self) -> Self:
         given = [name for name in ("deployment", "api_version") if getattr(self, name) is not None]
         if self.api == "azure" and len(given) < 2:  # noqa: PLR2004 - both of them
-            msg = "api azure needs deployment and api_version"
-            raise ValueError(msg)
+            raise ValueError("api azure needs deployment and api_version")
         if self.api != "azure" and given:
-            msg = f"{' and '.join(given)} are for api azure; this is {self.api}"
-            raise ValueError(msg)
+            raise ValueError(f"{' and '.join(given)} are for api azure; this is {self.api}")
         return self
 
     @model_validator(mode="after")
     def _has_its_place(self) -> Self:
         missing = [name for name in _NEEDED.get(self.api, ("base_url",)) if getattr(self, name) is None]
         if missing:
-            msg = f"api {self.api} needs a {' and a '.join(missing)}"
-            raise ValueError(msg)
+            raise ValueError(f"api {self.api} needs a {' and a '.join(missing)}")
         useless = [name for name, apis in _OF_CLOUDS.items() if name in self.model_fields_set and self.api not in apis]
         if useless:
-            msg = f"{' and '.join(useless)} cannot be used with api {self.api}"
-            raise ValueError(msg)
+            raise ValueError(f"{' and '.join(useless)} cannot be used with api {self.api}")
         return self
 
     @model_validator(mode="after")
     def _limit_is_of_openai(self) -> Self:
         if self.wire != OpenAI.name and "output_limit" in self.model_fields_set:
-            msg = f"output_limit is for api openai and azure; {self.api} has one field"
-            raise ValueError(msg)
+            raise ValueError(f"output_limit is for api openai and azure; {self.api} has one field")
         return self
 
     @model_validator(mode="after")
     def _azure_needs_a_key(self) -> Self:
         if self.api == "azure" and self.key is None:
-            msg = "api azure needs a key"
-            raise ValueError(msg)
+            raise ValueError("api azure needs a key")
         return self
 
     @property

@@ -21,9 +21,6 @@ Rule = Callable[[Any, Any], tuple[Any, Sequence[str]]]
 def ratchet(head: Configuration, base: Configuration) -> tuple[Configuration, tuple[str, ...]]:
     """The configuration to run with.
 
-    Args:
-        base: of the base commit.
-
     Returns:
         The configuration, and notes that name every setting that keeps the base's value.
     """

@@ -122,8 +122,7 @@ class StrategyBlock(StrictModel):
         own = sorted({*HISTORY_FIELDS, SHORT_CONFIDENCE} & given.keys()) if isinstance(given, dict) else []
         if own and given.get("type") is None:
             named, mean = ", ".join(own), "means" if len(own) == 1 else "mean"
-            msg = f"{named} only {mean} something with `type: statistical`; add that, or remove {named}"
-            raise ValueError(msg)
+            raise ValueError(f"{named} only {mean} something with `type: statistical`; add that, or remove {named}")
         return given
 
     # The last one that is defined runs first.
@@ -137,8 +136,7 @@ class StrategyBlock(StrictModel):
             return own
         name = own.pop("like")
         if not isinstance(name, str) or name not in STRATEGIES:
-            msg = f"{name!r:.80} is no strategy; known: {', '.join(STRATEGIES)}"
-            raise ValueError(msg)
+            raise ValueError(f"{name!r:.80} is no strategy; known: {', '.join(STRATEGIES)}")
         return {**STRATEGIES[name], **own}
 
     min_mean: Share | None = Field(
@@ -167,15 +165,13 @@ class StrategyBlock(StrictModel):
     @model_validator(mode="after")
     def _passes_fit_trials(self) -> Self:
         if self.passes is not None and self.passes > self.trials:
-            msg = f"passes is {self.passes}, but there are only {self.trials} trials"
-            raise ValueError(msg)
+            raise ValueError(f"passes is {self.passes}, but there are only {self.trials} trials")
         return self
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> Self:
         if self.type is not None and self.min_mean is not None:
-            msg = "`type: statistical` and min_mean both say what scores pass by; remove one of them"
-            raise ValueError(msg)
+            raise ValueError("`type: statistical` and min_mean both say what scores pass by; remove one of them")
         found = self.statistical
         if found is not None and found.needed < found.minimum:
             msg = f"a confidence of {self.confidence_level:g} needs at least {found.minimum} values"

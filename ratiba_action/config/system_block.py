@@ -17,6 +17,7 @@ from ratiba_action.config.system_kinds import (
     LangChain,
     LangGraph,
     LlamaIndex,
+    PathInside,
     PromptBlock,
     ReplayBlock,
     ServeBlock,
@@ -24,7 +25,6 @@ from ratiba_action.config.system_kinds import (
     VariantName,
     serve_problems,
 )
-from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.util.text import nearest_names
 from ratiba_action.util.validation import StrictModel
 
@@ -55,7 +55,7 @@ _STARTS = ("serve", "container")
 class SystemBlock(StrictModel):
     """The system under test and how the worker starts it."""
 
-    root: Name = Field(default=".", description="folder of the system inside the repository")
+    root: PathInside = Field(default=".", description="folder of the system inside the repository")
     adapter: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = Field(
         default=None, description="module:attribute of a class or a function"
     )
@@ -169,19 +169,13 @@ class SystemBlock(StrictModel):
             raise ValidationError.from_exception_data(cls.__name__, problems)
         return block
 
-    @field_validator("root")
-    @classmethod
-    def _root_stays_inside(cls, value: str) -> str:
-        return parse_folder(value)
-
     @field_validator("prompts")
     @classmethod
     def _prompts_stay_inside(cls, value: list[str]) -> list[str]:
         for pattern in value:
             parts = pattern.split("/")
             if not _GLOB.fullmatch(pattern) or pattern.startswith("/") or ".." in parts or not set(parts) - {"", "."}:
-                msg = f"{pattern!r} is not a glob pattern below root, such as prompts/*.md"
-                raise ValueError(msg)
+                raise ValueError(f"{pattern!r} is not a glob pattern below root, such as prompts/*.md")
         return value
 
     @field_validator("setup_reads")
@@ -189,8 +183,7 @@ class SystemBlock(StrictModel):
     def _set_up_reads_inside(cls, value: list[str] | None) -> list[str] | None:
         for name in value or ():
             if not {"", ".", ".."}.isdisjoint(name.split("/")) or not name.isprintable():
-                msg = f"{name!r} is not the path of a file below root, such as requirements.txt"
-                raise ValueError(msg)
+                raise ValueError(f"{name!r} is not the path of a file below root, such as requirements.txt")
         return value
 
     @field_validator("variants")
@@ -198,8 +191,7 @@ class SystemBlock(StrictModel):
     def _variants_leave_the_gate_its_own(cls, value: dict[str, VariantBlock]) -> dict[str, VariantBlock]:
         taken = sorted(ARMS & value.keys())
         if taken:
-            msg = f"{taken[0]!r} is not allowed as the name of a variant: it names base or head"
-            raise ValueError(msg)
+            raise ValueError(f"{taken[0]!r} is not allowed as the name of a variant: it names base or head")
         for variant in value.values():
             cls._environment_is_its_own(variant.environment)
         return value
@@ -209,8 +201,7 @@ class SystemBlock(StrictModel):
     def _environment_is_its_own(cls, value: dict[str, str]) -> dict[str, str]:
         taken = sorted(name for name in value if name in _OURS or name.startswith(("LD_", "RATIBA_", "GITHUB_")))
         if taken:
-            msg = f"{', '.join(taken)} cannot be set here; the gate sets it"
-            raise ValueError(msg)
+            raise ValueError(f"{', '.join(taken)} cannot be set here; the gate sets it")
         models = sorted(name for name in value if _MODELS.fullmatch(name))
         if models:
             msg = (

@@ -78,11 +78,9 @@ class LangChainBlock(StrictModel):
     @model_validator(mode="after")
     def _mapping_has_keys(self) -> Self:
         if self.takes == "mapping" and self.input is None:
-            msg = "a runnable that takes a mapping needs input, the key of what the customer says"
-            raise ValueError(msg)
+            raise ValueError("a runnable that takes a mapping needs input, the key of what the customer says")
         if self.takes != "mapping" and (self.input or self.history):
-            msg = f"input and history are keys of a mapping; this runnable takes {self.takes}"
-            raise ValueError(msg)
+            raise ValueError(f"input and history are keys of a mapping; this runnable takes {self.takes}")
         return self
 
 
@@ -120,6 +118,8 @@ LlamaIndex = Annotated[
 
 ARMS = frozenset({"head", "base"})
 """Names that no variant may have."""
+PathInside = Annotated[Name, AfterValidator(parse_folder)]
+"""A path that does not leave the folder that it starts from."""
 VariantName = Annotated[
     str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,39}$", description="also used in the names of its recordings")
 ]
@@ -148,17 +148,12 @@ Request = Annotated[dict[Name, JsonValue], AfterValidator(_adds_keys)]
 class PromptVariant(StrictModel):
     """What a variant changes in a system of kind prompt."""
 
-    file: Name | None = None
+    file: PathInside | None = None
     provider: Annotated[str, OneOf(BUILT_IN)] | None = None
     model: Name | None = None
     max_output_tokens: TokenCount | None = None
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
     request: Request | None = None
-
-    @field_validator("file")
-    @classmethod
-    def _file_stays_inside(cls, value: str | None) -> str | None:
-        return None if value is None else parse_folder(value)
 
 
 class VariantBlock(StrictModel):
@@ -182,15 +177,13 @@ class VariantBlock(StrictModel):
         found = sorted(name for name, text in value.items() if find_credentials(text))
         if found:
             # The value is not repeated.
-            msg = f"{', '.join(found)} looks like a credential, which is not allowed here"
-            raise ValueError(msg)
+            raise ValueError(f"{', '.join(found)} looks like a credential, which is not allowed here")
         return value
 
     @model_validator(mode="after")
     def _differs(self) -> Self:
         if not self.differences:
-            msg = "the variant changes nothing; add environment or prompt"
-            raise ValueError(msg)
+            raise ValueError("the variant changes nothing; add environment or prompt")
         return self
 
 
@@ -199,14 +192,13 @@ _HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,1000}")
 _SECRET_NAME = re.compile(r"auth|cookie|key|token|secret|passw|credential|session", re.IGNORECASE)
 _SET_BY_US = frozenset({"host", "content-length", "content-type", "connection", "transfer-encoding", "expect"})
 
-JmesPath = Annotated[str, Field(min_length=1, description="a JMESPath")]
+
+def _require_expression(text: str) -> str:
+    Expression(text)
+    return text
 
 
-def _require_expressions(*texts: str | None) -> None:
-    """Check that each is a JMESPath; raises ValueError that says what is wrong."""
-    for text in texts:
-        if text is not None:
-            Expression(text)
+JmesPath = Annotated[str, Field(min_length=1, description="a JMESPath"), AfterValidator(_require_expression)]
 
 
 class ReplyBlock(StrictModel):
@@ -221,24 +213,12 @@ class ReplyBlock(StrictModel):
     output: JmesPath | None = None
     usage: JmesPath | None = None
 
-    @field_validator("*")
-    @classmethod
-    def _is_an_expression(cls, value: str | None) -> str | None:
-        _require_expressions(value)
-        return value
-
 
 class StreamBlock(StrictModel):
     """An answer as server-sent events with JSON data."""
 
     text: JmesPath = Field(description="the piece of text in one event; pieces are joined")
     end: Name | None = Field(default=None, description="data of the event that ends an answer, such as [DONE]")
-
-    @field_validator("text")
-    @classmethod
-    def _is_an_expression(cls, value: str) -> str:
-        _require_expressions(value)
-        return value
 
 
 class HttpBlock(StrictModel):
@@ -275,18 +255,15 @@ class HttpBlock(StrictModel):
     def _query_values_are_texts(cls, value: dict[str, str]) -> dict[str, str]:
         lists = sorted(places(value) & VALUES)
         if lists:
-            msg = f"a query has text values, but {', '.join(lists)} is not text; use body"
-            raise ValueError(msg)
+            raise ValueError(f"a query has text values, but {', '.join(lists)} is not text; use body")
         return value
 
     @model_validator(mode="after")
     def _text_is_found_somewhere(self) -> Self:
         if (self.reply.text is None) == (self.stream is None):
-            msg = "give reply.text, or stream for an answer as server-sent events"
-            raise ValueError(msg)
+            raise ValueError("give reply.text, or stream for an answer as server-sent events")
         if self.method == "GET" and self.body is not None:
-            msg = "a GET has no body; use query, or another method"
-            raise ValueError(msg)
+            raise ValueError("a GET has no body; use query, or another method")
         return self
 
 
@@ -328,8 +305,7 @@ _IMAGE = r"^[a-z0-9][\w./:-]*@sha256:[0-9a-f]{64}$"
 
 def _require_digest(value: Any) -> Any:
     if isinstance(value, str) and "@sha256:" not in value:
-        msg = f"{value!r} has no digest, so it may be another image tomorrow; write name@sha256:…"
-        raise ValueError(msg)
+        raise ValueError(f"{value!r} has no digest, so it may be another image tomorrow; write name@sha256:…")
     return value
 
 
@@ -380,14 +356,12 @@ class ContainerBlock(StrictModel):
     @model_validator(mode="after")
     def _builds_or_names(self) -> Self:
         if self.image is not None and {"build", "dockerfile", "build_seconds"} & self.model_fields_set:
-            msg = "give image, or build with dockerfile: an image that is named is not built"
-            raise ValueError(msg)
+            raise ValueError("give image, or build with dockerfile: an image that is named is not built")
         ports = [self.port, DATABASE_PORT, *(service.port for service in self.services.values())]
         twice = next((port for port in ports if ports.count(port) > 1), None)
         if twice is not None:
             what = " (5432 is the tenant's database)" if twice == DATABASE_PORT else ""
-            msg = f"the port {twice} stands for two servers{what}; let one of them listen on another"
-            raise ValueError(msg)
+            raise ValueError(f"the port {twice} stands for two servers{what}; let one of them listen on another")
         return self
 
 
@@ -405,7 +379,7 @@ def serve_problems(url: object, *, served: bool) -> list[str]:
 class PromptBlock(StrictModel):
     """A system without code: a prompt file and a model, which gets the whole conversation."""
 
-    file: Annotated[str, Field(pattern=r"^[\w./-]+$", max_length=500)] = Field(
+    file: Annotated[str, Field(pattern=r"^[\w./-]+$", max_length=500), AfterValidator(parse_folder)] = Field(
         description="path below root; counts as a prompt file"
     )
     provider: Annotated[str, OneOf(BUILT_IN)]
@@ -424,11 +398,6 @@ class PromptBlock(StrictModel):
         default_factory=dict, description="further keys of each request, such as tools or response_format"
     )
 
-    @field_validator("file")
-    @classmethod
-    def _file_stays_inside(cls, value: str) -> str:
-        return parse_folder(value)
-
     @model_validator(mode="after")
     def _role_is_of_a_template(self) -> Self:
         if self.role is not None and self.template is None:
@@ -443,11 +412,6 @@ class PromptBlock(StrictModel):
 class ReplayBlock(StrictModel):
     """No running system: captured replies are scored."""
 
-    transcripts: Name | None = Field(
+    transcripts: PathInside | None = Field(
         default=None, description="folder below root with <scenario id>.jsonl; default: the replies in the scenarios"
     )
-
-    @field_validator("transcripts")
-    @classmethod
-    def _folder_stays_inside(cls, value: str | None) -> str | None:
-        return None if value is None else parse_folder(value)

@@ -130,7 +130,7 @@ class Contents:
         for path, entry in tree.items():
             if entry.mode != PLAIN:
                 of.setdefault(entry.mode, []).append(path)
-        targets = {path: _text(self.read(side, path) or b"") for path in of[LINK]}
+        targets = {path: (self.read(side, path) or b"").decode("utf-8", "surrogateescape") for path in of[LINK]}
         return TreeListing(tuple(tree), targets, frozenset(of[EXECUTABLE]), frozenset(of[SUBMODULE]))
 
     def _blob(self, git: Git, commit: str, side: str, path: str) -> bytes | None:
@@ -164,10 +164,6 @@ def _work_tree(git: Git) -> TreeListing:
             continue  # gone, or replaced meanwhile
         paths.append(path)
     return TreeListing(tuple(paths), targets, frozenset(executables), submodules)
-
-
-def _text(path: bytes) -> str:
-    return path.decode("utf-8", "surrogateescape")
 
 
 def _file(git: Git, path: str) -> bytes | None:

@@ -30,22 +30,11 @@ _REPEATS, _MIN_FAILS, _MAX_FAILS = 4, 3, 1
 """Runs of each subset in the confirmation; how many must fail with the cause, and may fail without it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FailRates:
-    """How often the scenario fails.
-
-    Args:
-        cause: with the cause applied.
-        rest: without it.
-    """
-
-    cause: float = 0.9
-    rest: float = 0.05
+_CAUSE, _REST = 0.9, 0.05
+"""How often the scenario is taken to fail with the cause, and without it."""
 
 
-def attribute_by_chance(
-    parts: int, outcome: Callable[[Subset], StepOutcome], seed: int = 0, rates: FailRates | None = None
-) -> Attribution:
+def attribute_by_chance(parts: int, outcome: Callable[[Subset], StepOutcome], seed: int = 0) -> Attribution:
     """Find the parts of a change that make a scenario fail, for failures that vary by chance.
 
     Nothing is ``found`` without a confirmation by runs of its own: three of four with the cause alone fail, and at most
@@ -56,7 +45,7 @@ def attribute_by_chance(
         parts: of the change, at least one.
         outcome: of a new run of a subset. It may raise ``NoFurtherStepError``.
     """
-    search = _Search(parts, outcome, np.random.default_rng(seed), rates or FailRates())
+    search = _Search(parts, outcome, np.random.default_rng(seed))
     try:
         return search.result()
     except NoFurtherStepError as error:
@@ -86,10 +75,10 @@ class _Hypothesis:
 class _Belief:
     """The probability of each hypothesis; pairs are the upper triangle of a matrix."""
 
-    def __init__(self, parts: int, rates: FailRates) -> None:
+    def __init__(self, parts: int) -> None:
         pairs = np.triu(np.ones((parts, parts)), 1)
         count = max(pairs.sum(), 1.0)
-        self._rates, self._parts = rates, parts
+        self._parts = parts
         self.never, self.always = 0.05, 0.05
         self.one: Vector = np.full(parts, 0.6 / parts)
         self.both: Vector = pairs * 0.15 / count
@@ -98,7 +87,7 @@ class _Belief:
 
     def update(self, subset: Subset, *, failed: bool) -> None:
         """Take a run into account."""
-        cause, rest = self._rates.cause, self._rates.rest
+        cause, rest = _CAUSE, _REST
         if not failed:
             cause, rest = 1 - cause, 1 - rest
         inside = self._inside(subset)
@@ -171,7 +160,7 @@ class _Belief:
     def _information(self, mass: Vector) -> Vector:
         """Expected information, in bits, of a run that fails by its cause with this probability."""
         mass = np.clip(mass, 0.0, 1.0)
-        cause, rest = self._rates.cause, self._rates.rest
+        cause, rest = _CAUSE, _REST
         fails = mass * cause + (1 - mass) * rest
         return _entropy(fails) - mass * _entropy(np.asarray(cause)) - (1 - mass) * _entropy(np.asarray(rest))
 
@@ -185,12 +174,10 @@ def _entropy(share: Vector) -> Vector:
 class _Search:
     """Asks for runs until a hypothesis is confirmed."""
 
-    def __init__(
-        self, parts: int, outcome: Callable[[Subset], StepOutcome], random: np.random.Generator, rates: FailRates
-    ) -> None:
+    def __init__(self, parts: int, outcome: Callable[[Subset], StepOutcome], random: np.random.Generator) -> None:
         self._whole = frozenset(range(parts))
         self._outcome, self._random = outcome, random
-        self._belief = _Belief(parts, rates)
+        self._belief = _Belief(parts)
         self._steps = 0
         self._unresolved: set[Subset] = set()
         self._ended: set[StepOutcome] = set()

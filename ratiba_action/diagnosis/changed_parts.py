@@ -30,9 +30,6 @@ def parts_of(inputs: RunInputs, base: Path) -> tuple[Part, ...]:
     """The parts of the change to the system's files, in order of path and line.
 
     A run of changed lines is one part; of a prompt each line is, unless that makes too many.
-
-    Args:
-        base: folder with the base's files.
     """
     system, changed = inputs.configuration.system, inputs.decided.change.files.paths
     prompts = edited_prompts(inputs.repository, system.root, system.prompt_patterns, changed)

@@ -27,7 +27,6 @@ class Part:
     Args:
         line: of the file as the change has it, from 1, where the part begins.
         begin: position in the base's lines, from 0.
-        removed: the base's lines.
         content: of the whole file as the change has it; None for a part of a text.
         whole: the part is a whole file; without content it was removed.
     """

@@ -77,7 +77,6 @@ class Mutation:
     """What came of a run over mutants.
 
     Args:
-        found: how many mutants the files have.
         results: of those that were run, in that order.
         failing: scenarios that do not pass on the system as it is, so that they kill nothing.
         notes: files that were left out, and why.
@@ -196,9 +195,6 @@ def measure(
 
     Args:
         inputs: of the run, with the scenarios to use as its selection.
-        files: to make mutants of.
-        ledger: of the run, with its budget.
-        open_session: makes what scenarios run in.
         progress: receives a line after each of them.
         fresh: run those again whose result is known from an earlier run of the same files.
 

@@ -67,7 +67,6 @@ def explain(
         ledger: of the run, with its budget.
         failed: the results that decided; one for each scenario. None to run the selected scenarios first, and explain
             at most twenty of those that fail.
-        open_session: makes what scenarios run in.
         varying: ids of scenarios whose failure varies by chance; see ``varying_of``. Ignored where ``failed`` is None.
         progress: receives a line after each of them.
         max_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.
@@ -155,7 +154,6 @@ def with_explanation(
         log: of the run; what goes wrong is added to its warnings.
         ledger: of the run; the attribution has its own, lower cap within the run's.
         seconds: that are left until the deadline; None for any number.
-        open_session: makes what scenarios run in.
         base: what is known of the base; what it fails in the same way is not searched for.
     """
     block, noted = inputs.configuration.attribution, len(log.warnings)
@@ -229,7 +227,6 @@ class _PartialRuns:
 
     Args:
         varying: ids of scenarios whose failure varies by chance.
-        signatures: what failed in each scenario.
         left_out: ids of failing scenarios that are not explained.
     """
 

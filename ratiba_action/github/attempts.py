@@ -55,7 +55,6 @@ def history(earlier: tuple[CommentAttempt, ...], present: CommentAttempt | None)
     """The earlier attempts with the present one last; the oldest go beyond ``MAX_ATTEMPTS``.
 
     Args:
-        earlier: as they were read from a comment.
         present: replaces an earlier one of the same run and number.
     """
     if present is None:

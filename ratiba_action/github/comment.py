@@ -41,7 +41,6 @@ class Forge:
     Args:
         token: the setting that holds its token.
         elsewhere: where the report is without a comment.
-        remedies: what to do about a status.
     """
 
     name: str
@@ -90,7 +89,6 @@ class PullRequestComment:
         author: login whose comments may be overwritten; a marker in another's comment counts for nothing.
         create: False only updates a comment that exists, as a skipped run does.
         deadline_seconds: for all requests together, with the waits between them.
-        retry: how often a request is made.
         outage: see ``GithubApi``.
         only_missing: leave the comment as it is where this very run has written it.
         keeps_incomplete: leave it as it is where it calls this very attempt incomplete, and this report does not.

@@ -135,7 +135,6 @@ class GithubApi:
         """The decoded answer to a request that writes; None where it has no content.
 
         Args:
-            method: of HTTP.
             path: below the repository.
 
         Raises:
@@ -149,7 +148,6 @@ class GithubApi:
         """The answer to one request that succeeded; it is made again where that may help and can do no harm.
 
         Args:
-            method: of HTTP.
             url: below ``address``.
             content: JSON, None for none.
 
@@ -275,7 +273,6 @@ def decoded(answer: HttpAnswer, *, writes: bool = False) -> Any:
     """The JSON of an answer.
 
     Args:
-        answer: as it came.
         writes: what was asked may have been done although the answer is none.
 
     Raises:

@@ -89,7 +89,6 @@ class GitlabNotes:
         address: base of the API, ``CI_API_V4_URL``.
         page: address of the project, for the notes' own addresses.
         deadline_seconds: for all requests together, with the waits between them.
-        retry: how often a request is made.
 
     Raises:
         ExchangeError: token, address or project cannot be used.

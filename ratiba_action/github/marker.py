@@ -61,7 +61,6 @@ def is_stale(ours: Marker, theirs: Marker, current_head: str) -> bool:
     The commit that the pull request now points at wins over any other; otherwise the later run, then attempt.
 
     Args:
-        ours: marker of the comment to be written.
         current_head: commit that the pull request points at now.
     """
     if (ours.head == current_head) != (theirs.head == current_head):

@@ -42,7 +42,6 @@ class CommitStatus:
         token: of GitHub; empty when there is none.
         api_url: base of the API, ``GITHUB_API_URL`` on an enterprise server.
         deadline_seconds: for all requests together, with the waits between them.
-        retry: how often a request is made.
         outage: see ``GithubApi``.
     """
 

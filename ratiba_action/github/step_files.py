@@ -151,7 +151,6 @@ def write_outputs(file: StepFile, values: Mapping[str, str], new_token: Callable
     """Add a step's outputs to the file named by ``GITHUB_OUTPUT``.
 
     Args:
-        file: as it was when the step began.
         values: by the output's name; a value may hold any text.
         new_token: makes the word that ends a value.
 

@@ -9,11 +9,7 @@ from ratiba_action.github.github_api import GithubApi
 
 @dataclass(frozen=True, slots=True)
 class UrllibRepository:
-    """A ``GithubRepository`` that needs no package; see the port for what each method does.
-
-    Args:
-        api: sends the requests.
-    """
+    """A ``GithubRepository`` that needs no package; see the port for what each method does."""
 
     api: GithubApi
 

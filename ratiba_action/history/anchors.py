@@ -66,11 +66,7 @@ async def _read(history: MetricsHistory, wanted: AnchorWanted, rules: Rules) -> 
 
 
 def anchor_of(runs: Sequence[KeptRun], scores: Iterable[KeptScore], wanted: AnchorWanted, weeks: int) -> Anchor | None:
-    """The anchor among some commits; None where none of them measured a scenario as it is today.
-
-    Args:
-        weeks: of which the best was looked for.
-    """
+    """The anchor among some commits; None where none of them measured a scenario as it is today."""
     rows: dict[int, list[KeptScore]] = {}
     for row in scores:
         rows.setdefault(row.run, []).append(row)

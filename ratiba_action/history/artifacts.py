@@ -37,7 +37,6 @@ class Wanted:
 
     Args:
         repository: ``owner/name``.
-        branch: the base branch.
         commit: that the change starts from.
         pooled: how many runs at most.
         until: the last moment at which they were left, as GitHub writes it; empty for any.

@@ -64,7 +64,6 @@ class FoundBaseline:
 
         Args:
             now: when the run that compares began.
-            rules: say what is stale.
         """
         if not self.runs:
             return None

@@ -103,7 +103,7 @@ def record_of(report: Report) -> RunRecord:
         scores=tuple(
             replace(_score(result, score, report.judge_model), required=required.get(score.metric, ""))
             for result in report.results
-            for score in _scores(result)
+            for score in (result.scores if isinstance(result, Scored) else ())
         ),
         second_model=checking.model if checking is not None else "",
         pairs=agreement.pairs,
@@ -112,10 +112,6 @@ def record_of(report: Report) -> RunRecord:
         anchor="" if decline is None else decline.commit,
         decline=decline.difference if decline is not None and decline.confirmed else None,
     )
-
-
-def _scores(result: ScenarioResult) -> tuple[Score, ...]:
-    return result.scores if isinstance(result, Scored) else ()
 
 
 def _result(result: ScenarioResult, digests: Mapping[str, str]) -> ResultRecord:
@@ -148,13 +144,12 @@ _READ_SECONDS = 10.0
 _AGAIN = "The run is whole in results.json: 'ratiba report --to-history' writes it again."
 
 
-def keep_run(report: Report, url: str, seconds: float = SECONDS) -> bool:
+def keep_run(report: Report, url: str) -> bool:
     """Add a run to the history.
 
     Args:
         report: with its secrets and identifiers masked already.
         url: connection string of the ledger's database.
-        seconds: after which it is given up.
 
     Returns:
         False where the run is there already.
@@ -163,7 +158,7 @@ def keep_run(report: Report, url: str, seconds: float = SECONDS) -> bool:
         LedgerError: it could not be written; tells how to write it later.
     """
     try:
-        return asyncio.run(MetricsHistory(url, seconds).write(record_of(report)))
+        return asyncio.run(MetricsHistory(url).write(record_of(report)))
     except LedgerError as error:
         raise LedgerError(
             f"The run could not be written to the metrics history: {error.problem}", f"{error.remedy} {_AGAIN}".strip()

@@ -22,7 +22,6 @@ def read_own_values(
     Args:
         url: connection string of the ledger's database.
         series: runs of the branch that were written before the one that is judged by them began.
-        judge: model of its judge.
         own: commit of that run, which is no history of itself; empty where it has none.
 
     Raises:
@@ -39,7 +38,6 @@ def with_bounds(wanted: Statistical, values: Iterable[KeptValue], branch: str, n
     """The strategy with the bound of each metric and version that its history has values of.
 
     Args:
-        wanted: as the scenario has it.
         values: of the scenario, the latest first.
         now: when the run that is judged by them began.
     """

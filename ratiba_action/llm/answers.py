@@ -107,7 +107,6 @@ class StaleRecordingError(RecordingError):
     """A request differs from the recorded one in its content alone; the answer instead is known.
 
     Args:
-        remedy: what to do about it.
         answer: what was recorded in the same place; it shows what the code does next, and nothing of a model.
     """
 

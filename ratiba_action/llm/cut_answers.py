@@ -24,7 +24,6 @@ def cut_off(endpoint: Endpoint, request: JsonObject, answer: JsonObject, output_
     """How an answer was cut or ended from outside, to follow a noun; empty for one that ended by itself.
 
     Args:
-        request: that it answers, in the same format.
         answer: whole, whether it was streamed or not.
         output_tokens: that it has, where the request gave no limit of its own.
     """

@@ -59,7 +59,6 @@ def changed_inputs(line: ModelRecording, request: ModelRequest, edited_prompts: 
     """What changed since a call was recorded, in clauses without an end; the first is the likeliest cause.
 
     Args:
-        line: the recorded call in the same place.
         edited_prompts: paths of the prompt files that the change under test edits.
     """
     now, was = request_inputs(request), line.inputs

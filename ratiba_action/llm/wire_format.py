@@ -57,7 +57,6 @@ class ShapedQuestion:
     """What a judge or a simulated customer is asked.
 
     Args:
-        model: as the provider calls it.
         answer_tokens: the most that the answer may hold.
         form: the one message of the user.
         shape: JSON Schema of the answer.
@@ -205,7 +204,6 @@ class Stored(Protocol):
 
         Args:
             asked: the request as it came.
-            sent: the completed one.
         """
         del asked, sent
         return answer

@@ -22,7 +22,6 @@ def character_similarity(first: str, second: str, size: int = 3) -> float:
     Words are normalised and each is padded with a space on either side, so that its ends count.
 
     Args:
-        second: another.
         size: characters of an n-gram, at least 1.
 
     Returns:

@@ -27,7 +27,6 @@ class ClassCounts:
 
     Args:
         hits: cases that expect the label and were given it.
-        support: cases that expect it.
         given: cases that were given it.
     """
 
@@ -128,7 +127,6 @@ def calibration_error(answers: Sequence[tuple[float, bool]], bins: int = _BINS) 
 
     Args:
         answers: confidence from 0 to 1, and whether the answer was right; at least one.
-        bins: number of bins.
     """
     totals: dict[int, tuple[float, int]] = {}
     for confidence, right in answers:

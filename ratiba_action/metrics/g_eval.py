@@ -52,11 +52,7 @@ class TurnStepsParameters(StepsParameters):
 
 
 class GEval(TurnByTurnMetric):
-    """The mean score of the turns by the repository's own steps; one question a turn.
-
-    Args:
-        parameters: criterion, steps and what is shown.
-    """
+    """The mean score of the turns by the repository's own steps; one question a turn."""
 
     name = "GEval"
     spec = DeepEvalSpec("GEval", 1, grades=True)
@@ -80,11 +76,7 @@ class GEval(TurnByTurnMetric):
 
 
 class ConversationalGEval(RubricMetric):
-    """The score of a conversation by the repository's own steps; one question.
-
-    Args:
-        parameters: criterion and steps.
-    """
+    """The score of a conversation by the repository's own steps; one question."""
 
     Parameters = StepsParameters
 
@@ -103,11 +95,9 @@ def _readable(template: str) -> str:
     unknown = [name for name in named if name not in PLACES]
     if unknown:
         allowed = ", ".join(f"{{{name}}}" for name in PLACES)
-        msg = f"the template names {{{unknown[0]}}}; allowed: {allowed}"
-        raise ValueError(msg)
+        raise ValueError(f"the template names {{{unknown[0]}}}; allowed: {allowed}")
     if "reply" not in named:
-        msg = "the template does not name {reply}, so that the judge would not see what it scores"
-        raise ValueError(msg)
+        raise ValueError("the template does not name {reply}, so that the judge would not see what it scores")
     return template
 
 
@@ -123,11 +113,7 @@ class TemplateParameters(StrictModel):
 
 
 class TemplateJudgeMetric(OwnTurnsMetric):
-    """The mean score of the turns by the repository's own template; one question a turn.
-
-    Args:
-        parameters: template and temperature.
-    """
+    """The mean score of the turns by the repository's own template; one question a turn."""
 
     name = "TemplateJudgeMetric"
     revision = __version__

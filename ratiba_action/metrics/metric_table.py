@@ -16,14 +16,11 @@ class MetricEntry:
 
     Args:
         module: of ``ratiba_action.metrics``.
-        measures: what it measures, as one line of the catalogue.
-        system_types: the types of system that it is made for.
         judge_calls: the most calls of a judge that one measurement makes whatever its turns; 0 for an exact one.
         judge_calls_a_turn: the most that each turn adds.
         needs: what of a turn's ``expect``, or of a reply, it reads; without it there is nothing to measure. Of several
             names such as ``expect.label or expect.labels`` some turn must say one, or the scenario is refused.
         package: what it imports beyond the gate's own dependencies; empty for nothing.
-        extra: the extra of the gate that installs the package.
     """
 
     module: str

@@ -53,8 +53,7 @@ def parse_python(source: str) -> ast.Module:
         ValueError: it is too long, nested too deep, or no Python; a ``SyntaxError`` becomes one too.
     """
     if len(source) > MAX_CHARACTERS:
-        msg = f"{len(source):,} characters; at most {MAX_CHARACTERS:,} are parsed"
-        raise ValueError(msg)
+        raise ValueError(f"{len(source):,} characters; at most {MAX_CHARACTERS:,} are parsed")
     try:
         with quiet_source():
             return ast.parse(source)

@@ -15,7 +15,6 @@ def score_answers(
     """The mean likeness of the replies to their turns' ``expect.answer``.
 
     Args:
-        case: what to score.
         threshold: least value that passes.
         likeness: of a reply and a reference, 0 to 1.
 

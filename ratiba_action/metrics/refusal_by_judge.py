@@ -33,11 +33,7 @@ class RefusalParameters(StrictModel):
 
 
 class RefusalByJudgeMetric:
-    """Implements ``JudgedMetric``: 1 when the judge says that the reply refuses, 0 when it says that it does not.
-
-    Args:
-        judge: who answers the one question.
-    """
+    """Implements ``JudgedMetric``: 1 when the judge says that the reply refuses, 0 when it says that it does not."""
 
     name = "RefusalByJudgeMetric"
     judged = True

@@ -45,7 +45,6 @@ def judge_calls(name: str, turns: int, parameters: JsonObject | None = None) -> 
 
     Args:
         name: one of ``metric_names``, or the address of a repository's own.
-        turns: how many the conversation has.
 
     Raises:
         ConfigurationError: no metric has that name.
@@ -89,7 +88,6 @@ def metric_problems(name: str, parameters: JsonObject, truths: AbstractSet[str] 
     """Everything that is wrong with an assertion's metric, in words.
 
     Args:
-        name: as the scenario writes it.
         truths: what the scenario's turns say under ``expect``; None where that is not known.
     """
     if is_address(name):

@@ -31,8 +31,7 @@ class LanguageParameters(StrictModel):
     @model_validator(mode="after")
     def _language_is_known(self) -> "LanguageParameters":
         if self.language is not None and self.language not in self.languages:
-            msg = f"the language {self.language!r} is not one of the languages {self.languages!r}"
-            raise ValueError(msg)
+            raise ValueError(f"the language {self.language!r} is not one of the languages {self.languages!r}")
         return self
 
 

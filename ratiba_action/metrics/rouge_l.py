@@ -17,7 +17,6 @@ def rouge_l(candidate: Sequence[str], reference: Sequence[str]) -> float:
     Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", 2004, section 3.1, with β = 1.
 
     Args:
-        candidate: words of what was answered.
         reference: words of what should have been.
     """
     candidate, reference = candidate[:MAX_WORDS], reference[:MAX_WORDS]

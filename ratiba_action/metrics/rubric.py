@@ -72,7 +72,6 @@ class RubricMetric:
     """Implements ``JudgedMetric`` with DeepEval's ConversationalGEval and frozen steps.
 
     Args:
-        name: as scenarios list it.
         rubric_version: of the steps, without DeepEval's.
         steps: the rubric as evaluation steps, in order.
     """

@@ -22,7 +22,6 @@ def longest_common_subsequence(
     """How many items two sequences share in the same order, by dynamic programming in O(len(one) · len(other)).
 
     Args:
-        second: another.
         same: whether an item of the first is one of the second.
     """
     before = [0] * (len(second) + 1)

@@ -50,7 +50,6 @@ class ChangedPart:
     """Neighbouring changed lines of one file, or a whole file.
 
     Args:
-        path: in the repository.
         line: of the file as the change has it, from 1, where the part begins.
         removed: the base's lines.
         whole: the file was added, removed, or is no text.

@@ -29,7 +29,6 @@ class CaseFile:
     Args:
         id: of the scenario; the ids of its cases begin with it.
         digest: SHA-256 of that file, the version of the case file.
-        cases: number of rows.
     """
 
     id: str
@@ -64,12 +63,7 @@ class CaseThresholdResult:
 
 @dataclass(frozen=True, slots=True)
 class ClassScores:
-    """One class of a classifier.
-
-    Args:
-        support: cases that expect it.
-        given: cases that were given it.
-    """
+    """One class of a classifier."""
 
     label: str
     precision: float
@@ -84,7 +78,6 @@ class CaseFileScores:
     """What the cases of a case file came to.
 
     Args:
-        cases: number of rows.
         selected: rows that this run was asked for and that count.
         measured: those of them all of whose trials ran to their end.
         quarantined: rows that this run was asked for and that do not count.

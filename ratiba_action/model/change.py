@@ -30,7 +30,6 @@ class Rule:
     """One pattern of the ``rules`` input.
 
     Args:
-        mode: what a matching file asks for.
         line: its line in the rules text, from 1; 0 for what the system or a scenario names.
         built_in: one of the default rules, which count in any letter case and take no code for documentation.
         why: what names the file; empty for the system or a scenario.
@@ -67,7 +66,6 @@ class Reason:
     Args:
         path: the file; empty when the reason is not about a file.
         rule: the pattern that decided, or the name of a built-in rule.
-        why: one sentence for a person.
     """
 
     path: str
@@ -115,7 +113,6 @@ class Subject:
     Args:
         repository: ``owner/name``, empty on a laptop without a remote.
         pull_request: its number, None outside a pull request.
-        head: commit that was evaluated.
         base: commit that it was compared with.
         author: login of the pull request's author; shown, never trusted.
         run_id: id of the workflow run, 0 on a laptop.

@@ -56,8 +56,6 @@ class CrossCheckStatus:
 
     Args:
         share: of the scores that were to be asked of the second judge too, 0 to 1.
-        sampled: how many scores fell into the sample.
-        compared: of those, how many the second judge scored as well.
         stopped: why the share went to 0 during the run; empty when it did not.
         cached: of the compared ones, how many scores of the second judge came from the judge cache.
     """
@@ -107,7 +105,6 @@ class BaselineFacts:
     Args:
         source: the branch that was measured, or the file or folder that was named; untrusted text.
         commit: that was measured; None where it is not known.
-        runs: how many were pooled.
         stale: older than the rules allow without a warning.
     """
 
@@ -203,7 +200,6 @@ class Anchor:
     """An earlier version of the base branch that its own new runs are compared with.
 
     Args:
-        name: what it is, in words for people.
         candidates: commits that it was chosen from; the p-value of the first look is multiplied by them.
     """
 
@@ -221,11 +217,9 @@ class Decline:
         anchor: what it was compared with, in words for people.
         measured_at: when the anchor's newest run began.
         candidates: commits that the anchor was chosen from.
-        scenarios: how many could be compared.
         difference: of the means, now minus then; of trials that ran side by side where there are some, which no
             choice of the anchor has favoured. None where nothing can be compared.
         low: lower end of its 90 % interval; None with fewer than two scenarios.
-        high: upper end.
         screen_p: of the stored scores, multiplied by the candidates; None where nothing was tested.
         confirm_p: over the trials that ran side by side; None before any.
         problem: why an alarm could not be confirmed, or nothing could be compared; empty for neither.
@@ -353,7 +347,6 @@ class MetricComparison:
     Args:
         base: mean of the scenarios' means.
         low: lower end of the 90 % interval of the difference; None for fewer than two scenarios.
-        high: upper end.
     """
 
     metric: str
@@ -411,7 +404,6 @@ class Comparison:
         difference: of the means, head minus base; None where nothing is comparable.
         low: lower end of the 90 % interval of the difference; None where it has none. Of exact answers it is for
             other conversations like these, and decides nothing.
-        high: upper end.
         screen_p: of the first look; None where none was taken.
         confirm_p: over the further trials of both arms, up to the look that was last; None before any.
         mean_fell: the drop of the mean is confirmed; a regression without it rests on single scenarios.

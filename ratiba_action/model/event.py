@@ -29,10 +29,8 @@ class RunStarted:
         workflow_run: ``id.attempt`` of the workflow run, empty outside one.
         llm: where answers come from: ``replay``, ``auto``, ``live`` or ``record``.
         suite: digest of the scenario files.
-        judge: model that scores.
         prompt_versions: ``name@version`` of each prompt of the change, sorted.
         tenants: what each conversation is isolated by: ``postgresql`` or ``none``.
-        scenarios: how many were selected.
     """
 
     gate: str
@@ -255,8 +253,6 @@ class ConversationEnded:
 
     Args:
         outcome: ``scored``, ``errored`` or ``not_run``.
-        passed: of a scored one.
-        phase: where it errored.
         reason: why it errored, or was not run.
         retried: why each earlier attempt errored.
     """

@@ -100,7 +100,6 @@ class KeptRun:
     """A run of the history that an anchor may be chosen from.
 
     Args:
-        id: its number in the history.
         answers: ``replay``, ``mixed`` or ``live``.
     """
 
@@ -116,7 +115,6 @@ class KeptScore:
     """A score of a kept run, or a trial without any: its metric is then empty.
 
     Args:
-        run: the run's number.
         digest: of the scenario's content; empty where an earlier version of the gate wrote it.
         judged: whether a judge gave it.
     """
@@ -148,7 +146,6 @@ class KeptDecline:
     """What the latest run of a branch that was compared with an anchor came to.
 
     Args:
-        anchor: commit that it was compared with.
         decline: confirmed difference to it; None where none was confirmed.
     """
 

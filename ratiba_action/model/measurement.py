@@ -157,7 +157,6 @@ class Check:
         kind: ``state``, ``payment``, ``tools``, ``event``, ``transitions``, ``output``, ``language``, ``rows``,
             ``limit``, ``reply``, ``test``, ``goal`` or ``rule``.
         turn: number of the turn, from 1; 0 for the whole conversation.
-        what: the assertion in words.
         line: its line in the scenario's file.
         measured: False when this run could not tell; ``passed`` is True then and counts for nothing.
         stand_in: measured while recorded answers to other requests stood in for those that were not recorded.
@@ -311,16 +310,12 @@ def evaluation_failures(result: ScenarioResult) -> Iterator[tuple[int, Evaluatio
         return
     for check in result.checks:
         if not check.passed:
-            yield check.turn, _of_check(check)
+            yield check.turn, EvaluationFailed("check", check.kind, check.expected, check.got, check.what)
     for score in result.deciding_scores:
         if not score.passed:
             yield 0, _of_score(score)
     if isinstance(result, Errored):
         yield 0, EvaluationFailed("error", result.phase.value, reason=result.message)
-
-
-def _of_check(check: Check) -> EvaluationFailed:
-    return EvaluationFailed("check", check.kind, check.expected, check.got, check.what)
 
 
 def _of_score(score: Score) -> EvaluationFailed:
@@ -352,7 +347,6 @@ class JudgeThresholds:
     Args:
         metric: what its scores on the golden set go by; empty where the judge has scored nothing.
         n: conversations with a label and a score.
-        good: how many of them people find good.
         suggested: the highest threshold that fails at most 5 % of the good ones; None with too few of them.
         golden: minimum, quartiles and maximum of the metric on the golden set; empty where it is not measured there.
     """

@@ -39,8 +39,6 @@ class HistoryBound:
     """What the history has of one metric of a scenario.
 
     Args:
-        metric: label of the assertion.
-        values: how many lie in the window.
         low: what a score must reach; None with too few values.
     """
 

@@ -133,8 +133,6 @@ class Expectation:
     ``state`` to ``rows`` are deterministic assertions. What follows is the truth that metrics compare with.
 
     Args:
-        state: state of the conversation after the turn.
-        payment: state of the payment after the turn.
         tools: the turn's tool calls, in order and complete; an empty tuple forbids any.
         events: events that the turn must emit, in any order, others allowed.
         transitions: moves of the state machine that the turn must make, in this order, others allowed between them.
@@ -142,8 +140,6 @@ class Expectation:
         reply: what the text of the reply must be like.
         rows: what the database must contain after the turn.
         documents: relevant documents by id with their grade of relevance, 1 where none is given.
-        label: the class of a single-label classifier.
-        labels: the classes of a multi-label classifier.
         refusal: whether the system has to refuse.
     """
 
@@ -177,7 +173,6 @@ class Turn:
     Args:
         user: the customer's message, or None.
         event: ``{"type": …, …}`` delivered to the system instead of a message, or None.
-        line: line of the turn in its file.
     """
 
     user: str | None = None
@@ -243,7 +238,6 @@ class SimulatedUser:
     """A customer that a model plays, instead of written turns.
 
     Args:
-        persona: who the customer is and how they write.
         goal: what they want; the conversation ends when they have it.
         max_turns: the conversation ends after so many messages of the customer.
         must_reach_goal: whether a conversation that ends without the goal fails.

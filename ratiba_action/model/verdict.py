@@ -76,12 +76,10 @@ class TraceDelivery:
     """What a server has taken, of what there was.
 
     Args:
-        host: address of the server.
         spans: that the run's traces have; ``spans_there`` of them are on the server, as far as it has said.
         scores: of the traces; ``scores_there`` of them are on the server.
         problem: why something is missing, in one sentence; empty when nothing is.
         unverified: why nobody knows what it has kept of what it took; empty when it could be asked.
-        links: to the conversations that are there.
         run_url: where they stand together, of one run; empty when none is there.
     """
 
@@ -215,7 +213,6 @@ class Evidence:
         way_out: what to do about conversations that a cap did not hold; None where all were run.
         data_sets: what the cases of each case file came to together.
         answers: ``replay``, ``mixed`` or ``live``: where the model answers came from.
-        baseline: earlier runs of the base.
         earlier: earlier attempts of the same commit; a repeated run adds its data to theirs.
         rules: of the comparison with the base.
         no_further: why no further trial can be run; None where it can.

@@ -28,7 +28,6 @@ class ExpectedCall:
 
     Args:
         cost: what it costs, by its recorded or a usual size.
-        reserved: about what is set aside for it.
         recorded: whether a recording tells its size.
         learned: whether other calls to its model do.
     """
@@ -83,7 +82,6 @@ class Expected:
     """One conversation.
 
     Args:
-        by_party: what it is expected to cost.
         maximum: with its dearest call at its upper bound, which must be free for it to start.
     """
 

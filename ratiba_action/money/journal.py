@@ -38,7 +38,6 @@ class Journal:
     gate deletes it once the report of its verdict is written. Make one with ``begin_journal`` or ``resume_journal``.
 
     Args:
-        state: what it held when it was opened.
         copy: written as the journal is; None for none.
     """
 

@@ -203,7 +203,6 @@ class JournalState:
         began: when its first process began, in nanoseconds of the epoch.
         calls: every call that may have been charged: settled, kept, and those without an outcome in the
             journal, at their upper bound.
-        open: reservations of the latter.
         answers: by ``JournaledAnswer.key``; the last one where a key was called again.
         admitted: trials that were let start.
         overruns: reservations that were settled above their upper bound, and at what.

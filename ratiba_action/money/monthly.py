@@ -65,7 +65,6 @@ class SharedCapError(BudgetError):
     """A shared cap has no room for a call now.
 
     Args:
-        problem: which cap, with its amounts.
         can_fit_later: the call fits once calls in flight turn out cheaper.
     """
 

@@ -114,11 +114,7 @@ class TurnPayments:
 
 @dataclass(slots=True)
 class FreeTurns:
-    """The turns of a run that pays for nothing.
-
-    Args:
-        declared: what the calls of a turn that bypass the gateway cost, as the configuration declares.
-    """
+    """The turns of a run that pays for nothing."""
 
     declared: Usd | None = None
     reported_calls: int = field(default=0, init=False)

@@ -55,7 +55,6 @@ class SurplusCalls:
     Once a call is refused for lack of budget, all are, so that the sample ends at one point of the run.
 
     Args:
-        admissions: knows what the scenarios may still need.
         upper: the most that one call is expected to cost.
     """
 

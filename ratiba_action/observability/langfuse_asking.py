@@ -39,7 +39,6 @@ class LangfuseError(Exception):
     """The server did not do what it was asked.
 
     Args:
-        problem: what, in a few words.
         final: nothing else is to be expected of it now.
         status: of its answer; 0 without one.
     """

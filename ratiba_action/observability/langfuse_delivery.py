@@ -38,7 +38,6 @@ def deliver(access: LangfuseAccess, runs: Sequence[TracedRun], lacking: list[str
 
     Args:
         access: with the seconds that all of it may take.
-        runs: of one log.
         lacking: what the server is known to lack; what it turns out to lack is added.
     """
     delivery = _Delivery(access, runs, [] if lacking is None else lacking)

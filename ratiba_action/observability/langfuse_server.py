@@ -143,7 +143,6 @@ class LangfuseServer:
 
     Args:
         api: made with ``http``.
-        http: sends the spans.
         deadline: for everything together.
         lacking: what it turned out not to have, and is not asked for again.
     """

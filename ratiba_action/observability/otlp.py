@@ -119,11 +119,7 @@ def not_received(delivery: OtlpDelivery, events: str) -> str:
 
 
 def send(access: OtlpAccess, runs: Sequence[TracedRun]) -> OtlpDelivery:
-    """Send runs within the time that they may take, and say what came of it; never raises for what a server does.
-
-    Args:
-        runs: of one log.
-    """
+    """Send runs within the time that they may take, and say what came of it; never raises for what a server does."""
     ends = time.monotonic() + access.seconds
     traces = [trace for run in runs for trace in run.traces]
     spans = [span_json(span) for trace in traces for span in trace.spans if _shows_span(span)]

@@ -53,7 +53,6 @@ class _Form(NamedTuple):
     """A form of credential.
 
     Args:
-        kind: in words.
         hints: one of them stands in every text that has such a credential, in lower case.
         pattern: of the credential; where it has a group ``secret``, only that is one.
     """

@@ -182,7 +182,6 @@ class Identifier:
     """Something that identifies a person.
 
     Args:
-        kind: in words.
         value: in its one spelling: the digits of a number, Kenyan ones with 254; an address in lower case.
         last: nothing follows it in its text.
         country: code of a phone number's country, as far as it is known.
@@ -228,7 +227,6 @@ def mask_identifiers(text: str, names: NameTable | None = None, *, keep_long: bo
 
     Args:
         text: may hold JSON, also inside a string.
-        names: of the people whom the text may name.
         keep_long: the text names a thing, so that a long number that is no phone's stays.
     """
     identified = _may_have_identifiers(text)

@@ -100,7 +100,6 @@ def mask_secrets(text: str, secrets: Iterable[str]) -> str:
     four characters are left alone: masking them would only tear holes into words.
 
     Args:
-        text: what is to be published.
         secrets: values to hide; empty ones are ignored.
     """
     for spelling in _spellings(tuple(secrets)):

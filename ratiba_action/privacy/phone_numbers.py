@@ -272,7 +272,7 @@ def read_phone(written: str) -> tuple[str, str]:
     kenyan = normalise_phone(f"+{digits}" if digits.startswith(f"{KENYA}0") else digits)
     if kenyan:
         return KENYA, kenyan.removeprefix("+")
-    return _read_foreign(digits) if international else _read_national(digits)
+    return _read_foreign(digits) if international else (KENYA, KENYA + digits.removeprefix("0"))
 
 
 def is_local_mobile(digits: str) -> bool:
@@ -291,7 +291,3 @@ def _read_foreign(digits: str) -> tuple[str, str]:
     except phonenumbers.NumberParseException:
         return unread
     return str(number.country_code), phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)[1:]
-
-
-def _read_national(digits: str) -> tuple[str, str]:
-    return KENYA, KENYA + digits.removeprefix("0")

@@ -203,7 +203,6 @@ class Found:
 
     Args:
         turns: each message and its reply.
-        names: of people in it.
     """
 
     turns: Sequence[tuple[str, str]]
@@ -359,7 +358,6 @@ def read_labels(path: Path, calibration: CalibrationSet, today: date) -> Calibra
     """The set with the labels that a form gave back; all of them or none.
 
     Args:
-        calibration: that the form was made of.
         today: no label is of a later day.
 
     Raises:

@@ -50,8 +50,6 @@ class CanaryRules:
 
     Args:
         stable: tag, prompt version or model of the conversations that most customers have.
-        canary: the same of those that are tried.
-        mark: which of the three they are.
         since: nothing before is read; with time zone.
         until: end (exclusive), with time zone.
         margin: how much lower, 0 to 1, the canary's mean of a metric may be for a promotion.
@@ -60,7 +58,6 @@ class CanaryRules:
         share: of conversations that ``ratiba sample`` selects by hash.
         metrics: names of those that count; empty for all.
         environment: Langfuse environment of production; empty for all except the gate's own.
-        feedback: name of the feedback scores in Langfuse.
     """
 
     stable: str

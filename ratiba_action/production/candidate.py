@@ -77,7 +77,6 @@ def make_candidate(
     Args:
         conversation: with at least one turn.
         facts: of its tenant, for values that its traces lack.
-        review: owner and end of the quarantine.
         timezone: of the configuration; empty for East Africa's of a conversation in Swahili, and for UTC of others.
     """
     turns = [_masked(turn, redactor) for turn in conversation.turns]
@@ -151,17 +150,13 @@ def _provenance(
         "source": "langfuse",
         "trace": redactor.text(conversation.trace_ids[0]),
         "score": redactor.text(feedback.score_id),
-        "feedback": redactor.text(_shown(feedback.value)),
+        "feedback": redactor.text(feedback.value if isinstance(feedback.value, str) else json.dumps(feedback.value)),
         "feedback_at": _written(feedback.at),
         "comment": redactor.text(feedback.comment),
         "prompt_version": redactor.text(conversation.prompt_version),
         "replies": [turn.reply for turn in turns],
     }
     return {name: value for name, value in values.items() if value}
-
-
-def _shown(value: str | float | bool) -> str:  # noqa: FBT001 - a value, not a switch
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 FOLDER = "from_production"

@@ -46,7 +46,6 @@ class Observation:
         kind: in lower case, such as ``span``, ``tool``, ``retriever``, ``generation``.
         failed: its level is ``ERROR``.
         model: that was called; empty for none.
-        environment: that it was traced in.
         ended: with time zone; None if it is unknown.
     """
 

@@ -88,7 +88,6 @@ class MetricDrift:
 
     Args:
         reference: ``baseline`` or ``window before``.
-        recent: how many conversations of the window were compared.
         earlier: how many scenarios or conversations of the reference.
         p: of the test that decides, corrected for the number of metrics (Holm 1979); None where none was made.
         detectable: the smallest delta that these sizes find with 80 % power.
@@ -124,10 +123,7 @@ class DriftRules:
     Args:
         until: end of the window (exclusive), with time zone.
         window: its length, and that of the one before.
-        minimum: conversations that a window needs.
         level: of all metrics of one reference together.
-        min_delta: size of Cliff's delta, or of Kolmogorov and Smirnov's D if that decides, below which a difference
-            is no drift, however certain.
         share: of conversations that ``ratiba sample`` selects by hash; those that it selects for another reason are
             left out, because they are no random sample.
     """
@@ -137,7 +133,6 @@ class DriftRules:
     minimum: int = 200
     level: float = 0.05
     test: DriftTest = DriftTest.MANN_WHITNEY
-    min_delta: float = NEGLIGIBLE
     share: float = 0.05
 
     @property
@@ -177,8 +172,6 @@ class SampleEvent:
 
     Args:
         line: file and number of its line.
-        started: when its run began.
-        judge: model of that run.
         began: when its conversation did; None where the event does not say.
     """
 
@@ -298,7 +291,6 @@ def find_drift(measurements: Iterable[Measurement], baseline: MeasuredRun | None
     Args:
         measurements: of production, from two windows before the end on; others are left out.
         baseline: a run of the golden scenarios.
-        rules: window and limits.
     """
     start = rules.since - rules.window
     selected = [entry for entry in measurements if start <= entry.at < rules.until]
@@ -387,7 +379,7 @@ def _settled(entry: MetricDrift, p: float, rules: DriftRules) -> MetricDrift:
     size = abs(entry.delta.delta) if entry.delta is not None else 0.0
     if rules.test is DriftTest.KOLMOGOROV_SMIRNOV and entry.kolmogorov_smirnov is not None:
         size = entry.kolmogorov_smirnov.statistic
-    drifted = p <= rules.level and size >= rules.min_delta
+    drifted = p <= rules.level and size >= NEGLIGIBLE  # below it a difference is no drift, however certain
     return replace(entry, p=p, status=Status.DRIFTED if drifted else Status.NO_DRIFT)
 
 

@@ -147,7 +147,6 @@ class InlineJudge:
             case: of the answer; the judge gets it masked.
             judged: what to measure, all at once.
             redactor: knows the names in it.
-            seconds: time limit.
         """
         late = f"the judge did not answer within {seconds:g} s"
         work = self._scores(masked_case(case, redactor), judged, time.monotonic() + seconds, late)

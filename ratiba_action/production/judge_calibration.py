@@ -146,7 +146,6 @@ def thresholds(
     """Thresholds from 0.05 to 1 by judge and criterion.
 
     Args:
-        calibration: with labels.
         golden: scores of each metric on the golden set.
     """
     found: list[JudgeThresholds] = []
@@ -165,7 +164,6 @@ class CalibrationRun:
 
     Args:
         missing: how many scores there are not.
-        problems: why, in words.
         spent: US dollars.
     """
 
@@ -233,7 +231,6 @@ class JudgeRequest:
     """What the judges score.
 
     Args:
-        calibration: with labels.
         configurations: one for each judge with a key; none to use only the scores that are kept.
         settings: keys, and the budget of all judges together.
     """

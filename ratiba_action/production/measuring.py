@@ -70,7 +70,6 @@ class CapturedSystem:
     """Implements ``SystemUnderTest`` without running anything.
 
     Args:
-        conversations: from production.
         judges: judge models; they must not have generated the conversations.
     """
 
@@ -156,7 +155,6 @@ def measure(
     """Measure every conversation; results are kept however the run ends.
 
     Args:
-        conversations: each with its metrics.
         inputs: with ``sampling_configuration``.
         scratch: a folder outside the workspace, removed when the run ends.
         redactors: with the names of each conversation, by its id.

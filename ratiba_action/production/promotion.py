@@ -49,7 +49,6 @@ class PromotionLog:
 
         Args:
             outcome: ``written`` or ``duplicate``.
-            scenario: path of the scenario.
 
         Raises:
             UsageError: the file cannot be written.
@@ -115,12 +114,10 @@ class PromotionRequest:
     """What to promote.
 
     Args:
-        folder: of the scenarios in it.
         since: start of the period, with time zone.
         until: end of the period (exclusive), with time zone.
         tenants: by id.
         maximum: maximum number of candidates to write.
-        dry_run: write nothing.
         timezone: of the configuration; empty without one.
     """
 
@@ -167,8 +164,6 @@ def promote(access: LangfuseAccess, request: PromotionRequest, known: KnownScena
     A blocked tenant does not block others. If the server fails, what was written stays and the next run continues.
 
     Args:
-        access: to the project of the production system.
-        request: what to promote.
         known: existing scenarios; extended.
         log: scores processed by earlier runs; extended unless it is a dry run.
 

@@ -42,7 +42,6 @@ class Sample:
 
     Args:
         since: with time zone; ``until`` is exclusive.
-        traces: how many conversations began in it.
         chosen: how many were selected, by reason.
         known: how many of those had been measured before.
         empty: ids of traces without readable turns.
@@ -51,9 +50,7 @@ class Sample:
         unmeasured: ids of conversations without an applicable metric.
         flagged: conversations with a slow reply or one of low confidence, by their trace, each with what it was.
         begun: start of each conversation to measure, by its trace, including unread ones.
-        feedback: of customers in the period.
         unsent: why scores could not be written back; empty if all were.
-        notes: other messages for the reader.
     """
 
     since: datetime
@@ -253,7 +250,6 @@ class SampleRules:
     Args:
         since: with time zone; ``until`` is exclusive.
         share: of the conversations with neither an error nor negative feedback, 0 to 1.
-        shares: the same of kinds of systems that have their own.
         environment: Langfuse environment of production; empty for all except the gate's own.
         language: used if neither the conversation nor its tenant names one.
         system_type: used if the conversation names none.
@@ -293,7 +289,6 @@ class Found:
     Args:
         traces: how many conversations began in the period.
         known: ids of selected ones that were measured before.
-        conversations: those to measure.
         empty: ids without readable turns.
         blocked: why a conversation must not be sent to a judge, by id.
         unread: start of the conversations that the server did not return in time, by id.

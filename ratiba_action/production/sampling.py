@@ -205,7 +205,6 @@ class SampleRun:
     Args:
         access: to Langfuse; None to read files, whose scores are written to ``events.jsonl`` only.
         seconds: time limit for measuring; None for no limit.
-        files: with conversations.
     """
 
     settings: Settings

@@ -81,7 +81,6 @@ def alerts_of(report: Report, *, default_branch: bool) -> Iterator[Alert]:
     """What a team is notified of.
 
     Args:
-        report: of the run, as it was published.
         default_branch: the run is about the default branch itself, not about a change to it.
     """
     verdict, spending = report.verdict, report.spending

@@ -82,7 +82,6 @@ class Publication:
     Args:
         environment: the process's own; names the runner's files and GitHub's address.
         stream: what a person or the log reads.
-        make_printer: makes what prints to the stream.
         files: renders the files of the report directory, by name.
         connect: which client writes the comment and the status.
         outage: what the run knows of GitHub; see ``GithubApi``.

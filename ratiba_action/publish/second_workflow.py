@@ -36,9 +36,7 @@ class SecondWorkflow:
     """Posts the report of one run of another workflow.
 
     Args:
-        run: what GitHub says about that run.
         results: its ``results.json``.
-        publication: where the report goes.
     """
 
     settings: Settings

@@ -24,7 +24,6 @@ class LowCase:
     """A case that scored less than 1.
 
     Args:
-        message: the first user message of the scenario.
         result: metric, value and reason.
     """
 

@@ -95,7 +95,6 @@ class ComparisonSummary:
     """The comparison with the base; texts are not escaped.
 
     Args:
-        heading: the result in a few words.
         baseline: where the base's scores come from; untrusted.
         sensitivity: which drops it could have detected; empty if unknown.
         interval_note: what the interval of an exact difference means; empty if there is none.
@@ -185,7 +184,6 @@ def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[
     """The composite's row, then one for each metric.
 
     Args:
-        comparison: of head and base.
         thresholds: as text, by metric.
     """
     rows = [_metric_row(metric, comparison, thresholds.get(metric.metric, "")) for metric in comparison.metrics]
@@ -198,7 +196,6 @@ def describe_thresholds(
     """Each metric's thresholds as text.
 
     Args:
-        summaries: of the metrics of a run.
         data_sets: of the same run, with their thresholds.
         means: mean thresholds, by metric.
     """

@@ -30,7 +30,6 @@ class Line:
     Args:
         what: ``customer``, ``event``, ``assistant``, ``tool``, ``result``, ``state``, ``payment`` or ``answer``.
         base: as the base has it; None if it has nothing of the kind.
-        head: as the change has it.
     """
 
     what: str
@@ -366,7 +365,6 @@ class FirstDifference:
         turn: its number, from 1.
         what: as in ``Line``.
         base: the words that differ with a few around them; empty where there are none.
-        head: the same with the change.
     """
 
     turn: int

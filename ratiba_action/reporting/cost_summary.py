@@ -58,9 +58,9 @@ def summarise_cost(cost: ConversationCost | None) -> CostSummary | None:
     )
 
 
-def shown_scenarios(cost: CostSummary, maximum: int = _FEW) -> tuple[Sequence[CostRow], int]:
+def shown_scenarios(cost: CostSummary) -> tuple[Sequence[CostRow], int]:
     """The scenarios that a short table shows, and how many more changed."""
-    return cost.scenarios[:maximum], max(len(cost.scenarios) - maximum, 0)
+    return cost.scenarios[:_FEW], max(len(cost.scenarios) - _FEW, 0)
 
 
 def _line(cost: ConversationCost) -> str:

@@ -32,7 +32,6 @@ class ChartSize:
 
     Args:
         labels: width of the column of names on the left; 0 where each name stands above its mark.
-        line: height of a mark.
     """
 
     width: int
@@ -66,7 +65,6 @@ class Chart:
         zero: position of no difference.
         margin: position of the non-inferiority margin; None if unknown.
         ends: labels of the leftmost and rightmost difference.
-        left: position of the first of them.
     """
 
     marks: tuple[Mark, ...]
@@ -124,8 +122,6 @@ class ThresholdChart:
         lines: CSS class and SVG points of each unbroken part of precision, recall and false failures.
         suggested: position of the suggested threshold; None without one.
         box: positions of minimum, quartiles and maximum on the golden set; empty where it is not measured there.
-        golden: the same numbers in words.
-        summary: what the drawing shows, in words.
     """
 
     lines: tuple[tuple[str, str], ...]

@@ -33,7 +33,6 @@ class SourceLinks:
         """The address of a file at the commit that was evaluated, or of one of its lines.
 
         Args:
-            path: in the repository.
             line: from 1; 0 for the whole file.
         """
         inside = path.isprintable() and not {"", ".", ".."}.intersection(path.split("/"))

@@ -64,7 +64,7 @@ def load_report(text: str | bytes, *, exact: bool = False) -> Report:
     remedy = "Write the file again with this version: ratiba gate"
     text = _unpacked(text, _maximum(exact=exact)) if isinstance(text, bytes) and text.startswith(_GZIP) else text
     try:
-        content = _STRICT.decode(_text(text)) if exact else json.loads(text)
+        content = _STRICT.decode(text if isinstance(text, str) else text.decode("utf-8")) if exact else json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"results.json could not be read as JSON: {error}.", remedy) from error
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
@@ -109,10 +109,6 @@ def _require_own_outputs(content: Mapping[str, Any], report: Report) -> None:
         raise CodecError(f"$ has the field {unknown[0]!r:.80}, which is unknown.")
     if content.get("outputs") != outputs_of(report):
         raise CodecError("$.outputs are not those of the report.")
-
-
-def _text(content: str | bytes) -> str:
-    return content if isinstance(content, str) else content.decode("utf-8")
 
 
 def _short_int(digits: str) -> int:

@@ -31,7 +31,6 @@ class NamedRun:
     """A run and the path it was read from.
 
     Args:
-        path: as given on the command line.
         run: untrusted.
     """
 

@@ -203,8 +203,6 @@ class ReportSummary:
         comparison: with the base; None if there was none.
         cost: what a conversation takes on both sides; None if nothing can be compared.
         explanation: which lines of the change make scenarios fail; None if that was not looked for.
-        remedy: what to do about the verdict.
-        links: addresses of the files and commits that are named.
         variants: of the system, the system as it is first.
         variant_metrics: every metric of a variant, sorted by name.
         paid: whether a paid model call was made.

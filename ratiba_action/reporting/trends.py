@@ -48,14 +48,10 @@ def trend_chart(trend: Trend) -> TrendChart | None:
 
     parts = [[place(point) for point in part.points if id(point) in across] for part in trend.segments]
     return TrendChart(
-        lines=tuple(_path(part) for part in parts if len(part) > 1),
+        lines=tuple(" ".join((f"{x},{y}" for x, y in part)) for part in parts if len(part) > 1),
         dots=tuple((*place(point), _point_label(point)) for point in points),
         threshold=height(threshold) if math.isfinite(threshold) else None,
     )
-
-
-def _path(places: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x},{y}" for x, y in places)
 
 
 def _point_label(point: TrendPoint) -> str:
@@ -72,7 +68,6 @@ def render_trends(trends: Sequence[Trend], branch: str, last: int) -> str:
 
     Args:
         trends: untrusted text from the history.
-        last: how many runs were requested.
     """
     title = f"## Trends of {inline(branch)}"
     if not trends:

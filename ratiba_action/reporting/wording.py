@@ -17,6 +17,7 @@ from ratiba_action.verdict.trials import ScenarioOutcome, Standing, standing
 SELF_REPORTED = "Their results come from processes that run the system's code as well, which could change them."
 _LISTED = 10
 _CENT = Decimal("0.01")
+_BAR = 20
 
 
 def dollars(amount: Usd) -> str:
@@ -26,11 +27,11 @@ def dollars(amount: Usd) -> str:
     return f"{amount:,.2f}"
 
 
-def bar(part: Usd, whole: Usd, width: int = 20) -> str:
-    """A bar of ``width`` blocks, filled in proportion; any positive part fills at least one block."""
+def bar(part: Usd, whole: Usd) -> str:
+    """A bar of 20 blocks, filled in proportion; any positive part fills at least one block."""
     share = min(max(part / whole, Decimal(0)), Decimal(1)) if whole > 0 else Decimal(1 if part > 0 else 0)
-    filled = max(int(share * width), 1 if share else 0)
-    return "█" * filled + "░" * (width - filled)
+    filled = max(int(share * _BAR), 1 if share else 0)
+    return "█" * filled + "░" * (_BAR - filled)
 
 
 def number(value: float) -> str:

@@ -80,9 +80,6 @@ class ArmsOfRun(Arms):
     """Starts the arms of a run on a database and workers.
 
     Args:
-        head: what is evaluated of the change.
-        open_code: of any other arm.
-        calls: answer and judge the arms.
         setups: what set-up made for all arms.
         no_base: why there is no base to run scenarios on.
     """

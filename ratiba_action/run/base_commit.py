@@ -180,7 +180,6 @@ class NoBase:
     """Why no scenario can be run on the base, known before anything of the change runs.
 
     Args:
-        reason: in words that follow others.
         failed: there is a base that should be measured, so that a run which is not compared otherwise never passes.
             Otherwise there is nothing to compare with.
     """
@@ -215,7 +214,6 @@ def read_base_inputs(
     """What a base arm would run with, or why there can be none.
 
     Args:
-        own: the base's configuration.
         alike: ids of the scenarios that the base can run as they are here.
     """
     commit = base.change.files.base
@@ -274,9 +272,7 @@ def fetch_base(change: Change, commit: str, scratch: Path) -> Path:
     """Write the base's files below the run's own folder; it is removed with it.
 
     Args:
-        change: whose base it is.
         commit: full id of the base.
-        scratch: outside the work tree.
 
     Raises:
         InfrastructureError: they are not in this clone or cannot be written.

@@ -48,7 +48,6 @@ def raised_by_requests(inputs: RunInputs, open_session: OpenSession) -> RunInput
 
     Args:
         inputs: of the run, before anything of it is paid for.
-        open_session: makes what scenarios run in.
 
     Raises:
         InfrastructureError: it could not be compared, and this is a shard.

@@ -42,7 +42,6 @@ class Setting:
     """A setting that cannot work.
 
     Args:
-        path: of keys in the configuration.
         message: what is wrong with its value and what to do.
     """
 
@@ -61,7 +60,6 @@ def unusable_judges(
     """Judges, prices and limits with which a run that calls models would be refused.
 
     Args:
-        configuration: of one side of a change.
         generators: models that are recorded for the system under test.
         judged: whether any scenario is measured by a judge.
         simulated: whether a model plays the customer in any scenario.
@@ -125,7 +123,6 @@ def repaired(
     What a change may not decide is the base's. Where the base's cannot be used, no change could ever repair it.
 
     Args:
-        base: of the base branch.
         problem: why no run could use a configuration with the base's system and recordings; empty where one could.
 
     Returns:
@@ -149,7 +146,6 @@ def located(name: str, content: bytes, settings: Iterable[Setting]) -> tuple[Fil
 
     Args:
         name: path of the configuration, for messages.
-        settings: what is wrong with it.
     """
     document, _ = read_yaml(name, content)
     line: Callable[[tuple[str, ...]], int] = (lambda _: 0) if document is None else document.line

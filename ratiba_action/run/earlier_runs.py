@@ -41,10 +41,8 @@ class EarlierRuns:
     """What a run may look at besides its own results.
 
     Args:
-        baseline: runs of the base, pooled.
         earlier: earlier attempts of the same commit, whose answers were asked for anew.
         facts: of the baseline; None where there is none.
-        notes: for the report.
         anchor: what a run of the base branch itself is compared with; None where there is none.
         unanswered: the base's results could not be looked for, which may be otherwise in a minute.
         lost: which earlier results should have been looked at and could not be read; None for none.
@@ -70,7 +68,6 @@ def find_earlier_runs(
     """Find them; what goes wrong is a note, and ``EarlierRuns.lost`` where a change could gain by it.
 
     Args:
-        now: when it began.
         commit: ``measured_commit`` of the run.
         in_shards: it is one of several shards, or merges them. All of them and all of their attempts find the same
             results of the base, those of when the workflow run was started.
@@ -152,7 +149,6 @@ class GithubHistory:
 
     Args:
         github: None where there is nobody to ask.
-        left: requests that are still made.
     """
 
     github: GithubRepository | None = None
@@ -162,7 +158,6 @@ class GithubHistory:
         """Id of the last commit up to a commit that touched a path; empty where GitHub does not say.
 
         Args:
-            path: in the repository.
             commit: full id.
         """
         if self.github is None or not commit or self.left <= 0:

@@ -15,12 +15,7 @@ from ratiba_action.verdict.pairing import ContentDigests, content_digest
 
 @dataclass(frozen=True, slots=True)
 class EditedScenarios:
-    """Scenarios of the base by which the change is not compared, since it edits or removes them.
-
-    Args:
-        edited: how many of these.
-        with_system: the change edits the system too.
-    """
+    """Scenarios of the base by which the change is not compared, since it edits or removes them."""
 
     total: int = 0
     edited: int = 0
@@ -69,7 +64,6 @@ def edited_scenarios(
     """What a change leaves to compare by.
 
     Args:
-        decided: the changed files, and which of them the gate watches.
         settings: say where scenarios and configuration are.
         alike: see ``run_alike``.
         systems: section of the change's configuration and of its base's.

@@ -272,13 +272,7 @@ def _needs(suite: Suite) -> tuple[bool, bool]:
 def configuration_problems(
     settings: Settings, repository: Path, configuration: Configuration, suite: Suite
 ) -> tuple[FileProblem, ...]:
-    """What the configuration says of judges, prices, limits and thresholds that no run could use, each with its line.
-
-    Args:
-        settings: say where the files are.
-        configuration: as it was read from there.
-        suite: of the same checkout.
-    """
+    """What the configuration says of judges, prices, limits and thresholds that no run could use, with their lines."""
     complete = _complete(suite, configuration)
     judged, simulated = _needs(complete)
     measured = {entry.label for scenario in complete.scenarios for entry in scenario.assertions}
@@ -411,7 +405,6 @@ def _complete(suite: Suite, configuration: Configuration, measured: _EachOnce | 
 
     Args:
         suite: as its files have it.
-        configuration: of the same side.
         measured: adds its metrics, where another suite has them too.
     """
     suite = (measured or _with_metrics(configuration)).of(suite)

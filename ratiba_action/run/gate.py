@@ -78,7 +78,6 @@ class RunOutcome:
     """What came of a run: its verdict and everything that it rests on.
 
     Args:
-        report: results, verdict, notes and money, as they are rendered and published.
         recorded: new lines of each scenario, by its id; empty unless the run records.
         interrupted: whether it was cancelled, or shards of it are missing or wrong.
         base_results: of the base, which ran beside the change or in earlier runs.
@@ -105,7 +104,6 @@ def evaluate(
 
     Args:
         run: with what came before it.
-        open_session: makes what scenarios run in.
         ledger: of several runs of this process that share one budget; None for its own.
         expected: its forecast, where that was made already.
         shards: see ``plan_run``.
@@ -137,9 +135,6 @@ def evaluate(
 def evaluate_shard(run: ShardRun, log: RunLog, open_session: OpenSession, expected: Forecast | None) -> Report:
     """Run a shard's share of the first plan; what it means is decided by ``evaluate`` with all of the shards.
 
-    Args:
-        open_session: makes what scenarios run in.
-
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
     """
@@ -165,7 +160,6 @@ class _Gate:
 
     Args:
         earlier: runs that the verdict may look at, too.
-        open_session: makes what scenarios run in.
     """
 
     def __init__(

@@ -123,7 +123,6 @@ class RunInputs(RunRequest):
     Args:
         suite: every scenario of the repository, with the metrics of its language and its system type.
         base_scores: judge answers of the base, by key; they count where the change says otherwise.
-        edited_recordings: how many recordings the change itself edits.
         notes: what the change tried to relax.
         base: what the base's scenarios would be run with, or why they cannot be.
         edited: what the change leaves of the scenarios that it would be compared by.
@@ -237,7 +236,6 @@ class RunLog:
     """What a run says while it goes on.
 
     Args:
-        progress: for a person who waits.
         events: where what happens is written down.
         warnings: what a reader should know and what does not change the verdict; notes of the report.
         alerts: which of them are sent; all until the configuration has been read.

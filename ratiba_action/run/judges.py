@@ -110,12 +110,7 @@ class OpenJudges(Protocol):
 
 
 class JudgesOfRun:
-    """Makes the judges of each arm; those of the base serve all of them and end with the run.
-
-    Args:
-        stack: closes the base's.
-        open_judges: of one side.
-    """
+    """Makes the judges of each arm; those of the base serve all of them and end with the run."""
 
     def __init__(
         self,
@@ -137,9 +132,6 @@ class JudgesOfRun:
 
     async def open(self, stack: AsyncExitStack, arm: ArmInputs, kept: Kept | None = None) -> Judges | None:
         """What judges an arm, its files copied and not started; None where nothing of the repository does.
-
-        Args:
-            stack: closes what is the arm's own.
 
         Raises:
             InfrastructureError: the base's files cannot be had.

@@ -124,7 +124,6 @@ class Judging:
 
         Args:
             questions: by how much the ordinals of a repeated measurement lie behind those of the one before it.
-            load: makes the metric with a judge.
         """
         from ratiba_action.metrics.judging.run_metric import RunMetric
 

@@ -21,7 +21,6 @@ class JudgingBase:
 
     Args:
         commit: full id of the base.
-        system: section of the base's configuration.
         own: addresses of the code that the change edits or adds; it runs as the change has it.
     """
 
@@ -38,7 +37,6 @@ class JudgingCode:
         base: of the change; None where the checkout's own files judge: there is no base, or nothing differs from it.
         edited: addresses of the code that the change edits.
         with_system: addresses of the code that runs as the change has it and imports the change's system.
-        notes: for the reader of the report.
     """
 
     base: JudgingBase | None = None
@@ -54,7 +52,6 @@ def judging_code(
 
     Args:
         before: section of the base's configuration; None where it has none that can be used.
-        system: section of the change's.
         suite: of the change, after the ratchet.
 
     Raises:

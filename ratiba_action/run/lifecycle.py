@@ -43,7 +43,6 @@ class Lifecycle:
     """One run, from the moment when it is known what it reports on.
 
     Args:
-        publication: where its report goes.
         tracer: makes the function that sends its traces.
     """
 

@@ -54,7 +54,6 @@ class ModelCalls(TrialCalls):
 
     Args:
         paid: the way to live models; None when every answer is replayed.
-        turns: books what bypasses the gateway.
         second: model and provider of the cross-check; None for none.
         costs: what trials are expected to cost; knows the first arm where models are paid.
         bands: see ``Judging``.

@@ -52,9 +52,7 @@ class JournalPlace:
     """Where a run writes its journal.
 
     Args:
-        path: outside the workspace.
         identity: digest of what must be equal for another process to go on with the run.
-        resume: go on with the journal that is there.
         sealed: where a copy is written that outlives the container; None for none.
     """
 
@@ -163,7 +161,6 @@ class PaidRun:
     """An open way to live models.
 
     Args:
-        fresh: calls that cost money.
         shared: None without a shared ledger.
         settled: what an earlier process of this run was answered, by ``JournaledAnswer.key``.
         began: when the first process of this run began, in nanoseconds of the epoch; None when nobody noted it.
@@ -225,7 +222,6 @@ async def open_paid_run(
         journal: where calls are written down; None for calls that cannot be resumed.
         estimate: the most that a trial is expected to cost.
         ledger: the run's spending; what a resumed journal lists is added first.
-        prices: of every model.
         environment: variables that name a proxy and certificates.
         warn: told what could not be written down after a call.
         concurrency: scenarios at once; each asks one model at a time, or its judges.

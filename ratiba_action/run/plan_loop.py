@@ -119,8 +119,6 @@ class PlanLoop:
     It ends: ``next_step`` asks for no trial twice, and for at most so many of each scenario.
 
     Args:
-        first: what is run in any case.
-        next_step: what the evidence so far asks for.
         no_further: why no further plan can be run, known before; None where one can.
         interruptions: filled when the run is cancelled; nothing is begun from then on.
         known: what was measured before, by shards; None where nothing was. The first plan adds to it.

@@ -34,8 +34,6 @@ class RecordingCandidate:
     """One scenario's new recording, reviewed.
 
     Args:
-        path: where it belongs.
-        findings: why it is refused.
         reason: why its conversation did not run to its end, or which deterministic assertions failed; untrusted text.
         passed: whether the conversation held what its scenario asks for.
         reads: what the file would say that the scenario reads; None for nothing.

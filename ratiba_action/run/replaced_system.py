@@ -37,13 +37,7 @@ Leads = Callable[[str], tuple[str, str]]
 
 
 def replaced_system(head: SystemBlock, base: SystemBlock, leads: Leads) -> tuple[str, ...]:
-    """A phrase for each setting that names another system than at the base.
-
-    Args:
-        head: section of the change.
-        base: section of the base.
-        leads: resolves links.
-    """
+    """A phrase for each setting that names another system than at the base."""
     before, after = _names(base), _names(head)
     phrases = [
         f"system.{key} is {_shown(after.get(key))} (base: {_shown(before.get(key))})"

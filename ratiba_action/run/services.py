@@ -44,7 +44,6 @@ class Measured:
         recorded: new lines of each scenario, by its id; empty unless the run records.
         reported_calls: how many model calls the system reported in its replies that the gateway did not see.
         altered: a path of what set-up made for all sides of the run that the system changed; empty where it did not.
-        pairs: what the second judge scored.
         reads: which files each scenario of the change reads; nothing of one of which that was not seen.
     """
 
@@ -252,7 +251,6 @@ class RunServices:
 
     Args:
         metric: a fresh metric for an assertion; called once for each case.
-        concurrency: trials at once.
         deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
         calls: that trials make, or that are made for them.
         turns: counts what a turn costs that bypasses the gateway, before it is sent and when it was answered.

@@ -54,7 +54,6 @@ class FoundShard:
     """One folder that is to be merged.
 
     Args:
-        place: of the report, as it was named.
         report: None where it cannot be used.
         problem: why it cannot; empty where it can.
         remedy: what ends this, where to run the shard again would not.

@@ -44,7 +44,6 @@ class Merged:
         cache_hits: scores that were taken from the judge cache.
         breaches: each call that cost more than its reservation, in words.
         interruption: why the shards are no whole run; None where they are. With one the run never passes.
-        notes: of the shards, and about them.
         seconds: of the shard that took longest.
         unknown_usd: the most that attempts of shards without a usable report have spent besides these calls.
         refusals: requests of the system that the shards' gateways refused.
@@ -70,9 +69,7 @@ class Fault:
     """What is wrong with the shards, and what ends it.
 
     Args:
-        problem: in one sentence.
         remedy: what ends it, besides running the shards again.
-        again: shards that are to be run again.
     """
 
     problem: str
@@ -111,7 +108,7 @@ def merge_shards(
     own_money = [shard for shard in attempts if not _has_gone_on(shard, attempts)]
     unknown = _unknown_usd(found, used, attempts, identity, run_attempt or 1)
     aside = f"{show_usd(unknown)} is set aside of what the merge may spend: attempts without a usable report may have."
-    aside = aside if unknown and _paid(identity) else ""
+    aside = aside if unknown and (identity.get("answers") != Llm.REPLAY.value) else ""
     measured = Measured(
         tuple(results),
         base_failed=base_failed,
@@ -305,10 +302,6 @@ def _has_gone_on(shard: FoundShard, attempts: Sequence[FoundShard]) -> bool:
         each.of.shard == shard.of.shard and shard.of.attempt in each.of.resumed and each.of.carried >= _cost(shard)
         for each in attempts
     )
-
-
-def _paid(identity: Mapping[str, str]) -> bool:
-    return identity.get("answers") != Llm.REPLAY.value
 
 
 def _cost(shard: FoundShard) -> Decimal:

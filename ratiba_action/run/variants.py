@@ -39,10 +39,8 @@ def evaluate_side_by_side(
     The verdict is of the system as it is; a variant never changes it. Without that verdict no variant is run.
 
     Args:
-        inputs: of the system as it is.
         log: of its run; the warnings of a variant's are not kept.
         open_session: makes what the scenarios of each run in.
-        variants: each with its own system.
     """
     began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
     report = evaluate(plan_run(inputs), log, open_session, ledger).report

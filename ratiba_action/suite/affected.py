@@ -17,7 +17,6 @@ def depends_on(scenario: Scenario, path: str, folder: str, seen: Reads | None = 
     apart.
 
     Args:
-        scenario: one of the suite.
         path: from the repository's root.
         seen: what it was seen to read; None where nobody looked.
     """
@@ -52,7 +51,6 @@ def affected(
     Args:
         decision: with a reason for each changed file.
         suite: every scenario.
-        changed: the files that the change touches.
         seen: what the base's scenarios were seen to read, by their id.
         new: changed files that the base does not have. One beside or below a file that is read may be found there.
     """

@@ -62,7 +62,7 @@ def build_scenario(block: ScenarioBlock, document: YamlDocument) -> Scenario:
         script=None if block.script is None else tuple(step.model_dump() for step in block.script),
         replies=_replies(block) if block.compare != "metric" else (),
         captured=_replies(block) if block.compare == "metric" else (),
-        simulated_user=_simulated_user(block),
+        simulated_user=None if block.simulated_user is None else SimulatedUser(**block.simulated_user.model_dump()),
         limits=TurnLimits(block.limits.seconds, block.limits.usd),
         strategy=block.strategy.strategy,
         quarantine=None if block.quarantine is None else Quarantine(**block.quarantine.model_dump()),
@@ -107,10 +107,6 @@ def judged_rule(rule_type: str, value: Any, line: int = 0) -> Assertion:
     if turn is None:
         return Assertion(REFUSAL_BY_JUDGE, _REFUSES, line, of_rule=True)
     return Assertion(REFUSAL_BY_JUDGE, _REFUSES, line, {"turn": turn}, f"turn-{turn}", of_rule=True)
-
-
-def _simulated_user(block: ScenarioBlock) -> SimulatedUser | None:
-    return None if block.simulated_user is None else SimulatedUser(**block.simulated_user.model_dump())
 
 
 def _turn(block: TurnBlock, index: int, document: YamlDocument) -> Turn:

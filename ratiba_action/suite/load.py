@@ -107,8 +107,6 @@ def load_suite(
 
     Args:
         files: content by repository path.
-        metric_problems: checks an assertion's metric and parameters.
-        rule_problem: checks a failure rule's type and value.
         readers: metrics that read each expected value; None to allow values that no metric reads.
         added: metrics by type of system that apply without being listed.
         timezone: IANA name of the zone of scenarios that name none; empty without one, None where it is not known: then

@@ -26,11 +26,7 @@ from ratiba_action.verdict.trials import max_failures
 
 
 def ratchet_strategy(scenario: Scenario, before: Scenario) -> tuple[Strategy, tuple[str, ...]]:
-    """The stricter strategy of head and base, and a note for each thing that the change tried to relax.
-
-    Args:
-        before: the same at its base.
-    """
+    """The stricter strategy of head and base, and a note for each thing that the change tried to relax."""
     strategy, notes = scenario.strategy, []
     earlier = before.strategy
     if max_failures(scenario) > max_failures(before) or _min_passes(scenario) < _min_passes(before):
@@ -139,7 +135,6 @@ def ratchet_thresholds(
     """The case files that run, each with the stricter of its own gates and its base's.
 
     Args:
-        head: case files of the change.
         base: case files of the commit that it starts from.
         scenarios: all that run, so that a case that still runs though it was removed counts.
 
@@ -258,7 +253,6 @@ def ratchet_suite(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
     """The head's scenarios, held to the thresholds, rules and marks of the base's.
 
     Args:
-        head: scenarios of the change.
         base: scenarios of the commit that it starts from.
 
     Returns:

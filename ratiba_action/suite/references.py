@@ -98,8 +98,6 @@ def reference_problems(
 
     Args:
         document: a scenario file, whatever its shape.
-        metric_problems: checks an assertion's metric and parameters.
-        rule_problem: checks a failure rule's type and value.
     """
     data = document.data if isinstance(document.data, dict) else {}
     seen: set[str] = set()
@@ -202,8 +200,6 @@ def _rule_problems(
     """Problems of a rule; a rule that becomes an assertion needs its metric, and only once.
 
     Args:
-        kind: type of the rule.
-        data: the whole file.
         seen: labels of the assertions so far; that of the rule is added.
     """
     metric_problems, rule_problem = checks

@@ -31,8 +31,7 @@ def read_now(text: Any, timezone: str | None) -> LocalTime:
     found = _NOW.fullmatch(text) if isinstance(text, str) else None
     moment = _moment(found["time"]) if found is not None else None
     if found is None or moment is None:
-        msg = f"{text!r} is not a date and time such as {_LIKE}"
-        raise ValueError(msg)
+        raise ValueError(f"{text!r} is not a date and time such as {_LIKE}")
     named = found["zone"] or found["suffix"]
     if named and (problem := zone_problem(named)):
         raise ValueError(problem)
@@ -41,8 +40,7 @@ def read_now(text: Any, timezone: str | None) -> LocalTime:
     zone = named or timezone or ("UTC" if timezone is None and moment.tzinfo is None else "")
     if not zone and moment.tzinfo is None:
         shown = moment.isoformat()
-        msg = f"{shown} has no time zone; write it as {shown} Europe/Paris or {shown}+03:00"
-        raise ValueError(msg)
+        raise ValueError(f"{shown} has no time zone; write it as {shown} Europe/Paris or {shown}+03:00")
     return _in_zone(moment, zone) if zone else LocalTime(moment)
 
 

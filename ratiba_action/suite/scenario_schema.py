@@ -215,8 +215,7 @@ class ScenarioBlock(StrictModel):
     @model_validator(mode="after")
     def _somebody_speaks(self) -> Self:
         if not self.turns and self.simulated_user is None:
-            msg = "give at least one of 'turns', or a 'simulated_user'"
-            raise ValueError(msg)
+            raise ValueError("give at least one of 'turns', or a 'simulated_user'")
         return self
 
     @model_validator(mode="after")
@@ -226,13 +225,11 @@ class ScenarioBlock(StrictModel):
         loose += ["quarantine"] if self.quarantine is not None else []
         loose += ["gates that decide"] if any(gate.decides for gate in self.gates) else []
         if self.critical and loose:
-            msg = f"a critical scenario cannot have {', '.join(loose)}; remove them, or remove `critical`"
-            raise ValueError(msg)
+            raise ValueError(f"a critical scenario cannot have {', '.join(loose)}; remove them, or remove `critical`")
         return self
 
     @model_validator(mode="after")
     def _gates_need_cases(self) -> Self:
         if self.gates and self.cases is None:
-            msg = "'gates' are thresholds of cases; add 'cases' or remove them"
-            raise ValueError(msg)
+            raise ValueError("'gates' are thresholds of cases; add 'cases' or remove them")
         return self

@@ -66,8 +66,6 @@ def select(
     whose ``touches`` match one, and all others that cost nothing; where only cost chose, the critical ones too.
 
     Args:
-        suite: every scenario.
-        changed: the files that the change touches.
         is_free: whether all answers of a scenario are recorded or mocked.
         seen: what the base's scenarios were seen to read, by their id.
     """

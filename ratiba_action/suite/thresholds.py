@@ -32,11 +32,7 @@ _RANKING_METRICS: Mapping[str, str] = MappingProxyType(
 
 
 def threshold_problems(gates: Sequence[CaseThreshold], scenario: Scenario) -> Iterator[tuple[CaseThreshold, str]]:
-    """Thresholds that are duplicate, unknown, or lack the expected values that they need.
-
-    Args:
-        scenario: one of its cases.
-    """
+    """Thresholds that are duplicate, unknown, or lack the expected values that they need."""
     seen: set[str] = set()
     for gate in gates:
         if gate.metric in seen:

@@ -33,22 +33,19 @@ def _searchable(pattern: str) -> str:
 
 def _listed(value: Any) -> Any:
     if value is not None and not isinstance(value, str | list | dict):  # a number, a date, yes or no
-        msg = f"{value!r} is not a text: write it in quotes"
-        raise ValueError(msg)
+        raise ValueError(f"{value!r} is not a text: write it in quotes")
     return [value] if isinstance(value, str) else value
 
 
 def _visible(text: str) -> str:
     if not comparable(text).strip():
-        msg = "a text of white space only is in every reply; give one that can be seen"
-        raise ValueError(msg)
+        raise ValueError("a text of white space only is in every reply; give one that can be seen")
     return text
 
 
 def _detectable(code: str) -> str:
     if find_spec("lingua") is None:
-        msg = f"the package that detects languages is not installed; {how_to_install('semantic')}"
-        raise ValueError(msg)
+        raise ValueError(f"the package that detects languages is not installed; {how_to_install('semantic')}")
     return code
 
 
@@ -118,26 +115,21 @@ class RowsBlock(StrictModel):
     @model_validator(mode="after")
     def _table_or_query(self) -> Self:
         if (self.table is None) == (self.query is None):
-            msg = "give either 'table' or 'query'"
-            raise ValueError(msg)
+            raise ValueError("give either 'table' or 'query'")
         problem = query_problem(self.query) if self.query is not None else None
         if problem:
-            msg = f"the query {problem}"
-            raise ValueError(msg)
+            raise ValueError(f"the query {problem}")
         return self
 
     @model_validator(mode="after")
     def _count_and_equals_agree(self) -> Self:
         listed = self.equals if isinstance(self.equals, list) else None
         if listed is not None and not all(isinstance(item, dict) for item in listed):
-            msg = "a list in 'equals' must have one object per row"
-            raise ValueError(msg)
+            raise ValueError("a list in 'equals' must have one object per row")
         if listed is not None and self.count is not None and self.count != len(listed):
-            msg = f"'count' is {self.count}, and 'equals' lists {len(listed)}; remove 'count'"
-            raise ValueError(msg)
+            raise ValueError(f"'count' is {self.count}, and 'equals' lists {len(listed)}; remove 'count'")
         if self.count == 0 and self.equals is not None and listed is None:
-            msg = "'count' is 0, so 'equals' would be compared with nothing; remove one of them"
-            raise ValueError(msg)
+            raise ValueError("'count' is 0, so 'equals' would be compared with nothing; remove one of them")
         return self
 
 
@@ -193,15 +185,13 @@ class ExpectBlock(StrictModel):
     @classmethod
     def _given(cls, value: Any) -> Any:
         if value is None:  # a key that somebody forgot to fill would assert nothing, without a word
-            msg = "it is empty: give a value, or remove the key"
-            raise ValueError(msg)
+            raise ValueError("it is empty: give a value, or remove the key")
         return value
 
     @model_validator(mode="after")
     def _label_or_labels(self) -> Self:
         if self.label is not None and self.labels is not None:
-            msg = "give either 'label' or 'labels'"
-            raise ValueError(msg)
+            raise ValueError("give either 'label' or 'labels'")
         return self
 
 
@@ -216,11 +206,9 @@ class TurnBlock(StrictModel):
     @model_validator(mode="after")
     def _user_or_event(self) -> Self:
         if (self.user is None) == (self.event is None):
-            msg = "give either 'user' or 'event'"
-            raise ValueError(msg)
+            raise ValueError("give either 'user' or 'event'")
         if self.event is not None and not isinstance(self.event.get("type"), str):
-            msg = "an event needs a 'type' that is text"
-            raise ValueError(msg)
+            raise ValueError("an event needs a 'type' that is text")
         return self
 
 
@@ -237,9 +225,7 @@ class StepBlock(StrictModel):
     @model_validator(mode="after")
     def _has_content(self) -> Self:
         if self.text is not None and self.data is not None:
-            msg = "give either 'text' or 'data'"
-            raise ValueError(msg)
+            raise ValueError("give either 'text' or 'data'")
         if self.text is None and self.data is None and not self.tools:
-            msg = "give at least one of 'text', 'data' and 'tools'"
-            raise ValueError(msg)
+            raise ValueError("give at least one of 'text', 'data' and 'tools'")
         return self

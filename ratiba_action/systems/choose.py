@@ -75,7 +75,6 @@ def choose_judges(
     """What runs the repository's own rules and metrics, not started: processes and files apart from the system's.
 
     Args:
-        around: what is the same for every system of the run.
         setups: see ``choose_system``.
         with_judge: some metric calls a judge, so that DeepEval is preloaded where the interpreter has it.
     """

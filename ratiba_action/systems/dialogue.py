@@ -174,7 +174,6 @@ def describe_missing(error: Any, secrets: Sequence[str]) -> str:
     """Why the adapter that the configuration names cannot be loaded; empty where it was loaded and raised later.
 
     Args:
-        error: what the worker sent about it.
         secrets: texts that must not appear.
     """
     if not isinstance(error, dict):
@@ -192,7 +191,6 @@ def describe_unusable(error: Any, secrets: Sequence[str]) -> str:
     """Why a server gave no usable answer to the gate's own client; empty for every other exception.
 
     Args:
-        error: what the worker sent about it.
         secrets: texts that must not appear.
     """
     known = (_UNUSABLE, *_SERVER)
@@ -215,11 +213,7 @@ _MODULE = re.compile(
 
 
 def setup_of_missing(error: Any) -> str:
-    """The line of ``system.setup`` that installs a module that an interpreter did not find; empty for none.
-
-    Args:
-        error: what the worker sent.
-    """
+    """The line of ``system.setup`` that installs a module that an interpreter did not find; empty for none."""
     found = _MODULE.search(str(error.get("message"))) if isinstance(error, dict) else None
     if found is None:
         return ""
@@ -231,8 +225,6 @@ def describe_raised(error: Any, problem: str, secrets: Sequence[str]) -> SystemR
     """The exception of a file of the repository; None where no such file is named.
 
     Args:
-        error: what the worker sent about it.
-        problem: the whole message.
         secrets: texts that must not appear.
     """
     place = error.get("place") if isinstance(error, dict) else None

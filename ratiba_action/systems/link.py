@@ -86,7 +86,6 @@ class Link:
 
     Args:
         name: what the process is for, in words, such as ``scenario 'x'``.
-        channel: requests and answers.
         leash: its end ends the process; the exit code comes back on it.
         secrets: texts that must not appear in a message.
     """
@@ -247,7 +246,6 @@ async def open_link(control: socket.socket, name: str, secrets: Sequence[str]) -
     """Have the fork server make a process, and connect to it.
 
     Args:
-        name: what the process is for, in words.
         secrets: texts that must not appear in a message.
 
     Raises:

@@ -48,7 +48,6 @@ class ReplaySystem:
     """Implements ``SystemUnderTest`` without running anything.
 
     Args:
-        root: folder of the system.
         transcripts: folder below it with ``<scenario id>.jsonl``, a reply a line; None for the scenarios' own replies.
     """
 

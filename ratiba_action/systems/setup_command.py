@@ -173,9 +173,7 @@ class SharedSetup:
     """What a set-up command made of declared files, read-only.
 
     Args:
-        workplace: where it was made, and stays.
         made: paths in its copy that it made, the topmost of each.
-        state: of all that is in it.
     """
 
     workplace: Workplace

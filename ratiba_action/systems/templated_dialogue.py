@@ -16,11 +16,7 @@ _REMEDY = "Correct `system.http` in the configuration; docs/adapters.md explains
 
 
 class TemplatedDialogue:
-    """Implements ``Dialogue``; keeps the history of its conversation.
-
-    Args:
-        block: the template and the expressions, checked.
-    """
+    """Implements ``Dialogue``; keeps the history of its conversation."""
 
     def __init__(self, block: HttpBlock, scenario: Scenario) -> None:
         self._query, self._body = block.query, block.body

@@ -21,7 +21,6 @@ class WorkerSession:
     """Implements ``Session``.
 
     Args:
-        link: the worker process that holds the conversation.
         scenario_id: named in messages.
         turn_timeout: seconds that one turn may take.
         dialogue: how it is spoken to; None for messages and events as they are.
@@ -99,7 +98,6 @@ class TeamTestSession:
     """Implements ``Session`` for a test of pytest: one turn, whose reply says what came of it.
 
     Args:
-        link: the worker process that runs it.
         seconds: that it may take, and between two questions to the judge.
         secrets: texts that must not appear in what the test says.
     """

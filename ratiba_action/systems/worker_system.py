@@ -6,7 +6,7 @@ import functools
 import json
 import re
 import socket
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,10 @@ from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Session
-from ratiba_action.systems.dialogue import Dialogue, decode_line, plain_dialogue
+from ratiba_action.systems.dialogue import Dialogue, plain_dialogue
+from ratiba_action.systems.fork_server import ForkServer
 from ratiba_action.systems.judging_files import JudgingFiles
-from ratiba_action.systems.launch import INHERITED, GuardedCommand, launch, programs_of_the_gate
+from ratiba_action.systems.launch import INHERITED, launch, programs_of_the_gate
 from ratiba_action.systems.link import JudgeCall, Link, open_link
 from ratiba_action.systems.read_files import ReadFiles
 from ratiba_action.systems.scratch import copied_files, copy_files
@@ -28,7 +29,6 @@ from ratiba_action.systems.worker_session import TeamTestSession, WorkerSession,
 from ratiba_action.systems.workplace import Surroundings, Use, Workplace, create_workplace
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.folder_tree import remove_tree
-from ratiba_action.util.text import printable, printable_lines
 from ratiba_action.worker.conversation import replace_files
 from ratiba_action.worker.model_hosts import called_hosts, notes_of_called
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 SECRET_NAME = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 ADAPTER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-MAX_READY = 64 * 1024
 _NOWHERE, _NO_TOKEN = "http://127.0.0.1:9", "no-conversation"
 """The port of the discard service, on which nothing listens."""
 _FIRST_TIME = 978_307_200
@@ -72,7 +71,6 @@ class WorkerSystem:
     """Implements ``SystemUnderTest`` or ``CustomCode``. No code of the repository runs in the gate's own process.
 
     Args:
-        block: how the configuration starts it.
         setups: what set-up commands made of declared files already; None for nothing.
         beside: another one that is started and differs in its folder alone: its fork server serves both, unless a
             set-up command makes files of their own. It is closed last.
@@ -99,7 +97,7 @@ class WorkerSystem:
         self._shared: tuple[str, ...] = ()
         self._beside = beside if block.setup is None else None
         self._workplace: Workplace | None = None
-        self._server: tuple[GuardedCommand, socket.socket] | None = None
+        self._server: ForkServer | None = None
         self._links: set[Link] = set()
         self._starting = asyncio.Lock()
         self._describing = asyncio.Lock()
@@ -110,9 +108,7 @@ class WorkerSystem:
         self._traced: dict[str, dict[str, frozenset[int]]] | None = None
         self._called: set[str] = set()
         self.reads = ReadFiles()
-        self._stamps: Mapping[str, int] | None = None
-        self._owned: object = None
-        self._borrowed: tuple[GuardedCommand, socket.socket] | None = None
+        self._borrowed: ForkServer | None = None
 
     def borrow(self, kept: "WorkerSystem") -> bool:
         """Work where another one works, with its fork server, which stays open; call it before ``copy``.
@@ -126,34 +122,28 @@ class WorkerSystem:
         Returns:
             Whether it could: the fork server lives, was started as this one would be, and would import the same again.
         """
-        lent = kept.lent_to(self.started_with)
-        if lent is None:
+        server = kept.lent_to(self.started_with)
+        if server is None:
             return False
-        place, server, warnings = lent
+        copying = functools.partial(copy_files, self._root, checkout=self._around.checkout)
         try:
-            self._workplace = place.renewed(functools.partial(copy_files, self._root, checkout=self._around.checkout))
+            self._workplace = server.place.renewed(copying)
         except (OSError, WorkerError):
             return False
         self._server = self._borrowed = server
-        self._warnings = [*warnings]
+        self._warnings = [*server.warnings]
         return True
 
-    def lent_to(self, started_with: object) -> tuple[Workplace, tuple[GuardedCommand, socket.socket], list[str]] | None:
-        """Where it works, its fork server and what that warned of; None if another one has to start its own.
+    def lent_to(self, started_with: object) -> ForkServer | None:
+        """Its fork server; None if another one has to start its own.
 
         Args:
             started_with: what the other one would start its fork server with.
         """
-        place, server, stamps = self._workplace, self._server, self._stamps
-        if place is None or server is None or stamps is None or self._block.setup is not None:
+        server = self._server
+        if server is None or server is self._borrowed or self._block.setup is not None:
             return None
-        unchanged = started_with == self.started_with and stamps == _stamps(stamps)
-        if not unchanged or _hung_up(server[1]):
-            return None
-        try:
-            return (place, server, self._warnings) if place.owned == self._owned else None
-        except OSError:
-            return None
+        return server if started_with == self.started_with and server.as_started else None
 
     @property
     def started_with(self) -> object:
@@ -214,7 +204,7 @@ class WorkerSystem:
     @property
     def guardian(self) -> int | None:
         """Process id of the guardian of its fork server; None while it has none of its own."""
-        return self._server[0].guardian if self._server is not None else None
+        return self._server.guardian if self._server is not None else None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -305,8 +295,8 @@ class WorkerSystem:
             return await self._beside.control()
         async with self._starting:
             workplace = self._require_workplace()
-            if self._server is not None and not _hung_up(self._server[1]):
-                return self._server[1]
+            if self._server is not None and not self._server.hung_up:
+                return self._server.control
             self._server = None if self._server is self._borrowed else self._server
             await self._end_server()
             near, far = socket.socketpair()
@@ -333,40 +323,19 @@ class WorkerSystem:
                 raise
             finally:
                 far.close()
-            self._server = (command, near)
-            await self._await_ready(command, near)
+            self._server = ForkServer(command, near, workplace)
+            try:
+                await self._server.await_ready(self._adapter.start_timeout)
+            except WorkerError:
+                self._server = None
+                raise
+            self._warnings = self._server.warnings
             return near
 
     def _require_workplace(self) -> Workplace:
         if self._workplace is None:
             raise WorkerError("the system under test is not started.")
         return self._workplace
-
-    async def _await_ready(self, command: GuardedCommand, control: socket.socket) -> None:
-        line = b""
-        try:
-            async with asyncio.timeout(self._adapter.start_timeout):
-                while not line.endswith(b"\n") and len(line) < MAX_READY:
-                    chunk = await asyncio.get_running_loop().sock_recv(control, 4096)
-                    if not chunk:
-                        break
-                    line += chunk
-        except (TimeoutError, ConnectionError):
-            line = b""
-        if not line.endswith(b"\n"):
-            self._server = None
-            control.close()
-            printed = printable_lines(await command.end())
-            python = self._workplace.python if self._workplace else self._block.python
-            raise WorkerError(
-                f"the worker could not be started with {python!r}. It printed: {printed}",
-                "Check `system.python` and `system.preload`.",
-            )
-        greeting = decode_line(line)
-        warnings, sources = greeting.get("warnings"), greeting.get("sources")
-        self._stamps = _stamps(map(str, sources)) if isinstance(sources, list) else None
-        self._owned = self._require_workplace().owned
-        self._warnings = [printable(str(warning))[:500] for warning in warnings] if isinstance(warnings, list) else []
 
     async def migrate(self, dsn: str) -> None:
         """Load the adapter in a process of its own, and run its ``migrate`` there.
@@ -582,9 +551,7 @@ class WorkerSystem:
     async def _end_server(self) -> None:
         server, self._server = self._server, None
         if server is not None:
-            command, control = server
-            control.close()
-            await command.end()
+            await server.end()
 
 
 def _secrets(tenant: Tenant, environment: Mapping[str, str]) -> list[str]:
@@ -595,21 +562,3 @@ def _secrets(tenant: Tenant, environment: Mapping[str, str]) -> list[str]:
 
 def _warnings_of(workplace: Workplace | None) -> tuple[str, ...]:
     return () if workplace is None else (*workplace.left_out, *workplace.warnings)
-
-
-def _stamps(paths: Iterable[str]) -> dict[str, int]:
-    """When each file or folder was changed, in nanoseconds; 0 where there is none."""
-    found = dict.fromkeys(paths, 0)
-    for path in found:
-        with contextlib.suppress(OSError):
-            found[path] = Path(path).stat().st_mtime_ns
-    return found
-
-
-def _hung_up(connection: socket.socket) -> bool:
-    try:
-        return connection.recv(1, socket.MSG_PEEK) == b""
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True

@@ -165,12 +165,7 @@ _BEFORE = "SET LOCAL search_path = ''; SET LOCAL check_function_bodies = off; SE
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A migrated schema.
-
-    Args:
-        name: of the schema and its role.
-        blueprint: how to make it again.
-    """
+    """A migrated schema."""
 
     name: str
     blueprint: Blueprint
@@ -196,7 +191,6 @@ async def clone_into(tenant: "Connection", template: Template, name: str, *, sin
 
     Args:
         tenant: connection of the tenant's own role, which may read the template meanwhile.
-        template: what to create.
         singly: send each statement by itself, so that an error names its object; else all in one message.
 
     Raises:

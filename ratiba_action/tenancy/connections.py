@@ -93,7 +93,6 @@ def database_errors(what: str, dsn: str, remedy: str = "") -> Iterator[None]:
     Args:
         what: what is being done, as the end of "could not …".
         dsn: connection string in use; its password never reaches the message.
-        remedy: what to do about it.
 
     Raises:
         DatabaseError: the driver or the network failed; ``QueryError`` where the server refused a statement.

@@ -122,7 +122,6 @@ class EmbeddedServer:
     """A throw-away server. Start it on a thread that lives as long as the server: it dies with that thread.
 
     Args:
-        installation: where the binaries are.
         scratch: folder to make its own folder in; None takes memory or the temporary folder.
         start_timeout: seconds that the server may take to answer.
         tcp: listen on the loopback address too, on a free port.

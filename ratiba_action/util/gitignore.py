@@ -30,7 +30,6 @@ class Pattern:
     """One translated gitignore pattern.
 
     Args:
-        text: the pattern as it was written.
         negated: it began with ``!``.
         anchored: it is matched against the whole path, not against the last name alone.
         directories_only: it ended with ``/``.

@@ -52,8 +52,6 @@ class RetryPolicy:
         """Seconds until the next try; None for no further one.
 
         Args:
-            tries: made so far.
-            error: of the last one.
             left: seconds until the deadline.
         """
         import random  # slow to import, and seldom needed
@@ -100,7 +98,6 @@ def repeat(
 
     Args:
         work: makes one or more requests.
-        policy: says how often, and how long to wait.
         ends: reading of the monotonic clock at which the result must be there.
         is_repeatable: whether the work may be done again after an error of the kind that it raises.
         outage: of the server; None where nobody else asks it.
@@ -326,8 +323,7 @@ def _http_error() -> type[Exception]:
 def _read(status: int, response: "http.client.HTTPResponse | urllib.error.HTTPError", peer: Peer) -> HttpAnswer:
     content = response.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        problem = f"{peer.name}'s answer has more than {MAX_BYTES:,} bytes and was not read."
-        raise peer.error(problem, status=status)
+        raise peer.error(f"{peer.name}'s answer has more than {MAX_BYTES:,} bytes and was not read.", status=status)
     expected = response.headers.get("Content-Length", "")
     if expected.isascii() and expected.isdigit() and len(content) < int(expected):
         import http.client

@@ -25,6 +25,8 @@ def how_to_install(extra: str) -> str:
 
 
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
+_MIN_WORDS, _MIN_LEAD = 3, 0.2
+"""Of two letters or more; by which a language's confidence is ahead of the next, 0 to 1: else a text is undecided."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,9 @@ class LanguageDetection:
 
     Args:
         languages: ISO 639-1 codes, at least two.
-        min_words: a text with fewer words of two letters or more is undecided.
-        min_lead: by which a language's confidence must be ahead of the next, 0 to 1, or the text is undecided.
     """
 
     languages: Sequence[str] = ("sw", "en")
-    min_words: int = 3
-    min_lead: float = 0.2
 
     def language_of(self, text: str) -> str | None:
         """ISO 639-1 code of the language that most of a text is in; None when it is too short or in between.
@@ -49,10 +47,10 @@ class LanguageDetection:
         Raises:
             ConfigurationError: lingua is not installed, or does not know a language.
         """
-        if len(_LETTERS.findall(text)) < self.min_words:
+        if len(_LETTERS.findall(text)) < _MIN_WORDS:
             return None
         first, second, *_ = self._detector.compute_language_confidence_values(text)
-        return _code(first.language) if first.value - second.value >= self.min_lead else None
+        return _code(first.language) if first.value - second.value >= _MIN_LEAD else None
 
     def shares(self, text: str) -> Mapping[str, float]:
         """Share of a text's words by language, over the stretches that it changes language in; sums to 1.
@@ -63,7 +61,7 @@ class LanguageDetection:
         Raises:
             ConfigurationError: see ``language_of``.
         """
-        if len(_LETTERS.findall(text)) < self.min_words:
+        if len(_LETTERS.findall(text)) < _MIN_WORDS:
             return {}
         counts: dict[str, int] = {}
         for part in self._detector.detect_multiple_languages_of(text):

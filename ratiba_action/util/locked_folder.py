@@ -154,7 +154,6 @@ def sweep_folders(base: Path, prefix: str, before: Callable[[Path], None] = lamb
     """Remove the folders whose process is gone; a live neighbour's lock is held, so its folder stays.
 
     Args:
-        base: where to look.
         before: called with each folder before it is removed.
 
     Returns:

@@ -148,7 +148,6 @@ def thresholds_of(
     Args:
         metric: what its scores on the golden set go by.
         rated: the judge's score, 0 to 1, and a person's label of each conversation.
-        golden: scores of the metric on the golden set.
     """
     found = [(score, label >= GOOD) for score, label in rated]
     rows = tuple(_at(step / 20, found) for step in range(1, 21))

@@ -39,7 +39,6 @@ def first_of_each_week(runs: Iterable[KeptRun], now: datetime, weeks: int) -> di
     Args:
         runs: of one branch, in any order.
         now: when the run that compares began.
-        weeks: how many are looked at.
     """
     ordered = sorted((run for run in runs if run.started_at < now), key=lambda run: run.started_at)
     first: dict[int, str] = {}
@@ -86,7 +85,6 @@ def find_decline(
     Only scenarios with the same content are compared, by metrics of the same version, scored by the same judge.
 
     Args:
-        anchor: what it is compared with.
         beside: trials of the anchor that this run has run beside its own.
         rules: frozen when the run started.
 

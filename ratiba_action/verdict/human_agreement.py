@@ -45,14 +45,12 @@ class HumanAgreement:
             bias and exact agreement decide with it.
         kappa: that one; None where it is undefined, as when all labels are the same.
         low: lower bound of its 95 % interval; None with it.
-        high: upper bound.
         quadratic: kappa with quadratic weights.
         unweighted: kappa without weights.
         ac2: Gwet's AC2 with quadratic weights.
         exact: share of scores that are the label.
         bias: mean of judge minus label, in labels.
         bias_low: lower bound of its 95 % interval.
-        bias_high: upper bound.
         shape: most of the squared differences: a constant ``shift``, another ``scale``, or ``noise``.
         table: rows are the labels 1 to 5, columns the judge's.
     """

@@ -8,16 +8,14 @@ from statistics import NormalDist, stdev
 from ratiba_action.model.values import mean
 
 
-def minimum_detectable_effect(spread: float, pairs: int, *, significance: float = 0.05, power: float = 0.80) -> float:
-    """The smallest true mean difference that a one-sided paired t test finds with the given power.
+def minimum_detectable_effect(spread: float, pairs: int, *, power: float = 0.80) -> float:
+    """The smallest true mean difference that a one-sided paired t test at 0.05 finds with the given power.
 
     Solved from the noncentral t distribution (Cohen 1988, chapter 2), exact for normal differences.
 
     Args:
         spread: standard deviation of the differences, 0 or more.
         pairs: how many differences there are, at least two.
-        significance: of the one-sided test.
-        power: chance of finding it.
 
     Returns:
         In the unit of ``spread``; 0 where nothing varies.
@@ -32,7 +30,7 @@ def minimum_detectable_effect(spread: float, pairs: int, *, significance: float 
     if not spread:
         return 0.0
     freedom = pairs - 1
-    critical = float(special.stdtrit(freedom, 1 - significance))
+    critical = float(special.stdtrit(freedom, 0.95))
 
     def shortfall(shift: float) -> float:
         return 1.0 - float(special.nctdtr(freedom, shift, critical)) - power
@@ -80,15 +78,15 @@ def mean_below_p(values: Sequence[float], limit: float) -> float:
     return float(special.stdtr(len(values) - 1, (mean(values) - limit) / standard_error(values)))
 
 
-def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> Interval:
-    """Score interval of a share (Wilson 1927), two-sided.
+def wilson_interval(successes: int, trials: int) -> Interval:
+    """Score interval of a share with 95 % confidence (Wilson 1927), two-sided.
 
     Raises:
         ValueError: no trials, or more successes than trials.
     """
     if not 0 <= successes <= trials or not trials:
         raise ValueError(f"{successes!r} of {trials!r} is no share.")
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf(0.975)
     share, spread = successes / trials, z * z / trials
     centre = (share + spread / 2) / (1 + spread)
     reach = z / (1 + spread) * math.sqrt(share * (1 - share) / trials + spread / (4 * trials))

@@ -135,7 +135,6 @@ def pair_up(
 
     Args:
         head: runs of the change; several when a run was repeated.
-        base: runs of the base branch, pooled.
 
     Returns:
         What can be compared, and what cannot, each with the reason.

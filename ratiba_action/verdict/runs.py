@@ -229,7 +229,6 @@ class RunPair:
 
     Args:
         base: index of the run that is compared with.
-        head: index of the run that is compared.
     """
 
     base: int

@@ -83,7 +83,7 @@ _KEPT_UP_TO = 200
 _ROUNDING = 1e-9
 
 
-def sign_flip_p(differences: Sequence[float], *, drop: bool = True, seed: int = 0) -> float:
+def sign_flip_p(differences: Sequence[float], *, drop: bool = True) -> float:
     """One-sided p-value of the hypothesis that the differences are symmetric around 0.
 
     Exact for at most ``EXACT_UP_TO`` differences that are not 0 (Fisher 1935, section 21); beyond that estimated from
@@ -93,7 +93,6 @@ def sign_flip_p(differences: Sequence[float], *, drop: bool = True, seed: int = 
     Args:
         differences: new minus old, one a scenario.
         drop: True asks whether they are low, False whether they are high.
-        seed: of the estimate; the same seed gives the same value.
 
     Returns:
         Above 0 and at most 1; 1 where there is no difference at all.
@@ -112,7 +111,7 @@ def sign_flip_p(differences: Sequence[float], *, drop: bool = True, seed: int = 
     limit = observed + _ROUNDING * float(sizes.sum())
     if sizes.size <= EXACT_UP_TO:
         return float(np.mean(_all_sums(sizes) <= limit))
-    sums = _drawn_sums(sizes, seed)
+    sums = _drawn_sums(sizes)
     return float((1 + np.count_nonzero(sums <= limit)) / (1 + sums.size))
 
 
@@ -125,15 +124,15 @@ def _all_sums(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     return sums
 
 
-def _drawn_sums(sizes: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+def _drawn_sums(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     draw = _signs if sizes.size <= _KEPT_UP_TO else _signs.__wrapped__
-    drawn: NDArray[np.float64] = 2.0 * (draw(sizes.size, seed) @ sizes) - sizes.sum()
+    drawn: NDArray[np.float64] = 2.0 * (draw(sizes.size) @ sizes) - sizes.sum()
     return drawn
 
 
 @lru_cache(maxsize=1)
-def _signs(pairs: int, seed: int) -> NDArray[np.float64]:
+def _signs(pairs: int) -> NDArray[np.float64]:
     """Assignments of signs, 1 for plus and 0 for minus; a run looks several times at the same number of pairs."""
     import numpy as np  # the runner's bare Python has none
 
-    return np.random.default_rng(seed).integers(0, 2, size=(_DRAWS, pairs), dtype=np.int8).astype(float)
+    return np.random.default_rng(0).integers(0, 2, size=(_DRAWS, pairs), dtype=np.int8).astype(float)

@@ -16,11 +16,7 @@ from ratiba_action.verdict.pairing import content_digest
 def confirm_suspected(
     results: Sequence[ScenarioResult], baseline: Sequence[MeasuredRun] = ()
 ) -> tuple[ScenarioResult, ...]:
-    """The results, in which a suspected failure is a failure where the base is known to pass the same assertion.
-
-    Args:
-        baseline: earlier runs of the base.
-    """
+    """The results, in which a suspected failure is a failure where the base is known to pass the same assertion."""
     if not any(isinstance(result, Errored) and result.suspected for result in results):
         return tuple(results)
     base = _base_checks(results, baseline)

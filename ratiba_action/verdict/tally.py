@@ -84,7 +84,6 @@ class MetricSummary:
     """One metric over all scenarios that it measured.
 
     Args:
-        count: number of scores.
         mean: of the values, 0 to 1.
         passed: number of scores that reach their threshold.
     """

@@ -69,17 +69,12 @@ NEGLIGIBLE = 0.147
 """Sizes of Cliff's delta below this are called negligible (Romano et al. 2006)."""
 
 
-def cliffs_delta(first: Sequence[float], second: Sequence[float], confidence: float = 0.95) -> CliffsDelta:
-    """Cliff's delta (Cliff 1993) with his asymmetric interval (Cliff 1996, Feng and Cliff 2004).
+def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> CliffsDelta:
+    """Cliff's delta (Cliff 1993) with his asymmetric 95 % interval (Cliff 1996, Feng and Cliff 2004).
 
     The quantile is Student's with two degrees of freedom less than there are values, as in the R package effsize. Where
     the samples do not overlap there is no variance to estimate; the interval then begins at ``(b - z**2) / (b + z**2)``
     with ``b`` the smaller sample's size, as Feng and Cliff do.
-
-    Args:
-        first: the sample in question.
-        second: what it is compared with.
-        confidence: two-sided, such as 0.95.
 
     Raises:
         ValueError: a sample is empty.
@@ -94,7 +89,7 @@ def cliffs_delta(first: Sequence[float], second: Sequence[float], confidence: fl
     n, m, delta = len(first), len(second), float(rows.mean())
     if min(n, m) < 2:  # noqa: PLR2004 - a variance needs two values
         return CliffsDelta(delta)
-    z = float(stats.t.ppf((1 + confidence) / 2, n + m - 2))
+    z = float(stats.t.ppf(0.975, n + m - 2))
     if abs(delta) == 1:
         inner = (min(n, m) - z * z) / (min(n, m) + z * z)
         return CliffsDelta(delta, *((inner, 1.0) if delta > 0 else (-1.0, -inner)))
@@ -122,22 +117,20 @@ def _require(*samples: Sequence[float]) -> None:
         raise ValueError("An empty sample cannot be compared.")
 
 
-def detectable_delta(first: int, second: int, *, significance: float = 0.05, power: float = 0.80) -> float:
-    """The smallest Cliff's delta that a two-sided Mann-Whitney test finds with the given power, without ties.
+def detectable_delta(first: int, second: int) -> float:
+    """The smallest Cliff's delta that a two-sided Mann-Whitney test at 0.05 finds with a power of 0.80, without ties.
 
     The normal approximation with the variance under no difference, ``(n + m + 1) / (3 n m)`` (Noether 1987).
 
     Args:
         first: size of one sample, at least 1.
-        second: size of the other.
-        power: chance of finding it.
 
     Returns:
         0 to 1; 1 where such samples find nothing.
     """
     from scipy import stats  # half a second, only when samples are compared
 
-    quantiles = float(stats.norm.isf(significance / 2) + stats.norm.ppf(power))
+    quantiles = float(stats.norm.isf(0.025) + stats.norm.ppf(0.80))
     return min(1.0, quantiles * math.sqrt((first + second + 1) / (3 * first * second)))
 
 

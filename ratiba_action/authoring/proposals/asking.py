@@ -100,11 +100,7 @@ def form(
     """The user message.
 
     Args:
-        system_type: what the conversations are with.
         attack: one of ``ADVERSARIAL``; empty for ordinary conversations.
-        count: how many are asked for.
-        material: what the assistant is made of.
-        known: first messages of scenarios that there are.
         style: the house style of the configuration; None for none.
     """
     kind, redactor, line = SYSTEM_KINDS[system_type], Redactor(), material.line

@@ -107,7 +107,6 @@ class ForbiddenText:
     Args:
         line: number of the recording's line, from 1.
         field: where in the line, such as ``response.content[0].text``.
-        kind: what it is, in words.
         shown: a few characters of it, to find it again; a secret shows none.
     """
 

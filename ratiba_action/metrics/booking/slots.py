@@ -50,7 +50,6 @@ class ClockTime:
 
     Args:
         times: what it may mean; more than one when no part of the day is named.
-        start: where it begins in the text.
         firm: it is a time of day for sure; ``saa moja`` alone may also be "one hour".
     """
 

@@ -87,9 +87,6 @@ async def measure(
     Every text of the conversation is handed over as a quoted string, because most of DeepEval's forms put it in as it
     is. A fresh metric is made for each call: DeepEval's keep their last result on themselves.
 
-    Args:
-        first: identity of the first question.
-
     Raises:
         JudgeError: an answer is outside the contract, the value is not from 0 to 1, or verdicts are missing.
         RecordingError: replaying, and no recording fits.

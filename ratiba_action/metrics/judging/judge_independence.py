@@ -15,7 +15,6 @@ def require_independent_judges(
 
     Args:
         generators: models that the system under test uses, from recordings, transcripts or configuration.
-        judge: model of the primary judge.
         cross_check: model of the second judge; None when nothing is cross-checked.
         replayed: all scores come from recordings, so nothing is cross-checked now.
 
@@ -52,7 +51,6 @@ def family_notes(
 
     Args:
         generators: as in ``require_independent_judges``.
-        judge: model of the primary judge.
         cross_check: model of the second judge; None when nothing is cross-checked.
         replayed: all scores come from recordings.
     """

@@ -40,7 +40,6 @@ def judged_identity(
     """The identity of a metric with these parameters.
 
     Args:
-        name: as scenarios list it.
         parameters: what the scenario tells it; None where it takes none.
         by_deepeval: DeepEval words the questions.
     """

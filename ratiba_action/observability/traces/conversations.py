@@ -188,7 +188,7 @@ def _trace(trace_id: str, conversation: _Conversation, facts: RunStarted | None)
     spans = (root, *step_spans(trace_id, root.span_id, conversation.events))
     return Trace(
         trace_id=trace_id,
-        spans=tuple(_with(span, shared) for span in spans),
+        spans=tuple(replace(span, attributes={**shared, **span.attributes}) for span in spans),
         scores=tuple(scores_of(trace_id, conversation.events)),
         scenario=place.scenario or "",
         label=_label(place),
@@ -196,10 +196,6 @@ def _trace(trace_id: str, conversation: _Conversation, facts: RunStarted | None)
         variant=place.variant or "",
         passed=_passed(conversation.events),
     )
-
-
-def _with(span: Span, shared: dict[str, AttributeValue]) -> Span:
-    return replace(span, attributes={**shared, **span.attributes})
 
 
 def _label(place: Place) -> str:

@@ -36,11 +36,7 @@ SCENARIO, CASE = "scenario", "case"
 
 @dataclass(frozen=True, slots=True)
 class LocalRows:
-    """A case file's rows.
-
-    Args:
-        ids: of its cases, one for each row.
-    """
+    """A case file's rows."""
 
     template: Template
     rows: Sequence[Row] = ()

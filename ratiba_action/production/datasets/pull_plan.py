@@ -108,7 +108,6 @@ class PullPlan:
     Args:
         files: new contents by path relative to the scenarios folder; unchanged files are left out.
         only_here: ids of scenarios and cases without an active item in the dataset.
-        archived: those of them whose item was archived.
         left_out: ids of items that a suite cannot use.
     """
 

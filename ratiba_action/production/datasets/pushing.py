@@ -18,7 +18,6 @@ class PushPlan:
     """Items to write, and ids to report.
 
     Args:
-        created: new items.
         updated: items that differ on the server or are archived there.
         conflicting: items that were edited on the server since the last push, and would be overwritten.
         gone: active items whose scenario or case is no longer in the suite.
@@ -41,7 +40,6 @@ def plan_push(
     """Compare a suite with a server.
 
     Args:
-        stored: the server's items, including archived ones.
         adopted_id: gives the id of the wanted item that an item made on the server became; empty for none.
     """
     there = {item.id: item for item in stored}
@@ -82,8 +80,6 @@ class Pushed:
     """The result of a push.
 
     Args:
-        written: number of items that the server accepted.
-        archived: ids of those that were archived.
         failure: error that ended it early; None if it finished.
     """
 
@@ -107,9 +103,7 @@ def push(
 
     Args:
         access: with the time limit in seconds.
-        overwrite: replace items that were edited on the server.
         archive: archive items that are no longer in the suite.
-        dry_run: write nothing.
         apart: ids of files of cases that have datasets of their own.
     """
     pushed = Pushed()

@@ -14,7 +14,6 @@ class DatasetTarget:
     """What an evaluation by name runs.
 
     Args:
-        dataset: its name on the server.
         columns: JMESPath by field, for items that `ratiba` did not make.
         share_decides: whether answer accuracy decides instead of each case.
     """

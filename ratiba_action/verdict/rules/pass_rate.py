@@ -130,7 +130,7 @@ def _further_trials(findings: Findings) -> Plan | None:
 
 
 def _tried(findings: Findings) -> bool:
-    return any(_is_further(result) for result in findings.evidence.results)
+    return any(result.trial.number >= result.trial.scenario.strategy.trials for result in findings.evidence.results)
 
 
 def _scored(results: Iterable[ScenarioResult]) -> dict[tuple[str, str], list[float]]:
@@ -144,10 +144,6 @@ def _scored(results: Iterable[ScenarioResult]) -> dict[tuple[str, str], list[flo
 
 def _place(result: ScenarioResult) -> tuple[str, str]:
     return result.trial.scenario.id, result.trial.arm.name
-
-
-def _is_further(result: ScenarioResult) -> bool:
-    return result.trial.number >= result.trial.scenario.strategy.trials
 
 
 def _passed(findings: Findings) -> int:
