@@ -392,7 +392,11 @@ def _shape(case: ImportedCase) -> str:
 def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, taken: set[str]) -> Mapping[str, bytes]:
     """A scenario with columns and its rows."""
     first = group[0]
-    kinds = [*first.expect, *(rule["type"] for rule in first.rules), *(entry["metric"] for entry in first.assertions)]
+    kinds = [
+        *first.expect,
+        *(rule["type"] for rule in first.rules),
+        *(entry["metric"].rpartition(":")[2] for entry in first.assertions),
+    ]
     name = _unique(f"{target.prefix}_{slug('_'.join([*kinds, *first.limits]), 22)}", taken)
     folder = f"{target.folder}/{target.prefix}"
     ids: set[str] = set()

@@ -214,14 +214,20 @@ def _read(arguments: argparse.Namespace, repository: Path, prefix: str) -> Impor
 
 
 def finding_lines(found: Import) -> list[str]:
-    """Every finding, in groups by outcome."""
+    """What became of everything, in groups by outcome; what is the same of several places is one line."""
     lines: list[str] = []
     for outcome, title in _TITLES.items():
         findings = [finding for finding in _in_order(found) if finding.outcome == outcome]
-        lines += [f"{title}:"] if findings else []
+        places: dict[tuple[str, str], list[str]] = {}
         for each in findings:
             place = f"{each.file}:{each.line}" if each.line else each.file
-            lines.append(f"  {printable(f'{place}: {each.what} → {each.result}')}")
+            # Where each test went is what is written.
+            written = each.what == TEST and outcome == ImportOutcome.MAPPED
+            places.setdefault((each.what, "a scenario" if written else each.result), []).append(place)
+        lines += [f"{title}:"] if findings else []
+        for (what, result), where in places.items():
+            more = f" and {len(where) - 1} more" if len(where) > 1 else ""
+            lines.append(f"  {printable(f'{where[0]}{more}: {what} → {result}')}")
     return lines
 
 

@@ -690,6 +690,19 @@ def test_the_terminal_shows_each_part_with_its_place_and_what_to_do_next(
     assert printed.endswith("run: ratiba validate\n")
 
 
+def test_what_is_the_same_of_many_tests_is_one_line_with_its_count(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asserts = [{"type": "icontains", "value": "y"}, {"type": "webhook", "value": "https://example.com"}]
+    tests = [{"vars": {"q": f"question {number}"}, "assert": asserts} for number in range(30)]
+    (folder / "a.json").write_text(json.dumps({"tests": tests}, indent=1))
+    assert do("promptfoo", "a.json") == 0
+    printed = capsys.readouterr().out
+    assert "  a.json:3 and 29 more: test → a scenario\n" in printed
+    assert " and 29 more: assert webhook → no server is called" in printed
+    assert len(printed.splitlines()) < 15
+
+
 BOMB = (
     "b0: &b0 [x, x]\n"
     + "".join(f"b{n}: &b{n} [{', '.join([f'*b{n - 1}'] * 9)}]\n" for n in range(1, 9))
