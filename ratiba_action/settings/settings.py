@@ -53,8 +53,13 @@ REDIS_URL = "RATIBA_REDIS_URL"
 
 CACHE_FOLDER = "RATIBA_CACHE_DIR"
 """Where scores of judges are kept between runs; of a variable alone, since no action has a folder that stays."""
+ENGINE = "RATIBA_ENGINE"
+"""Path of the socket of the action's program that starts containers of the system; its key is ``ENGINE_KEY``."""
+ENGINE_KEY = "RATIBA_ENGINE_KEY"
 _OTHER_VARIABLES = frozenset(
     {
+        ENGINE,
+        ENGINE_KEY,
         GITLAB_TOKEN,
         REDIS_URL,
         CACHE_FOLDER,

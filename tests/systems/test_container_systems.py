@@ -254,7 +254,7 @@ async def test_in_the_actions_container_it_is_refused_with_what_works_there(tmp_
         }
     )
     with pytest.raises(
-        ConfigurationError, match=r"`system.container` is not available in the action yet.*system.serve"
+        ConfigurationError, match=r"`system.container` cannot be used here.*setup-python.*system.serve"
     ):
         choose_system(block, Surroundings(tmp_path, {"RATIBA_CONTAINER": "1"}))
 
