@@ -253,9 +253,7 @@ async def test_in_the_actions_container_it_is_refused_with_what_works_there(tmp_
             "container": {"port": 8000},
         }
     )
-    with pytest.raises(
-        ConfigurationError, match=r"`system.container` cannot be used here.*setup-python.*system.serve"
-    ):
+    with pytest.raises(ConfigurationError, match=r"`system.container` cannot be used here.*setup-python.*system.serve"):
         choose_system(block, Surroundings(tmp_path, {"RATIBA_CONTAINER": "1"}))
 
 
