@@ -1,9 +1,14 @@
 """A bot with a Dockerfile and no Python goes through the action: each side in containers of its own, without a key."""
 
+import contextlib
 import json
+import os
 import secrets
+import shutil
+import signal
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +18,9 @@ from ratiba_action.llm.scripted_answers import Step
 from tests.support.act import TOKEN, Act
 from tests.support.act_run import ActRun
 from tests.support.consumer_repository import WORKFLOW, ConsumerRepository, Repositories
+from tests.support.eventually import eventually
 from tests.support.github_server import GithubState, github_server
+from tests.support.hosted_runner import HostedRunner
 from tests.support.model_servers import ModelServer
 from tests.support.node_bot import EXAMPLE, TOTAL
 from tests.support.served_models import served_models
@@ -42,9 +49,9 @@ def evaluated(act: Act, repository: ConsumerRepository, adjustments: Adjustments
     return run, "".join(str(comment["body"]) for comment in github.comments)
 
 
-def left_over() -> list[str]:
-    """Containers, images and volumes of systems and of the channel that are still there."""
-    listing = (["ps", "--all", "--quiet"], ["image", "ls", "--quiet"])
+def left_over(*, images: bool = True) -> list[str]:
+    """Containers and images of systems, and of the channel, that are still there."""
+    listing = (["ps", "--all", "--quiet"], *([["image", "ls", "--quiet"]] if images else []))
     found = (
         subprocess.run(
             ["docker", *words, "--filter", "label=ratiba.system"], capture_output=True, text=True, check=True
@@ -179,3 +186,77 @@ def addresses() -> list[str]:
     """Addresses of this machine that are not its loopback's."""
     shown = subprocess.run(["hostname", "-I"], capture_output=True, text=True, check=True)
     return shown.stdout.split()
+
+
+OWNER = (4321, 4322) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
+
+
+@dataclass(frozen=True)
+class Hanging:
+    """A step that evaluates a bot that never answers."""
+
+    runner: HostedRunner
+
+    def programs(self) -> list[int]:
+        """Processes of the runner's program for containers."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                words = path.read_bytes().decode(errors="replace")
+                if "engine.py" in words and str(self.runner.folder) in words:
+                    found.append(int(path.parts[2]))
+        return found
+
+    def volumes(self) -> set[str]:
+        """The volume of the channel, while it is there."""
+        made = {path.read_text().strip() for path in self.runner.folder.glob("temp/*/channel")}
+        shown = subprocess.run(["docker", "volume", "ls", "--quiet"], capture_output=True, text=True, check=True)
+        return made & set(shown.stdout.split())
+
+    def gates(self) -> list[str]:
+        """The gate's container, while it runs."""
+        made = [path.read_text().strip() for path in self.runner.folder.glob("temp/*/container")]
+        shown = subprocess.run(["docker", "ps", "--quiet", "--no-trunc"], capture_output=True, text=True, check=True)
+        return [each for each in made if each in shown.stdout.split()]
+
+    def started(self) -> bool:
+        """Whether the bot's server runs."""
+        words = ["docker", "ps", "--format", "{{.Command}}", "--filter", "label=ratiba.system"]
+        return "node" in subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def hanging(act: Act, repositories: Repositories, tmp_path: Path) -> Hanging:
+    text = (EXAMPLE / SERVER).read_text()
+    chat = "const { say, order }"
+    assert chat in text
+    repository = node_bot(repositories, {SERVER: text.replace(chat, f"await new Promise(() => {{}});\n  {chat}")})
+    repository.propose({"prompts/baker.md": repository.text("prompts/baker.md") + "Be kind.\n"})
+    for path in (repository.folder, *repository.folder.rglob("*")):
+        shutil.chown(path, *OWNER)
+    inputs = {"image": act.image, "comment": "false", "llm": "replay"}
+    return Hanging(HostedRunner(act.action, repository, tmp_path, repository.pull_request_event(), inputs))
+
+
+@pytest.mark.parametrize("ends", ["the job is cancelled", "the step is killed", "the gate dies", "the program dies"])
+def test_nothing_of_it_outlives_its_step_however_that_ends(hanging: Hanging, ends: str) -> None:
+    with hanging.runner.start("evaluate") as process:
+        eventually(hanging.started, 120)
+        (program,), volumes, gates = hanging.programs(), hanging.volumes(), hanging.gates()
+        assert volumes
+        environment = Path(f"/proc/{program}/environ").read_bytes()
+        match ends:
+            case "the job is cancelled":
+                process.send_signal(signal.SIGINT)
+            case "the step is killed":
+                process.kill()
+            case "the gate dies":
+                subprocess.run(["docker", "kill", *gates], capture_output=True, check=True)
+            case _:
+                os.kill(program, signal.SIGKILL)
+        process.communicate(timeout=120)
+    eventually(lambda: hanging.programs() == [] and left_over(images=ends != "the program dies") == [], 60)
+    assert hanging.runner.conclude().returncode == 3
+    shown = subprocess.run(["docker", "volume", "ls", "--quiet"], capture_output=True, text=True, check=True)
+    assert not volumes & set(shown.stdout.split())
+    assert not any(name.startswith((b"RATIBA_", b"GITHUB_")) for name in environment.split(b"\0"))
