@@ -253,10 +253,10 @@ create_container() {
   OWNER=$owner
 }
 
-# Whether the checked-out configuration may ask for containers of the system under test.
+# Whether the configuration of either side may ask for containers of the system: the base's is not checked out.
 wants_containers() {
   local file=$GITHUB_WORKSPACE/${RATIBA_CONFIG:-.github/ratiba.yml}
-  [ -f "$file" ] && head --bytes 1000000 "$file" | grep -q container
+  [ "${RATIBA_CONFIG_CHANGED:-}" = true ] || { [ -f "$file" ] && head --bytes 1000000 "$file" | grep container >/dev/null; }
 }
 
 # Makes the volume by which the gate speaks with that program; the gate says so where there is none but should be.

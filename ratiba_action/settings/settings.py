@@ -65,6 +65,7 @@ _OTHER_VARIABLES = frozenset(
         CACHE_FOLDER,
         "RATIBA_DEBUG",
         # The action's own, which say how its container is placed.
+        "RATIBA_CONFIG_CHANGED",
         "RATIBA_CONTAINER",
         "RATIBA_COMMANDS",
         "RATIBA_CONTAINER_NETWORK",
