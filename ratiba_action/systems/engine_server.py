@@ -34,9 +34,9 @@ LENGTH_BYTES = 4
 """Of the number before each piece of an archive; 0 ends it."""
 LARGEST_CONTEXT = 2 << 30
 """Bytes of a build's files together."""
-_MOST_FILES = 200_000
-_MOST_PODS = 64
-_MOST_NAMES = 200
+_MAX_FILES = 200_000
+_MAX_PODS = 64
+_MAX_NAMES = 200
 _KEY_SECONDS = 20.0
 _FOREVER_SECONDS = 3_600.0
 _PIECE = 65_536
@@ -76,10 +76,10 @@ class Asked:
             raise RefusedError(f"{name!r} is not allowed")
         return value
 
-    def number(self, name: str, most: float) -> float:
-        """A number from 0 to ``most``."""
+    def number(self, name: str, maximum: float) -> float:
+        """A number from 0 to ``maximum``."""
         value = self._found.get(name)
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= maximum:
             raise RefusedError(f"{name!r} is not allowed")
         return value
 
@@ -100,7 +100,7 @@ class Asked:
     def variables(self, name: str) -> dict[str, str]:
         """Variables of a container."""
         values = self._found.get(name)
-        if not isinstance(values, dict) or len(values) > _MOST_NAMES:
+        if not isinstance(values, dict) or len(values) > _MAX_NAMES:
             raise RefusedError(f"{name!r} is not allowed")
         if not all(map(_NAME.fullmatch, values)) or not all(map(_is_text, values.values())):
             raise RefusedError(f"{name!r} is not allowed")
@@ -108,7 +108,7 @@ class Asked:
 
     def _list(self, name: str) -> list[Any]:
         values = self._found.get(name)
-        if not isinstance(values, list) or len(values) > _MOST_NAMES:
+        if not isinstance(values, list) or len(values) > _MAX_NAMES:
             raise RefusedError(f"{name!r} is not allowed")
         return values
 
@@ -230,8 +230,8 @@ class EngineServer:
     async def _pod(
         self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Answer
     ) -> None:
-        if len(self._pods) >= _MOST_PODS:
-            raise RefusedError(f"{_MOST_PODS} conversations are open")
+        if len(self._pods) >= _MAX_PODS:
+            raise RefusedError(f"{_MAX_PODS} conversations are open")
         pod = await self._engine.open_pod(asked.ports("listening"), asked.ports("targets"))
         number = next(self._numbers)
         self._pods[number] = pod
@@ -317,7 +317,7 @@ def unpack(archive: IO[bytes], folder: Path) -> None:
             for number, member in enumerate(members):
                 parts = PurePosixPath(member.name).parts
                 size += member.size
-                if not parts or parts[0] == "/" or ".." in parts or number > _MOST_FILES or size > LARGEST_CONTEXT:
+                if not parts or parts[0] == "/" or ".." in parts or number > _MAX_FILES or size > LARGEST_CONTEXT:
                     raise RefusedError(f"the file {member.name[:200]!r} cannot be built")
                 target = folder.joinpath(*parts)
                 if member.issym():

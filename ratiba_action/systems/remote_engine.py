@@ -32,7 +32,7 @@ class RemoteContainer:
 
     Args:
         number: that the program gave it.
-        streams: on which its end is told.
+        streams: on which its end is reported.
     """
 
     def __init__(self, engine: "RemoteEngine", number: int, streams: Streams) -> None:
@@ -43,9 +43,9 @@ class RemoteContainer:
 
     async def _await_end(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            told = await _answer(reader)
-            self._printed = str(told.get("printed", ""))
-            code = told.get("exit")
+            answer = await _answer(reader)
+            self._printed = str(answer.get("printed", ""))
+            code = answer.get("exit")
             self._code = code if type(code) is int else _LOST_CODE
         except WorkerError:
             self._code = _LOST_CODE

@@ -297,7 +297,7 @@ def test_outputs_of_the_step_are_written_between_random_delimiters(
 
 
 @pytest.mark.usefixtures("base")
-def test_the_next_step_is_told_of_a_changed_configuration(
+def test_an_output_for_the_next_step_names_a_changed_configuration(
     repository: GitRepository, environment: Environment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for changed in ("app.py", ".github/ratiba.yml"):

@@ -72,7 +72,7 @@ async def channel(tmp_path: Path) -> AsyncIterator[Socket]:
         b"x" * 100_000,
     ],
 )
-async def test_who_does_not_show_the_key_is_told_nothing(channel: Socket, line: bytes) -> None:
+async def test_who_does_not_show_the_key_gets_no_answer(channel: Socket, line: bytes) -> None:
     assert await channel.ask(line) == b""
 
 
