@@ -3,6 +3,8 @@
 import asyncio
 import io
 import json
+import subprocess
+import sys
 import tarfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -220,6 +222,13 @@ async def test_what_was_started_ends_with_the_connection_and_with_the_program(ch
     assert not channel.engine.images
     for pod in (first, second):
         await pod.end()
+
+
+def test_it_needs_nothing_installed_and_starts_for_no_shell_that_is_gone(tmp_path: Path) -> None:
+    engine = Path(__file__).parents[2] / "action" / "engine.py"
+    words = [sys.executable, "-I", "-S", str(engine), "image", "volume", "1:1", str(tmp_path), "1"]
+    done = subprocess.run(words, input=f"{KEY}\n", capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
 async def test_without_the_program_the_message_says_what_to_do(tmp_path: Path) -> None:
