@@ -4,6 +4,8 @@
 
 # shellcheck source=action/runner.sh
 . "$(dirname "${BASH_SOURCE[0]}")/runner.sh"
+# shellcheck source=action/python.sh
+. "$(dirname "${BASH_SOURCE[0]}")/python.sh"
 
 # The variables that enter the container; whatever is named in neither list stays outside.
 readonly ENTERING=(
@@ -21,16 +23,18 @@ readonly SECRET=(
   RATIBA_DATABASE_URL RATIBA_LEDGER_URL RATIBA_ANTHROPIC_API_KEY RATIBA_OPENAI_API_KEY RATIBA_PROVIDER_KEYS
   RATIBA_ANTHROPIC_BASE_URL RATIBA_OPENAI_BASE_URL RATIBA_LANGFUSE_PUBLIC_KEY RATIBA_LANGFUSE_SECRET_KEY
   RATIBA_OTLP_HEADERS RATIBA_SLACK_WEBHOOK_URL RATIBA_WEBHOOK_URL RATIBA_WEBHOOK_SECRET RATIBA_JOURNAL_KEY
-  RATIBA_GITHUB_TOKEN HTTP_PROXY HTTPS_PROXY http_proxy https_proxy RATIBA_SEAL_KEY
+  RATIBA_GITHUB_TOKEN HTTP_PROXY HTTPS_PROXY http_proxy https_proxy RATIBA_ENGINE_KEY RATIBA_SEAL_KEY
 )
 # Names of those that the runner must mask; it knows the proxies itself, and an address is no secret.
 readonly MASKED=(
   RATIBA_DATABASE_URL RATIBA_LEDGER_URL RATIBA_ANTHROPIC_API_KEY RATIBA_OPENAI_API_KEY RATIBA_PROVIDER_KEYS
   RATIBA_LANGFUSE_PUBLIC_KEY RATIBA_LANGFUSE_SECRET_KEY RATIBA_OTLP_HEADERS
   RATIBA_SLACK_WEBHOOK_URL RATIBA_WEBHOOK_URL RATIBA_WEBHOOK_SECRET RATIBA_JOURNAL_KEY RATIBA_GITHUB_TOKEN
-  RATIBA_SEAL_KEY
+  RATIBA_ENGINE_KEY RATIBA_SEAL_KEY
 )
 readonly IMAGE_USER=1001
+# Where the gate finds the socket of the program that starts containers of the system under test.
+readonly CHANNEL=/run/ratiba-engine
 # What the code of each side of a change may use of the memory and of the names in it.
 readonly ROOM=exec,nosuid,nodev,mode=1777,size=40%,nr_inodes=1m
 # Where the evaluating step leaves for the concluding one what the container has written.
@@ -219,6 +223,10 @@ create_container() {
     --env RATIBA_SECRETS=stdin --env RATIBA_COMMANDS=/report/step/commands --env GITHUB_STEP_SUMMARY=/report/step/summary
     --env RATIBA_REPORT_DIR=/report/ratiba-report --env RATIBA_REPORT_DIR_OUTSIDE="$REPORT"
   )
+  if [ -s "$work/channel" ]; then
+    options+=(--mount "type=volume,source=$(<"$work/channel"),target=$CHANNEL,volume-nocopy,readonly")
+    variables+=(--env "RATIBA_ENGINE=$CHANNEL/socket")
+  fi
   if [ -n "${RATIBA_SHARDS:-}" ]; then variables+=(--env RATIBA_SHARDS=/run/ratiba/shards); fi
   # What the gate concludes counts once it is sealed; the concluding step's own words count as they are.
   if [ "$1" = gate ]; then
@@ -242,6 +250,47 @@ create_container() {
       --network "${RATIBA_JOB_NETWORK:-host}" --user "$owner" --workdir /workspace \
       "${options[@]}" "${variables[@]}" "$IMAGE" "$@"
   ) || give_up container "The container could not be created; the log above says why."
+  OWNER=$owner
+}
+
+# Whether the configuration of either side may ask for containers of the system: the base's is not checked out.
+wants_containers() {
+  local file=$GITHUB_WORKSPACE/${RATIBA_CONFIG:-.github/ratiba.yml}
+  [ "${RATIBA_CONFIG_CHANGED:-}" = true ] || { [ -f "$file" ] && head --bytes 1000000 "$file" | grep container >/dev/null; }
+}
+
+# Makes the volume by which the gate speaks with that program; the gate says so where there is none but should be.
+prepare_channel() {
+  local work=$1
+  if ! wants_containers || ! ENGINE_PYTHON=$(suitable_python); then return 0; fi
+  docker volume create >"$work/channel" || { give_up container "The volume for the containers of the system could not be created."; return; }
+}
+
+# Starts the program, and sets ENGINE to its process. It gets the key of this run, and of the variables here those alone
+# that Docker's command needs. The kernel ends it when this shell is gone.
+start_engine() {
+  local work=$1
+  if [ ! -s "$work/channel" ]; then return 0; fi
+  mkdir "$work/builds" || return
+  (
+    for name in $(compgen -e); do
+      case $name in
+        PATH | HOME | XDG_RUNTIME_DIR | TMPDIR | LANG | LC_ALL | SSL_CERT_FILE | SSL_CERT_DIR | DOCKER_*) ;;
+        *) export -n "${name?}" ;;
+      esac
+    done
+    exec "$ENGINE_PYTHON" -I "$here/engine.py" "$IMAGE" "$(<"$work/channel")" "$OWNER" "$work/builds" "$$"
+  ) < <(printf '%s\n' "$RATIBA_ENGINE_KEY") &
+  ENGINE=$!
+}
+
+# Has the program end every container and remove every image that it has made, and waits for it.
+end_engine() {
+  if [ -z "$ENGINE" ]; then return 0; fi
+  kill -TERM "$ENGINE" 2>/dev/null || true
+  # A signal ends a wait early.
+  while kill -0 "$ENGINE" 2>/dev/null; do wait "$ENGINE" || true; done
+  ENGINE=""
 }
 
 # Four fifths of the machine's memory: the kernel ends the container rather than the runner.
@@ -343,6 +392,10 @@ clear_away() {
   for made in "$work/container" "$work/carrier"; do
     if [ -s "$made" ]; then docker rm --force "$(<"$made")" >/dev/null 2>&1 || true; fi
   done
+  if [ -s "$work/channel" ]; then
+    docker ps --all --quiet --filter "volume=$(<"$work/channel")" | xargs --no-run-if-empty docker rm --force >/dev/null 2>&1 || true
+    docker volume rm --force "$(<"$work/channel")" >/dev/null 2>&1 || true
+  fi
   # The container ran as this user, and may have taken every right from its folders.
   chmod -R u+rwX "$work" 2>/dev/null || true
   if [ -s "$work/volumes" ]; then xargs docker volume rm --force <"$work/volumes" >/dev/null 2>&1 || true; fi

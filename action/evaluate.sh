@@ -17,21 +17,25 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/report.sh"
 
 trap cancel INT TERM
-VOLUMES=() CONTAINER="" ENDED="" IMAGE="" CODE="" REPORT=""
+VOLUMES=() ENGINE="" ENGINE_PYTHON="" OWNER="" CONTAINER="" ENDED="" IMAGE="" CODE="" REPORT=""
 work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/ratiba-evaluate-XXXXXXXX")
-trap 'clear_away "$work"' EXIT
+trap 'end_engine; clear_away "$work"' EXIT
 export RATIBA_DEADLINE=${RATIBA_DEADLINE:-1500}
 
 # Runs the words in the container; fails where it did not end by itself, or nothing can be had from it.
 run_words() {
-  prepare_boxes "$work" && require_docker && get_image "$here/.." "$work" && count_down && create_container "$work" "$@" || return
+  prepare_boxes "$work" && require_docker && get_image "$here/.." "$work" || return
+  if [ "$1" = gate ]; then prepare_channel "$work" || return; fi
+  count_down && create_container "$work" "$@" && start_engine "$work" || return
   run_container
+  end_engine
   keep_journals "$work"
   ENDED=${ENDED:-killed}
   [[ $CODE =~ ^(1?[0-3])$ ]] && copy_out "$work" && announce_file "$work/outbox/step/commands"
 }
 
 choose_report_folder || exit 2
+RATIBA_ENGINE_KEY=$(random_word)
 withhold_secrets
 # Whatever a build, the daemon or the container prints from here on is nothing that the runner obeys.
 stop_commands

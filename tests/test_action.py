@@ -71,7 +71,7 @@ def test_the_outputs_of_the_action_are_what_the_gate_writes() -> None:
 def test_a_step_hands_each_input_on_by_its_own_variable(step: str) -> None:
     environment = steps()[step]["env"]
     expected = {entry.environment_variable: f"${{{{ inputs.{entry.name} }}}}" for entry in INPUTS}
-    own = {"RATIBA_IMAGE", "RATIBA_JOB_NETWORK", "RATIBA_ENDED", "RATIBA_SEAL_KEY"}
+    own = {"RATIBA_IMAGE", "RATIBA_JOB_NETWORK", "RATIBA_ENDED", "RATIBA_SEAL_KEY", "RATIBA_CONFIG_CHANGED"}
     assert {name: value for name, value in environment.items() if name not in own} == {
         name: expected[name] for name in environment if name not in own
     }
@@ -87,7 +87,8 @@ def test_every_input_enters_the_container_but_the_place_of_the_report() -> None:
 
 
 def test_no_variable_of_the_container_is_or_may_hold_a_secret() -> None:
-    secrets = {entry.environment_variable for entry in INPUTS if entry.secret} | {"RATIBA_SEAL_KEY"}
+    own = {"RATIBA_SEAL_KEY", "RATIBA_ENGINE_KEY"}
+    secrets = {entry.environment_variable for entry in INPUTS if entry.secret} | own
     assert secrets == listed("MASKED")
     assert secrets <= listed("SECRET")
     with_password = "http://user:password@proxy.example:3128"

@@ -74,9 +74,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     try:
         if arguments.publish:
             return _publish(arguments, environment)
-        decided = decide(read_request(arguments, environment), environment)
+        request = read_request(arguments, environment)
+        decided = decide(request, environment)
         _print(decided, environment, as_json=arguments.json)
-        _write_outputs(decided.decision, environment)
+        _write_outputs(decided.decision, request.config, environment)
     finally:
         gc.set_threshold(*collecting)
     return 0
@@ -97,7 +98,7 @@ def _publish(arguments: argparse.Namespace, environment: Mapping[str, str]) -> i
     _mask(persisted_credentials(decided.change.git, environment).secrets, environment, stream)
     _print(decided, environment, as_json=arguments.json)
     if not problems and not decided.change.refused and decided.decision.mode is not Mode.SKIP:
-        _write_outputs(decided.decision, environment)
+        _write_outputs(decided.decision, settings.config, environment)
         return 0
     from ratiba_action.publish.concluding import conclude  # most runs are not concluded here
 
@@ -212,8 +213,8 @@ def _log(decided: Decided) -> None:
         sys.stdout.write("".join(f"{line}\n" for line in reasons))
 
 
-def _write_outputs(decision: ModeDecision, environment: Mapping[str, str]) -> None:
-    """Append ``mode`` and ``reasons`` to the step's output file; failure is only a warning."""
+def _write_outputs(decision: ModeDecision, config: str, environment: Mapping[str, str]) -> None:
+    """Append ``mode``, ``reasons`` and, for the next step, whether the configuration changed; failure is a warning."""
     target = environment.get("GITHUB_OUTPUT")
     if not target:
         return
@@ -224,6 +225,8 @@ def _write_outputs(decision: ModeDecision, environment: Mapping[str, str]) -> No
     from ratiba_action.reporting.decision_json import reasons_output
 
     try:
-        write_outputs(remember(Path(target)), {"mode": decision.mode.value, "reasons": reasons_output(decision)})
+        changed = {"config-changed": "true"} if any(reason.path == config for reason in decision.reasons) else {}
+        outputs = {"mode": decision.mode.value, "reasons": reasons_output(decision), **changed}
+        write_outputs(remember(Path(target)), outputs)
     except PublishError as error:
         sys.stderr.write(f"ratiba: {printable(str(error))}\n")

@@ -53,13 +53,19 @@ REDIS_URL = "RATIBA_REDIS_URL"
 
 CACHE_FOLDER = "RATIBA_CACHE_DIR"
 """Where scores of judges are kept between runs; of a variable alone, since no action has a folder that stays."""
+ENGINE = "RATIBA_ENGINE"
+"""Path of the socket of the action's program that starts containers of the system; its key is ``ENGINE_KEY``."""
+ENGINE_KEY = "RATIBA_ENGINE_KEY"
 _OTHER_VARIABLES = frozenset(
     {
+        ENGINE,
+        ENGINE_KEY,
         GITLAB_TOKEN,
         REDIS_URL,
         CACHE_FOLDER,
         "RATIBA_DEBUG",
         # The action's own, which say how its container is placed.
+        "RATIBA_CONFIG_CHANGED",
         "RATIBA_CONTAINER",
         "RATIBA_COMMANDS",
         "RATIBA_CONTAINER_NETWORK",

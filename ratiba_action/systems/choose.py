@@ -11,8 +11,10 @@ from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.config.system_kinds import PORT
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.ports import ContainerEngine
+from ratiba_action.settings.settings import ENGINE, ENGINE_KEY
 from ratiba_action.systems.container_server import ContainerServer
 from ratiba_action.systems.docker_engine import DockerEngine
+from ratiba_action.systems.remote_engine import RemoteEngine
 from ratiba_action.systems.replay_system import ReplaySystem
 from ratiba_action.systems.separation import in_container
 from ratiba_action.systems.setup_command import SharedSetups
@@ -49,7 +51,7 @@ def choose_system(
     if block.container is None:
         return WorkerSystem(adapter, block, around, setups=setups, beside=beside)
     container = ContainerServer(
-        engine or _docker(around.inherited),
+        engine or _engine(around.inherited),
         block.container,
         str(block.http.url if block.http is not None else block.url),
         block.environment,
@@ -59,12 +61,17 @@ def choose_system(
     return WorkerSystem(adapter, spoken_to, around, setups=setups, beside=beside, container=container)
 
 
-def _docker(inherited: Mapping[str, str]) -> DockerEngine:
-    """Docker of this machine; the gate's own container has none, since its socket is root on the runner."""
+def _engine(inherited: Mapping[str, str]) -> ContainerEngine:
+    """Docker of this machine, or the action's own program: Docker's socket in the gate's container is root outside."""
+    path, key = inherited.get(ENGINE), inherited.get(ENGINE_KEY)
+    if path and key:
+        return RemoteEngine(path, key)
     if in_container(inherited):
         raise ConfigurationError(
-            "`system.container` is not available in the action yet: the gate's container is given no access to Docker.",
-            "Use `system.serve` or `system.http` there, or run `ratiba gate` from an installed package in a step.",
+            "`system.container` cannot be used here: the gate's container has no access to Docker, and the action's "
+            "program that starts containers is not running.",
+            "The action starts it where the checked-out configuration has `container` and the runner has Python 3.11 "
+            "or newer. Add `actions/setup-python` before the gate's step, or use `system.serve`.",
         )
     return DockerEngine(inherited)
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
@@ -28,6 +28,8 @@ _POLL_SECONDS = 0.05
 _ANSWER_SECONDS = 5.0
 _END_SECONDS = 0.3
 _RELAY_SECONDS = 60.0
+_OTHER_PORTS = range(20_000, 20_020)
+"""Of which one is the gateway's inside where its own is a container's; a system has at most ten ports."""
 Connect = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 
 
@@ -117,8 +119,8 @@ class ContainerServer:
         self, environment: Mapping[str, str], tenant: Tenant, secrets: Sequence[str], command: Sequence[str] = ()
     ) -> "RunningServer":
         block = self._block
-        inside, targets = self._reachable(environment, tenant)
         ports = [block.port, *(service.port for service in block.services.values())]
+        environment, inside, targets = self._reachable(environment, tenant, {*ports, DATABASE_PORT})
         pod = await self._engine.open_pod(targets, ports)
         relay = Relay(pod.reader, pod.writer, targets, first=1)
         started = RunningServer(pod, relay, block.port, inside, secrets)
@@ -143,17 +145,30 @@ class ContainerServer:
             raise
         return started
 
-    def _reachable(self, environment: Mapping[str, str], tenant: Tenant) -> tuple[Tenant, Mapping[int, Connect]]:
-        """What a conversation reaches, by its port inside, and the tenant as it is reached from there."""
-        addresses = (urlsplit(value) for value in environment.values() if value.startswith("http://"))
-        gateways = {parts.port for parts in addresses if parts.hostname == LOOPBACK and parts.port}
-        targets: dict[int, Connect] = {
-            port: functools.partial(asyncio.open_connection, LOOPBACK, port) for port in gateways
-        }
+    def _reachable(
+        self, environment: Mapping[str, str], tenant: Tenant, taken: Collection[int]
+    ) -> tuple[Mapping[str, str], Tenant, Mapping[int, Connect]]:
+        """The environment and the tenant as they are inside, and what is reached there, by its port inside.
+
+        Args:
+            taken: ports of the containers; a gateway whose random port is one of them has another one inside.
+        """
+        targets: dict[int, Connect] = {}
+        chosen: dict[int, int] = {}
+        given = {}
+        for name, value in environment.items():
+            parts = urlsplit(value) if value.startswith("http://") else None
+            port = parts.port if parts is not None and parts.hostname == LOOPBACK else None
+            if parts is not None and port:
+                free = (each for each in (port, *_OTHER_PORTS) if each not in taken and each not in targets)
+                inside = chosen[port] = chosen.get(port) or next(free)
+                targets[inside] = functools.partial(asyncio.open_connection, LOOPBACK, port)
+                parts = parts._replace(netloc=f"{LOOPBACK}:{inside}")
+            given[name] = parts.geturl() if parts is not None and port else value
         if not tenant.dsn:
-            return tenant, targets
+            return given, tenant, targets
         dsn, targets[DATABASE_PORT] = reached_inside(tenant.dsn)
-        return replace(tenant, dsn=dsn), targets
+        return given, replace(tenant, dsn=dsn), targets
 
     async def _end(self, started: "RunningServer") -> None:
         self._running.discard(started)

@@ -28,14 +28,18 @@ _OURS = frozenset(
 """What the command itself needs, beside its own variables, which begin with DOCKER_."""
 _CONFINED = (
     *("--rm", "--pull", "never", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--log-driver", "none"),
-    *("--pids-limit", "512", "--memory", "4g", "--memory-swap", "4g", "--ulimit", "core=0"),
-    *("--ulimit", "fsize=17179869184"),
+    *("--pids-limit", "512", "--ulimit", "core=0", "--ulimit", "fsize=17179869184"),
 )
+_POD_BYTES, _RELAY_BYTES = 4 << 30, 256 << 20
+"""Memory, without swap: of all containers of a conversation together, in equal shares, and of the relay beside them."""
 _PROXIES = tuple(f"{name}_PROXY" for name in ("HTTP", "HTTPS", "FTP", "NO", "ALL"))
 _NO_PROXIES = tuple(word for name in _PROXIES for each in (name, name.lower()) for word in ("--env", f"{each}="))
 """The command gives every container the proxies of the user's own configuration, which may hold a password."""
 _RELAY_USERS = range(20_000, 60_000)
 """One is drawn for each relay, so that no image can name it as its own user and write into the relay's pipes."""
+CHANNEL_FOLDER = "/home/ratiba"
+"""Of the gate's image: where the volume with the gate's socket is mounted."""
+_PIPE_BYTES = 16_384
 _SHOWN = 2_000
 _END_SECONDS = 10.0
 _COMMAND_SECONDS = 120.0
@@ -79,14 +83,15 @@ class DockerPod:
     Args:
         name: of the relay's container.
         relay: its client, whose input and output are the relay's.
+        memory: bytes that each container may use.
     """
 
     def __init__(
-        self, engine: "DockerEngine", name: str, relay: asyncio.subprocess.Process, printed: OutputTail
+        self, engine: "DockerEngine", name: str, relay: asyncio.subprocess.Process, printed: OutputTail, memory: int
     ) -> None:
         if relay.stdin is None or relay.stdout is None:
             raise ValueError("the relay has no pipes")
-        self._engine, self._name, self._relay, self._printed = engine, name, relay, printed
+        self._engine, self._name, self._relay, self._printed, self._memory = engine, name, relay, printed, memory
         self.reader, self.writer = relay.stdout, relay.stdin
         self._containers: list[DockerContainer] = []
 
@@ -94,13 +99,15 @@ class DockerPod:
         self, image: str, environment: Mapping[str, str], command: Sequence[str] = (), *, secrets: Collection[str] = ()
     ) -> DockerContainer:
         """See ``Pod``."""
-        # What is no secret may have any name, those of the command's own variables too.
-        given = [word for name, value in environment.items() for word in ("--env", _variable(name, value, secrets))]
+        # By a pipe of its own: in the command's environment, a name could be one that the command itself obeys.
+        hidden = "".join(f"{name}={value}\n" for name, value in environment.items() if name in secrets)
+        open_names = [name for name in environment if name not in secrets]
+        given = [word for name in open_names for word in ("--env", f"{name}={environment[name]}")]
         joined = ("--network", f"container:{self._name}", "--pid", f"container:{self._name}")
         number = len(self._containers)
-        words = ("run", *_CONFINED, *joined, "--name", f"{self._name}-{number}", *self._engine.marks, *_NO_PROXIES)
-        values = {name: value for name, value in environment.items() if name in secrets}
-        client, printed = await self._engine.start((*words, *given, image, *command), values)
+        words = ("run", *_CONFINED, *_at_most(self._memory), *joined, "--name", f"{self._name}-{number}")
+        words = (*words, *self._engine.marks, *_NO_PROXIES)
+        client, printed = await self._engine.start(words, (*given, image, *command), hidden=hidden)
         container = DockerContainer(client, printed)
         self._containers.append(container)
         return container
@@ -124,8 +131,8 @@ class DockerPod:
         self._printed.close()
 
 
-def _variable(name: str, value: str, secrets: Collection[str]) -> str:
-    return name if name in secrets else f"{name}={value}"
+def _at_most(memory: int) -> tuple[str, ...]:
+    return ("--memory", str(memory), "--memory-swap", str(memory))
 
 
 class DockerEngine:
@@ -184,12 +191,33 @@ class DockerEngine:
         ports = (",".join(map(str, sorted(each))) for each in (listening, targets))
         user = random_bytes.choice(_RELAY_USERS)
         words = (
-            *("run", "--interactive", *_CONFINED, "--read-only", "--network", "none", "--user", f"{user}:{user}"),
-            *("--name", name, *self.marks, *_NO_PROXIES, "--entrypoint", "python3", self._relay_image),
-            *("-I", "-S", "-c", source, *ports),
+            *("run", "--interactive", *_CONFINED, *_at_most(_RELAY_BYTES), "--read-only", "--network", "none"),
+            *("--user", f"{user}:{user}", "--name", name, *self.marks, *_NO_PROXIES),
+            *("--entrypoint", "python3", self._relay_image, "-I", "-S", "-c", source, *ports),
         )
-        relay, printed = await self.start(words, {}, interactive=True)
-        return DockerPod(self, name, relay, printed)
+        relay, printed = await self.start(words, interactive=True)
+        return DockerPod(self, name, relay, printed, _POD_BYTES // max(1, len(targets)))
+
+    async def open_channel(self, volume: str, user: str) -> tuple[asyncio.subprocess.Process, OutputTail]:
+        """Start a relay whose end in the container listens on a socket in a volume; its input and output are pipes.
+
+        Args:
+            volume: that another container has mounted.
+            user: its number and that of its group; only that user can open the socket.
+
+        Raises:
+            WorkerError: there is no Docker.
+        """
+        source = await asyncio.to_thread((worker_folder() / "relay.py").read_text, "utf-8")
+        # The image's own folder gives the empty volume its mode, by which any user may write to it.
+        mount = f"type=volume,source={volume},target={CHANNEL_FOLDER}"
+        words = (
+            *("run", "--interactive", *_CONFINED, *_at_most(_RELAY_BYTES), "--read-only", "--network", "none"),
+            *("--user", user, "--name", f"{self._owner}-channel", *self.marks, *_NO_PROXIES, "--mount", mount),
+            *("--entrypoint", "python3", self._relay_image, "-I", "-S", "-c", source, "", ""),
+            f"{CHANNEL_FOLDER}/socket",
+        )
+        return await self.start(words, interactive=True)
 
     async def prepare(self) -> None:
         """Have the relay's image, and remove what gates left that were killed.
@@ -232,7 +260,7 @@ class DockerEngine:
 
     async def _run(self, words: Sequence[str], seconds: float) -> tuple[int | None, str]:
         """A command's exit code, None where it took too long, and the end of its output."""
-        client, printed = await self.start(words, {})
+        client, printed = await self.start(words)
         try:
             async with asyncio.timeout(seconds):
                 await client.wait()
@@ -246,22 +274,24 @@ class DockerEngine:
             printed.close()
 
     async def start(
-        self, words: Sequence[str], values: Mapping[str, str], *, interactive: bool = False
+        self, words: Sequence[str], more: Sequence[str] = (), *, hidden: str = "", interactive: bool = False
     ) -> tuple[asyncio.subprocess.Process, OutputTail]:
         """Start the command in a session of its own: the terminal's signals are the gate's.
 
         Args:
-            values: variables of a container that are not to stand on the command line.
+            more: words after the option that ``hidden`` needs.
+            hidden: lines NAME=value, variables of a container that are not to stand on the command line.
             interactive: its input and output are pipes, and what it says of itself is kept; otherwise it has no
                 input, and all that it prints is kept.
 
         Raises:
             WorkerError: there is no such command.
         """
+        reading = _pipe_with(hidden) if hidden else None
+        if reading is not None:
+            words = (*words, "--env-file", f"/dev/fd/{reading}")
         printed, writing = await open_output()
-        start = functools.partial(
-            asyncio.create_subprocess_exec, *("docker", *words), env={**values, **self._environment}
-        )
+        start = functools.partial(asyncio.create_subprocess_exec, *("docker", *words, *more), env=self._environment)
         pipe = asyncio.subprocess.PIPE
         try:
             client = await start(
@@ -269,6 +299,7 @@ class DockerEngine:
                 stdout=pipe if interactive else writing,
                 stderr=writing,
                 start_new_session=True,
+                pass_fds=() if reading is None else (reading,),
             )
         except OSError as problem:
             printed.close()
@@ -277,7 +308,20 @@ class DockerEngine:
             ) from problem
         finally:
             os.close(writing)
+            if reading is not None:
+                os.close(reading)
         return client, printed
+
+
+def _pipe_with(text: str) -> int:
+    """The end of a pipe from which a text can be read; raises WorkerError where it is more than a pipe takes."""
+    content = text.encode()
+    if len(content) > _PIPE_BYTES:
+        raise WorkerError(f"the tokens and addresses of a conversation have more than {_PIPE_BYTES:,} bytes.")
+    reading, writing = os.pipe()
+    os.write(writing, content)
+    os.close(writing)
+    return reading
 
 
 def _of_this_machine() -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.note import MachineNote
+from ratiba_action.settings.settings import ENGINE
 from ratiba_action.systems.launch import (
     JUDGING_USERS,
     UNUSED_USERS,
@@ -45,7 +46,7 @@ def private_places(environment: Mapping[str, str], report_dir: str) -> tuple[str
     """Absolute paths, links followed; a ``*`` at the end stands for every name that begins so.
 
     The embedded database and the run's own folder, those of other runs too; the report, as it is staged as well; the
-    folders of the files that a step hands to the runner.
+    folders of the files that a step hands to the runner, and of the socket by which containers are started.
 
     Args:
         report_dir: as the settings name it.
@@ -53,7 +54,8 @@ def private_places(environment: Mapping[str, str], report_dir: str) -> tuple[str
     # The database takes the second one where a socket's path would become too long in the first.
     temporary = {Path(folder).resolve() for folder in (tempfile.gettempdir(), "/tmp")}  # noqa: S108 - nothing is made
     report = Path(os.path.realpath(report_dir))
-    steps = {str(Path(os.path.realpath(path)).parent) for name in _STEP_FILES if (path := environment.get(name))}
+    handed = filter(None, map(environment.get, (*_STEP_FILES, ENGINE)))
+    steps = {str(Path(os.path.realpath(path)).parent) for path in handed}
     staged = report.with_name(f".{report.name}-*")
     folders = sorted(str(folder / name) for folder in temporary for name in _FOLDERS)
     return (*folders, str(ROOMS), str(report), str(staged), *sorted(steps - {"/", "/dev"}), *_inbox(environment))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import os
 import signal
 import struct
 import sys
@@ -100,6 +101,18 @@ class Relay:
         server = await asyncio.start_server(connected, LOOPBACK, port)
         self._servers.append(server)
         return int(server.sockets[0].getsockname()[1])
+
+    async def listen_at(self, path: str, target: int) -> None:
+        """Carry connections to a socket of this end's file system, which its own user alone may open, to a target."""
+
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._start(self._carry(reader, writer, target))
+
+        before = os.umask(0o177)
+        try:
+            self._servers.append(await asyncio.start_unix_server(connected, path))
+        finally:
+            os.umask(before)
 
     async def connects(self, target: int) -> bool:
         """Whether the other end can connect to a target."""
@@ -201,17 +214,20 @@ async def _standard_streams() -> Streams:
     return reader, asyncio.StreamWriter(transport, protocol, None, loop)
 
 
-async def _serve(listening: list[int], targets: list[int]) -> None:
+async def _serve(listening: list[int], targets: list[int], path: str = "") -> None:
     reader, writer = await _standard_streams()
     # A name, so that a server is found whether it listens on IPv4 or on IPv6.
     connects = {port: (lambda port=port: asyncio.open_connection("localhost", port)) for port in targets}
     relay = Relay(reader, writer, connects, first=2)
     for port in listening:
         await relay.listen(port, port)
+    if path:
+        await relay.listen_at(path, 0)
     await relay.greet()
     await relay.run()
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # it adopts the orphans of the system's processes
-    asyncio.run(_serve(*([int(port) for port in words.split(",") if port] for words in sys.argv[1:3])))
+    _listening, _targets = ([int(port) for port in words.split(",") if port] for words in sys.argv[1:3])
+    asyncio.run(_serve(_listening, _targets, *sys.argv[3:4]))

@@ -297,6 +297,18 @@ def test_outputs_of_the_step_are_written_between_random_delimiters(
 
 
 @pytest.mark.usefixtures("base")
+def test_an_output_for_the_next_step_names_a_changed_configuration(
+    repository: GitRepository, environment: Environment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for changed in ("app.py", ".github/ratiba.yml"):
+        output = tmp_path / Path(changed).name
+        repository.write({changed: "system: {}\n"})
+        decide(repository, {**environment, "GITHUB_OUTPUT": str(output)}, capsys)
+    assert "config-changed" not in (tmp_path / "app.py").read_text()
+    assert "config-changed<<" in (tmp_path / "ratiba.yml").read_text()
+
+
+@pytest.mark.usefixtures("base")
 def test_outputs_that_cannot_be_written_are_only_a_warning(
     repository: GitRepository, environment: Environment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

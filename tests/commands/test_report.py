@@ -192,6 +192,7 @@ def test_a_defect_of_deciding_still_leaves_a_blocking_report(
 
 def test_the_variables_of_the_actions_own_steps_are_no_misspelt_inputs(step: dict[str, str]) -> None:
     own = {"RATIBA_ENDED": "killed", "RATIBA_IMAGE": "x", "RATIBA_JOB_NETWORK": "y", "RATIBA_SEAL_KEY": "z"}
+    own |= {"RATIBA_CONFIG_CHANGED": "true", "RATIBA_ENGINE": "/run/e", "RATIBA_ENGINE_KEY": "k"}
     assert run(["report", "--unfinished"], step | own | {"RATIBA_MOED": "blocking"}) == 3
     assert left(step).notes == ("The variable RATIBA_MOED is set, but no input reads it.",)
 

@@ -1,10 +1,11 @@
-"""What every ``ContainerEngine`` keeps to: the one of processes that other tests use, and Docker."""
+"""What every ``ContainerEngine`` keeps to: the one of processes that other tests use, Docker, and one elsewhere."""
 
 import asyncio
 import functools
 import os
 import socket
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from ratiba_action.systems.docker_engine import DockerEngine
 from ratiba_action.worker.relay import LOOPBACK, Relay
 from tests.support.container_image import why_not
 from tests.support.containers import ProcessEngine, dockerfile
+from tests.support.engines import served
 from tests.support.eventually import eventually_async
 
 pytestmark = pytest.mark.processes
@@ -40,16 +42,29 @@ while True:
 """
 
 
-@pytest.fixture(params=["processes", pytest.param("docker", marks=pytest.mark.docker)])
-async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> ContainerEngine:
+DOCKER = pytest.mark.docker
+
+
+@pytest.fixture(
+    params=[
+        "processes",
+        "remote processes",
+        pytest.param("docker", marks=DOCKER),
+        pytest.param("remote docker", marks=DOCKER),
+    ]
+)
+async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ContainerEngine]:
     """The engine of the parameter, prepared."""
-    if request.param == "docker" and (reason := why_not()):
+    if "docker" in request.param and (reason := why_not()):
         pytest.skip(reason)
-    made: ContainerEngine = (
-        DockerEngine(os.environ) if request.param == "docker" else ProcessEngine(tmp_path / "images")
+    near: ContainerEngine = (
+        DockerEngine(os.environ) if "docker" in request.param else ProcessEngine(tmp_path / "images")
     )
-    await made.prepare()
-    return made
+    async with AsyncExitStack() as stack:
+        if "remote" in request.param:
+            near = await stack.enter_async_context(served(near, tmp_path))
+        await near.prepare()
+        yield near
 
 
 @pytest.fixture

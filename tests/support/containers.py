@@ -113,7 +113,7 @@ class ProcessEngine:
         """See ``ContainerEngine``."""
         self.built += 1
         copy = self._folder / f"image-{self.built}"
-        shutil.copytree(folder, copy)
+        shutil.copytree(folder, copy, symlinks=True)
         (copy / dockerfile).replace(copy / "Dockerfile")
         for line in _lines(copy / "Dockerfile", "RUN"):
             container = ProcessContainer(*await _start(["sh", "-c", line], copy, {"PATH": os.defpath}))

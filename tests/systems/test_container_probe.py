@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from ratiba_action.config.system_kinds import ContainerBlock
+from ratiba_action.config.system_kinds import ContainerBlock, ServiceBlock
 from ratiba_action.model.plan import Tenant
 from ratiba_action.systems.container_server import ContainerServer, RunningServer
 from ratiba_action.systems.docker_engine import DockerEngine
@@ -144,12 +144,19 @@ def write(folder: Path) -> None:
 
 
 async def start(
-    stack: AsyncExitStack, engine: DockerEngine, folder: Path, given: dict[str, str], dsn: str = ""
+    stack: AsyncExitStack,
+    engine: DockerEngine,
+    folder: Path,
+    given: dict[str, str],
+    *,
+    dsn: str = "",
+    block: ContainerBlock = ContainerBlock(port=8000),  # noqa: B008 - it is frozen
 ) -> RunningServer:
     write(folder)
-    server = ContainerServer(engine, ContainerBlock(port=8000), "http://127.0.0.1:{port}/", {"OWN": "1"})
+    server = ContainerServer(engine, block, "http://127.0.0.1:{port}/", {"OWN": "1"})
     stack.push_async_callback(server.close)
     await server.prepare(folder)
+    await server.migrate(dsn)
     return await server.start(given, Tenant("", "", dsn))
 
 
@@ -199,8 +206,54 @@ async def test_it_reaches_its_tenants_database_and_no_gateway_that_is_not_its_ow
     place = urlencode({"host": parts.get("host", "localhost"), "port": parts.get("port", 5432)})
     asked = {"secrets": [], "hosts": [], "ports": [], "gateway": gateway}
     async with AsyncExitStack() as stack:
-        head = await start(stack, engine, tmp_path / "head", {}, f"postgresql://spa:secret@/db?{place}")
+        head = await start(stack, engine, tmp_path / "head", {}, dsn=f"postgresql://spa:secret@/db?{place}")
         found = await ask(head, asked)
     assert found["database"] in ("N", "S")
     assert found["gateway"] is False
     assert "DATABASE_URL" in found["environment"]
+
+
+async def test_a_container_may_listen_on_the_gateways_port(engine: DockerEngine, gateway: int, tmp_path: Path) -> None:
+    asked = {"secrets": [], "hosts": [], "ports": [], "gateway": 20_000}
+    async with AsyncExitStack() as stack:
+        given = {"OPENAI_BASE_URL": f"http://127.0.0.1:{gateway}/v1"}
+        head = await start(stack, engine, tmp_path / "head", given, block=ContainerBlock(port=gateway))
+        assert (await ask(head, asked))["gateway"] is True
+
+
+SERVICE = """
+import os, pathlib, socket, time
+server = socket.create_server(("127.0.0.1", int(os.environ["WHERE"])))
+time.sleep(600)
+"""
+MIGRATE = """
+import os, socket, urllib.parse
+assert socket.create_connection(("127.0.0.1", 7000), 5)
+address = urllib.parse.urlsplit(os.environ["DATABASE_URL"])
+assert socket.create_connection((address.hostname, address.port), 5)
+"""
+
+
+async def test_its_services_and_what_makes_its_tables_run_beside_it_and_share_its_memory(
+    engine: DockerEngine, gateway: int, embedded_server_dsn: str, tmp_path: Path
+) -> None:
+    parts = conninfo_to_dict(embedded_server_dsn)
+    place = urlencode({"host": parts.get("host", "localhost"), "port": parts.get("port", 5432)})
+    (tmp_path / "service").mkdir()
+    (tmp_path / "service" / "Dockerfile").write_text(dockerfile("python3", "-c", SERVICE))
+    image = await engine.build(tmp_path / "service", "Dockerfile", 300)
+    # An image of this machine has no digest, which the configuration asks for.
+    service = ServiceBlock.model_construct(image=image, port=7000, environment={"WHERE": "7000"})
+    block = ContainerBlock(port=8000, migrate=["python3", "-c", MIGRATE]).model_copy(
+        update={"services": {"redis": service}}
+    )
+    asked = {"secrets": [], "hosts": [], "ports": [7000, 7001], "gateway": gateway}
+    try:
+        async with AsyncExitStack() as stack:
+            dsn = f"postgresql://spa:secret@/db?{place}"
+            head = await start(stack, engine, tmp_path / "head", {}, dsn=dsn, block=block)
+            found = await ask(head, asked)
+    finally:
+        await engine.discard(image)
+    assert found["loopback of the host"] == [7000]
+    assert found["limits"][0] in (str(2 << 30), "")

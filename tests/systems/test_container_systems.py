@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -94,10 +96,10 @@ class Bot:
         return await opened(await self.start(*arguments, **keys))
 
 
-async def opened(system: WorkerSystem) -> Session:
+async def opened(system: WorkerSystem, given: Mapping[str, str] = MappingProxyType(GIVEN)) -> Session:
     now = datetime(2026, 4, 25, 7, tzinfo=UTC)
     scenario = Scenario("spa", "sw", (), now, Customer("Wanjiku", "+254712345432"))
-    return await system.open(scenario, Tenant("id", "", ""), GIVEN)
+    return await system.open(scenario, Tenant("id", "", ""), given)
 
 
 async def ask(session: Session, text: str) -> str:
@@ -133,6 +135,17 @@ async def test_its_environment_is_the_configurations_and_the_gateways(
     found = json.loads(await ask(await bot.open(environment={"BASE": "http://localhost:{port}/"}), "environment"))
     own = {name: value for name, value in found.items() if name not in ("PATH", "LC_CTYPE", "PWD")}
     assert own == {**GIVEN, "PORT": found["PORT"], "BASE": f"http://localhost:{found['PORT']}/"}
+
+
+async def test_a_gateway_whose_port_is_the_containers_has_another_one_inside(bot: Bot) -> None:
+    system = await bot.start()
+    port = json.loads(await ask(await opened(system), "environment"))["PORT"]
+    given = {**GIVEN, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
+    found = json.loads(await ask(await opened(system, given), "environment"))
+    assert found["PORT"] == port
+    inside = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/v1", found["OPENAI_BASE_URL"])
+    assert inside is not None
+    assert inside[1] not in (port, "5432")
 
 
 @pytest.mark.parametrize(
@@ -253,9 +266,7 @@ async def test_in_the_actions_container_it_is_refused_with_what_works_there(tmp_
             "container": {"port": 8000},
         }
     )
-    with pytest.raises(
-        ConfigurationError, match=r"`system.container` is not available in the action yet.*system.serve"
-    ):
+    with pytest.raises(ConfigurationError, match=r"`system.container` cannot be used here.*setup-python.*system.serve"):
         choose_system(block, Surroundings(tmp_path, {"RATIBA_CONTAINER": "1"}))
 
 
