@@ -251,7 +251,8 @@ class Errored:
         """Whether the conversation was run to its end, and only a recorded answer about it is missing."""
         if self.phase is not Phase.RECORDING or not self.remedy or self.transcript is None:
             return False
-        return len(self.transcript.exchanges) >= len(self.trial.scenario.turns)
+        ended = len(self.transcript.exchanges) >= len(self.trial.scenario.turns)
+        return ended and len(self.scores) < len(self.trial.scenario.assertions)
 
     @property
     def deciding_scores(self) -> tuple[Score, ...]:

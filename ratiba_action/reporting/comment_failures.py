@@ -210,8 +210,12 @@ def _first_difference(name: str, summary: ReportSummary) -> list[str]:
 
 
 def _stood_in(result: Scored | Errored) -> list[str]:
-    """A note that recorded answers to other requests were used; the base passed with them."""
-    if not isinstance(result, Errored) or not any(check.stand_in and not check.passed for check in result.checks):
+    """A note that recorded answers to other requests were used, as the base passed with them, or a script did not fit."""
+    if not isinstance(result, Errored):
+        return []
+    if result.trial.scenario.script is not None and result.phase is Phase.RECORDING:
+        return [inline(explanation(result), 500)]
+    if not any(check.stand_in and not check.passed for check in result.checks):
         return []
     message = inline(explanation(result), 500)
     command = code(f"ratiba record --scenario {result.trial.scenario.id} --accept")

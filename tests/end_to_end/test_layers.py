@@ -105,7 +105,7 @@ def test_a_scripted_model_answers_and_everything_is_checked(talking: SmallReposi
     ("changes", "message"),
     [
         ({"script": []}, "The script has no answer to call 1"),
-        ({"script": [{"text": "Karibu!"}, {"text": "Kwaheri"}]}, "has 2 steps, and 1 were requested"),
+        ({"script": [{"text": "Karibu!"}, {"text": "Kwaheri"}]}, "asked for 1 of 2 steps of the script"),
         ({"script": [{"provider": "openai", "text": "Karibu!"}]}, "'anthropic' was asked"),
         ({"rules": [{"type": "custom", "value": "own.nowhere:polite"}]}, "own.nowhere:polite"),
         ({"assertions": [{"metric": "own.tone:Warmth", "threshold": 0.5}]}, "own.tone:Warmth"),
@@ -117,6 +117,19 @@ def test_what_does_not_fit_is_an_error_of_the_scenario(
     code, only = result(talking, **changes)
     assert code == 3
     assert message in only["message"]
+
+
+def test_steps_that_are_left_over_hide_no_failure(talking: SmallRepository) -> None:
+    """What the conversation came to is measured to its end, and its failure is no milder for them."""
+    steps = [{"text": "Karibu!"}, {"text": "Kwaheri"}]
+    rules = [{"type": "must_contain", "value": "09:00"}]
+    code, only = result(talking, script=steps, rules=rules)
+    assert code == 1
+    assert [check["kind"] for check in only["checks"] if not check["passed"]] == ["rule"]
+    assert [score["metric"] for score in only["scores"]] == ["own.tone:Warmth"]
+    comment = (talking.report / "comment.md").read_text(encoding="utf-8")
+    assert "must_contain" in comment
+    assert "asked for 1 of 2 steps of the script" in comment
 
 
 def test_a_score_below_its_threshold_of_a_metric_of_ones_own_fails_the_run(talking: SmallRepository) -> None:
