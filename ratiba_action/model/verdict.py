@@ -213,6 +213,7 @@ class Evidence:
         interruption: why the run did not go to its end.
         shortfall: what was asked for and not done, such as live answers; with one a run never passes.
         way_out: what to do about conversations that a cap did not hold; None where all were run.
+        caveats: those of the notes that qualify a pass, so that everybody who reads one sees them.
         data_sets: what the cases of each case file came to together.
         answers: ``replay``, ``mixed`` or ``live``: where the model answers came from.
         baseline: earlier runs of the base.
@@ -397,6 +398,7 @@ class Report:
     self_reported: tuple[str, ...] = ()
     system_ran: bool = True
     notes: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     cross_checking: CrossChecking | None = None
     shared_spending: tuple[SharedSpending, ...] = ()

@@ -210,7 +210,7 @@ def _first_difference(name: str, summary: ReportSummary) -> list[str]:
 
 
 def _stood_in(result: Scored | Errored) -> list[str]:
-    """A note that recorded answers to other requests were used, as the base passed with them, or a script did not fit."""
+    """That recorded answers to other requests were used, as the base passed with them, or that a script did not fit."""
     if not isinstance(result, Errored):
         return []
     if result.trial.scenario.script is not None and result.phase is Phase.RECORDING:

@@ -19,6 +19,7 @@ from ratiba_action.util.text import plural
 
 _NAMED = 100
 _NOTES = 5
+_CAVEATS = 3
 _ROWS = 50
 _QUARANTINED = 20
 _MESSAGE = 80
@@ -339,9 +340,17 @@ def traces(summary: ReportSummary) -> str:
     return folded(f"{plural(len(links), 'scenario')} in Langfuse", "\n".join(lines))
 
 
+def caveats(summary: ReportSummary) -> list[str]:
+    """What qualifies a pass, where everybody sees it."""
+    found, omitted = summary.caveats, len(summary.caveats) - _CAVEATS
+    shown = [f"- {inline(caveat, 400)}" for caveat in found[:_CAVEATS]]
+    shown += [f"- {omitted} more below."] if omitted > 0 else []
+    return ["**Keep in mind:**\n" + "\n".join(shown)] if shown else []
+
+
 def notes(summary: ReportSummary) -> str:
-    """Notes about the run; folded, and empty without one."""
-    found = summary.report.notes
+    """The other notes about the run; folded, and empty without one."""
+    found = (*summary.caveats[_CAVEATS:], *summary.notes)
     shown = [f"- {inline(note, 600)}" for note in found[:_NOTES]]
     shown += [f"- {plural(len(found) - _NOTES, 'more note')} in the report."] if len(found) > _NOTES else []
     return folded(plural(len(found), "note"), "\n".join(shown)) if found else ""

@@ -8,6 +8,7 @@ from typing import Any
 from ratiba_action.checks.row_checks import what_of
 from ratiba_action.model.canonical import arguments_digest
 from ratiba_action.model.case_file import CaseFile, CaseThreshold
+from ratiba_action.model.note import Caveat
 from ratiba_action.model.scenario import (
     Assertion,
     Expectation,
@@ -278,10 +279,58 @@ def ratchet_suite(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
     removed = [scenario for scenario in earlier.values() if not scenario.critical]
     critical = [scenario for scenario in earlier.values() if scenario.critical]
     all_notes += [(scenario, "critical, so it still runs although this change removes it.") for scenario in critical]
-    removals = [f"This change removes scenarios: {', '.join(names_of(removed))}."] if removed else []
+    known = {scenario.id for scenario in base.scenarios}
+    taken = _taken([scenario for scenario in head.scenarios if scenario.id not in known], removed)
+    edited = [scenario for scenario, note in all_notes if isinstance(note, _Edited)]
     case_files, more = ratchet_thresholds(head.data_sets, base.data_sets, (*ratcheted, *critical))
     suite = replace(head, scenarios=(*ratcheted, *critical), data_sets=case_files)
-    return suite, (*join_notes(all_notes), *removals, *more)
+    return suite, (*taken, *_edited(edited), *join_notes(all_notes), *more)
+
+
+_REVIEW = "Check that this is meant: nothing else asserts what they asserted."
+
+
+class _Edited(str):
+    """A note that the change edits what a scenario asks or expects, which has no stricter value."""
+
+    __slots__ = ()
+
+
+def _edited(scenarios: Sequence[Scenario]) -> Sequence[str]:
+    """What everybody sees of the scenarios that the change edits, in one sentence; nothing where it edits none."""
+    if not scenarios:
+        return ()
+    names = names_of(scenarios)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    message = f"This change edits what scenarios ask or expect: {', '.join(names[:_NAMED])}{more}."
+    return (Caveat(message, "Check that this is meant."),)
+
+
+def _taken(new: Sequence[Scenario], removed: Sequence[Scenario]) -> Sequence[str]:
+    """What the change takes from the suite: scenarios that it renames, and what they assert no longer; that it removes.
+
+    A new scenario with the messages of a removed one is that one under another name.
+    """
+    by_messages = {_messages(scenario): scenario for scenario in reversed(new)}
+    renamed = {
+        scenario.id: by_messages[_messages(scenario)] for scenario in removed if _messages(scenario) in by_messages
+    }
+    gone = [scenario for scenario in removed if scenario.id not in renamed]
+    pairs = [(scenario, renamed[scenario.id]) for scenario in removed if scenario.id in renamed]
+    more = f" and {len(pairs) - _NAMED} more" if len(pairs) > _NAMED else ""
+    named = "; ".join(_renamed(before, scenario) for before, scenario in pairs[:_NAMED])
+    notes = [Caveat(f"This change removes scenarios: {', '.join(names_of(gone))}.", _REVIEW)] if gone else []
+    return (*([Caveat(f"This change renames scenarios: {named}{more}.", _REVIEW)] if pairs else []), *notes)
+
+
+def _renamed(before: Scenario, scenario: Scenario) -> str:
+    relaxed = [name for name, rule in RULES.items() if rule(scenario, before)[1]]
+    relaxed += ["expectations of turns"] if _content(scenario, "turns") != _content(before, "turns") else []
+    return f"{before.id} to {scenario.id}" + (f" (weaker or other: {', '.join(relaxed)})" if relaxed else "")
+
+
+def _messages(scenario: Scenario) -> str:
+    return repr((scenario.data_set, scenario.test, [(turn.user, turn.event) for turn in scenario.turns]))
 
 
 def _ratchet_scenario(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ...]]:
@@ -293,7 +342,8 @@ def _ratchet_scenario(scenario: Scenario, before: Scenario) -> tuple[Scenario, t
     edited = [name for name in CONTENT if _content(scenario, name) != _content(before, name)]
     if edited and scenario.id == before.id:
         mark = "critical, and " if before.critical else ""
-        notes.append(f"{mark}this change edits its {', '.join(edited)}.")
+        note = f"{mark}this change edits its {', '.join(edited)}."
+        notes.append(note if _DESCRIPTIVE.issuperset(edited) else _Edited(note))
     return _with(scenario, values), tuple(notes)
 
 
@@ -383,6 +433,9 @@ CONTENT = (
 )
 """Fields without a stricter value: the change decides them, and a note names them. ``fluency`` removes no assertion of
 the base, since ``assertions`` has a rule."""
+
+_DESCRIPTIVE = frozenset({"vertical", "tags", "touches", "provenance", "fluency"})
+"""Those of them that neither ask nor expect anything."""
 
 
 def _content(scenario: Scenario, name: str) -> object:
