@@ -262,6 +262,11 @@ class ReportSummary:
         return tuple(row for row in self.scenarios if row.quarantine is None)
 
     @property
+    def titles(self) -> Mapping[str, str]:
+        """Titles of the scenarios that have one, by id."""
+        return {row.scenario.id: row.scenario.title for row in self.scenarios if row.scenario.title}
+
+    @property
     def quarantined(self) -> tuple[ScenarioRow, ...]:
         """Scenarios that ran and do not count."""
         return tuple(row for row in self.scenarios if row.quarantine is not None)
