@@ -19,7 +19,7 @@ from ratiba_action.util.text import plural
 
 _NAMED = 100
 _NOTES = 5
-_CAVEATS = 3
+_CAVEATS = 2
 _ROWS = 50
 _QUARANTINED = 20
 _MESSAGE = 80
@@ -343,9 +343,10 @@ def traces(summary: ReportSummary) -> str:
 def caveats(summary: ReportSummary) -> list[str]:
     """What qualifies a pass, where everybody sees it."""
     found, omitted = summary.caveats, len(summary.caveats) - _CAVEATS
-    shown = [f"- {inline(caveat, 400)}" for caveat in found[:_CAVEATS]]
-    shown += [f"- {omitted} more below."] if omitted > 0 else []
-    return ["**Keep in mind:**\n" + "\n".join(shown)] if shown else []
+    shown = [inline(caveat, 400) for caveat in found[:_CAVEATS]]
+    more = f" ({omitted} more in the notes below.)" if omitted > 0 else ""
+    marks = "- " if len(shown) > 1 else ""
+    return [f"{marks}**Keep in mind:** " + f"\n{marks}".join(shown) + more] if shown else []
 
 
 def notes(summary: ReportSummary) -> str:

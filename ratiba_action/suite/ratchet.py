@@ -280,14 +280,14 @@ def ratchet_suite(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
     critical = [scenario for scenario in earlier.values() if scenario.critical]
     all_notes += [(scenario, "critical, so it still runs although this change removes it.") for scenario in critical]
     known = {scenario.id for scenario in base.scenarios}
-    taken = _taken([scenario for scenario in head.scenarios if scenario.id not in known], removed)
+    new = [scenario for scenario in head.scenarios if scenario.id not in known]
     edited = [scenario for scenario, note in all_notes if isinstance(note, _Edited)]
     case_files, more = ratchet_thresholds(head.data_sets, base.data_sets, (*ratcheted, *critical))
     suite = replace(head, scenarios=(*ratcheted, *critical), data_sets=case_files)
-    return suite, (*taken, *_edited(edited), *join_notes(all_notes), *more)
+    return suite, (*_changed(edited, new, removed), *join_notes(all_notes), *more)
 
 
-_REVIEW = "Check that this is meant: nothing else asserts what they asserted."
+_REVIEW = "Check that this is meant."
 
 
 class _Edited(str):
@@ -296,31 +296,28 @@ class _Edited(str):
     __slots__ = ()
 
 
-def _edited(scenarios: Sequence[Scenario]) -> Sequence[str]:
-    """What everybody sees of the scenarios that the change edits, in one sentence; nothing where it edits none."""
-    if not scenarios:
-        return ()
-    names = names_of(scenarios)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    message = f"This change edits what scenarios ask or expect: {', '.join(names[:_NAMED])}{more}."
-    return (Caveat(message, "Check that this is meant."),)
-
-
-def _taken(new: Sequence[Scenario], removed: Sequence[Scenario]) -> Sequence[str]:
-    """What the change takes from the suite: scenarios that it renames, and what they assert no longer; that it removes.
+def _changed(edited: Sequence[Scenario], new: Sequence[Scenario], removed: Sequence[Scenario]) -> Sequence[str]:
+    """Which scenarios the change renames, removes and edits, in one note that everybody sees; nothing without any.
 
     A new scenario with the messages of a removed one is that one under another name.
+
+    Args:
+        edited: what they ask or expect is another than on the base.
+        new: the base has none by their names.
     """
     by_messages = {_messages(scenario): scenario for scenario in reversed(new)}
-    renamed = {
-        scenario.id: by_messages[_messages(scenario)] for scenario in removed if _messages(scenario) in by_messages
-    }
-    gone = [scenario for scenario in removed if scenario.id not in renamed]
-    pairs = [(scenario, renamed[scenario.id]) for scenario in removed if scenario.id in renamed]
-    more = f" and {len(pairs) - _NAMED} more" if len(pairs) > _NAMED else ""
-    named = "; ".join(_renamed(before, scenario) for before, scenario in pairs[:_NAMED])
-    notes = [Caveat(f"This change removes scenarios: {', '.join(names_of(gone))}.", _REVIEW)] if gone else []
-    return (*([Caveat(f"This change renames scenarios: {named}{more}.", _REVIEW)] if pairs else []), *notes)
+    found = [(scenario, by_messages.get(_messages(scenario))) for scenario in removed]
+    renamed = [_renamed(before, scenario) for before, scenario in found if scenario is not None]
+    gone = names_of(before for before, scenario in found if scenario is None)
+    parts = [f"renames scenarios: {_first(renamed)}"] if renamed else []
+    parts += [f"removes scenarios: {_first(gone)}"] if gone else []
+    parts += [f"edits what scenarios ask or expect: {_first(names_of(edited))}"] if edited else []
+    return (Caveat(f"This change {'; '.join(parts)}.", _REVIEW),) if parts else ()
+
+
+def _first(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _renamed(before: Scenario, scenario: Scenario) -> str:

@@ -36,7 +36,7 @@ def test_a_new_failure_of_a_critical_scenario_blocks_and_is_the_headline(local: 
     ended = local.gate()
     assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (1, "advisory", "failed"), ended.printed
     first = next(line[2:] for line in ended.comment.splitlines() if line.startswith("> ## "))
-    assert first.startswith("## Failed: ratiba, critical scenario greeting failed")
+    assert first == "## Failed: 0 of 1 scenario passed, 1 newly failing, critical scenario greeting failed · ratiba"
     assert "a deterministic failure of a critical scenario that the base does not have blocks" in ended.comment
 
 

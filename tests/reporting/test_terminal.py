@@ -178,7 +178,7 @@ def passing() -> Report:
 def test_a_terminal_gets_six_lines_of_a_suite_that_passed_and_the_verdict_in_green() -> None:
     shown = printed(passing())
     assert len(shown.splitlines()) <= 6
-    assert "\x1b[1;32m✓ Passed: ratiba" in shown
+    assert "\x1b[1;32m✓ Passed: 2 of 2 scenarios passed" in shown
     assert "greets" not in shown
 
 
