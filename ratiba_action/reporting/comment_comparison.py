@@ -37,7 +37,8 @@ def comparison(summary: ReportSummary, *, whole: bool = False) -> str:
         return ""
     changed = [row for row in compared.rows if whole or row.changed]
     moved = [row for row in compared.scenarios if row.moved]
-    if not (changed or moved or compared.flips or compared.found.tier is Tier.NOT_COMPARABLE):
+    listed = compared.found.tier is Tier.NOT_COMPARABLE and compared.obstacles
+    if not (changed or moved or compared.flips or listed):
         return f"**Compared with the base:** {_summary(summary, compared)}"
     parts = [f"### Compared with the base\n\n{_summary(summary, compared)}"]
     parts += [_flipped(compared.found.flips, summary.titles)] if compared.flips else []

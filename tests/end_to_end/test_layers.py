@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ratiba_action.reporting.markdown import visible
 from tests.support.small_repository import CONFIGURATION, SmallRepository
 
 SYSTEM = '''\
@@ -86,6 +87,14 @@ def result(repository: SmallRepository, **changes: Any) -> tuple[int, dict[str, 
     ended = repository.gate()
     (only,) = ended.results["report"]["results"]
     return ended.code, only
+
+
+def test_a_run_of_mocked_models_says_what_it_cannot_notice(talking: SmallRepository) -> None:
+    talking.write("scenarios/scripted.yaml", yaml.safe_dump(FSM))
+    ended = talking.gate()
+    assert "> [!NOTE]\n> ## Passed: 1 of 1 scenario passed · ratiba\n" in ended.comment
+    assert "every model was mocked" in ended.comment
+    assert "this run cannot notice what a changed prompt does" in visible(ended.comment)
 
 
 def test_a_scripted_model_answers_and_everything_is_checked(talking: SmallRepository) -> None:

@@ -64,8 +64,8 @@ def test_what_is_said_of_many_cases_is_one_note() -> None:
     _, notes = ratchet_suite(suite(*head), suite(*base))
     assert notes == (
         (
-            "This change edits what scenarios ask or expect: 5 cases of intents (intents__c0, intents__c1, intents__c2 and "
-            "2 more). Check that this is meant."
+            "This change edits what scenarios ask or expect: 5 cases of intents (intents__c0, intents__c1, intents__c2 "
+            "and 2 more). Check that this is meant."
         ),
         "intents, 5 cases (intents__c0, intents__c1, intents__c2 and 2 more): this change edits its turns.",
     )
