@@ -240,7 +240,7 @@ async def test_a_scenario_without_recordings_says_so(replay: Replay, start_gatew
         gateway.open_scenario("spa") as access,
         pytest.raises(
             openai.BadRequestError,
-            match=r"No model answer is recorded for this scenario.*Without a key, mock the model",
+            match=r"No model answer is recorded for this scenario.*mock the model",
         ),
     ):
         await SdkTalk(access.environment).response()
