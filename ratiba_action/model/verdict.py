@@ -213,7 +213,6 @@ class Evidence:
         interruption: why the run did not go to its end.
         shortfall: what was asked for and not done, such as live answers; with one a run never passes.
         way_out: what to do about conversations that a cap did not hold; None where all were run.
-        caveats: those of the notes that qualify a pass, so that everybody who reads one sees them.
         data_sets: what the cases of each case file came to together.
         answers: ``replay``, ``mixed`` or ``live``: where the model answers came from.
         baseline: earlier runs of the base.
@@ -360,6 +359,7 @@ class Report:
         edited_judges: addresses of rules and metrics that the change edits, and that measured it as it has them.
         self_reported: ids of scenarios of which some result comes from a process that runs the system's code too.
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
+        caveats: those of the notes that qualify a pass, so that everybody who reads one sees them.
         data_sets: what the cases of each case file came to together.
         variants: of the system, the system as it is first; empty when only that was run.
         commit: that the work tree was equal to when the run began; empty where it had changes of its own.
