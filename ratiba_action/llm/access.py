@@ -144,7 +144,7 @@ class ScenarioAccess:
         if not self._closed and self._scripted is not None and requests < self._scripted:
             asked = f"{requests} of {plural(self._scripted, 'step')}"
             problem = f"The system asked for {asked} of the script of scenario {self.scenario_id!r}."
-            remedy = "Find out why the system did not call its model, or remove the unused steps from `script`."
+            remedy = "Find out why the system made fewer model calls, or remove the unused steps from `script`."
             self.note(RecordingError(problem, remedy))
         self._closed = True
         for task in self._unanswered:
