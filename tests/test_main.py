@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -8,6 +9,7 @@ import pytest
 from ratiba_action import cli
 from ratiba_action.cli import COMMANDS, GROUPS
 from ratiba_action.main import run
+from ratiba_action.settings.settings import INPUTS
 
 
 def test_help_names_every_command_and_an_example(capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,3 +170,16 @@ def test_an_unexpected_error_is_one_line_and_a_place_to_report_it(capsys: pytest
 def test_the_traceback_of_an_unexpected_error_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fail", "unexpected"], {"RATIBA_DEBUG": "1"}, FAILING) == 3
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_the_help_of_the_gate_lists_the_options_of_every_day_first(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["gate", "--help"], {})
+    usage, first, *others = re.split(r"^[a-z ]+:\n", capsys.readouterr().out, flags=re.MULTILINE)
+    names = re.findall(r"^  (?:-\w, )?--([\w-]+)", first, re.MULTILINE)
+    everyday = ["scenario", "tag", "failed", "affected", "watch", "dry-run", "llm", "budget-usd", "quiet", "verbose"]
+    assert usage.startswith("usage: ratiba gate [options]\n")
+    assert names == ["help", *everyday]
+    listed = re.findall(r"^  --([\w-]+)", "".join(others), re.MULTILINE)
+    assert {entry.name for entry in INPUTS if not entry.secret} <= {*names, *listed}
+    assert len(listed) == len(set(listed))

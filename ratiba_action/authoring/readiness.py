@@ -88,7 +88,7 @@ class Files:
         config: path of the configuration.
         configuration: None where the file is missing or has mistakes.
         scenarios: ids.
-        recorded: ids of scenarios that have recordings.
+        unrecorded: ids of scenarios without a recording whose model is not mocked.
         mistakes: how many ``ratiba validate`` reports.
         judged: whether a judged metric is attached to a scenario.
         exists: whether there is a configuration file.
@@ -97,7 +97,7 @@ class Files:
     config: str
     configuration: Configuration | None
     scenarios: Sequence[str] = ()
-    recorded: Sequence[str] = ()
+    unrecorded: Sequence[str] = ()
     mistakes: int = 0
     judged: bool = False
     exists: bool = True
@@ -166,11 +166,12 @@ def _check_files(files: Files) -> Iterator[Check]:
     else:
         fix = "ratiba init" if not files.exists else "ratiba generate --help"
         yield Check("scenarios", State.MISSING, "none was read", fix)
-    without = sorted(set(files.scenarios) - set(files.recorded))
+    without = sorted(files.unrecorded)
     if not files.scenarios:
         return
     if not without:
-        yield Check("recordings", State.OK, f"of {'the scenario' if len(files.scenarios) == 1 else 'every scenario'}")
+        every = "the scenario" if len(files.scenarios) == 1 else "every scenario"
+        yield Check("recordings", State.OK, f"of {every} that needs one")
     else:
         more = len(without) - _SHOWN
         shown = ", ".join(without[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
@@ -178,7 +179,7 @@ def _check_files(files: Files) -> Iterator[Check]:
             "recordings",
             State.OPTIONAL,
             f"none of {shown}",
-            "ratiba record --accept  # if they call models; needs a key",
+            "ratiba record --accept  # if they call models; needs a key. Or mock the model: layer: fsm, script",
         )
 
 

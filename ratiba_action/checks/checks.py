@@ -19,6 +19,7 @@ from ratiba_action.checks.row_checks import ROWS
 from ratiba_action.checks.turn_checks import DetectLanguage, check_turn, whole_text
 from ratiba_action.model.conversation import Exchange, Transcript
 from ratiba_action.model.measurement import Check, NotRun, ScenarioResult
+from ratiba_action.model.note import Caveat
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.pricing import show_usd
 from ratiba_action.util.instants import clock_of
@@ -48,7 +49,7 @@ def limits_not_measured(results: Iterable[ScenarioResult]) -> tuple[str, ...]:
     checks = [check for result in results if not isinstance(result, NotRun) for check in result.checks]
     count = sum(not check.measured and check.kind == "limit" for check in checks)
     what = "limit of a turn was" if count == 1 else "limits of turns were"
-    return (f"{count} {what} not measured: recordings or scripts answered.",) if count else ()
+    return (Caveat(f"{count} {what} not measured: recordings or scripts answered."),) if count else ()
 
 
 def _seconds(exchange: Exchange, maximum: float) -> tuple[str, bool | None]:

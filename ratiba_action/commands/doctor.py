@@ -84,12 +84,12 @@ def read_files(repository: Path, settings: Settings) -> Files:
     found = inspect(repository, settings, datetime.now(UTC).date())
     configuration = _configuration(repository, settings)
     recorded = {path.stem for path in paths_below(repository / settings.scenarios / "recordings")}
-    names = [scenario.id for scenario in found.suite.scenarios] if found.suite is not None else []
+    scenarios = found.suite.scenarios if found.suite is not None else ()
     return Files(
         settings.config,
         configuration,
-        names,
-        [name for name in names if name in recorded],
+        [scenario.id for scenario in scenarios],
+        [scenario.id for scenario in scenarios if scenario.script is None and scenario.id not in recorded],
         len(found.problems),
         _is_judged(found.suite, configuration),
     )

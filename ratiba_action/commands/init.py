@@ -198,8 +198,11 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     if judged or answers.kind == "prompt":
         until = f". Until then {RECORDING} has a score written by hand" if judged else ""
         yield f"ratiba record --accept       # records the answers of models and judge; needs an API key{until}"
-    if judged:
-        yield f"Without an API key, set `metrics: {{fluency: false}}` in {CONFIGURATION}: then no judge scores replies."
+    without_key = [f"set `metrics: {{fluency: false}}` in {CONFIGURATION}, so that no judge scores replies"] * judged
+    if own and answers.kind != "prompt":
+        without_key.append(f"mock the model that your system calls: `layer: fsm` and `script` in {SCENARIO}")
+    if without_key:
+        yield f"Without an API key, {', and '.join(without_key)}."
     yield f"ratiba validate              # checks {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
         yield f"In {WORKFLOW} replace OWNER by the action's owner and COMMIT by the commit of a release."

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from ratiba_action.commands.gate import add_run_options
+from ratiba_action.commands.gate import add_merge_options
 from ratiba_action.commands.gate_options import read_options
 from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.errors import UsageError
@@ -22,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folders", nargs="+", metavar="DIR", help="report folder of a shard, or a folder with the report folders"
     )
-    add_run_options(parser, without=("shard", "shards"))
+    parser.usage = "%(prog)s [options] DIR [DIR ...]"
+    add_merge_options(parser)
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:

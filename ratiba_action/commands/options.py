@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ratiba_action.errors import UsageError
 from ratiba_action.model.comparison import Rules
@@ -39,6 +39,14 @@ def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
         raise UsageError(f"{name} is {text!r}.", f"Give {error}.") from error
 
 
+class OptionGroup(Protocol):
+    """A parser, or a group of its options under a heading of their own."""
+
+    def add_argument(self, *names: str, **facts: Any) -> argparse.Action:
+        """Add an option; see ``argparse``."""
+        ...
+
+
 class FormerOption(argparse.Action):
     """An option by the name of the version before: a warning names the one of today."""
 
@@ -61,7 +69,7 @@ def add_max(parser: argparse.ArgumentParser, description: str, default: str | No
     either.add_argument("--most", dest="max", default=default, action=FormerOption, help=argparse.SUPPRESS)
 
 
-def add_repo(parser: argparse.ArgumentParser, default: str = "GITHUB_WORKSPACE or this folder's repository") -> None:
+def add_repo(parser: OptionGroup, default: str = "GITHUB_WORKSPACE or this folder's repository") -> None:
     """Add the option for the checkout."""
     parser.add_argument("--repo", metavar="DIR", help=f"the checkout (default: {default})")
 
@@ -76,12 +84,12 @@ def checkout_of(folder: str = ".") -> Path:
     return find_checkout(Path(folder)) or Path(folder).resolve()
 
 
-def add_json(parser: argparse.ArgumentParser, description: str = "print JSON") -> None:
+def add_json(parser: OptionGroup, description: str = "print JSON") -> None:
     """Add the option for JSON instead of text."""
     parser.add_argument("--json", action="store_true", help=description)
 
 
-def add_variant(parser: argparse.ArgumentParser) -> None:
+def add_variant(parser: OptionGroup) -> None:
     """Add the option to run a variant of the system instead."""
     parser.add_argument(
         "--variant", default="", metavar="NAME", help="run this variant of system.variants instead of the system"

@@ -13,7 +13,7 @@ from ratiba_action.history.results import load_baseline, measured_run, read_base
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.history import KeptRun
-from ratiba_action.model.note import Note
+from ratiba_action.model.note import Caveat
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import COMPRESSED, MAX_BYTES, RESULTS, read_results, results_in_folder
 from ratiba_action.util.git import LINK, Git
@@ -85,8 +85,7 @@ NO_BASELINE = "No baseline: "
 
 def no_baseline(why: str, remedy: str = "") -> str:
     """The note that says why something was not compared with, and what to do about it where that is known."""
-    message = f"{NO_BASELINE}{why}"
-    return Note(message, remedy) if remedy else message
+    return Caveat(f"{NO_BASELINE}{why}", remedy)
 
 
 def compared_with(results: Path, base: str, rules: Rules) -> Report:

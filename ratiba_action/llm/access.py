@@ -17,6 +17,7 @@ from ratiba_action.model.conversation import AnsweredCalls, Party, Usage
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import Usd
+from ratiba_action.util.text import plural
 
 _TOKEN_BYTES = 32
 
@@ -141,13 +142,10 @@ class ScenarioAccess:
         """
         requests = self._asked.total()
         if not self._closed and self._scripted is not None and requests < self._scripted:
-            problem = (
-                f"The script of scenario {self.scenario_id!r} has {self._scripted} steps, "
-                f"and {requests} were requested."
-            )
-            self.note(
-                RecordingError(problem, "Remove the steps that are left over, or look why the system did not ask.")
-            )
+            asked = f"{requests} of {plural(self._scripted, 'step')}"
+            problem = f"The system asked for {asked} of the script of scenario {self.scenario_id!r}."
+            remedy = "Find out why the system made fewer model calls, or remove the unused steps from `script`."
+            self.note(RecordingError(problem, remedy))
         self._closed = True
         for task in self._unanswered:
             task.cancel()

@@ -86,6 +86,8 @@ _VOLATILE = (
     "If that value comes from the machine's clock or from chance, take it from the scenario (context.now), since no "
     "recording would ever fit. Then run:"
 )
+MOCK = "Without a key, mock the model: give the scenario `layer: fsm`, and its answers under `script`."
+"""How a scenario of a system that calls a model runs where there is neither a recording nor a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,8 @@ class ReplayAnswers:
     def _refusal(self, request: ModelRequest) -> RecordingError:
         problem, lead = self._difference(request)
         remedy = self._advice.remedy(request, lead)
+        if request.party is Party.SYSTEM and not self._trials.get(request.scenario_id):
+            remedy = f"{remedy} {MOCK}"
         line = self._counterpart(request)
         if line is None:
             return RecordingError(problem, remedy)

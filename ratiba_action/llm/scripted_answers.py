@@ -13,6 +13,7 @@ from ratiba_action.model.conversation import Party, ToolCall, Usage
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject
+from ratiba_action.util.text import plural
 
 _BYTES_A_TOKEN = 4
 _DIGITS = 24
@@ -69,7 +70,8 @@ def scripted_answer(steps: Sequence[Step], request: ModelRequest) -> ModelAnswer
     """
     place = f"call {request.position + 1} of scenario {request.scenario_id!r}"
     if request.position >= len(steps):
-        raise RecordingError(f"The script has no answer to {place}: it has {len(steps)} steps.", "Add a step.")
+        problem = f"The script has no answer to {place}: it has {plural(len(steps), 'step')}."
+        raise RecordingError(problem, "Add a step.")
     step, endpoint = steps[request.position], endpoint_named(request.endpoint)
     if step.provider not in {None, request.provider, endpoint.provider}:
         raise RecordingError(

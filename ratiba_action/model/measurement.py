@@ -246,11 +246,16 @@ class Errored:
         return f"{self.message} {self.remedy}".rstrip()
 
     @property
-    def lacks_score(self) -> bool:
-        """Whether the conversation was run to its end, and only a recorded answer about it is missing."""
+    def ran_whole(self) -> bool:
+        """Whether the conversation was run to its end, and only what was recorded or mocked does not fit it."""
         if self.phase is not Phase.RECORDING or not self.remedy or self.transcript is None:
             return False
         return len(self.transcript.exchanges) >= len(self.trial.scenario.turns)
+
+    @property
+    def lacks_score(self) -> bool:
+        """Whether only a recorded answer about a whole conversation is missing."""
+        return self.ran_whole and len(self.scores) < len(self.trial.scenario.assertions)
 
     @property
     def deciding_scores(self) -> tuple[Score, ...]:

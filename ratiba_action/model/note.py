@@ -25,9 +25,23 @@ class Note(str):
 
     def __new__(cls, problem: str, remedy: str) -> Self:
         """A text that reads: problem, then remedy."""
-        note = super().__new__(cls, f"{problem} {remedy}")
+        note = super().__new__(cls, f"{problem} {remedy}".rstrip())
         note.remedy = remedy
         return note
+
+
+class Caveat(Note):
+    """A note that qualifies a pass: what was not measured, or by which other means. Everybody who reads one sees it.
+
+    Args:
+        remedy: empty where the reader can do nothing about it.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, problem: str, remedy: str = "") -> Self:
+        """A text that reads: problem, then remedy."""
+        return super().__new__(cls, problem, remedy)
 
 
 class MachineNote(Note):
@@ -49,10 +63,17 @@ def prefixed(prefix: str, note: str) -> str:
 
 
 def in_order(notes: Iterable[str]) -> tuple[str, ...]:
-    """Each note once: first those that the reader can do something about, last those about the machine."""
-    return tuple(
-        sorted(dict.fromkeys(notes), key=lambda note: (isinstance(note, MachineNote), not isinstance(note, Note)))
-    )
+    """Each note once: first what qualifies a pass, then what can be acted on, last what is about the machine."""
+
+    def place(note: str) -> tuple[bool, bool, bool]:
+        return isinstance(note, MachineNote), not isinstance(note, Caveat), not isinstance(note, Note)
+
+    return tuple(sorted(dict.fromkeys(notes), key=place))
+
+
+def caveats_of(notes: Iterable[str]) -> tuple[str, ...]:
+    """Those of the notes that qualify a pass."""
+    return tuple(note for note in notes if isinstance(note, Caveat))
 
 
 class AlertKind(StrEnum):

@@ -387,7 +387,12 @@ class Scenario:
 
 def titled(name: str, scenario: Scenario) -> str:
     """A scenario's name, with its title if it has one, for plain text."""
-    return f"{name} ({scenario.title})" if scenario.title else name
+    return with_title(name, scenario.title)
+
+
+def with_title(name: str, title: str) -> str:
+    """A scenario's name, with a title unless that is empty, for plain text."""
+    return f"{name} ({title})" if title else name
 
 
 @dataclass(frozen=True, slots=True)

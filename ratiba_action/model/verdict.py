@@ -356,6 +356,7 @@ class Report:
         edited_judges: addresses of rules and metrics that the change edits, and that measured it as it has them.
         self_reported: ids of scenarios of which some result comes from a process that runs the system's code too.
         notes: what the reader must know besides the verdict, such as recordings that the change itself edited.
+        caveats: those of the notes that qualify a pass, so that everybody who reads one sees them.
         data_sets: what the cases of each case file came to together.
         variants: of the system, the system as it is first; empty when only that was run.
         commit: that the work tree was equal to when the run began; empty where it had changes of its own.
@@ -394,6 +395,7 @@ class Report:
     self_reported: tuple[str, ...] = ()
     system_ran: bool = True
     notes: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     cross_checking: CrossChecking | None = None
     shared_spending: tuple[SharedSpending, ...] = ()

@@ -84,7 +84,9 @@ def _verdict(summary: ReportSummary, attempts: tuple[CommentAttempt, ...]) -> li
     """The hidden lines and the alert: verdict, reason and numbers."""
     report, verdict = summary.report, summary.report.verdict
     hidden_lines = "".join(f"{line}\n" for line in (str(marker_of(report)), attempts_line(attempts)) if line)
-    parts = [f"## {summary.headline}: {inline(report.name, 80)}{summary.caveat}"]
+    name = inline(report.name, 80)
+    first = [f"{summary.numbers}{summary.caveat}", name] if summary.numbers else [f"{name}{summary.caveat}"]
+    parts = [f"## {summary.headline}: {' · '.join(first)}"]
     parts += [f"**{inline(summary.replacement, 1_500)}**"] if summary.replacement else []
     parts += [inline(verdict.reason, 2_000)]
     parts += [inline(summary.leniency)] if summary.leniency else []
@@ -101,18 +103,20 @@ def _alert(summary: ReportSummary) -> str:
         return "NOTE" if report.shard.measured else _OTHER_ALERT
     if verdict.conclusion is Conclusion.FAILED and summary.exit_code == 0:
         return _OTHER_ALERT
-    if verdict.conclusion is Conclusion.PASSED and (summary.caveat or summary.replacement or verdict.warnings):
+    if verdict.conclusion is Conclusion.PASSED and (
+        summary.caveat or summary.caveats or summary.replacement or verdict.warnings
+    ):
         return "NOTE"
     return _ALERTS.get(verdict.conclusion, _OTHER_ALERT)
 
 
 def _rest_of_top(summary: ReportSummary) -> list[str]:
-    """What to do, the warnings and the cost line; the causes stand before it."""
+    """What to do, the warnings, what qualifies a pass and the cost line; the causes stand before it."""
     warnings = summary.report.verdict.warnings
     action, omitted = sections.what_to_do(summary), max(len(warnings) - _WARNINGS, 0)
     shown = [f"> **Warning:** {inline(warning, 600)}" for warning in warnings[:_WARNINGS]]
     shown += [f"> **Warning:** {plural(omitted, 'more warning')} in the report."] if omitted else []
-    parts = [*([action] if action else []), *(["\n>\n".join(shown)] if shown else [])]
+    parts = [*([action] if action else []), *(["\n>\n".join(shown)] if shown else []), *sections.caveats(summary)]
     return [*parts, *([inline(summary.cost.line)] if summary.cost is not None and summary.cost.line else [])]
 
 

@@ -1,11 +1,11 @@
 """The comparison with the base in the comment: differences, newly failing and passing scenarios, obstacles."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ratiba_action.model.comparison import OutcomeChange, Tier
 from ratiba_action.reporting.comment_failures import code_html
 from ratiba_action.reporting.comparison_summary import ComparedScenario, ComparisonSummary, Row
-from ratiba_action.reporting.markdown import clip, code, fenced, folded, inline, table
+from ratiba_action.reporting.markdown import clip, code, fenced, folded, inline, named, table
 from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.util.text import plural
 
@@ -37,10 +37,11 @@ def comparison(summary: ReportSummary, *, whole: bool = False) -> str:
         return ""
     changed = [row for row in compared.rows if whole or row.changed]
     moved = [row for row in compared.scenarios if row.moved]
-    if not (changed or moved or compared.flips or compared.found.tier is Tier.NOT_COMPARABLE):
+    listed = compared.found.tier is Tier.NOT_COMPARABLE and compared.obstacles
+    if not (changed or moved or compared.flips or listed):
         return f"**Compared with the base:** {_summary(summary, compared)}"
     parts = [f"### Compared with the base\n\n{_summary(summary, compared)}"]
-    parts += [_flipped(compared.found.flips)] if compared.flips else []
+    parts += [_flipped(compared.found.flips, summary.titles)] if compared.flips else []
     same = len(compared.rows) - len(changed)
     unchanged = f"\n\n{plural(same, 'more metric')} did not change." if same else ""
     parts += [_differences(changed) + unchanged] if changed else []
@@ -100,7 +101,9 @@ def _differences(rows: Sequence[Row]) -> str:
 
 
 def _scenarios(rows: Sequence[ComparedScenario]) -> str:
-    cells = [(code(row.name), row.base, row.head, row.change, _marked(row.tier, row.status)) for row in rows]
+    cells = [
+        (named(row.name, row.title), row.base, row.head, row.change, _marked(row.tier, row.status)) for row in rows
+    ]
     return table(("scenario", "base:", "this PR:", _POINTS, "status"), cells)
 
 
@@ -110,16 +113,17 @@ def _marked(tier: Tier, status: str) -> str:
     return f"{mark} **{status}**" if tier is Tier.REGRESSION else f"{mark} {status}".strip()
 
 
-def _flipped(found: Sequence[OutcomeChange]) -> str:
+def _flipped(found: Sequence[OutcomeChange], titles: Mapping[str, str]) -> str:
     directions = {f"{_MARKS[Tier.REGRESSION]} Newly failing": False, f"{_MARKS[Tier.IMPROVED]} Newly passing": True}
     named = {
-        direction: [_name(flip) for flip in found if flip.passes is passes] for direction, passes in directions.items()
+        direction: [_name(flip, titles) for flip in found if flip.passes is passes]
+        for direction, passes in directions.items()
     }
     return " ".join(f"{direction}: {_names(names)}." for direction, names in named.items() if names)
 
 
-def _name(flip: OutcomeChange) -> str:
-    return code(flip.scenario_id) + (" (critical)" if flip.critical else "")
+def _name(flip: OutcomeChange, titles: Mapping[str, str]) -> str:
+    return named(flip.scenario_id, titles.get(flip.scenario_id, "")) + (" (critical)" if flip.critical else "")
 
 
 def _names(names: Sequence[str]) -> str:

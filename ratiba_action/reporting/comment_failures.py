@@ -68,18 +68,23 @@ def crashes(summary: ReportSummary) -> str:
 
 
 def transcripts(summary: ReportSummary, limit: int) -> str:
-    """The transcript of each scenario that failed, or that was run and lacks a score; folded.
+    """The transcript of each scenario that failed, or that was run to its end without a result; folded.
 
     Args:
         limit: characters after which no further one is shown, since the comment is too long already.
     """
     parts, characters = list[str](), 0
-    for trial in (row.deciding for row in summary.deciding if row.failing or row.deciding.lacks_score):
+    for trial in (row.deciding for row in summary.deciding if row.failing or _ran_whole(row)):
         if characters > limit:
             break
         parts.append(folded(f"Transcript of {code_html(trial.name)}", fenced(transcript_text(trial.result))))
         characters += len(parts[-1])
     return "\n\n".join(parts)
+
+
+def _ran_whole(row: ScenarioRow) -> bool:
+    result = row.deciding.result
+    return isinstance(result, Errored) and result.ran_whole
 
 
 def code_html(name: str) -> str:
@@ -210,8 +215,12 @@ def _first_difference(name: str, summary: ReportSummary) -> list[str]:
 
 
 def _stood_in(result: Scored | Errored) -> list[str]:
-    """A note that recorded answers to other requests were used; the base passed with them."""
-    if not isinstance(result, Errored) or not any(check.stand_in and not check.passed for check in result.checks):
+    """That recorded answers to other requests were used, as the base passed with them, or that a script did not fit."""
+    if not isinstance(result, Errored):
+        return []
+    if result.trial.scenario.script is not None and result.phase is Phase.RECORDING:
+        return [inline(explanation(result), 500)]
+    if not any(check.stand_in and not check.passed for check in result.checks):
         return []
     message = inline(explanation(result), 500)
     command = code(f"ratiba record --scenario {result.trial.scenario.id} --accept")

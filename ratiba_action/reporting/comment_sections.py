@@ -11,7 +11,7 @@ from ratiba_action.reporting.cases_summary import CasesSummary, LowCase
 from ratiba_action.reporting.comment_failures import code_html
 from ratiba_action.reporting.cost_summary import CostRow, shown_scenarios
 from ratiba_action.reporting.links import SourceLinks, source_links
-from ratiba_action.reporting.markdown import code, fenced, folded, inline, linked, table
+from ratiba_action.reporting.markdown import code, fenced, folded, inline, linked, named, table
 from ratiba_action.reporting.money_facts import Fact, Part
 from ratiba_action.reporting.summary import VERDICT_IS_OF, MetricRow, ReportSummary, ScenarioRow, TrialRow, VariantRow
 from ratiba_action.reporting.wording import SELF_REPORTED, CauseText, dollars, lines_of, number, what_of
@@ -19,6 +19,7 @@ from ratiba_action.util.text import plural
 
 _NAMED = 100
 _NOTES = 5
+_CAVEATS = 2
 _ROWS = 50
 _QUARANTINED = 20
 _MESSAGE = 80
@@ -141,7 +142,7 @@ def all_scenarios(summary: ReportSummary) -> str:
     rows, left_out = summary.scenarios, summary.report.left_out
     if not rows:
         return ""
-    body = _results([(row.name, row.ended, row.deciding) for row in rows])
+    body = _results([(named(row.name, row.scenario.title), row.ended, row.deciding) for row in rows])
     if left_out:
         body += "\n\nNot selected in this mode: " + ", ".join(code(name) for name in left_out[:_NAMED])
         body += f" and {len(left_out) - _NAMED} more." if len(left_out) > _NAMED else "."
@@ -159,7 +160,7 @@ def _all_trials(rows: Sequence[ScenarioRow]) -> list[str]:
     if not trials:
         return []
     numbered = [(trial.result.trial.scenario.id, trial.result.trial.number + 1, trial) for trial in trials]
-    body = _results([(f"{name}.trial{number}", trial.ended, trial) for name, number, trial in numbered])
+    body = _results([(code(f"{name}.trial{number}"), trial.ended, trial) for name, number, trial in numbered])
     again = [(code(name), str(number), inline(why, 300)) for name, number, trial in numbered for why in trial.retried]
     body += "\n\n" + table(("scenario", "trial:", "retried after"), again[:_NAMED]) if again else ""
     return [folded(f"{plural(len(trials), 'trial')} of scenarios with several trials", body)]
@@ -174,7 +175,7 @@ def _result_row(name: str, ended: str, row: TrialRow) -> tuple[str, ...]:
     scores = [f"{inline(score.metric)} {number(score.value)}" for score in row.scores]
     scores += [inline(row.gap, 120)] if row.gap else []
     checks, seconds = ("", "") if row.checks is None else ("{} of {}".format(*row.checks), f"{row.seconds:.1f}")
-    return code(name), ended, inline(row.result.trial.scenario.language), checks, ", ".join(scores), seconds
+    return name, ended, inline(row.result.trial.scenario.language), checks, ", ".join(scores), seconds
 
 
 def quarantine(summary: ReportSummary) -> str:
@@ -339,9 +340,18 @@ def traces(summary: ReportSummary) -> str:
     return folded(f"{plural(len(links), 'scenario')} in Langfuse", "\n".join(lines))
 
 
+def caveats(summary: ReportSummary) -> list[str]:
+    """What qualifies a pass, where everybody sees it."""
+    found, omitted = summary.caveats, len(summary.caveats) - _CAVEATS
+    shown = [inline(caveat, 400) for caveat in found[:_CAVEATS]]
+    more = f" ({omitted} more in the notes below.)" if omitted > 0 else ""
+    marks = "- " if len(shown) > 1 else ""
+    return [f"{marks}**Keep in mind:** " + f"\n{marks}".join(shown) + more] if shown else []
+
+
 def notes(summary: ReportSummary) -> str:
-    """Notes about the run; folded, and empty without one."""
-    found = summary.report.notes
+    """The other notes about the run; folded, and empty without one."""
+    found = (*summary.caveats[_CAVEATS:], *summary.notes)
     shown = [f"- {inline(note, 600)}" for note in found[:_NOTES]]
     shown += [f"- {plural(len(found) - _NOTES, 'more note')} in the report."] if len(found) > _NOTES else []
     return folded(plural(len(found), "note"), "\n".join(shown)) if found else ""

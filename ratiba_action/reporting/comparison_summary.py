@@ -78,10 +78,12 @@ class ComparedScenario:
     """One scenario on base and head; numbers are text.
 
     Args:
+        title: empty for none.
         moved: whether it changed by more than noise.
     """
 
     name: str
+    title: str
     base: str
     head: str
     change: str
@@ -127,6 +129,7 @@ def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> Compa
     found = report.verdict.comparison
     if found is None:
         return None
+    titles = {result.trial.scenario.id: result.trial.scenario.title for result in report.results}
     return ComparisonSummary(
         found=found,
         heading=_heading(found, report.verdict.conclusion),
@@ -136,7 +139,8 @@ def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> Compa
         not_comparable=_not_comparable(found),
         rows=metric_rows(found, thresholds),
         scenarios=tuple(
-            _scenario(item, found) for item in sorted(found.scenarios, key=lambda item: item.head - item.base)
+            _scenario(item, found, titles.get(item.scenario_id, ""))
+            for item in sorted(found.scenarios, key=lambda item: item.head - item.base)
         ),
         flips=tuple((item, _direction(item)) for item in found.flips),
         changes={change.scenario_id: change for change in describe_changes(found)},
@@ -144,15 +148,14 @@ def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> Compa
     )
 
 
-def _scenario(scenario: ScenarioComparison, whole: Comparison) -> ComparedScenario:
+def _scenario(scenario: ScenarioComparison, whole: Comparison, title: str) -> ComparedScenario:
     means, change = (
         (format_mean(scenario.base), format_mean(scenario.head)),
         signed_points(scenario.head - scenario.base),
     )
     status = _scenario_status(scenario, whole)
-    return ComparedScenario(
-        scenario.scenario_id, *means, change, status, scenario.tier, scenario.tier is not Tier.WITHIN_NOISE
-    )
+    moved = scenario.tier is not Tier.WITHIN_NOISE
+    return ComparedScenario(scenario.scenario_id, title, *means, change, status, scenario.tier, moved)
 
 
 def _direction(flip: OutcomeChange) -> str:

@@ -1,11 +1,13 @@
 """``junit.xml``: one test case per scenario, threshold of cases and variant, for tools that show test results."""
 
 import re
+from collections.abc import Mapping
 from xml.etree import ElementTree as ET
 
 from ratiba_action.model.case_file import CaseThresholdStatus
 from ratiba_action.model.comparison import Tier
 from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
+from ratiba_action.model.scenario import with_title
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.cases_summary import CasesSummary, GateRow
 from ratiba_action.reporting.comparison_summary import ComparisonSummary
@@ -35,7 +37,7 @@ def render_junit(summary: ReportSummary) -> bytes:
     for row in summary.scenarios:
         _add_case(suite, row)
     if summary.comparison is not None:
-        _add_comparison(suite, summary.comparison)
+        _add_comparison(suite, summary.comparison, summary.titles)
     for cases in summary.cases:
         for gate in cases.gates:
             _add_gate(suite, cases, gate)
@@ -77,7 +79,7 @@ def _properties(report: Report) -> dict[str, str]:
 
 def _add_case(suite: ET.Element, row: ScenarioRow) -> None:
     scenario, result, quarantine = row.scenario, row.deciding.result, row.quarantine
-    attributes = {"name": _xml(row.name), "classname": _xml(f"{scenario.layer}.{scenario.vertical or 'general'}")}
+    attributes = {"name": _xml(row.label), "classname": _xml(f"{scenario.layer}.{scenario.vertical or 'general'}")}
     attributes |= {"file": _xml(scenario.path)} if scenario.path else {}
     attributes |= {"line": str(_line(result))} if _line(result) else {}
     if row.deciding.seconds is not None:
@@ -154,7 +156,7 @@ def _why_skipped(row: VariantRow) -> str:
     return "" if passed else f"not the system as it is: it would have {been}{row.ended}: {row.why}"
 
 
-def _add_comparison(suite: ET.Element, compared: ComparisonSummary) -> None:
+def _add_comparison(suite: ET.Element, compared: ComparisonSummary, titles: Mapping[str, str]) -> None:
     case = ET.SubElement(suite, "testcase", {"name": "compared with the base", "classname": "comparison"})
     found = compared.found
     message = {"message": _xml(f"{found.tier.value}: {found.reason}")}
@@ -164,7 +166,10 @@ def _add_comparison(suite: ET.Element, compared: ComparisonSummary) -> None:
         ET.SubElement(case, "skipped", message)
     lines = [f"base: {compared.baseline}"]
     lines += [f"{row.name}: {row.base} to {row.head}, {row.change} points, {row.status}" for row in compared.rows]
-    lines += [f"{flip.scenario_id}: {direction}" for flip, direction in compared.flips]
+    lines += [
+        f"{with_title(flip.scenario_id, titles.get(flip.scenario_id, ''))}: {direction}"
+        for flip, direction in compared.flips
+    ]
     _add_text(case, "\n".join(lines))
 
 

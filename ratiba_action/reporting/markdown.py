@@ -164,6 +164,11 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def named(name: str, title: str) -> str:
+    """A scenario's id, and its title unless that is empty."""
+    return f"{code(name)} {inline(title)}" if title else code(name)
+
+
 def visible(body: str) -> str:
     """A comment without hidden lines and folded parts."""
     return _HIDDEN.sub("", body).strip()

@@ -32,6 +32,7 @@ HEADER = (
     "quarantined_until",
     "request",
     "reply",
+    "title",
 )
 """Columns of every file; one column for each metric follows."""
 
@@ -53,13 +54,16 @@ def render_csv(summary: ReportSummary) -> str:
     for scenario in summary.scenarios:
         about = (scenario.ended, "" if scenario.quarantine is None else scenario.quarantine.until.isoformat())
         for trial in scenario.trials:
-            whole = (*_conversation_row(trial), *about, *_texts(trial), *_columns(trial, metrics))
-            empty = [""] * (2 + len(metrics))
+            title = scenario.scenario.title
+            whole = (*_conversation_row(trial), *about, *_texts(trial), title, *_columns(trial, metrics))
+            empty = ["", "", title, *[""] * len(metrics)]
             writer.writerows([_cell(value) for value in (*row, *about, *empty)] for row in _rows(trial))
             writer.writerow([_cell(value) for value in whole])
     others = (*_gate_rows(summary), *_comparison_rows(summary), *_variant_rows(summary))
-    rest = [""] * (2 + len(metrics))
-    writer.writerows([_cell(value) for value in (*row, *rest)] for row in others)
+    writer.writerows(
+        [_cell(value) for value in (*row, "", "", summary.titles.get(row[0], ""), *[""] * len(metrics))]
+        for row in others
+    )
     return buffer.getvalue()
 
 

@@ -14,7 +14,12 @@ from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResu
 from ratiba_action.model.scenario import Quarantine, Scenario, titled
 from ratiba_action.model.verdict import Conclusion, Report, TraceLink, VariantResult
 from ratiba_action.reporting.cases_summary import CasesSummary, describe_passing, describe_threshold, summarise_cases
-from ratiba_action.reporting.comparison_summary import ComparisonSummary, describe_thresholds, summarise_comparison
+from ratiba_action.reporting.comparison_summary import (
+    ComparisonSummary,
+    describe_thresholds,
+    signed_points,
+    summarise_comparison,
+)
 from ratiba_action.reporting.cost_summary import CostSummary, summarise_cost
 from ratiba_action.reporting.links import SourceLinks, source_links
 from ratiba_action.reporting.money_facts import (
@@ -62,6 +67,7 @@ _NAMED = 3
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._~-]+)+", re.ASCII)
 """No character in it can end a Markdown link or start other markup."""
 
+_LETS_PASS = (Conclusion.PASSED, Conclusion.INCONCLUSIVE)
 _ENDED = {True: "passed", False: "failed", None: "not scored"}
 _ANSWERS = {
     AnswerOrigin.REPLAY: "replayed",
@@ -193,10 +199,13 @@ class ReportSummary:
         counts: of scenarios by how they ended.
         regression: whether the run fails because of the comparison with the base.
         headline: the verdict in one or two words.
+        numbers: scenarios that passed, and what became worse; empty where nothing ran.
         caveat: a limitation of the verdict that belongs in the headline.
         replacement: which settings make the tested system differ from the base's; empty if none do.
         leniency: why a failure does not block the merge; empty if it does or nothing failed.
-        line: scenarios, mode, money and where the answers came from, in one line.
+        line: mode, money and where the answers came from, in one line.
+        caveats: notes that qualify a verdict that lets the merge pass; empty for any other.
+        notes: the other notes.
         status: the run in text of our own only, for a commit status.
         scenarios: all of them, in the report's order.
         thresholds: each metric's thresholds as text, by metric.
@@ -218,10 +227,13 @@ class ReportSummary:
     counts: Tally
     regression: bool
     headline: str
+    numbers: str
     caveat: str
     replacement: str
     leniency: str
     line: str
+    caveats: tuple[str, ...]
+    notes: tuple[str, ...]
     status: str
     scenarios: tuple[ScenarioRow, ...]
     metrics: tuple[MetricRow, ...]
@@ -248,6 +260,11 @@ class ReportSummary:
         return tuple(row for row in self.scenarios if row.quarantine is None)
 
     @property
+    def titles(self) -> Mapping[str, str]:
+        """Titles of the scenarios that have one, by id."""
+        return {row.scenario.id: row.scenario.title for row in self.scenarios if row.scenario.title}
+
+    @property
     def quarantined(self) -> tuple[ScenarioRow, ...]:
         """Scenarios that ran and do not count."""
         return tuple(row for row in self.scenarios if row.quarantine is not None)
@@ -267,6 +284,7 @@ def summarise(report: Report) -> ReportSummary:
     thresholds = describe_thresholds(figures, report.data_sets, report.limits.metric_thresholds)
     explained = describe_explanation(report.explanation)
     failing = [row.scenario.id for row in sorted(decide, key=lambda row: not row.scenario.critical) if row.failing]
+    caveats = report.caveats if report.verdict.conclusion in _LETS_PASS else ()
     amounts = (("by party", report.spending.by_party), ("by model", report.spending.by_model))
     return ReportSummary(
         report=report,
@@ -275,10 +293,13 @@ def summarise(report: Report) -> ReportSummary:
         counts=counts,
         regression=is_regression(report),
         headline=_headline(report),
+        numbers=_numbers(report, counts),
         caveat=_caveat(report, decide),
         replacement=_replacement(report),
         leniency=_leniency(report),
         line=_line(report, counts),
+        caveats=caveats,
+        notes=tuple(note for note in report.notes if note not in caveats),
         status=_status(report, counts),
         scenarios=scenarios,
         metrics=tuple(_metric_row(metric, report) for metric in figures),
@@ -475,18 +496,34 @@ def _leniency(report: Report) -> str:
 
 
 def _line(report: Report, counts: Tally) -> str:
-    apart = f" · {counts.quarantined} in quarantine" if counts.quarantined else ""
-    mode, spending = report.decision.mode.value, report.spending
-    if not counts.total:
-        return f"{mode}{apart} · {money_phrase(spending)}"
+    apart = [f"{counts.quarantined} in quarantine"] if counts.quarantined else []
+    labels = wrong_labels(report.data_sets) if report.verdict.conclusion is Conclusion.PASSED else ()
+    answers = [_ANSWERS.get(report.llm, report.llm)] if counts.total and called_models(report.spending) else []
+    return " · ".join([*labels, *apart, report.decision.mode.value, _money(report), *answers])
+
+
+def _money(report: Report) -> str:
+    """See ``money_phrase``; where nothing called a model because each is mocked, that."""
+    scripts = [result.trial.scenario.script for result in report.results]
+    mocked = bool(scripts) and all(script is not None for script in scripts)
+    if not mocked or called_models(report.spending) or report.spending.attempts or report.spending.refused.count:
+        return money_phrase(report.spending)
+    return "every model was mocked" if any(scripts) else "no scenario calls a model"
+
+
+def _numbers(report: Report, counts: Tally) -> str:
+    if not counts.total or report.verdict.misconfigured:
+        return ""
+    compared = report.verdict.comparison
+    failed = report.verdict.conclusion is Conclusion.FAILED
+    # A threshold of cases or the comparison failed: "26 of 26 passed" would read as a pass.
     passing = part_of(counts.passed, counts.total, "scenario", "passed", "passed")
-    if report.verdict.conclusion is Conclusion.FAILED and counts.passed == counts.total:
-        # A threshold of cases or the comparison failed: "26 of 26 passed" would read as a pass.
-        passing = f"{plural(counts.total, 'scenario')} ran"
-    elif report.verdict.conclusion is Conclusion.PASSED:
-        passing = "; ".join([passing, *wrong_labels(report.data_sets)])
-    answers = [_ANSWERS.get(report.llm, report.llm)] if called_models(spending) else []
-    return " · ".join([f"{passing}{apart}", mode, money_phrase(spending), *answers])
+    parts = [f"{plural(counts.total, 'scenario')} ran" if failed and counts.passed == counts.total else passing]
+    worse = sum(not flip.passes for flip in compared.flips) if compared else 0
+    parts += [f"{worse} newly failing"] if worse else []
+    if is_regression(report) and compared is not None and compared.mean_fell and compared.difference is not None:
+        parts.append(f"mean score {signed_points(compared.difference)} points")
+    return ", ".join(parts)
 
 
 def _status(report: Report, counts: Tally) -> str:

@@ -49,8 +49,9 @@ def print_verdict(summary: ReportSummary, paths: Mapping[str, Path], console: "C
     shown = paths.get("report.html") or next(iter(paths.values()), None)
     if shown is not None:
         console.out(f"Report: {shown}", highlight=False)
+    first = f"{summary.numbers}{summary.caveat} · {report.name}" if summary.numbers else report.name + summary.caveat
     mark, colour = _OTHER_MARK if verdict.misconfigured else _MARKS.get(verdict.conclusion, _OTHER_MARK)
-    _print(f"{mark} {summary.headline}: {report.name}{summary.caveat} · {summary.line}", console, f"bold {colour}")
+    _print(f"{mark} {summary.headline}: {first} · {summary.line}", console, f"bold {colour}")
     for text in (summary.replacement, verdict.reason, summary.leniency):
         if text:
             _print(text, console, indent=2)

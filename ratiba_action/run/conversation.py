@@ -67,6 +67,7 @@ class Conversation:
         self._reported_models: set[str] = set()
         self._size = ReplySize(trial.scenario.id)
         self._refused: Sequence[RatibaError] = ()
+        self._unasked: Sequence[RatibaError] = ()
 
     @property
     def turn(self) -> int:
@@ -102,11 +103,13 @@ class Conversation:
                 finally:
                     await session.close()
             finally:
+                refused = access.problems
                 access.close()
                 self._refused = access.problems
-            if access.stale is None:
-                _raise_first(access)
-            self._ended = ended and not access.problems
+                self._unasked = access.problems[len(refused) :]
+            if access.stale is None and refused:
+                raise refused[0]
+            self._ended = ended and not refused
             if self._ended:
                 await self._check_rows(scenario.rows, tenant, 0, stand_in=access.stale is not None)
             if access.stale is not None:
@@ -161,6 +164,11 @@ class Conversation:
     def request_checks(self) -> tuple[Check, ...]:
         """The rules about requests to models: all of them after a whole conversation, those that are decided before."""
         return self._requests.checks(whole=self._whole and not self._unseen())
+
+    @property
+    def unasked(self) -> Sequence[RatibaError]:
+        """That the system did not ask for every step of its script, though the conversation went to its end."""
+        return self._unasked
 
     def unseen_requests(self) -> tuple[ConfigurationError, ...]:
         """That rules about requests could not be measured, since models may have been called unseen; or nothing."""

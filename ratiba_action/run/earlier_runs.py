@@ -18,7 +18,7 @@ from ratiba_action.history.files import FoundBaseline, no_baseline, read_named_b
 from ratiba_action.history.store import Series
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import BEST, NO_ANCHOR, Anchor, BaselineFacts, MeasuredRun, Rules
-from ratiba_action.model.note import Note
+from ratiba_action.model.note import Caveat, Note
 from ratiba_action.ports import GithubRepository
 from ratiba_action.run.inputs import RunInputs, RunRequest
 from ratiba_action.util.git import Git
@@ -27,7 +27,7 @@ from ratiba_action.util.work_tree import changed_since
 
 AUTO = "auto"
 NONE = "none"
-FIRST_RUN = "There is nothing to compare with yet; this run becomes the baseline when it is merged."
+FIRST_RUN = Caveat("There is nothing to compare with yet; this run becomes the baseline when it is merged.")
 NOT_COMPARED = frozenset({"push", "schedule"})
 """Events of the base branch itself: what they measure is the baseline of others."""
 

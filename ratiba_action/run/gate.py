@@ -14,7 +14,7 @@ from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.conversation import MergeAttempt
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
-from ratiba_action.model.note import in_order
+from ratiba_action.model.note import caveats_of, in_order
 from ratiba_action.model.plan import BASE, Plan
 from ratiba_action.model.reads import Reads
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report, ShardReport, Verdict
@@ -37,6 +37,7 @@ from ratiba_action.run.notes import (
     comparable,
     cut_replies,
     how_to_confirm,
+    mocked,
     notes_of_baseline,
     notes_of_choice,
     notes_of_clocks,
@@ -371,8 +372,10 @@ class _Gate:
             *limits_not_measured(measured.own),
             *notes_of_other_models(self._ledger),
             *notes_of_clocks(inputs.selection.scenarios),
+            *mocked(measured.own),
             *self._ledger.breaches,
         )
+        notes = in_order(notes)
         return Report(
             name=inputs.settings.name,
             subject=inputs.decided.change.subject,
@@ -394,7 +397,8 @@ class _Gate:
             edited_judges=inputs.judging.edited,
             self_reported=self_reported(inputs),
             system_ran=configuration.system.replay is None,
-            notes=in_order(notes),
+            notes=notes,
+            caveats=caveats_of(notes),
             left_out=evidence.left_out,
             covered=inputs.selection.covered,
             cross_checking=measured.cross_checking,

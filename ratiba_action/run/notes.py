@@ -11,7 +11,7 @@ from ratiba_action.model.answer_origin import AnswerOrigin, Llm, RecordingSource
 from ratiba_action.model.answering_model import is_another_model, may_be_another_model
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
-from ratiba_action.model.note import Note
+from ratiba_action.model.note import Caveat, Note
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Spending, Verdict
 from ratiba_action.money.budget import Ledger
@@ -39,7 +39,7 @@ def notes_of_stale(inputs: RunInputs, left_out: Sequence[str]) -> tuple[str, ...
     count = "1 scenario was" if len(names) == 1 else f"{len(names)} scenarios were"
     # Why in detail holds what customers wrote, and who they are is only masked in scenarios of the report.
     message = f"{count} not run, since the recordings no longer fit: {', '.join(names[:_NAMED])}{more}."
-    return (Note(message, f"To see what changed, run: ratiba gate --llm replay --scenario {names[0]}"),)
+    return (Caveat(message, f"To see what changed, run: ratiba gate --llm replay --scenario {names[0]}"),)
 
 
 def notes_of_prompts(inputs: RunInputs, head: ArmInputs) -> tuple[str, ...]:
@@ -132,7 +132,9 @@ def notes_of_edited_scenarios(inputs: RunInputs) -> tuple[str, ...]:
     """That the change leaves no scenario as it is on the base, so that nothing is compared; nothing otherwise."""
     if not isinstance(inputs.base, NoBase) or not comparable(inputs):
         return ()
-    return ("No scenario of this change is also on the base as it is here, so nothing was compared with the base.",)
+    return (
+        Caveat("No scenario of this change is also on the base as it is here, so nothing was compared with the base."),
+    )
 
 
 def notes_of_baseline(earlier: EarlierRuns, verdict: Verdict, answers: AnswerOrigin) -> tuple[str, ...]:
@@ -153,7 +155,7 @@ def notes_of_credentials(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
             found.setdefault(kind, []).append(result.trial.scenario.id)
     remedy = "If it is real, revoke it, and keep keys out of prompts, tools and answers."
     return tuple(
-        Note(f"A reply or error contained what looks like {kind}, which is masked: {_listed(ids)}.", remedy)
+        Caveat(f"A reply or error contained what looks like {kind}, which is masked: {_listed(ids)}.", remedy)
         for kind, ids in found.items()
     )
 
@@ -194,7 +196,7 @@ def notes_of_choice(inputs: RunInputs) -> tuple[str, ...]:
     if not inputs.choice:
         return ()
     count, total = len(inputs.selection.scenarios), len(inputs.suite.scenarios)
-    return (f"Only {part_of(count, total, 'scenario', 'was', 'were')} asked for.",)
+    return (Caveat(f"Only {part_of(count, total, 'scenario', 'was', 'were')} asked for."),)
 
 
 def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str | None:
@@ -249,12 +251,12 @@ def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple
             f"{what} reported by the system and not seen by the gateway: not recorded, not replayed, and bounded by "
             "the budget only as far as the system reported them. Whether there were more is not known."
         )
-        return (Note(message, "Let the system call its models at the base URL that the gateway gives it."),)
+        return (Caveat(message, "Let the system call its models at the base URL that the gateway gives it."),)
     if not _saw_no_call(inputs, measured, ledger):
         return ()
     if ledger.refusals.count:
         problem = f"No model answered the system: {refused_phrase(ledger.refusals)}"
-        return () if any(isinstance(result, Errored) for result in measured.own) else (Note(problem, _ITS_ACCESS),)
+        return () if any(isinstance(result, Errored) for result in measured.own) else (Caveat(problem, _ITS_ACCESS),)
     message = (
         "The gateway saw no model call of the system, and cannot know whether it made any: calls that bypass the "
         "gateway are neither recorded nor replayed, and their cost is not counted."
@@ -263,7 +265,7 @@ def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple
         "Let the system call its models at the base URL that the gateway gives it, or set system.price_per_turn_usd, "
         "0 if it calls none."
     )
-    return (Note(message, remedy),)
+    return (Caveat(message, remedy),)
 
 
 def unproven_server(inputs: RunInputs) -> tuple[str, ...]:
@@ -277,13 +279,13 @@ def unproven_server(inputs: RunInputs) -> tuple[str, ...]:
         return ()
     if image is not None:
         message = f"Nothing proves that the image {image!r} was built from this change: the gate did not build it."
-        return (Note(message, "Let the gate build it (`container.build`), or say where it names its commit."),)
+        return (Caveat(message, "Let the gate build it (`container.build`), or say where it names its commit."),)
     url = system.http.url if system.http is not None else system.url
     why = "a working tree has no commit that it could name" if asked else "the gate did not start that server"
     remedy = "Let the gate start it (`system.serve`)" + (
         "." if asked else ", or say where it names its commit (`system.version_path`, `system.version_header`)."
     )
-    return (Note(f"Nothing proves which code answered at {url}: {why}.", remedy),)
+    return (Caveat(f"Nothing proves which code answered at {url}: {why}.", remedy),)
 
 
 def notes_of_other_models(ledger: Ledger) -> tuple[str, ...]:
@@ -294,7 +296,7 @@ def notes_of_other_models(ledger: Ledger) -> tuple[str, ...]:
         if is_another_model(call.model, call.answered_by) or may_be_another_model(call.model, call.answered_by)
     )
     return tuple(
-        Note(
+        Caveat(
             f"{answered!r} answered {'1 call' if count == 1 else f'{count} calls'} of the {party} to {asked!r}, which "
             f"{'is' if is_another_model(asked, answered) else 'may be'} another model. Each counts at the higher price "
             "of the two.",
@@ -343,7 +345,9 @@ def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -
         f"{'it' if len(names) == 1 else 'them'}: either the system calls no model there any more, or its calls bypass "
         "the gateway and are neither recorded nor counted."
     )
-    return (Note(message, "Check that every model client of the system uses the base URL that the gateway gives it."),)
+    return (
+        Caveat(message, "Check that every model client of the system uses the base URL that the gateway gives it."),
+    )
 
 
 def answers_of(inputs: RunInputs, ledger: Ledger) -> AnswerOrigin:
@@ -372,4 +376,13 @@ def authored(head: ArmInputs, spending: Spending) -> tuple[str, ...]:
     # Which of the recordings answered is known only where all answers are theirs.
     what = "recording" if spending.live_calls else "replayed answer"
     message = part_of(count, len(sources), what, "was written", "were written")
-    return (f"{message} by hand, not produced by a model.",)
+    return (Caveat(f"{message} by hand, not produced by a model."),)
+
+
+def mocked(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
+    """That no answer of a model was a real one, so that nothing shows what a changed prompt does; nothing otherwise."""
+    scenarios = [result.trial.scenario for result in results]
+    if any(scenario.script is None for scenario in scenarios) or not any(scenario.script for scenario in scenarios):
+        return ()
+    message = "Every model was mocked by a script, so this run cannot notice what a changed prompt does."
+    return (Caveat(message, "Add a scenario without script, and record it: ratiba record --accept"),)

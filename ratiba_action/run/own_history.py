@@ -10,7 +10,7 @@ from ratiba_action.history.store import Series
 from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import ScenarioResult, Score, Scored
-from ratiba_action.model.note import Note
+from ratiba_action.model.note import Caveat, Note
 from ratiba_action.model.own_history import Statistical
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.earlier_runs import workflow_started
@@ -130,11 +130,11 @@ def notes_of_own_history(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
         elif not replace(score, threshold=threshold).passed:
             spared.append(shown)
     notes = (
-        ("Below the threshold, and passed by the scenario's own history: ", spared),
         ("Below the scenario's own history, and failed: ", failed),
         ("The threshold applies, since the scenario's own history is too short: ", short),
     )
-    return tuple(f"{what}{_listed(found)}." for what, found in notes if found)
+    by_history = Caveat(f"Below the threshold, and passed by the scenario's own history: {_listed(spared)}.")
+    return (*([by_history] if spared else []), *(f"{what}{_listed(found)}." for what, found in notes if found))
 
 
 def _judged(results: Sequence[ScenarioResult]) -> Iterator[tuple[Scenario, Statistical, Score, float]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.config.providers_block import ProviderBlock
 from ratiba_action.errors import InfrastructureError
+from ratiba_action.llm.answers import MOCK
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.input_values import LIVE
 from ratiba_action.settings.provider_keys import BUILT_IN, SHELL_KEYS
@@ -107,11 +108,11 @@ def require_key(settings: Settings, configuration: Configuration, environment: M
     if settings.llm in LIVE and settings.why_withheld:
         raise InfrastructureError(f"No model is called. {settings.why_withheld}")
     if settings.llm in LIVE and not keys_of(settings, configuration):
-        recording = settings.llm == Llm.RECORD
+        recording, in_workflow = settings.llm == Llm.RECORD, environment.get("GITHUB_ACTIONS") == "true"
         why, undone = ("Recording calls models", "recorded") if recording else (f"llm is '{settings.llm}'", "measured")
         raise InfrastructureError(
             f"{why}, and there is no key to call a model with, so nothing was {undone}.",
-            _IN_A_WORKFLOW if environment.get("GITHUB_ACTIONS") == "true" else _on_a_laptop(environment),
+            f"{_IN_A_WORKFLOW if in_workflow else _on_a_laptop(environment)} {MOCK}",
         )
 
 

@@ -216,7 +216,7 @@ async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> Scena
             more, scores, errors = await _measure(
                 Case(trial.scenario, transcript, trial.number, trial.arm.name), services
             )
-            errors += conversation.unseen_requests()
+            errors += (*conversation.unasked, *conversation.unseen_requests())
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
         late = f"the trial did not end within {seconds:g} s (strategy.timeout_seconds)" if limit.expired() else ""
         phase, message = (Phase.TIMEOUT, late) if late else _phase_and_message(error, conversation.phase_of(error))

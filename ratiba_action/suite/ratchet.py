@@ -8,6 +8,7 @@ from typing import Any
 from ratiba_action.checks.row_checks import what_of
 from ratiba_action.model.canonical import arguments_digest
 from ratiba_action.model.case_file import CaseFile, CaseThreshold
+from ratiba_action.model.note import Caveat
 from ratiba_action.model.scenario import (
     Assertion,
     Expectation,
@@ -272,10 +273,55 @@ def ratchet_suite(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
     removed = [scenario for scenario in earlier.values() if not scenario.critical]
     critical = [scenario for scenario in earlier.values() if scenario.critical]
     all_notes += [(scenario, "critical, so it still runs although this change removes it.") for scenario in critical]
-    removals = [f"This change removes scenarios: {', '.join(names_of(removed))}."] if removed else []
+    known = {scenario.id for scenario in base.scenarios}
+    new = [scenario for scenario in head.scenarios if scenario.id not in known]
+    edited = [scenario for scenario, note in all_notes if isinstance(note, _Edited)]
     case_files, more = ratchet_thresholds(head.data_sets, base.data_sets, (*ratcheted, *critical))
     suite = replace(head, scenarios=(*ratcheted, *critical), data_sets=case_files)
-    return suite, (*join_notes(all_notes), *removals, *more)
+    return suite, (*_changed(edited, new, removed), *join_notes(all_notes), *more)
+
+
+_REVIEW = "Check that this is meant."
+
+
+class _Edited(str):
+    """A note that the change edits what a scenario asks or expects, which has no stricter value."""
+
+    __slots__ = ()
+
+
+def _changed(edited: Sequence[Scenario], new: Sequence[Scenario], removed: Sequence[Scenario]) -> Sequence[str]:
+    """Which scenarios the change renames, removes and edits, in one note that everybody sees; nothing without any.
+
+    A new scenario with the messages of a removed one is that one under another name.
+
+    Args:
+        edited: what they ask or expect is another than on the base.
+        new: the base has none by their names.
+    """
+    by_messages = {_messages(scenario): scenario for scenario in reversed(new)}
+    found = [(scenario, by_messages.get(_messages(scenario))) for scenario in removed]
+    renamed = [_renamed(before, scenario) for before, scenario in found if scenario is not None]
+    gone = names_of(before for before, scenario in found if scenario is None)
+    parts = [f"renames scenarios: {_first(renamed)}"] if renamed else []
+    parts += [f"removes scenarios: {_first(gone)}"] if gone else []
+    parts += [f"edits what scenarios ask or expect: {_first(names_of(edited))}"] if edited else []
+    return (Caveat(f"This change {'; '.join(parts)}.", _REVIEW),) if parts else ()
+
+
+def _first(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
+def _renamed(before: Scenario, scenario: Scenario) -> str:
+    relaxed = [name for name, rule in RULES.items() if rule(scenario, before)[1]]
+    relaxed += ["expectations of turns"] if _content(scenario, "turns") != _content(before, "turns") else []
+    return f"{before.id} to {scenario.id}" + (f" (weaker or other: {', '.join(relaxed)})" if relaxed else "")
+
+
+def _messages(scenario: Scenario) -> str:
+    return repr((scenario.data_set, scenario.test, [(turn.user, turn.event) for turn in scenario.turns]))
 
 
 def _ratchet_scenario(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ...]]:
@@ -287,7 +333,8 @@ def _ratchet_scenario(scenario: Scenario, before: Scenario) -> tuple[Scenario, t
     edited = [name for name in CONTENT if _content(scenario, name) != _content(before, name)]
     if edited and scenario.id == before.id:
         mark = "critical, and " if before.critical else ""
-        notes.append(f"{mark}this change edits its {', '.join(edited)}.")
+        note = f"{mark}this change edits its {', '.join(edited)}."
+        notes.append(note if _DESCRIPTIVE.issuperset(edited) else _Edited(note))
     return _with(scenario, values), tuple(notes)
 
 
@@ -377,6 +424,9 @@ CONTENT = (
 )
 """Fields without a stricter value: the change decides them, and a note names them. ``fluency`` removes no assertion of
 the base, since ``assertions`` has a rule."""
+
+_DESCRIPTIVE = frozenset({"vertical", "tags", "touches", "provenance", "fluency"})
+"""Those of them that neither ask nor expect anything."""
 
 
 def _content(scenario: Scenario, name: str) -> object:

@@ -18,7 +18,7 @@ jobs:
 """.encode()
 KEY = "sk-ant-0123456789abcdefghij"
 CONFIGURATION = read_configuration("ratiba.yml", b"system: {adapter: 'shop:Adapter', database: true}\n")
-FILES = Files("ratiba.yml", CONFIGURATION, ["a"], ["a"])
+FILES = Files("ratiba.yml", CONFIGURATION, ["a"])
 
 
 @dataclass

@@ -42,6 +42,13 @@ def test_from_an_empty_folder_to_nothing_missing(tmp_path: Path, capsys: pytest.
     assert (code, found["workflow"]["state"], found["scenarios"]["found"]) == (0, "ok", "1")
 
 
+def test_a_scenario_with_a_mocked_model_needs_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", "--yes", "--kind", "prompt", "--language", "fr", "--repo", str(tmp_path)], {}) == 0
+    assert "script:" in (tmp_path / "scenarios/first_conversation.yaml").read_text()
+    recordings = doctor(tmp_path, capsys)[1]["recordings"]
+    assert (recordings["state"], recordings["fix"]) == ("ok", "")
+
+
 def test_on_a_terminal_each_line_says_what_to_run_and_no_key_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -331,6 +331,7 @@ def test_as_a_process_it_ends_with_3_without_a_key(shop: Shop) -> None:
     )
     assert done.returncode == 3
     assert done.stderr.startswith("ratiba: Recording calls models, and there is no key to call a model with")
+    assert "Without a key, mock the model: give the scenario `layer: fsm`" in done.stderr
     assert shop.files() == []
 
 

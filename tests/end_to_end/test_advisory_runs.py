@@ -36,7 +36,7 @@ def test_a_new_failure_of_a_critical_scenario_blocks_and_is_the_headline(local: 
     ended = local.gate()
     assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (1, "advisory", "failed"), ended.printed
     first = next(line[2:] for line in ended.comment.splitlines() if line.startswith("> ## "))
-    assert first.startswith("## Failed: ratiba, critical scenario greeting failed")
+    assert first.startswith("## Failed: 0 of 1 scenario passed, 1 newly failing, critical scenario greeting failed")
     assert "a deterministic failure of a critical scenario that the base does not have blocks" in ended.comment
 
 
@@ -59,7 +59,7 @@ def test_a_change_that_no_scenario_covers_says_so_in_the_first_line(local: Small
     ended = local.gate()
     assert ended.outputs["conclusion"] == "passed", ended.printed
     first = next(line[2:] for line in ended.comment.splitlines() if line.startswith("> ## "))
-    assert first.endswith(", but no scenario covers this change")
+    assert first.endswith(", but no scenario covers this change · ratiba")
 
 
 def test_a_scenario_that_would_have_to_be_paid_for_is_left_out(local: SmallRepository) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ratiba_action.reporting.markdown import visible
 from tests.support.small_repository import CONFIGURATION, SmallRepository
 
 SYSTEM = '''\
@@ -88,6 +89,14 @@ def result(repository: SmallRepository, **changes: Any) -> tuple[int, dict[str, 
     return ended.code, only
 
 
+def test_a_run_of_mocked_models_says_what_it_cannot_notice(talking: SmallRepository) -> None:
+    talking.write("scenarios/scripted.yaml", yaml.safe_dump(FSM))
+    ended = talking.gate()
+    assert "> [!NOTE]\n> ## Passed: 1 of 1 scenario passed · ratiba\n" in ended.comment
+    assert "every model was mocked" in ended.comment
+    assert "this run cannot notice what a changed prompt does" in visible(ended.comment)
+
+
 def test_a_scripted_model_answers_and_everything_is_checked(talking: SmallRepository) -> None:
     code, only = result(talking)
     assert code == 0, json.dumps(only)
@@ -105,7 +114,7 @@ def test_a_scripted_model_answers_and_everything_is_checked(talking: SmallReposi
     ("changes", "message"),
     [
         ({"script": []}, "The script has no answer to call 1"),
-        ({"script": [{"text": "Karibu!"}, {"text": "Kwaheri"}]}, "has 2 steps, and 1 were requested"),
+        ({"script": [{"text": "Karibu!"}, {"text": "Kwaheri"}]}, "asked for 1 of 2 steps of the script"),
         ({"script": [{"provider": "openai", "text": "Karibu!"}]}, "'anthropic' was asked"),
         ({"rules": [{"type": "custom", "value": "own.nowhere:polite"}]}, "own.nowhere:polite"),
         ({"assertions": [{"metric": "own.tone:Warmth", "threshold": 0.5}]}, "own.tone:Warmth"),
@@ -117,6 +126,19 @@ def test_what_does_not_fit_is_an_error_of_the_scenario(
     code, only = result(talking, **changes)
     assert code == 3
     assert message in only["message"]
+
+
+def test_steps_that_are_left_over_hide_no_failure(talking: SmallRepository) -> None:
+    """What the conversation came to is measured to its end, and its failure is no milder for them."""
+    steps = [{"text": "Karibu!"}, {"text": "Kwaheri"}]
+    rules = [{"type": "must_contain", "value": "09:00"}]
+    code, only = result(talking, script=steps, rules=rules)
+    assert code == 1
+    assert [check["kind"] for check in only["checks"] if not check["passed"]] == ["rule"]
+    assert [score["metric"] for score in only["scores"]] == ["own.tone:Warmth"]
+    comment = (talking.report / "comment.md").read_text(encoding="utf-8")
+    assert "must_contain" in comment
+    assert "asked for 1 of 2 steps of the script" in comment
 
 
 def test_a_score_below_its_threshold_of_a_metric_of_ones_own_fails_the_run(talking: SmallRepository) -> None:

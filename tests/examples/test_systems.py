@@ -83,7 +83,7 @@ def test_captured_replies_are_judged_and_the_headline_says_that_no_system_ran(
     make_repository: MakeRepository, configuration: str
 ) -> None:
     ended = gate(make_repository("replay"), "--config", configuration)
-    assert "## Passed: ratiba, on captured replies: no system ran" in ended.comment
+    assert " passed, on captured replies: no system ran · ratiba" in ended.comment
     assert ended.results["report"]["system_ran"] is False
 
 

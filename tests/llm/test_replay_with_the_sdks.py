@@ -238,7 +238,10 @@ async def test_a_scenario_without_recordings_says_so(replay: Replay, start_gatew
     gateway = await start_gateway(replay())
     with (
         gateway.open_scenario("spa") as access,
-        pytest.raises(openai.BadRequestError, match="No model answer is recorded for this scenario"),
+        pytest.raises(
+            openai.BadRequestError,
+            match=r"No model answer is recorded for this scenario.*mock the model",
+        ),
     ):
         await SdkTalk(access.environment).response()
 

@@ -83,7 +83,7 @@ async def test_steps_that_are_left_over_are_reported_once(start_gateway: Start) 
         await SdkTalk(access.environment).message()
     access.close()
     (problem,) = access.problems
-    assert "has 2 steps, and 1 were requested" in str(problem)
+    assert "asked for 1 of 2 steps of the script of scenario 'spa'" in str(problem)
 
 
 async def test_another_scenario_is_answered_elsewhere(start_gateway: Start) -> None:

@@ -75,7 +75,7 @@ async def test_a_script_at_its_end_says_so(start_gateway: Start) -> None:
     gateway = await start_gateway(ScriptedAnswers({"spa": [Step("anthropic", text="Karibu!")]}))
     with gateway.open_scenario("spa") as access:
         await SdkTalk(access.environment).message()
-        with pytest.raises(anthropic.BadRequestError, match="no answer to call 2 of scenario 'spa': it has 1 steps"):
+        with pytest.raises(anthropic.BadRequestError, match="no answer to call 2 of scenario 'spa': it has 1 step"):
             await SdkTalk(access.environment).message()
     assert isinstance(access.problems[0], RecordingError)
 

@@ -49,7 +49,7 @@ def test_a_report_goes_to_the_directory_the_summary_the_outputs_and_one_comment(
         )
     (comment,) = state.comments
     assert comment["body"] == (tmp_path / "report/comment.md").read_text()
-    assert "## Failed: ratiba" in (tmp_path / "summary.md").read_text()
+    assert "> ## Failed: " in (tmp_path / "summary.md").read_text()
     written = read_outputs(tmp_path / "outputs")
     assert tuple(written) == OUTPUTS
     assert (written["conclusion"], written["mode"], written["spent-usd"]) == ("failed", "blocking", "1.25")
@@ -194,7 +194,7 @@ def test_a_report_directory_that_cannot_be_written_is_a_warning(tmp_path: Path) 
     (tmp_path / "report").write_text("a file is in the way")
     printed = publish(sample_report(subject=Subject()), tmp_path)
     assert "warning: The report could not be written" in printed
-    assert "Failed: ratiba" in printed
+    assert "Failed: " in printed
 
 
 def test_in_a_workflow_secrets_are_masked_before_anything_else_and_text_is_no_command(tmp_path: Path) -> None:
@@ -279,5 +279,5 @@ def test_a_quiet_publication_prints_the_verdict_and_nothing_on_the_way_to_it(tmp
     publication = full_publication(read_settings(variables, {}), variables, stream, verbosity=-1)
     publication.print_line("Mode: blocking")
     publication.publish(sample_report())
-    assert stream.getvalue().startswith("✗ Failed: ratiba")
+    assert stream.getvalue().startswith("✗ Failed: ")
     assert (tmp_path / "report/comment.md").exists()

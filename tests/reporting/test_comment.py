@@ -17,7 +17,7 @@ from ratiba_action.github.marker import marker_of, read_marker
 from ratiba_action.model.change import DependencyChange, Mode, ModeDecision, Reason
 from ratiba_action.model.comparison import Agreement, CrossCheckStatus
 from ratiba_action.model.measurement import Errored, Invariant, Phase, ScenarioResult
-from ratiba_action.model.note import MachineNote, Note, in_order
+from ratiba_action.model.note import Caveat, MachineNote, Note, caveats_of, in_order
 from ratiba_action.model.scenario import Quarantine, Strategy
 from ratiba_action.model.verdict import Conclusion, Report, SharedSpending, Verdict
 from ratiba_action.reporting.comment import LIMIT, render_comment
@@ -136,11 +136,30 @@ def test_a_skipped_run_is_a_note_of_two_lines() -> None:
 
 def test_the_alert_has_verdict_reason_and_numbers_and_what_to_do_follows_it() -> None:
     lines = [line for line in render_comment(summarise(sample_report())).splitlines() if line not in ("", ">")]
-    assert lines[2:4] == ["> [!CAUTION]", "> ## Failed: ratiba"]
+    assert lines[2:4] == ["> [!CAUTION]", "> ## Failed: 1 of 4 scenarios passed · ratiba"]
     assert lines[4].startswith("> 1 of 4 scenarios failed a deterministic assertion")
-    assert lines[5].startswith("> 1 of 4 scenarios passed · blocking · USD 1.25 of 20.00")
+    assert lines[5].startswith("> blocking · USD 1.25 of 20.00")
     assert lines[6].startswith("**What to do:**")
     assert lines[7:10] == ["```text", "ratiba gate --scenario salon_reschedule", "```"]
+
+
+def test_what_qualifies_a_pass_stands_unfolded_and_the_pass_is_not_green() -> None:
+    notes = in_order(["Nothing to do.", Caveat("Nothing was compared."), *(Caveat(f"Known {n}.") for n in range(4))])
+    verdict = Verdict(Conclusion.PASSED, "All passed.")
+    report = sample_report(verdict=verdict, notes=notes, caveats=caveats_of(notes))
+    comment = render_comment(summarise(report))
+    assert "> [!NOTE]\n> ## Passed: " in comment
+    shown = "- **Keep in mind:** Nothing was compared.\n- Known 0. (3 more in the notes below.)\n"
+    assert shown in visible(comment)
+    assert "<summary>4 notes</summary>\n\n- Known 1.\n- Known 2.\n- Known 3.\n- Nothing to do.\n" in comment
+    assert "<li>Known 3.</li>" in render_html(summarise(report)).partition("<details>")[0]
+
+
+def test_a_failure_keeps_what_would_qualify_a_pass_among_its_notes() -> None:
+    notes = (Caveat("Nothing was compared."),)
+    comment = render_comment(summarise(sample_report(notes=notes, caveats=notes)))
+    assert "<summary>1 note</summary>\n\n- Nothing was compared.\n" in comment
+    assert "Nothing was compared" not in visible(comment)
 
 
 def test_notes_are_folded_and_those_about_the_machine_are_last() -> None:
@@ -173,7 +192,8 @@ def test_only_a_pass_that_nothing_qualifies_is_green_and_only_what_blocks_is_red
 
 
 def test_a_passing_comment_shows_less_than_15_lines() -> None:
-    live = replace(sample_live_report(), verdict=passed().verdict, notes=(NOTE,))
+    caveats = tuple(Caveat(f"{NOTE} {number}") for number in range(9))
+    live = replace(sample_live_report(), verdict=passed().verdict, notes=(NOTE, *caveats), caveats=caveats)
     for report in (passed(), live):
         comment = render_comment(summarise(report), earlier=(replace(the_attempt(report), run_id=7),))
         shown = [line for line in visible(comment).splitlines() if line not in ("", ">")]
@@ -183,12 +203,13 @@ def test_a_passing_comment_shows_less_than_15_lines() -> None:
 
 def test_recordings_that_the_change_edits_stand_in_the_headline() -> None:
     lines = render_comment(summarise(sample_report(edited_recordings=2))).splitlines()
-    assert lines[3] == "> ## Failed: ratiba, with recordings changed in this PR"
+    assert lines[3] == "> ## Failed: 1 of 4 scenarios passed, with recordings changed in this PR · ratiba"
 
 
 def test_a_run_that_judged_captured_replies_says_in_the_headline_that_no_system_ran() -> None:
     report = sample_report(system_ran=False)
-    assert "> ## Failed: ratiba, on captured replies: no system ran" in render_comment(summarise(report)).splitlines()
+    first = "> ## Failed: 1 of 4 scenarios passed, on captured replies: no system ran · ratiba"
+    assert first in render_comment(summarise(report)).splitlines()
     assert "on captured replies: no system ran" in render_html(summarise(report))
 
 
@@ -241,7 +262,7 @@ def test_detail_is_dropped_before_what_must_stay(limit: int) -> None:
     text = render_comment(summarise(huge()), limit)
     assert length(text) <= limit
     for kept in (
-        "## Failed: ratiba",
+        "## Failed: ",
         NOTE.partition(":")[0],
         "What to do",
         "USD 1.25 of 20.00",
@@ -262,7 +283,7 @@ def test_the_comment_of_thousands_of_failures_has_the_critical_one_the_counts_an
     assert length(text) <= 60_000
     first, critical = text.index("**`case_00000`**"), text.index("**`case_09999`**")
     assert critical < first, "critical scenarios stand before all others"
-    for part in ("## Failed: ratiba", "**What to do:**", "6332 of 10000 scenarios passed", "3324 more scenarios"):
+    for part in ("## Failed: ", "**What to do:**", "6332 of 10000 scenarios passed", "3324 more scenarios"):
         assert part in text
     assert text.index("3324 more scenarios") < text.index("### Could not be measured") < text.index("<summary>Metrics<")
     assert "Left out to fit a comment: transcripts, all scenarios" in text

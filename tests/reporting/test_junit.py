@@ -52,3 +52,9 @@ def test_characters_that_xml_forbids_are_replaced() -> None:
         parse(render_junit(summarise(sample_report(results=(scored,)))))[0][1].get("name")
         == "a\ufffdb\ufffd\ufffd\ufffdc"
     )
+
+
+def test_a_title_stands_beside_the_id() -> None:
+    titled = sample_scored("a", (sample_check(passed=False),), title="Asked for 14:00")
+    root = parse(render_junit(summarise(sample_report(results=(titled, sample_scored("b"))))))
+    assert [case.get("name") for case in root.iter("testcase")] == ["a (Asked for 14:00)", "b"]

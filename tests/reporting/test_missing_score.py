@@ -1,10 +1,12 @@
 """A conversation that was held and lacks only a recorded grade: what was measured is shown, the remedy once."""
 
 import io
+from dataclasses import replace
 
 from ratiba_action.model.change import Mode
 from ratiba_action.model.measurement import Errored, Phase
 from ratiba_action.model.plan import Plan
+from ratiba_action.model.scenario import Assertion
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Report
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.markdown import visible
@@ -19,7 +21,10 @@ PROBLEM = "No recorded score of english_fluency:1.0.0: it was never judged."
 
 def _report() -> Report:
     held = sample_scored("first")
-    lacking = Errored(held.trial, Phase.RECORDING, PROBLEM, held.transcript, 0.2, held.checks, remedy=REMEDY)
+    judged = replace(held.trial.scenario, assertions=(Assertion("EnglishFluencyMetric", 0.8),))
+    lacking = Errored(
+        replace(held.trial, scenario=judged), Phase.RECORDING, PROBLEM, held.transcript, 0.2, held.checks, remedy=REMEDY
+    )
     verdict = next_step(Evidence(Mode.BLOCKING, (lacking,), Limits()))
     assert not isinstance(verdict, Plan)
     return sample_report(results=(lacking,), verdict=verdict)

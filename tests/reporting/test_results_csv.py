@@ -53,7 +53,7 @@ def test_a_metric_and_a_text_of_a_conversation_begin_no_formula() -> None:
     transcript = replace(hostile.transcript, exchanges=(spoken,))
     table = rows(render_csv(summarise(sample_report(results=(replace(hostile, transcript=transcript),)))))
     assert table[0][-1] == "'=cmd()"
-    assert table[-1][len(HEADER) - 1] == "'=1\n'+2"
+    assert table[-1][HEADER.index("reply")] == "'=1\n'+2"
 
 
 def dictionaries(text: str) -> list[dict[str, str]]:
@@ -95,3 +95,9 @@ def test_any_text_stays_in_its_cell(text: str) -> None:
     table = rows(render_csv(summarise(sample_report(results=(sample_scored("a", (sample_check(got=text),)),)))))
     assert [len(row) for row in table] == [len(HEADER)] * 3
     assert table[1][10].replace("'", "") == text.replace("\x00", "").replace("'", "")
+
+
+def test_each_row_of_a_scenario_has_its_title() -> None:
+    titled = sample_scored("a", (sample_check(),), title="Asked for 14:00")
+    found = dictionaries(render_csv(summarise(sample_report(results=(titled, sample_scored("b"))))))
+    assert {(row["scenario"], row["title"]) for row in found} == {("a", "Asked for 14:00"), ("b", "")}

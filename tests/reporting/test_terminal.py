@@ -132,7 +132,7 @@ def test_the_comment_is_printed_without_marker_and_folded_parts() -> None:
     print_comment(body, make_console(stream, {"CI": "true"}))
     print_comment(body, make_console(terminal, TERMINAL))
     for printed in (stream.getvalue(), terminal.getvalue()):
-        assert "Failed: ratiba" in printed
+        assert "Failed: 1 of 4 scenarios passed" in printed
         assert "COLLECTING" in printed
         assert "Transcript of" not in printed
         assert "ratiba-eval-gate name" not in printed
@@ -178,13 +178,13 @@ def passing() -> Report:
 def test_a_terminal_gets_six_lines_of_a_suite_that_passed_and_the_verdict_in_green() -> None:
     shown = printed(passing())
     assert len(shown.splitlines()) <= 6
-    assert "\x1b[1;32m✓ Passed: ratiba" in shown
+    assert "\x1b[1;32m✓ Passed: 2 of 2 scenarios passed" in shown
     assert "greets" not in shown
 
 
 def test_a_terminal_gets_what_failed_then_the_verdict_in_red_and_last_the_command_to_go_on() -> None:
     shown = printed(sample_report())
-    failed, verdict = shown.index("salon_reschedule: failed"), shown.index("✗ Failed: ratiba")
+    failed, verdict = shown.index("salon_reschedule: failed"), shown.index("✗ Failed: 1 of 4 scenarios passed")
     assert failed < shown.index("expected") < shown.index("report.html") < verdict < shown.index("What to do: ")
     assert shown[: shown.index("✗ Failed")].endswith("\x1b[1;31m")
     assert shown.split("\n")[-2].strip().endswith("ratiba gate --failed")
@@ -195,7 +195,7 @@ def test_a_terminal_gets_what_failed_then_the_verdict_in_red_and_last_the_comman
 @pytest.mark.parametrize("environment", [TERMINAL | {"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_a_terminal_without_colours_gets_the_same_words(environment: dict[str, str]) -> None:
     shown = printed(sample_report(), environment)
-    assert "✗ Failed: ratiba" in shown
+    assert "✗ Failed: 1 of 4 scenarios passed" in shown
     assert "**" not in shown
     assert "\x1b[3" not in shown
     assert "\x1b[1;3" not in shown
@@ -212,11 +212,11 @@ def test_a_long_id_is_wrapped_and_not_cut() -> None:
 
 def test_a_quiet_run_prints_its_verdict_alone_and_a_verbose_one_every_scenario() -> None:
     quiet, verbose = printed(sample_report(), verbosity=-1), printed(sample_report(), verbosity=1)
-    assert quiet.replace("\x1b[1;31m", "").startswith("✗ Failed: ratiba")
+    assert quiet.replace("\x1b[1;31m", "").startswith("✗ Failed: 1 of 4 scenarios passed")
     assert "report.html" not in quiet
     for name in ("spa_booking", "salon_reschedule", "Failing scenarios"):
         assert name in verbose
-    assert verbose.index("spa_booking") < verbose.index("✗ Failed: ratiba")
+    assert verbose.index("spa_booking") < verbose.index("✗ Failed: 1 of 4 scenarios passed")
 
 
 def test_text_of_the_system_can_not_command_the_terminal_in_the_short_form() -> None:

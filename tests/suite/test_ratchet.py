@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratiba_action.model.note import Caveat, caveats_of
 from ratiba_action.model.scenario import (
     Assertion,
     Customer,
+    Expectation,
     FailureRule,
     Scenario,
     SimulatedUser,
@@ -42,7 +44,7 @@ def test_every_field_of_a_scenario_has_a_rule_or_is_named_where_a_change_edits_i
 
 def test_an_edited_capture_is_named() -> None:
     _, notes = ratchet_suite(suite(replace(BASE, captured=("Hello.",))), suite(BASE))
-    assert notes == ("spa: critical, and this change edits its captured.",)
+    assert notes[1:] == ("spa: critical, and this change edits its captured.",)
 
 
 def test_a_suite_that_relaxes_nothing_stays_as_it_is() -> None:
@@ -89,7 +91,27 @@ def test_removed_scenarios_and_edited_turns_are_reported() -> None:
     edited = replace(BASE, turns=(Turn(user="hello"),))
     ordinary = replace(BASE, id="salon", critical=False)
     _, notes = ratchet_suite(suite(edited), suite(BASE, ordinary))
-    assert notes == ("spa: critical, and this change edits its turns.", "This change removes scenarios: salon.")
+    assert notes == (
+        "This change removes scenarios: salon; edits what scenarios ask or expect: spa. Check that this is meant.",
+        "spa: critical, and this change edits its turns.",
+    )
+    assert caveats_of(notes) == notes[:1]
+
+
+def test_a_scenario_that_is_renamed_is_named_with_what_it_asserts_no_longer() -> None:
+    ordinary = replace(BASE, critical=False)
+    weaker = replace(ordinary, id="spa_new", rules=(), turns=(replace(ordinary.turns[0], expect=Expectation()),))
+    (note,) = ratchet_suite(suite(weaker), suite(ordinary))[1]
+    assert note.startswith("This change renames scenarios: spa to spa_new (weaker or other: rules")
+    assert isinstance(note, Caveat)
+    (note,) = ratchet_suite(suite(replace(ordinary, id="spa_new")), suite(ordinary))[1]
+    assert note == "This change renames scenarios: spa to spa_new. Check that this is meant."
+
+
+def test_another_place_in_the_suite_qualifies_no_pass() -> None:
+    _, notes = ratchet_suite(suite(replace(BASE, tags=frozenset({"smoke"}))), suite(BASE))
+    assert notes == ("spa: critical, and this change edits its tags.",)
+    assert caveats_of(notes) == ()
 
 
 def test_a_critical_scenario_still_runs_when_a_change_removes_or_renames_it() -> None:
@@ -102,7 +124,7 @@ def test_a_critical_scenario_still_runs_when_a_change_removes_or_renames_it() ->
 def test_the_clock_the_customer_and_the_language_are_reported_when_they_change() -> None:
     moved = replace(BASE, now=BASE.now.replace(year=2027), customer=Customer("Njeri", "+254700000002"), language="sw")
     _, notes = ratchet_suite(suite(moved), suite(BASE))
-    assert notes == ("spa: critical, and this change edits its now, customer, language.",)
+    assert notes[1:] == ("spa: critical, and this change edits its now, customer, language.",)
 
 
 def test_the_strictest_of_several_thresholds_of_one_metric_holds() -> None:

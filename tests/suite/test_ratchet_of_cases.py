@@ -63,13 +63,18 @@ def test_what_is_said_of_many_cases_is_one_note() -> None:
     head = [replace(one, turns=(Turn(user="edited"),)) for one in base]
     _, notes = ratchet_suite(suite(*head), suite(*base))
     assert notes == (
+        (
+            "This change edits what scenarios ask or expect: 5 cases of intents (intents__c0, intents__c1, intents__c2 "
+            "and 2 more). Check that this is meant."
+        ),
         "intents, 5 cases (intents__c0, intents__c1, intents__c2 and 2 more): this change edits its turns.",
     )
 
 
 def test_removed_cases_are_reported_together() -> None:
     _, notes = ratchet_suite(suite(row("a")), suite(row("a"), row("b"), row("c")))
-    assert notes == ("This change removes scenarios: 2 cases of intents (intents__b, intents__c).",)
+    removed = "This change removes scenarios: 2 cases of intents (intents__b, intents__c)."
+    assert notes == (f"{removed} Check that this is meant.",)
 
 
 def test_a_critical_case_that_is_removed_still_runs_and_counts_for_the_gates() -> None:

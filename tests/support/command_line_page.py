@@ -3,7 +3,7 @@
 import argparse
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ratiba_action.cli import COMMANDS, GROUPS, build_whole_parser
@@ -58,11 +58,17 @@ def _prose(description: str) -> Iterator[str]:
 
 
 def _table(parser: argparse.ArgumentParser) -> str:
+    """One table, and one under a heading of its own for each group of options that the parser names."""
+    plain = [action for group in parser._action_groups[:2] for action in group._group_actions]
+    tables = [_rows(parser, [action for action in parser._actions if action in plain])]
+    tables += [f"**{group.title}**\n\n{_rows(parser, group._group_actions)}" for group in parser._action_groups[2:]]
+    return "\n".join(filter(None, tables))
+
+
+def _rows(parser: argparse.ArgumentParser, actions: Sequence[argparse.Action]) -> str:
     formatter = parser._get_formatter()
     rows = [
-        _row(action, formatter._expand_help(action) if action.help else "")
-        for action in parser._actions
-        if _is_shown(action)
+        _row(action, formatter._expand_help(action) if action.help else "") for action in actions if _is_shown(action)
     ]
     return "| argument or option | what it is |\n| --- | --- |\n" + "".join(rows) if rows else ""
 
