@@ -8,6 +8,7 @@ is changed here, not in the pages.
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -61,9 +62,8 @@ def on_post_build(config: MkDocsConfig) -> None:
     """Write ``llms.txt``, the list of the pages for models (https://llmstxt.org)."""
     lines = [f"# {config.site_name}", "", f"> {config.site_description}"]
     for section in config.nav or []:
-        ((heading, pages),) = section.items()
-        lines += ["", f"## {heading}", ""]
-        lines += [f"- [{name}]({_folder(uri)})" for page in pages for name, uri in page.items()]
+        ((heading, entries),) = section.items()
+        lines += ["", f"## {heading}", "", *_listed(entries)]
     (Path(config.site_dir) / "llms.txt").write_text("\n".join(lines) + "\n", "utf-8")
 
 
@@ -85,6 +85,14 @@ def _address(target: Path, uri: str, config: MkDocsConfig, files: Files) -> str:
 
 def _folder(uri: str) -> str:
     return "./" if uri == "index.md" else f"{uri.removesuffix('.md')}/"
+
+
+def _listed(entries: list[dict[str, Any]]) -> list[str]:
+    """One line a page, those of a group in their place."""
+    lines: list[str] = []
+    for name, entry in (item for each in entries for item in each.items()):
+        lines += _listed(entry) if isinstance(entry, list) else [f"- [{name}]({_folder(entry)})"]
+    return lines
 
 
 def _lists(text: str) -> str:
