@@ -1,4 +1,4 @@
-"""The scenario files that docs/metrics.md points at give the scores that it states."""
+"""The scenario files that the pages of metrics point at give the scores that they state."""
 
 import asyncio
 import re
@@ -22,7 +22,8 @@ from tests.support.metric_catalogue import END, catalogue_table, with_catalogue
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8")
 EXAMPLES = PROJECT / "examples" / "metrics"
-STATED = re.findall(r"^\| `examples/metrics/(\w+)\.yaml` \| ([\w -]+) \| ([\d.]+) \|", PAGE, re.MULTILINE)
+FAMILIES = "".join(path.read_text(encoding="utf-8") for path in sorted((PROJECT / "docs").glob("metrics*.md")))
+STATED = re.findall(r"^\| `examples/metrics/(\w+)\.yaml` \| ([\w -]+) \| ([\d.]+) \|", FAMILIES, re.MULTILINE)
 
 CALLS = (
     ToolCall("search", {"to": "Kisumu"}),
