@@ -55,7 +55,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
     parts = re.split(r"(^[ ]*```.*?^[ ]*```[^\n]*$)", markdown, flags=re.DOTALL | re.MULTILINE)
     prose = [_LINK.sub(link, _lists(_COMMENT.sub("", part))) for part in parts[::2]]
-    return "".join(text for pair in zip(prose, [*parts[1::2], ""], strict=True) for text in pair)
+    code = [*(_of_an_item(part) for part in parts[1::2]), ""]
+    return "".join(text for pair in zip(prose, code, strict=True) for text in pair)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
@@ -100,10 +101,18 @@ def _lists(text: str) -> str:
     written: list[str] = []
     for line in text.split("\n"):
         item, before = _ITEM.match(line), written[-1] if written else ""
-        if item and not item[1] and before.strip() and not before.startswith((" ", "#")) and not _ITEM.match(before):
+        if item and not item[1] and before.strip() and not before.startswith("#") and not _ITEM.match(before):
             written.append("")
-        written.append(f"{' ' * _NESTED}{line.lstrip()}" if item and 0 < len(item[1]) < _NESTED else line)
+        columns = len(line) - len(line.lstrip(" "))
+        written.append(f"{' ' * _NESTED}{line.lstrip()}" if line.strip() and 0 < columns < _NESTED else line)
     return "\n".join(written)
+
+
+def _of_an_item(block: str) -> str:
+    """A block of code as a part of the item that it stands in, so that the list goes on behind it."""
+    columns = len(block) - len(block.lstrip(" "))
+    missing = " " * (_NESTED - columns) if 0 < columns < _NESTED else ""
+    return "\n".join(f"{missing}{line}" if line else line for line in block.split("\n"))
 
 
 def _title(path: Path) -> str:
