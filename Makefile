@@ -8,7 +8,7 @@
 # make benchmark          print what the documentation claims about speed and size
 # make fuzz               run the fuzz campaign: CASES=1000 SEED=… (docs/fuzzing.md)
 # make recordings         write the authored recordings of the example again
-# make catalogue          write the table of metrics in docs/metrics.md again
+# make catalogue          write the tables of metrics in docs/metrics*.md again
 # make command-line       write docs/command-line.md, the reference of the command line, again
 # make schemas            write every published JSON Schema again
 # make pictures           draw the pictures of the documentation again (it needs chromium)
@@ -87,7 +87,7 @@ recordings: $(VENV)/.demo
 	PYTHONPATH=. $(BIN)/python examples/record_authored.py
 
 catalogue: $(VENV)/.dev
-	$(BIN)/python -m tests.support.metric_catalogue docs/metrics.md
+	$(BIN)/python -m tests.support.metric_catalogue docs
 
 command-line: $(VENV)/.dev
 	$(BIN)/python -m tests.support.command_line_page

@@ -8,6 +8,7 @@ is changed here, not in the pages.
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -54,16 +55,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
     parts = re.split(r"(^[ ]*```.*?^[ ]*```[^\n]*$)", markdown, flags=re.DOTALL | re.MULTILINE)
     prose = [_LINK.sub(link, _lists(_COMMENT.sub("", part))) for part in parts[::2]]
-    return "".join(text for pair in zip(prose, [*parts[1::2], ""], strict=True) for text in pair)
+    code = [*(_of_an_item(part) for part in parts[1::2]), ""]
+    return "".join(text for pair in zip(prose, code, strict=True) for text in pair)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
     """Write ``llms.txt``, the list of the pages for models (https://llmstxt.org)."""
     lines = [f"# {config.site_name}", "", f"> {config.site_description}"]
     for section in config.nav or []:
-        ((heading, pages),) = section.items()
-        lines += ["", f"## {heading}", ""]
-        lines += [f"- [{name}]({_folder(uri)})" for page in pages for name, uri in page.items()]
+        ((heading, entries),) = section.items()
+        lines += ["", f"## {heading}", "", *_listed(entries)]
     (Path(config.site_dir) / "llms.txt").write_text("\n".join(lines) + "\n", "utf-8")
 
 
@@ -87,15 +88,31 @@ def _folder(uri: str) -> str:
     return "./" if uri == "index.md" else f"{uri.removesuffix('.md')}/"
 
 
+def _listed(entries: list[dict[str, Any]]) -> list[str]:
+    """One line a page, those of a group in their place."""
+    lines: list[str] = []
+    for name, entry in (item for each in entries for item in each.items()):
+        lines += _listed(entry) if isinstance(entry, list) else [f"- [{name}]({_folder(entry)})"]
+    return lines
+
+
 def _lists(text: str) -> str:
     """Put a blank line before each list, and nested items four columns in."""
     written: list[str] = []
     for line in text.split("\n"):
         item, before = _ITEM.match(line), written[-1] if written else ""
-        if item and not item[1] and before.strip() and not before.startswith((" ", "#")) and not _ITEM.match(before):
+        if item and not item[1] and before.strip() and not before.startswith("#") and not _ITEM.match(before):
             written.append("")
-        written.append(f"{' ' * _NESTED}{line.lstrip()}" if item and 0 < len(item[1]) < _NESTED else line)
+        columns = len(line) - len(line.lstrip(" "))
+        written.append(f"{' ' * _NESTED}{line.lstrip()}" if line.strip() and 0 < columns < _NESTED else line)
     return "\n".join(written)
+
+
+def _of_an_item(block: str) -> str:
+    """A block of code as a part of the item that it stands in, so that the list goes on behind it."""
+    columns = len(block) - len(block.lstrip(" "))
+    missing = " " * (_NESTED - columns) if 0 < columns < _NESTED else ""
+    return "\n".join(f"{missing}{line}" if line else line for line in block.split("\n"))
 
 
 def _title(path: Path) -> str:

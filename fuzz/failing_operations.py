@@ -25,7 +25,8 @@ FOREVER = 10**9
 SCENARIO = """\
 id: replayed_NUMBER
 critical: true
-language: fr
+language: en
+metrics: {fluency: false}
 now: 2026-04-25T10:00:00+03:00
 customer: {name: Amina, phone: "+254 700 000 001"}
 turns:

@@ -29,7 +29,8 @@ suite: {concurrency: 2}
 SCENARIO = """\
 id: booking_NUMBER
 critical: true
-language: fr
+language: en
+metrics: {fluency: false}
 now: 2026-04-25T10:00:00+03:00
 customer: {name: Amina, phone: "+254 700 000 001"}
 turns:

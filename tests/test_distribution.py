@@ -1,6 +1,7 @@
 """The wheel, built and installed as a user's tools do it, and what it says of itself."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -131,3 +132,15 @@ def test_the_action_names_its_author_and_describes_itself() -> None:
     action = yaml.safe_load((PROJECT / "action.yml").read_text())
     assert (action["name"], action["author"]) == ("Ratiba Eval Gate", "Ratiba")
     assert len(action["description"]) <= 125  # the Marketplace cuts what is longer
+
+
+def test_no_text_installs_the_gate_by_its_name_alone() -> None:
+    """The name is registered on no index: whoever registers it would be installed."""
+    files = [
+        PROJECT / "README.md",
+        *(PROJECT / "docs").glob("*.md"),
+        *(PROJECT / "examples").rglob("*.y*ml"),
+        *(PROJECT / "ratiba_action").rglob("*.py"),
+    ]
+    by_name = re.compile(r"install (?:--[\w-]+ )*[\"'`]*ratiba-eval-gate(?:\[[\w,{}]+\])?(?! @|[\w\[-])", re.IGNORECASE)
+    assert [str(path) for path in files if by_name.search(path.read_text("utf-8"))] == []

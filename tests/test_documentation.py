@@ -64,7 +64,7 @@ def test_the_table_of_inputs_is_the_settings() -> None:
 
 
 def test_every_type_of_rule_has_a_row() -> None:
-    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+)", (PROJECT / "docs/scenarios.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+)", (PROJECT / "docs/rules.md").read_text(), re.MULTILINE)
     assert set(RULE_TYPES) <= {name for row in rows for name in re.findall(r"\w+", row)}
 
 
@@ -129,25 +129,25 @@ def test_the_examples_of_scenarios_are_accepted() -> None:
 
 
 def test_the_example_of_a_rule_and_a_metric_of_ones_own_runs() -> None:
-    (source,) = (block for page, block in fenced("python") if page.name == "scenarios.md")
+    (source,) = (block for page, block in fenced("python") if page.name == "rules.md")
     own: dict[str, Any] = {}
     exec(compile(source, "own/tone.py", "exec"), own)  # noqa: S102 - our own page
-    spoken = case(exchange("Asante", "Karibu tena, wewe!"))
+    spoken = case(exchange("Thanks", "You are welcome, calm down!"))
     assert own["polite"](evidence(spoken, {})) == {"passed": False, "reason": "1 rude replies"}
-    assert own["Tone"]().measure(evidence(spoken, {"words": ["Karibu", "Pole"]}))["value"] == 1.0
+    assert own["Tone"]().measure(evidence(spoken, {"words": ["welcome", "sorry"]}))["value"] == 1.0
 
 
 def test_the_example_of_cases_is_accepted() -> None:
     (scenario,) = [block for _, block in fenced("yaml") if block.startswith("# scenarios/intents.yaml")]
-    (rows,) = [block for page, block in fenced("json") if page.name == "scenarios.md" and '"intent"' in block]
+    (rows,) = [block for page, block in fenced("json") if page.name == "cases.md" and '"intent"' in block]
     files = {"scenarios/intents.yaml": scenario.encode(), "scenarios/intents.jsonl": rows.encode()}
     suite = load_suite(files, metric_problems, validate_rule)
     assert [one.id for one in suite.scenarios] == ["intents__book", "intents__price"]
     assert [gate.metric for gate in suite.data_sets[0].gates] == ["macro_f1", "min_class_f1"]
 
 
-def test_every_threshold_over_all_cases_has_a_row_in_the_page_of_scenarios() -> None:
-    page = (PROJECT / "docs" / "scenarios.md").read_text(encoding="utf-8")
+def test_every_threshold_over_all_cases_has_a_row_in_the_page_of_cases() -> None:
+    page = (PROJECT / "docs" / "cases.md").read_text(encoding="utf-8")
     described = set(re.findall(r"`([\w@.]+)`", page[page.index("### Thresholds over all cases") :]))
     assert [name for name in AGGREGATES if name not in described] == []
 

@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 from ratiba_action.authoring.workflow_review import calls_gate, review_workflow
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.settings.provider_keys import BUILT_IN, SHELL_KEYS
+from ratiba_action.util.installation import install_command
 
 GITLAB = ".gitlab-ci.yml"
 PYTHON = (3, 11)
 GIT = (2, 30)
-INSTALL = 'pip install "ratiba-eval-gate[{extra}] @ git+https://github.com/OWNER/ratiba-eval-gate@COMMIT"'
 """How an extra is installed until there is a release."""
 
 _SHOWN = 3
@@ -188,7 +188,7 @@ def _check_judges(machine: Machine, files: Files) -> Iterator[Check]:
         yield Check("judges", State.OK, "DeepEval is installed")
     else:
         state = State.MISSING if files.judged else State.OPTIONAL
-        yield Check("judges", state, "DeepEval is not installed", INSTALL.format(extra="judges"))
+        yield Check("judges", state, "DeepEval is not installed", install_command("judges"))
 
 
 def _check_keys(machine: Machine, files: Files) -> Iterator[Check]:
@@ -238,7 +238,7 @@ def _check_database(machine: Machine, files: Files) -> Check:
         return Check("database", State.OK, "PostgreSQL in a container")
     needed = files.configuration is not None and files.configuration.system.has_database
     state = State.MISSING if needed else State.OPTIONAL
-    return Check("database", state, "no PostgreSQL for the tenants", INSTALL.format(extra="embedded"))
+    return Check("database", state, "no PostgreSQL for the tenants", install_command("embedded"))
 
 
 def _check_docker(machine: Machine) -> Check:

@@ -29,7 +29,7 @@ _DEEPEVAL_CALLS = 20
 """Judge calls of a metric of DeepEval's own that names no number."""
 
 _ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-_SHAPE = "Let it return {score} as plain JSON; docs/scenarios.md shows one."
+_SHAPE = "Let it return {score} as plain JSON; docs/rules.md shows one."
 
 
 def is_address(name: str) -> bool:

@@ -22,6 +22,7 @@ from ratiba_action.commands.options import (
 from ratiba_action.errors import ConfigurationError, InfrastructureError, PublishError, UsageError
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import REDIS_URL, Settings, read_settings
+from ratiba_action.util.installation import install_command
 from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ def _stop_in_redis(role: str, url: str) -> int:
     try:
         import redis  # an extra
     except ImportError as error:
-        problem = "the package redis is not installed: install ratiba-eval-gate[redis]."
+        problem = f"the package redis is not installed: run {install_command('redis')}."
         raise InfrastructureError(problem, remedy) from error
     try:
         with redis.Redis.from_url(

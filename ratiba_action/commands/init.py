@@ -39,6 +39,7 @@ from ratiba_action.settings.input_values import parse_name
 from ratiba_action.settings.provider_keys import providers_with_keys
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.folder_tree import paths_below
+from ratiba_action.util.installation import install_command
 from ratiba_action.util.locked_folder import read_plain_file, write_new_files
 from ratiba_action.util.text import printable_lines
 
@@ -184,7 +185,7 @@ def _first_gate(contents: Mapping[str, bytes]) -> Iterable[str]:
 def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:
     own, judged = stand_in(answers), RECORDING in contents
     if judged and find_spec("deepeval") is None:
-        yield "pip install 'ratiba-eval-gate[judges]'  # a judge scores replies in this language"
+        yield f"{install_command('judges')}  # a judge scores replies in this language"
     if not own:
         start = "Start your server, and set its URL" if answers.has_url else "Set the path of your server's URL"
         yield f"{start} and format in {CONFIGURATION}."

@@ -1,4 +1,4 @@
-"""Do the words, the tool calls and the database agree about the slot? `docs/metrics.md` lists the invariants."""
+"""Do the words, tool calls and the database agree about the slot? The invariants are in `docs/metrics-bookings.md`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Is the customer's money safe on either payment rail? Each invariant is listed in ``docs/metrics.md``."""
+"""Is the customer's money safe on either payment rail? Each invariant is listed in ``docs/metrics-bookings.md``."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -19,6 +19,7 @@ from ratiba_action.observability.traces.attributes import well_formed
 from ratiba_action.observability.traces.conversations import ENVIRONMENT
 from ratiba_action.observability.traces.datasets import case_dataset, cases_apart
 from ratiba_action.observability.traces.model import AttributeValue, Span, TraceScore, nanoseconds
+from ratiba_action.util.installation import install_command
 
 if TYPE_CHECKING:
     import httpx
@@ -124,7 +125,8 @@ def connected(access: LangfuseAccess, deadline: Deadline) -> "Iterator[LangfuseS
         import httpx  # most runs send nothing
         from langfuse.api import LangfuseAPI
     except ImportError as error:
-        raise LangfuseError(f"the package {error.name} is not installed: install ratiba-eval-gate[langfuse]") from None
+        problem = f"the package {error.name} is not installed: run {install_command('langfuse')}"
+        raise LangfuseError(problem) from None
     proxy = None
     if access.proxy is not None:
         headers = {"Proxy-Authorization": access.proxy.credentials}

@@ -1,4 +1,4 @@
-"""The schema of one turn of a scenario file, as strict models. ``docs/scenarios.md`` explains each field."""
+"""The schema of one turn of a scenario file, as strict models. ``docs/expectations.md`` explains each field."""
 
 from importlib.util import find_spec
 from typing import Annotated, Any, Self

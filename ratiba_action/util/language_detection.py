@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.util.installation import install_command
 
 if TYPE_CHECKING:
     import lingua
@@ -19,7 +20,7 @@ def how_to_install(extra: str) -> str:
         extra: its name in ``pyproject.toml``.
     """
     return (
-        f"install ratiba-eval-gate[{extra}], or in a container use the image with all packages: "
+        f"run {install_command(extra)}, or in a container use the image with all packages: "
         "docker build --build-arg PACKAGES=full"
     )
 

@@ -113,8 +113,8 @@ LINES = lines_of(PAGES)
 
 
 def words_of(line: str) -> list[str]:
-    text = OTHERWISE.get(line, line).replace("spa_booking_swahili_happy", "first_conversation")
-    return shlex.split(text)[1:]
+    named = re.compile(r"spa_booking_swahili_happy|where_is_my_parcel|explains_a_delay")
+    return shlex.split(named.sub("first_conversation", OTHERWISE.get(line, line)))[1:]
 
 
 @dataclass(frozen=True)

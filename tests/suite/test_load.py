@@ -14,6 +14,7 @@ from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, ExpectedReply, ExpectedTool
 from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.suite.scenario_schema import title_of
+from ratiba_action.util.installation import install_command
 from ratiba_action.verdict.pairing import content_digest
 
 GOOD = b"""\
@@ -208,7 +209,7 @@ def test_an_expected_language_without_the_package_that_detects_it_is_a_mistake(m
     monkeypatch.setitem(sys.modules, "lingua", None)
     (problem,) = problems_of(a=asked)
     assert problem.startswith("scenarios/a.yaml:12: ")
-    assert "install ratiba-eval-gate[semantic]" in problem
+    assert install_command("semantic") in problem
     assert "docker build --build-arg PACKAGES=full" in problem
 
 

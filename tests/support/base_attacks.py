@@ -82,7 +82,8 @@ system:
 """
 SCENARIO = """\
 id: {name}
-language: fr
+language: sw
+metrics: {{fluency: false}}
 now: 2026-04-25T10:00:00+03:00
 customer: {{name: Amina, phone: "+254 700 000 001"}}
 turns:

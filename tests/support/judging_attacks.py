@@ -143,7 +143,8 @@ def attack():
 
 SCENARIO = """\
 id: judged
-language: fr
+language: sw
+metrics: {fluency: false}
 now: 2026-04-25T10:00:00+03:00
 customer: {name: Amina, phone: "+254 700 000 001"}
 turns:
@@ -215,7 +216,8 @@ class Adapter:
 """
 ASKS = """\
 id: asks
-language: fr
+language: sw
+metrics: {fluency: false}
 now: 2026-04-25T10:00:00+03:00
 customer: {name: Amina, phone: "+254 700 000 001"}
 turns:

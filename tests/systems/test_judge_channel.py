@@ -25,7 +25,7 @@ ADAPTER = """
         def send(self, message):
             return {"text": message}
 """
-PAGE = Path(__file__).parents[2] / "docs/metrics.md"
+PAGE = Path(__file__).parents[2] / "docs/metrics-own.md"
 PRELOAD = ["ratiba_worker.adapters.deepeval_metrics:load"]
 CASE = case(exchange("Habari", "Karibu!", create("2026-04-26T14:00")), exchange("Asante", "Karibu tena!"))
 

@@ -14,7 +14,8 @@ from tests.support.workflow_files import workflow_files
 
 PROJECT = Path(__file__).parents[2]
 OWN = PROJECT / ".github" / "workflows" / "eval-on-prompt-change.yml"
-PAGES = [PROJECT / "README.md", PROJECT / "docs" / "workflows.md"]
+FORMS = PROJECT / "docs" / "workflow-forms.md"
+PAGES = [PROJECT / "README.md", PROJECT / "docs" / "workflows.md", FORMS, PROJECT / "docs" / "forks.md"]
 
 
 def copied(path: Path) -> str:
@@ -37,8 +38,8 @@ def test_a_whole_workflow_of_the_documentation_is_a_file(page: Path) -> None:
     assert [block for block in whole_workflows(page) if "uses: OWNER" in block and block not in files] == []
 
 
-def test_the_guide_shows_the_three_forms_whole() -> None:
-    names = {yaml.safe_load(block)["name"] for block in whole_workflows(PROJECT / "docs" / "workflows.md")}
+def test_the_pages_show_each_form_whole() -> None:
+    names = {yaml.safe_load(block)["name"] for page in PAGES for block in whole_workflows(page)}
     assert names == {"eval-on-prompt-change", "eval-three-jobs", "publish-fork-report"}
 
 
@@ -52,7 +53,7 @@ def test_action_and_configuration_are_the_only_differences_between_our_workflow_
 
 def test_the_form_with_a_service_is_the_one_job_form_with_the_parts_that_the_guide_names() -> None:
     text = (PROJECT / "examples" / "workflows" / "eval-with-postgres.yml").read_text("utf-8")
-    for part in blocks(PROJECT / "docs" / "workflows.md"):
+    for part in blocks(FORMS):
         if "\njobs:\n" not in part:
             text = text.replace(part, "")
     assert text.partition("\nname:")[2] == copied(OWN).partition("\nname:")[2]

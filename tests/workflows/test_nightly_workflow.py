@@ -31,7 +31,9 @@ def test_it_starts_by_the_clock_or_by_hand_and_holds_every_conversation() -> Non
 
 
 def test_the_guide_shows_its_schedule() -> None:
-    page = (PROJECT / "docs" / "workflows.md").read_text("utf-8").partition("## Every night")[2].partition("\n## ")[0]
+    page = (
+        (PROJECT / "docs" / "workflow-forms.md").read_text("utf-8").partition("## Every night")[2].partition("\n## ")[0]
+    )
     (shown,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert shown in TEXT
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.values import JsonObject
+from ratiba_action.util.installation import install_command
 
 _CONFIGURES_THE_SDKS = ("ANTHROPIC_", "AWS_", "BOTO", "CLOUDSDK_", "CLOUD_ML_", "GCE_METADATA_", "GOOGLE_")
 _NO_FILES = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
@@ -82,7 +83,7 @@ class CloudRequests:
         except ImportError as error:
             raise ConfigurationError(
                 f"The provider {provider!r} needs the package {error.name!r}, which is not installed.",
-                "Run: pip install 'ratiba-eval-gate[cloud]', or use the image with PACKAGES=full.",
+                f"Run: {install_command('cloud')}, or use the image with PACKAGES=full.",
             ) from None
 
     @property

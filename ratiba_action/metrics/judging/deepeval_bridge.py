@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.util.installation import install_command
 
 QUIET: Mapping[str, str] = {
     "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
@@ -87,7 +88,7 @@ def load_deepeval() -> ModuleType:
     except ImportError as error:
         raise ConfigurationError(
             f"A judged metric is selected and DeepEval cannot be imported: {error}.",
-            "Install it with `pip install 'ratiba-eval-gate[judges]'`.",
+            f"Run: {install_command('judges')}",
         ) from error
     gc.freeze()
     return deepeval
@@ -105,5 +106,5 @@ def deepeval_version() -> str:
     except metadata.PackageNotFoundError as error:
         raise ConfigurationError(
             "A judged metric is selected and DeepEval is not installed.",
-            "Install it with `pip install 'ratiba-eval-gate[judges]'`.",
+            f"Run: {install_command('judges')}",
         ) from error

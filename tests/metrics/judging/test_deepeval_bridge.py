@@ -12,6 +12,7 @@ from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, de
 from ratiba_action.metrics.registry import load_metric, metric_names
 from ratiba_action.model.canonical import transcript_digest
 from ratiba_action.model.measurement import Case, JudgeScore
+from ratiba_action.util.installation import install_command
 from tests.support.cases import case, exchange
 from tests.support.judges import ScriptedJudge
 
@@ -223,4 +224,4 @@ def test_without_deepeval_a_judged_metric_says_what_to_install(call: str) -> Non
         "except ConfigurationError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False)
-    assert "pip install 'ratiba-eval-gate[judges]'" in done.stdout, done.stderr
+    assert install_command("judges") in done.stdout, done.stderr
