@@ -341,7 +341,11 @@ class _OfFew(_Examination):
         return detectable_by_few(self._pairs, self._rules, recorded=len(self._tested()) if self._replayed else 0)
 
     def _margin(self, detectable: float | None) -> float | None:
-        return super()._margin(detectable) if self._looks and not self._is_futile else None
+        if not self._looks or self._is_futile:
+            return None
+        # Few trials may detect so little that even a large drop would be within what they cannot see.
+        fell = mean(self._changes()) <= -self._rules.min_margin + _ROUNDING
+        return self._rules.min_margin if fell else super()._margin(detectable)
 
     @property
     def _further_trials(self) -> int:

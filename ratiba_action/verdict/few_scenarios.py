@@ -18,6 +18,9 @@ _PAIRS = 15
 
 _FUTILE_PAIRS, _FUTILE_P = 3, 0.5
 
+_NO_NOISE = 1e-12
+"""Variance of scores that differ by rounding alone."""
+
 
 def rounds_of_few(scenarios: int, rules: Rules) -> int:
     """How many further trials of each scenario run on either arm at most."""
@@ -96,7 +99,7 @@ def detectable_by_few(pairs: Sequence[Pair], rules: Rules, *, recorded: int = 0)
     number = recorded or rounds * count
     if noise is None or number < 2:  # noqa: PLR2004 - a spread needs two values
         return None
-    if not noise:
+    if noise < _NO_NOISE:
         return 0.0
     error = math.sqrt(2 * noise / number)
     critical = float(special.stdtrit(number - 1, 1 - look_levels(rules.confirm_level, rounds)[-1]))
@@ -104,7 +107,8 @@ def detectable_by_few(pairs: Sequence[Pair], rules: Rules, *, recorded: int = 0)
     look = math.sqrt(2 * noise / (next_look(0, count, rules) * count))
 
     def shortfall(drop: float) -> float:
-        found = 1.0 - float(special.nctdtr(number - 1, drop / error, critical))
+        # Where the test is sure to show it, scipy's distribution is soon not a number.
+        found = 1.0 - float(special.nctdtr(number - 1, min(drop / error, critical + 10.0), critical))
         if not recorded:
             found *= float(special.ndtr((drop + _alarm_limit(count, rules)) / first) * special.ndtr(drop / look))
         return found - rules.detectable_power
