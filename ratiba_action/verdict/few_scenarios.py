@@ -1,8 +1,8 @@
 """The comparison of fewer scenarios than a statistical one needs: each pair of further trials is a measurement.
 
 Trials of base and head run in turn, so that the two of a pair differ by the change alone. If the change does nothing,
-the difference of a pair is as likely to be positive as negative, whatever the scenario and the judge: the sign-flip
-test is exact. Its result is about these scenarios and not about others like them.
+the difference of a pair is as likely to be positive as negative, whatever the scenario and the judge: the
+permutation test is exact. Its result is about these scenarios and not about others like them.
 """
 
 import math
@@ -85,12 +85,12 @@ def detectable_by_few(pairs: Sequence[Pair], rules: Rules, *, recorded: int = 0)
     pairs shows it at the level of the last look.
 
     Args:
-        pairs: of the scenarios, whose trials tell how much scores vary.
+        pairs: of the scenarios, whose trials show how much scores vary.
         rules: levels and power among them.
         recorded: pairs of recorded trials, which are tested in any case; 0 where further trials can run.
 
     Returns:
-        None where nothing tells how much scores vary: one scenario with one trial on either arm.
+        None where nothing shows how much scores vary: one scenario with one trial on either arm.
     """
     from scipy import optimize, special  # a third of a second, only when a run is compared
 
@@ -113,10 +113,10 @@ def detectable_by_few(pairs: Sequence[Pair], rules: Rules, *, recorded: int = 0)
             found *= float(special.ndtr((drop + _alarm_limit(count, rules)) / first) * special.ndtr(drop / look))
         return found - rules.detectable_power
 
-    most = (critical + 1.0) * error
-    while shortfall(most) < 0:
-        most *= 1.5
-    return float(optimize.brentq(shortfall, 0.0, most))
+    maximum = (critical + 1.0) * error
+    while shortfall(maximum) < 0:
+        maximum *= 1.5
+    return float(optimize.brentq(shortfall, 0.0, maximum))
 
 
 def _noise(pairs: Sequence[Pair]) -> float | None:

@@ -37,10 +37,10 @@ def minimum_detectable_effect(spread: float, pairs: int, *, significance: float 
     def shortfall(shift: float) -> float:
         return 1.0 - float(special.nctdtr(freedom, shift, critical)) - power
 
-    most = critical + 1.0
-    while shortfall(most) < 0:  # far beyond the answer scipy's distribution is not a number
-        most *= 2
-    shift = optimize.brentq(shortfall, 0.0, most)
+    maximum = critical + 1.0
+    while shortfall(maximum) < 0:  # far beyond the answer scipy's distribution is not a number
+        maximum *= 2
+    shift = optimize.brentq(shortfall, 0.0, maximum)
     return float(shift) * spread / math.sqrt(pairs)
 
 

@@ -213,7 +213,7 @@ def is_guarded(evidence: Evidence) -> bool:
 def sensitivity(comparison: Comparison) -> str:
     """What a comparison of this size can see, in words; empty where it cannot be told."""
     if comparison.detectable is None and comparison.further_trials:
-        return "One trial of each side does not tell how scores vary, nor how large a drop this run can see."
+        return "One trial on base and head does not show how much scores vary, nor how large a drop this run can see."
     if comparison.detectable is None or comparison.detectable < _SMALLEST_REPORTED:
         return ""
     number = plural(len(comparison.scenarios), "scenario")

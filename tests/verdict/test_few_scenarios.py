@@ -159,7 +159,7 @@ def test_what_an_attempt_before_has_measured_is_added_pair_by_pair() -> None:
     assert (result.tier, result.confirm_p) == (Tier.REGRESSION, 2.0**-15)
 
 
-def test_what_can_be_seen_is_told_from_the_noise_of_the_trials_and_unknown_without_any() -> None:
+def test_what_can_be_seen_depends_on_the_noise_of_the_trials_and_is_unknown_without_any() -> None:
     assert detectable_by_few([pair(0)], RULES) is None
     calm, noisy = (
         detectable_by_few([pair(n, base=(0.8, 0.8 + spread)) for n in range(3)], RULES) for spread in (0.1, 0.2)

@@ -159,3 +159,13 @@ def test_recordings_of_few_scenarios_ask_for_no_further_trials() -> None:
         found, _ = verdict(replayed)
         assert found.conclusion is conclusion
         assert next_step(replayed) == next_step(replayed)
+
+
+def test_a_recording_that_is_replayed_again_is_no_further_evidence() -> None:
+    first = scored(NAMES[0], 0.95)
+    base = MeasuredRun("a1b2c3d", NOW, "judge", AnswerOrigin.REPLAY, (first, of(replace(first.trial, number=1), 0.95)))
+    results = tuple(of(trial.trial, 0.85) for trial in base.results)
+    once = evidence(results=results, answers=AnswerOrigin.REPLAY, baseline=(base,))
+    ours = replace(base, results=results)
+    often = replace(once, baseline=(base,) * 3, earlier=(ours,) * 5)
+    assert verdict(often)[1].confirm_p == verdict(once)[1].confirm_p == 0.25
