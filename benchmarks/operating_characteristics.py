@@ -255,7 +255,7 @@ def _size_row(scenarios: int, spread: float, runs: int) -> tuple[str, list[Cell]
 FEW_DROPS = ((0.0, 0.0, FALSE_BLOCKS, 4.0), (0.10, 0.0, 1.0, 0.5), (0.20, 0.80, 1.0, 1.0), (0.30, 0.95, 1.0, 1.0))
 """Of fewer scenarios than ``min_scenarios``: the drop, what it must and may be blocked in, and the weight."""
 
-FEW = (
+FEW: Sequence[tuple[str, int, Mapping[str, float | int | str]]] = (
     *(("", size, {"base_runs": runs}) for size in (1, 3, 5, 9) for runs in (3, 1)),
     ("provider drift of -5 points", 1, {"drift": -0.05}),
     ("provider drift of -5 points", 5, {"drift": -0.05}),
