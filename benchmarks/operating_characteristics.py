@@ -252,6 +252,28 @@ def _size_row(scenarios: int, spread: float, runs: int) -> tuple[str, list[Cell]
     return f"{scenarios} | {spread:.2f} | {runs}", cells
 
 
+FEW_DROPS = ((0.0, 0.0, FALSE_BLOCKS, 4.0), (0.10, 0.0, 1.0, 0.5), (0.20, 0.80, 1.0, 1.0), (0.30, 0.95, 1.0, 1.0))
+"""Of fewer scenarios than ``min_scenarios``: the drop, what it must and may be blocked in, and the weight."""
+
+FEW: Sequence[tuple[str, int, Mapping[str, float | int | str]]] = (
+    *(("", size, {"base_runs": runs}) for size in (1, 3, 5, 9) for runs in (3, 1)),
+    ("provider drift of -5 points", 1, {"drift": -0.05}),
+    ("provider drift of -5 points", 5, {"drift": -0.05}),
+    ("judge with 5 points", 3, {"judge": "5 points"}),
+    ("judge that answers 0 or 1", 5, {"judge": "bimodal"}),
+)
+
+
+def _few_row(title: str, scenarios: int, changes: Mapping[str, float | int | str]) -> tuple[str, list[Cell]]:
+    world = replace(World(scenarios), **changes)  # type: ignore[arg-type] # names and types are those of World
+    promised = not title
+    cells = [
+        Cell(replace(world, drop=drop), minimum if promised else 0.0, maximum, weight)
+        for drop, minimum, maximum, weight in FEW_DROPS
+    ]
+    return f"{scenarios} | {world.base_runs} | {title or 'normal judge'}", cells
+
+
 def _judge_row(judge: str, runs: int) -> tuple[str, list[Cell]]:
     cells = [
         Cell(World(drop=drop, judge=judge, base_runs=runs), 0.0, 1.0 if drop else FALSE_BLOCKS, weight)
@@ -296,6 +318,11 @@ TABLES = (
             "trials at 0 / 10",
         ),
         [_size_row(*size) for size in SIZES],
+    ),
+    Table(
+        "few",
+        ("scenarios", "base runs", "world", "no change", "10 points", "20 points", "30 points", "trials at 0 / 20"),
+        [_few_row(*row) for row in FEW],
     ),
     Table(
         "judges",

@@ -27,7 +27,7 @@ def published(name: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line]
 
 
-@pytest.mark.parametrize("name", ["sizes", "judges", "dependence"])
+@pytest.mark.parametrize("name", ["sizes", "few", "judges", "dependence"])
 def test_the_page_has_the_rows_and_columns_of_the_benchmark(benchmark: ModuleType, name: str) -> None:
     (table,) = (one for one in benchmark.TABLES if one.name == name)
     header, _, *rows = published(name)
@@ -39,7 +39,7 @@ def test_the_page_has_the_rows_and_columns_of_the_benchmark(benchmark: ModuleTyp
         assert all(RATE.fullmatch(cell) for cell in row[-len(cells) - 1 : -1])
 
 
-@pytest.mark.parametrize("name", ["sizes", "judges", "dependence"])
+@pytest.mark.parametrize("name", ["sizes", "few", "judges", "dependence"])
 def test_what_the_page_shows_is_within_the_limits_that_the_benchmark_holds(benchmark: ModuleType, name: str) -> None:
     (table,) = (one for one in benchmark.TABLES if one.name == name)
     for row, (_, cells) in zip(published(name)[2:], table.rows, strict=True):

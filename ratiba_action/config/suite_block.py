@@ -74,7 +74,7 @@ class ComparisonBlock(StrictModel):
     )
     min_scenarios: Annotated[int, Field(ge=6, le=1_000)] = Field(
         default=_DEFAULT.min_scenarios,
-        description="minimum number for a statistical comparison; five could never reach 0.025",
+        description="minimum number whose means are compared; with fewer, pairs of further trials are",
     )
     pooled_runs: Annotated[int, Field(ge=1, le=10)] = Field(
         default=_DEFAULT.pooled_runs, description="maximum number of base runs that are pooled"

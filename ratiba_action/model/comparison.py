@@ -252,7 +252,7 @@ class Rules:
         scenario_drop: drop of one scenario that is looked at by itself.
         confirming_trials: looks after an alarm at most, one further trial of every scenario on both arms before each.
         suspect_trials: of a scenario that dropped, on both arms.
-        min_scenarios: below this only deterministic assertions and thresholds decide.
+        min_scenarios: below this the pairs of further trials are tested, and not the scenarios.
         pooled_runs: runs of the base that are pooled at most.
         stale_days: age of a baseline that is warned about.
         detectable_power: power of the minimum detectable effect that a report states.
@@ -409,6 +409,8 @@ class Comparison:
         mean_fell: the drop of the mean is confirmed; a regression without it rests on single scenarios.
         margin: drop that had to be ruled out.
         detectable: smallest drop that so many scenarios show with 80 % power; None where it cannot be told.
+        further_trials: of both arms, by which an alarm of fewer than ``min_scenarios`` is confirmed at most; 0 for
+            recordings, which have none; None for more scenarios.
         reason: why the tier is what it is, in one sentence.
         metrics: each metric by itself; shown, and nothing is decided by it.
         flips: scenarios that passed on one arm and failed on the other: newly failing before newly passing.
@@ -428,6 +430,7 @@ class Comparison:
     mean_fell: bool = False
     margin: float | None = None
     detectable: float | None = None
+    further_trials: int | None = None
     metrics: tuple[MetricComparison, ...] = ()
     flips: tuple[OutcomeChange, ...] = ()
     changed: tuple[OutcomeChange, ...] = ()

@@ -85,6 +85,7 @@ def _summary(summary: ReportSummary, compared: ComparisonSummary) -> str:
     sentences += [compared.interval_note] if compared.interval_note else []
     sentences.append(f"Base: {inline(compared.baseline)}.")
     sentences += [seen] if seen and not any(seen in warning for warning in verdict.warnings) else []
+    sentences += [compared.price] if compared.price else []
     sentences += [f"Not comparable: {count}."] if count else []
     heading = f"**{compared.heading}.** {' '.join(sentences)}"
     return f"{heading}\n\n{_obstacles(compared)}" if compared.found.tier is Tier.NOT_COMPARABLE and count else heading

@@ -14,11 +14,12 @@ from ratiba_action.model.comparison import (
     ScenarioComparison,
     Tier,
 )
-from ratiba_action.model.values import mean
+from ratiba_action.model.measurement import Scored
+from ratiba_action.model.values import Usd, mean
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.cases_summary import describe_threshold
 from ratiba_action.reporting.conversation_changes import ConversationChange, describe_changes
-from ratiba_action.reporting.wording import number
+from ratiba_action.reporting.wording import dollars, number
 from ratiba_action.util.text import plural
 from ratiba_action.verdict.runs import metric_tier
 from ratiba_action.verdict.tally import MetricSummary
@@ -99,6 +100,7 @@ class ComparisonSummary:
     Args:
         baseline: where the base's scores come from; untrusted.
         sensitivity: which drops it could have detected; empty if unknown.
+        price: what its further trials cost at most; empty if they cost nothing, or are those of many scenarios.
         interval_note: what the interval of an exact difference means; empty if there is none.
         not_comparable: how much cannot be compared; empty if everything can.
         rows: the composite's row, then one for each metric.
@@ -111,6 +113,7 @@ class ComparisonSummary:
     heading: str
     baseline: str
     sensitivity: str
+    price: str
     interval_note: str
     not_comparable: str
     rows: tuple[Row, ...]
@@ -135,6 +138,7 @@ def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> Compa
         heading=_heading(found, report.verdict.conclusion),
         baseline=_baseline(report.baseline, report.started_at),
         sensitivity=sensitivity(found),
+        price=_price(report, found),
         interval_note=_interval_note(found),
         not_comparable=_not_comparable(found),
         rows=metric_rows(found, thresholds),
@@ -308,6 +312,17 @@ def _interval_note(comparison: Comparison) -> str:
     if not comparison.exact or low is None or high is None or high - low <= _ROUNDING:
         return ""
     return "The interval is an estimate for other scenarios like these and does not decide."
+
+
+def _price(report: Report, comparison: Comparison) -> str:
+    """What all further trials of few scenarios cost, at the mean price of those that ran in this run."""
+    head = [result.trial for result in report.results if isinstance(result, Scored)]
+    further = sum(trial.number >= trial.scenario.strategy.trials for trial in head)
+    ran = len(head) + (further if report.baseline is not None else len(head))
+    if not comparison.further_trials or not ran or not report.spending.list_price:
+        return ""
+    price = report.spending.list_price * comparison.further_trials / ran
+    return f"{comparison.further_trials} trials cost about USD {dollars(Usd(price))} at the prices of this run."
 
 
 def _not_comparable(comparison: Comparison) -> str:

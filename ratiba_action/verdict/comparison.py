@@ -11,7 +11,16 @@ from statistics import median, variance
 
 from ratiba_action.model.comparison import Comparison, NotComparable, Pair, Rules, ScenarioComparison, Tier
 from ratiba_action.model.values import mean
-from ratiba_action.verdict.interval import minimum_detectable_effect, t_interval
+from ratiba_action.verdict.few_scenarios import (
+    detectable_by_few,
+    differences_of_pairs,
+    differences_of_recordings,
+    is_futile,
+    next_look,
+    raises_alarm,
+    rounds_of_few,
+)
+from ratiba_action.verdict.interval import Interval, minimum_detectable_effect, t_interval
 from ratiba_action.verdict.pairing import common_trials, compared_trials
 from ratiba_action.verdict.sign_flip import look_levels, sign_flip_p
 
@@ -41,10 +50,12 @@ class Wanted:
     Args:
         trials: how many further trials of each scenario, by its id; never 0.
         so_far: what is known without them; never a regression.
+        mild: few scenarios ask for them, and neither their mean nor one of them has fallen far.
     """
 
     trials: dict[str, int]
     so_far: Comparison
+    mild: bool = False
 
 
 def examine(
@@ -72,9 +83,8 @@ def examine(
         return Comparison(Tier.NOT_COMPARABLE, (), left, "Nothing of the base can be compared with this change.")
     if exact:
         return _examine_exactly(pairs, left, rules)
-    if len(pairs) < rules.min_scenarios:
-        return _too_few(pairs, left, rules)
-    return _Examination(pairs, left, rules, replayed=replayed).result()
+    examination = _OfFew if len(pairs) < rules.min_scenarios else _Examination
+    return examination(pairs, left, rules, replayed=replayed).result()
 
 
 def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules) -> Comparison:
@@ -102,21 +112,6 @@ def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rul
     )
 
 
-def _too_few(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules) -> Comparison:
-    reason = (
-        f"{len(pairs)} {'scenario is' if len(pairs) == 1 else 'scenarios are'} too few to tell a drop from chance "
-        f"(at least {rules.min_scenarios}); "
-        "only deterministic assertions and thresholds decide."
-    )
-    return Comparison(
-        Tier.UNCLEAR,
-        tuple(_scenario(pair, (pair.base, pair.head), rules, again=False) for pair in pairs),
-        left,
-        reason,
-        difference=mean([_mean_change(pair) for pair in pairs]),
-    )
-
-
 class _Examination:
     """One comparison of pairs that vary by chance.
 
@@ -127,32 +122,50 @@ class _Examination:
 
     def __init__(self, pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules, *, replayed: bool) -> None:
         self._pairs, self._left, self._rules, self._replayed = tuple(pairs), left, rules, replayed
-        first = list(map(_mean_change, pairs))
-        self._screen_p = sign_flip_p(first)
+        self._first = list(map(_mean_change, pairs))
+        self._screen_p = sign_flip_p(self._first)
         self._suspects = [
-            pair for pair, change in zip(pairs, first, strict=True) if change <= -rules.scenario_drop + _ROUNDING
+            pair for pair, change in zip(pairs, self._first, strict=True) if change <= -rules.scenario_drop + _ROUNDING
         ]
         self._common = common_trials(pairs)
         # An attempt before this one may have raised the alarm: its data is added, so its question stays open.
-        self._alarm = self._screen_p <= _screen_level(pairs, rules) or all(pair.added_head for pair in pairs)
-        self._confirm_p = sign_flip_p([_fresh_change(pair, self._common) for pair in pairs]) if self._looks else None
+        self._alarm = self._raises_alarm() or all(pair.added_head for pair in pairs)
+        self._confirm_p = sign_flip_p(self._tested()) if self._looks else None
+
+    def _raises_alarm(self) -> bool:
+        return self._screen_p <= _screen_level(self._pairs, self._rules)
+
+    @property
+    def _rounds(self) -> int:
+        """How many looks at further trials there are at most."""
+        return self._rules.confirming_trials
 
     @property
     def _looks(self) -> int:
         """How many looks at further trials were taken."""
-        return min(self._common, self._rules.confirming_trials) if self._alarm else 0
+        return min(self._common, self._rounds) if self._alarm else 0
+
+    def _next_look(self) -> int:
+        """How many further trials every scenario has at the look that comes next, or at the last one."""
+        return min(self._looks + 1, self._rounds) if self._alarm else 0
+
+    def _tested(self) -> list[float]:
+        """What the looks test: the change of each scenario in further trials."""
+        return [_fresh_change(pair, self._common) for pair in self._pairs]
 
     @property
     def _mean_fell(self) -> bool:
         if self._confirm_p is None:
             return False
-        levels = look_levels(self._rules.confirm_level, self._rules.confirming_trials)
-        return self._confirm_p <= levels[self._looks - 1]
+        return self._confirm_p <= look_levels(self._rules.confirm_level, self._rounds)[self._looks - 1]
 
     def result(self) -> Comparison | Wanted:
         again = [pair for pair in self._suspects if self._has_fallen(pair)]
         wanted = {} if self._mean_fell or self._dropped(again) else self._wanted()
-        return Wanted(wanted, self._so_far()) if wanted else self._conclude(again)
+        return Wanted(wanted, self._so_far(), self._is_mild()) if wanted else self._conclude(again)
+
+    def _is_mild(self) -> bool:
+        return False
 
     def _dropped(self, again: Sequence[Pair]) -> bool:
         """Whether the scenarios that fell again block: two, a critical one, or one that collapsed."""
@@ -160,7 +173,7 @@ class _Examination:
 
     def _wanted(self) -> dict[str, int]:
         suspected = {pair.scenario_id for pair in self._suspects}
-        look = min(self._looks + 1, self._rules.confirming_trials) if self._alarm else 0
+        look = self._next_look()
         wanted: dict[str, int] = {}
         for pair in self._pairs:
             needed = max(look, self._rules.suspect_trials) if pair.scenario_id in suspected else look
@@ -170,46 +183,66 @@ class _Examination:
         return wanted
 
     def _so_far(self) -> Comparison:
-        changes = self._changes()
-        interval = t_interval(changes, _CONFIDENCE)
+        interval = self._interval()
         return Comparison(
             Tier.UNCLEAR,
             tuple(self._scenario(pair) for pair in self._pairs),
             self._left,
             self._because(),
-            difference=mean(changes),
-            low=interval.low,
-            high=interval.high,
+            difference=mean(self._changes()),
+            low=None if interval is None else interval.low,
+            high=None if interval is None else interval.high,
             screen_p=self._screen_p,
             confirm_p=self._confirm_p,
+            detectable=None if self._further_trials is None else self._detectable(),
+            further_trials=self._further_trials,
         )
 
     def _because(self) -> str:
         if self._alarm:
-            return f"The scores fell (p = {self._screen_p:.3f} in the first look), which has to be confirmed."
+            return self._alarming()
         names = ", ".join(pair.scenario_id for pair in self._suspects)
         return f"A large drop has to be confirmed: {names}."
 
+    def _alarming(self) -> str:
+        return f"The scores fell (p = {self._screen_p:.3f} in the first look), which has to be confirmed."
+
     def _conclude(self, again: Sequence[Pair]) -> Comparison:
-        changes = self._changes()
-        difference, interval = mean(changes), t_interval(changes, _CONFIDENCE)
-        detectable = minimum_detectable_effect(_spread(changes), len(changes), power=self._rules.detectable_power)
-        margin = max(self._rules.min_margin, detectable)
-        tier = self._tier(interval.low, margin, fell=self._mean_fell or self._dropped(again))
+        difference, interval = mean(self._changes()), self._interval()
+        detectable = self._detectable()
+        margin = self._margin(detectable)
+        low = None if interval is None else interval.low
+        tier = self._tier(low, margin, fell=self._mean_fell or self._dropped(again))
         return Comparison(
             tier,
             tuple(self._scenario(pair, again=pair in again) for pair in self._pairs),
             self._left,
-            self._reason(tier, again, difference, margin, mean_fell=self._mean_fell),
+            self._reason(tier, again, difference, margin or 0.0),
             difference=difference,
-            low=interval.low,
-            high=interval.high,
+            low=low,
+            high=None if interval is None else interval.high,
             screen_p=self._screen_p,
             confirm_p=self._confirm_p,
             mean_fell=self._mean_fell,
             margin=margin,
             detectable=detectable,
+            further_trials=self._further_trials,
         )
+
+    def _interval(self) -> Interval | None:
+        return t_interval(self._changes(), _CONFIDENCE)
+
+    def _detectable(self) -> float | None:
+        changes = self._changes()
+        return minimum_detectable_effect(_spread(changes), len(changes), power=self._rules.detectable_power)
+
+    def _margin(self, detectable: float | None) -> float | None:
+        """The drop that has to be ruled out; None where nothing has to be."""
+        return max(self._rules.min_margin, detectable or 0.0)
+
+    @property
+    def _further_trials(self) -> int | None:
+        return None
 
     def _changes(self) -> list[float]:
         return [mean(head) - mean(base) for base, head in map(self._compared, self._pairs)]
@@ -238,16 +271,15 @@ class _Examination:
         return change <= -max(drop, errors * math.sqrt(max(own, common))) + _ROUNDING
 
     @staticmethod
-    def _tier(low: float, margin: float, *, fell: bool) -> Tier:
+    def _tier(low: float | None, margin: float | None, *, fell: bool) -> Tier:
         if fell:
             return Tier.REGRESSION
-        if low <= -margin:
+        if margin is not None and (low is None or low <= -margin):
             return Tier.UNCLEAR
-        return Tier.IMPROVED if low > _ROUNDING else Tier.WITHIN_NOISE
+        return Tier.IMPROVED if low is not None and low > _ROUNDING else Tier.WITHIN_NOISE
 
-    @staticmethod
-    def _reason(tier: Tier, again: Sequence[Pair], difference: float, margin: float, *, mean_fell: bool) -> str:
-        if mean_fell:
+    def _reason(self, tier: Tier, again: Sequence[Pair], difference: float, margin: float) -> str:
+        if self._mean_fell:
             return f"The mean score fell by {points(difference)}, and further trials on base and head confirm it."
         if tier is Tier.REGRESSION:
             return f"Further trials confirm large drops: {', '.join(pair.scenario_id for pair in again)}."
@@ -256,6 +288,77 @@ class _Examination:
         if tier is Tier.IMPROVED:
             return f"The mean score rose by {points(difference)}, more than chance explains."
         return f"No drop beyond chance, and a drop of {points(margin)} is ruled out."
+
+
+class _OfFew(_Examination):
+    """One comparison of fewer scenarios than ``min_scenarios``: see ``verdict.few_scenarios``.
+
+    Recordings have the trials that they have, so they are tested once and never ask for more.
+    """
+
+    def _raises_alarm(self) -> bool:
+        return self._replayed or raises_alarm(self._first, self._rules)
+
+    @property
+    def _rounds(self) -> int:
+        return 1 if self._replayed else rounds_of_few(len(self._pairs), self._rules)
+
+    @property
+    def _looks(self) -> int:
+        return 1 if self._replayed else super()._looks
+
+    def _next_look(self) -> int:
+        if not self._alarm or self._is_futile:
+            return 0
+        return next_look(self._looks, len(self._pairs), self._rules)
+
+    def _is_mild(self) -> bool:
+        suspected = any(not _is_looked_at(pair, self._rules) for pair in self._suspects)
+        return not suspected and mean(self._changes()) > -self._rules.scenario_drop + _ROUNDING
+
+    def _wanted(self) -> dict[str, int]:
+        return {} if self._replayed else super()._wanted()
+
+    def _tested(self) -> list[float]:
+        if self._replayed:
+            return [change for pair in self._pairs for change in differences_of_recordings(pair)]
+        return [change for pair in self._pairs for change in differences_of_pairs(pair, self._common)]
+
+    def _alarming(self) -> str:
+        count = len(self._pairs)
+        scenarios = "1 scenario" if count == 1 else f"{count} scenarios"
+        return f"The first trials of {scenarios} do not rule a drop out, which further trials have to do."
+
+    @property
+    def _is_futile(self) -> bool:
+        return self._confirm_p is not None and is_futile(self._confirm_p, len(self._tested()))
+
+    def _interval(self) -> Interval | None:
+        sample = self._tested() if self._looks else self._first
+        return t_interval(sample, _CONFIDENCE) if len(sample) > 1 else None
+
+    def _detectable(self) -> float | None:
+        return detectable_by_few(self._pairs, self._rules, recorded=len(self._tested()) if self._replayed else 0)
+
+    def _margin(self, detectable: float | None) -> float | None:
+        if not self._looks or self._is_futile:
+            return None
+        # Few trials may detect so little that even a large drop would be within what they cannot see.
+        fell = mean(self._changes()) <= -self._rules.min_margin + _ROUNDING
+        return self._rules.min_margin if fell else super()._margin(detectable)
+
+    @property
+    def _further_trials(self) -> int:
+        return 0 if self._replayed else 2 * self._rounds * len(self._pairs)
+
+    def _reason(self, tier: Tier, again: Sequence[Pair], difference: float, margin: float) -> str:
+        if tier is not Tier.WITHIN_NOISE or (self._looks and not self._is_futile):
+            return super()._reason(tier, again, difference, margin)
+        if self._looks:
+            return f"Further trials on base and head do not show a drop (p = {self._confirm_p:.2f})."
+        moved = "rose" if difference > _ROUNDING else "did not change" if abs(difference) <= _ROUNDING else "fell"
+        by = "" if abs(difference) <= _ROUNDING else f" by {points(difference)}"
+        return f"The mean score {moved}{by} in the first trials, which raises no alarm."
 
 
 def _screen_level(pairs: Sequence[Pair], rules: Rules) -> float:

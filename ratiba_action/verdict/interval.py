@@ -35,7 +35,10 @@ def minimum_detectable_effect(spread: float, pairs: int, *, power: float = 0.80)
     def shortfall(shift: float) -> float:
         return 1.0 - float(special.nctdtr(freedom, shift, critical)) - power
 
-    shift = optimize.brentq(shortfall, 0.0, 40.0 + critical)
+    maximum = critical + 1.0
+    while shortfall(maximum) < 0:  # far beyond the answer scipy's distribution is not a number
+        maximum *= 2
+    shift = optimize.brentq(shortfall, 0.0, maximum)
     return float(shift) * spread / math.sqrt(pairs)
 
 

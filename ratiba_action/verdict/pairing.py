@@ -212,7 +212,8 @@ def _measured(results: Iterable[ScenarioResult]) -> Iterable[Scored]:
     return (result for result in results if isinstance(result, Scored) and result.scores)
 
 
-def _arm(found: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
+def _arm(measured: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
+    found = _without_repeats(measured)
     results = [result for _, result in found]
     # Trials share their scenario: the same object is digested once.
     scenarios = {(id(run), id(result.trial.scenario)): (run, result.trial.scenario) for run, result in found}
@@ -234,6 +235,15 @@ def _arm(found: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
         metrics={name: frozenset(seen) for name, seen in versions.items()},
         answered_by={name: frozenset(seen) for name, seen in answered.items()},
     )
+
+
+def _without_repeats(measured: Sequence[tuple[MeasuredRun, Scored]]) -> Sequence[tuple[MeasuredRun, Scored]]:
+    """The results, of which a recording that several runs replayed counts once: it is one measurement."""
+    kept: dict[object, tuple[MeasuredRun, Scored]] = {}
+    for place, (run, result) in enumerate(measured):
+        replayed = run.answers == AnswerOrigin.REPLAY
+        kept[("recorded", result.trial.number) if replayed else place] = run, result
+    return tuple(kept.values())
 
 
 def _is_beside(run: MeasuredRun) -> bool:

@@ -60,7 +60,8 @@ def confidence(report: Report) -> float | None:
         return 1.0
     if compared.tier is Tier.REGRESSION:
         return 1 - compared.confirm_p if compared.mean_fell and compared.confirm_p is not None else None
-    return _ONE_SIDED if compared.low is not None else None
+    established = compared.margin is not None or compared.tier is Tier.IMPROVED
+    return _ONE_SIDED if compared.low is not None and established else None
 
 
 @dataclass(frozen=True, slots=True)

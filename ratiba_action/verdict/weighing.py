@@ -12,6 +12,7 @@ from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResu
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
+from ratiba_action.util.text import plural
 from ratiba_action.verdict.comparison import Wanted, points
 from ratiba_action.verdict.conversation_cost import conversation_cost
 from ratiba_action.verdict.decline import find_decline, note_of_decline
@@ -87,7 +88,8 @@ def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
     """Let the comparison with the base speak.
 
     An alarm asks for further trials on both arms. One that cannot be confirmed leaves the run incomplete: it neither
-    blocks nor passes. A drop of the margin that cannot be ruled out is inconclusive, which does not block.
+    blocks nor passes. Few scenarios raise one so easily that without a large drop it leaves the run inconclusive. So
+    does a drop of the margin that cannot be ruled out, which does not block.
 
     Args:
         evidence: of a run that would pass without a base.
@@ -96,20 +98,25 @@ def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
     if found is None:
         return otherwise
     if isinstance(found, Wanted):
-        return _confirm(evidence, found)
+        return _confirm(evidence, found, otherwise)
     compared = replace(otherwise, comparison=found)
     if found.tier is Tier.REGRESSION:
         return replace(compared, conclusion=Conclusion.FAILED, reason=found.reason, action=_look_at(found), warnings=())
-    if found.tier is Tier.UNCLEAR and found.low is not None:
-        warning = f"{found.reason} {sensitivity(found)}"
-        return replace(
-            compared,
-            conclusion=Conclusion.INCONCLUSIVE,
-            reason=f"{otherwise.reason} {found.reason}",
-            action="Add scenarios, or more trials of them, to see smaller drops.",
-            warnings=(*otherwise.warnings, warning.strip()),
-        )
+    if found.tier is Tier.UNCLEAR:
+        return _inconclusive(compared, found.reason, "Add scenarios, or more trials of them, to see smaller drops.")
     return replace(compared, reason=f"{otherwise.reason} {found.reason}")
+
+
+def _inconclusive(verdict: Verdict, doubt: str, action: str) -> Verdict:
+    """The verdict with a doubt that keeps it from passing."""
+    seen = sensitivity(verdict.comparison) if verdict.comparison is not None else ""
+    return replace(
+        verdict,
+        conclusion=Conclusion.INCONCLUSIVE,
+        reason=f"{verdict.reason} {doubt}",
+        action=action,
+        warnings=(*verdict.warnings, f"{doubt} {seen}".strip()),
+    )
 
 
 def with_decline(evidence: Evidence, verdict: Verdict) -> Plan | Verdict:
@@ -138,6 +145,9 @@ def with_decline(evidence: Evidence, verdict: Verdict) -> Plan | Verdict:
         reason = note.removesuffix(note.remedy).rstrip()
         return replace(verdict, conclusion=Conclusion.FAILED, reason=reason, action=note.remedy, decline=found)
     return replace(verdict, decline=found, warnings=(*verdict.warnings, note))
+
+
+_REMOVE_THE_CAUSE = "Remove the cause, then run the gate again; its data is added to this run's."
 
 
 def show(evidence: Evidence) -> Comparison | None:
@@ -190,29 +200,35 @@ def require_base(evidence: Evidence, verdict: Verdict) -> Verdict:
 
 
 def is_guarded(evidence: Evidence) -> bool:
-    """Whether the comparison with the base can find a drop of this change."""
+    """Whether the comparison with the base can find a drop of this change, as small as those that many scenarios show.
+
+    Few scenarios never excuse a pass rate that is too low: it is measured again as if there were no base.
+    """
     found = compare(evidence)
-    return isinstance(found, Wanted) or (found is not None and (found.exact or found.low is not None))
+    if isinstance(found, Wanted):
+        return found.so_far.further_trials is None
+    return found is not None and (found.exact or (found.low is not None and found.further_trials is None))
 
 
 def sensitivity(comparison: Comparison) -> str:
     """What a comparison of this size can see, in words; empty where it cannot be told."""
+    if comparison.detectable is None and comparison.further_trials:
+        return "One trial on base and head does not show how much scores vary, nor how large a drop this run can see."
     if comparison.detectable is None or comparison.detectable < _SMALLEST_REPORTED:
         return ""
-    number = len(comparison.scenarios)
-    return f"With {number} scenarios this run can see drops of {points(comparison.detectable)} or more."
+    number = plural(len(comparison.scenarios), "scenario")
+    further = f", in up to {comparison.further_trials} further trials" if comparison.further_trials else ""
+    return f"With {number} this run can see drops of {points(comparison.detectable)} or more{further}."
 
 
-def _confirm(evidence: Evidence, wanted: Wanted) -> Plan | Verdict:
+def _confirm(evidence: Evidence, wanted: Wanted, otherwise: Verdict) -> Plan | Verdict:
     obstacle = _obstacle(evidence, wanted.trials)
-    if obstacle:
-        return Verdict(
-            Conclusion.INCOMPLETE,
-            f"{wanted.so_far.reason} It cannot be confirmed: {obstacle}.",
-            "Remove the cause, then run the gate again; its data is added to this run's.",
-            comparison=wanted.so_far,
-        )
-    return _plan(evidence, wanted.trials)
+    if not obstacle:
+        return _plan(evidence, wanted.trials)
+    doubt, action = f"{wanted.so_far.reason} It cannot be confirmed: {obstacle}.", _REMOVE_THE_CAUSE
+    if wanted.mild and otherwise.conclusion is not Conclusion.INCOMPLETE:
+        return _inconclusive(replace(otherwise, comparison=wanted.so_far), doubt, action)
+    return Verdict(Conclusion.INCOMPLETE, doubt, action, comparison=wanted.so_far)
 
 
 def _obstacle(evidence: Evidence, wanted: Mapping[str, int]) -> str:

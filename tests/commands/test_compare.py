@@ -139,22 +139,23 @@ def test_a_base_that_cannot_be_read_is_misuse(folder: Path, capsys: pytest.Captu
 CONFIGURATION = "system:\n  command: [my-bot]\ncomparison:\n"
 
 
-def tier_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def further_trials(capsys: pytest.CaptureFixture[str], *arguments: str) -> int | None:
+    """What a comparison of few scenarios has and another has not."""
     assert run(["compare", "--json", *arguments], {}) == 0
-    tier: str = json.loads(capsys.readouterr().out)["comparisons"][0]["comparison"]["tier"]
-    return tier
+    further: int | None = json.loads(capsys.readouterr().out)["comparisons"][0]["comparison"]["further_trials"]
+    return further
 
 
 def test_the_rules_are_those_of_the_configuration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = write(folder, "a.json"), write(folder, "b.json")
     (folder / "own.yml").write_text(CONFIGURATION + "  min_scenarios: 13\n")
-    assert tier_of(capsys, *names) == "within noise"
-    assert tier_of(capsys, *names, "--config", "own.yml") == "unclear"
+    assert further_trials(capsys, *names) is None
+    assert further_trials(capsys, *names, "--config", "own.yml") == 72
     (folder / ".github").mkdir()
     (folder / "own.yml").rename(folder / ".github" / "ratiba.yml")
-    assert tier_of(capsys, *names) == "unclear"
+    assert further_trials(capsys, *names) == 72
     assert run(["report", "--results", names[0], "--diff", names[1], "--json"], {}) == 0
-    assert json.loads(capsys.readouterr().out)["comparison"]["tier"] == "unclear"
+    assert json.loads(capsys.readouterr().out)["comparison"]["further_trials"] == 72
 
 
 @pytest.mark.parametrize("command", [["compare", "a.json", "b.json"], ["report", "--diff", "a.json"]])

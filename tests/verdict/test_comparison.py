@@ -225,13 +225,6 @@ def test_an_exact_difference_has_an_interval_over_the_conversations_that_decides
     assert concluded([pair(0, -0.05)], exact=True).low is None, "one conversation has no spread"
 
 
-def test_few_scenarios_are_said_to_be_too_few() -> None:
-    found = concluded([pair(number, -0.2) for number in range(9)])
-    assert found.tier is Tier.UNCLEAR
-    assert "9 scenarios are too few" in found.reason
-    assert "1 scenario is too few" in concluded([pair(0, -0.2)]).reason
-
-
 def test_nothing_to_compare_with_has_no_difference() -> None:
     missing = NotComparable("a", "", "the base has no scores of it")
     found = examine((), (missing,), RULES, exact=False)

@@ -97,7 +97,75 @@ def test_a_first_look_is_held_to_the_rules_of_the_run() -> None:
 
 def test_what_a_run_was_not_to_hold_is_not_listed_as_missing_and_what_it_lost_is() -> None:
     few = tuple(scored(name, 0.95) for name in NAMES[:2])
-    _, comparison = verdict(evidence(results=few, left_out=NAMES[2:11]))
+    _, comparison = verdict(looked_at(evidence(results=few, left_out=NAMES[2:11]), 0.95))
     assert [one.scenario_id for one in comparison.not_comparable] == [NAMES[11]]
     nothing, comparison = verdict(evidence(results=(), left_out=NAMES))
     assert (nothing.conclusion, comparison.not_comparable) == (Conclusion.INCOMPLETE, ())
+
+
+def of_few(head: float, count: int = 3, **changes: Any) -> Evidence:
+    """The first scenarios of the twelve alone."""
+    low = sample_score(head, threshold=0.5)
+    results = tuple(sample_scored(name, scores=(low,)) for name in NAMES[:count])
+    return evidence(results=results, left_out=NAMES[count:], **changes)
+
+
+def test_a_drop_of_few_scenarios_fails_once_pairs_of_further_trials_show_it() -> None:
+    found, comparison = verdict(looked_at(of_few(0.75), 0.75))
+    assert (found.conclusion, comparison.tier, comparison.mean_fell) == (Conclusion.FAILED, Tier.REGRESSION, True)
+    assert comparison.confirm_p == 2.0**-9
+    passed, comparison = verdict(looked_at(of_few(0.75), 0.95))
+    assert (passed.conclusion, comparison.tier) == (Conclusion.PASSED, Tier.WITHIN_NOISE)
+
+
+@pytest.mark.parametrize(
+    ("head", "conclusion", "code"), [(0.85, Conclusion.INCONCLUSIVE, 0), (0.65, Conclusion.INCOMPLETE, 3)]
+)
+def test_few_scenarios_without_further_trials_never_pass_in_silence_and_after_a_large_drop_not_at_all(
+    head: float, conclusion: Conclusion, code: int
+) -> None:
+    found, comparison = verdict(of_few(head, no_further="the budget is used up"))
+    assert (found.conclusion, exit_code(found, Mode.BLOCKING)) == (conclusion, code)
+    assert comparison.tier is Tier.UNCLEAR
+    assert "It cannot be confirmed: the budget is used up." in found.reason
+    assert all("It cannot be confirmed" in warning for warning in found.warnings)
+    assert bool(found.warnings) is (conclusion is Conclusion.INCONCLUSIVE)
+
+
+def test_one_scenario_that_cannot_be_measured_again_is_unclear_without_an_interval_and_does_not_pass() -> None:
+    found, comparison = verdict(of_few(0.95, 1, no_base="the base is not in this clone"))
+    assert (comparison.tier, comparison.low, found.conclusion) == (Tier.UNCLEAR, None, Conclusion.INCONCLUSIVE)
+
+
+def test_few_scenarios_with_the_base_do_not_excuse_a_pass_rate_that_is_too_low() -> None:
+    given = of_few(0.95)
+    low = sample_scored(NAMES[0], scores=(sample_score(0.95, threshold=0.99),))
+    plan = planned(replace(given, results=(low, *given.results[1:])))
+    assert {(trial.arm.name, trial.number) for trial in plan.trials} == {("head", 1), ("head", 2)}
+
+
+def test_recordings_of_few_scenarios_ask_for_no_further_trials() -> None:
+    def twice(name: str, value: float) -> tuple[ScenarioResult, ...]:
+        first = scored(name, value)
+        return first, replace(first, trial=replace(first.trial, number=1))
+
+    names = NAMES[:3]
+    base = MeasuredRun(
+        "a1b2c3d", NOW, "judge", AnswerOrigin.REPLAY, tuple(one for name in names for one in twice(name, 0.95))
+    )
+    for value, conclusion in ((0.85, Conclusion.FAILED), (0.95, Conclusion.PASSED)):
+        results = tuple(one for name in names for one in twice(name, value))
+        replayed = evidence(results=results, answers=AnswerOrigin.REPLAY, baseline=(base,))
+        found, _ = verdict(replayed)
+        assert found.conclusion is conclusion
+        assert next_step(replayed) == next_step(replayed)
+
+
+def test_a_recording_that_is_replayed_again_is_no_further_evidence() -> None:
+    first = scored(NAMES[0], 0.95)
+    base = MeasuredRun("a1b2c3d", NOW, "judge", AnswerOrigin.REPLAY, (first, of(replace(first.trial, number=1), 0.95)))
+    results = tuple(of(trial.trial, 0.85) for trial in base.results)
+    once = evidence(results=results, answers=AnswerOrigin.REPLAY, baseline=(base,))
+    ours = replace(base, results=results)
+    often = replace(once, baseline=(base,) * 3, earlier=(ours,) * 5)
+    assert verdict(often)[1].confirm_p == verdict(once)[1].confirm_p == 0.25
