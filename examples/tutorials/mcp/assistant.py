@@ -9,6 +9,8 @@ from typing import Any
 from agents import Agent, Runner
 from agents.mcp import MCPServerStdio
 
+PROMPT = Path("prompts/baker.md").read_text(encoding="utf-8")
+
 
 class Assistant:
     """One conversation, with a server of its own."""
@@ -18,11 +20,10 @@ class Assistant:
         started = {"command": sys.executable, "args": ["server.py"], "env": dict(os.environ)}
         self.bakery = MCPServerStdio(started, client_session_timeout_seconds=60)
         await self.bakery.connect()
-        prompt = Path("prompts/baker.md").read_text(encoding="utf-8")
         self.agent = Agent(
             name="baker",
             model="gpt-5-mini",
-            instructions=prompt,
+            instructions=PROMPT,
             mcp_servers=[self.bakery],
             tool_use_behavior="stop_on_first_tool",  # what the server answers is the reply
         )
