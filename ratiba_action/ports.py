@@ -24,7 +24,7 @@ from ratiba_action.model.conversation import (
 )
 from ratiba_action.model.event import Event
 from ratiba_action.model.measurement import Answer, Case, Question, ScenarioResult, Score
-from ratiba_action.model.model_request import ModelAnswer, ModelRequest, PaidAnswer, PaidRequest
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest, PaidAnswer, PaidRequest, ToolPrices
 from ratiba_action.model.plan import Arm, Tenant, Trial
 from ratiba_action.model.scenario import Scenario, SimulatedUser, Turn
 from ratiba_action.model.values import JsonObject, Usd
@@ -489,6 +489,10 @@ class Prices(Protocol):
         Raises:
             ConfigurationError: the model has no price.
         """
+        ...
+
+    def tools(self, model: str, provider: str) -> ToolPrices:
+        """What the tools cost that the provider runs while this model answers."""
         ...
 
 

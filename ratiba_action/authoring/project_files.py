@@ -45,7 +45,18 @@ _AT_INSTALLATION = frozenset({"preinstall", "install", "postinstall", "prepare"}
 _YARN_2 = b"__metadata:"
 _OTHER_FILE = re.compile(rb"^\s*(?:-[a-z]|--(?!hash)[a-z-]+|\.)|@\s*file:", re.MULTILINE)
 """A line of a requirements file that is an option or names another file or folder."""
+_POETRY = "setup: [sh, -c, POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install --no-interaction --only main --no-root]"
+_LOCAL_PACKAGE = re.compile(rb"^(?:type = \"(?:directory|file)\"|develop = true)$", re.MULTILINE)
+"""In ``poetry.lock``: a package that is a file or a folder of the repository."""
 _BUNDLE = "setup: [sh, -c, bundle config set --local path vendor/bundle && bundle install]"
+_GEM = r"^\s*gem\s*\(?\s*['\"]{}['\"]"
+_RUBY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("config/application.rb", "rails", ("rails", "server", "-b", "127.0.0.1", "-p", "{port}")),
+    ("config.ru", "puma", ("puma", "-b", "tcp://127.0.0.1:{port}")),
+    ("config.ru", "", ("rackup", "-o", "127.0.0.1", "-p", "{port}")),
+    ("app.rb", "sinatra", ("ruby", "app.rb", "-o", "127.0.0.1", "-p", "{port}")),
+)
+"""A file, a gem of the ``Gemfile`` (empty for any) and how Bundler starts the server that has both."""
 
 
 def read_project(folder: Path) -> Project:
@@ -65,7 +76,15 @@ def _server(folder: Path, names: Sequence[str]) -> Project:
         return _node(folder, names)
     if "go.mod" in names:
         return Project(("setup: [go, build, -o, server, .]",), ("./server",))
-    return Project((_BUNDLE,) if "Gemfile" in names else ())
+    return _ruby(folder) if "Gemfile" in names else Project()
+
+
+def _ruby(folder: Path) -> Project:
+    gems = _content(folder / "Gemfile").decode("utf-8", "replace")
+    for file, gem, started in _RUBY:
+        if (folder / file).is_file() and (not gem or re.search(_GEM.format(gem), gems, re.MULTILINE)):
+            return Project((_BUNDLE,), ("bundle", "exec", *started))
+    return Project((_BUNDLE,))
 
 
 def _port(path: Path) -> int:
@@ -78,6 +97,9 @@ def _port(path: Path) -> int:
 def _python(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
     if "uv.lock" in names:
         return ("setup: [uv, sync, --frozen]",)
+    if "poetry.lock" in names and "pyproject.toml" in names:
+        alone = _LOCAL_PACKAGE.search(_content(folder / "poetry.lock")) is None
+        return _POETRY, *(["setup_reads: [pyproject.toml, poetry.lock]"] if alone else ())
     requirements = [name for name in names if name.startswith("requirements") and name.endswith(".txt")]
     if requirements and ("requirements.txt" in names or "pyproject.toml" not in names):
         name = "requirements.txt" if "requirements.txt" in names else requirements[0]

@@ -1,4 +1,4 @@
-"""``ratiba init``: set up the gate in a repository with files that pass immediately."""
+"""``ratiba init``: set up the gate in a repository, with a stand-in where it finds no server to start."""
 
 import argparse
 import json
@@ -43,10 +43,11 @@ from ratiba_action.util.installation import install_command
 from ratiba_action.util.locked_folder import read_plain_file, write_new_files
 from ratiba_action.util.text import printable_lines
 
-DESCRIPTION = """Write the files that a repository needs: workflow, configuration, an adapter with a stand-in for your
-system, and a first scenario. The gate passes immediately, without an API key. Existing files are never changed.
-Once scenarios are recorded, it proposes `prompts` and `touches` for what the system was seen to read, and writes
-nothing."""
+DESCRIPTION = """Write the files that a repository needs: workflow, configuration and a first scenario. If its files say
+how its server is started (package.json, go.mod, Gemfile, Dockerfile), the gate starts that server. Otherwise an adapter
+with a stand-in for your system is written too, and the gate passes immediately, without an API key. Existing files are
+never changed. Once scenarios are recorded, it proposes `prompts` and `touches` for what the system was seen to read,
+and writes nothing."""
 EXAMPLE = """example:
   ratiba init
   ratiba init --yes --language sw --prompts 'prompts/*.md'

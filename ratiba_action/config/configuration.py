@@ -21,6 +21,7 @@ from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.model.comparison import Figure, Rules
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.verdict import InAdvisory, PassRateRule
+from ratiba_action.money.pricing import BuiltInTool
 from ratiba_action.settings.provider_keys import BUILT_IN, JUDGES
 from ratiba_action.settings.report_folder import parse_report_folder
 from ratiba_action.util.instants import zone_problem
@@ -31,6 +32,7 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _FIRST, _SECOND = BUILT_IN
 """Whose models judge and cross-check unless the configuration names others."""
 PricePerMillion = Annotated[Decimal, Field(gt=0, allow_inf_nan=False, strict=False)]
+PricePerCall = Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)]
 
 
 class CrossCheckBlock(StrictModel):
@@ -84,8 +86,14 @@ class PriceBlock(StrictModel):
     output_per_million: PricePerMillion | None = Field(default=None, description="required unless the model is free")
     cache_read_per_million: PricePerMillion | None = None
     cache_write_per_million: PricePerMillion | None = None
-    per_call_usd: Annotated[Decimal, Field(ge=0, le=1_000, allow_inf_nan=False, strict=False)] | None = Field(
+    per_call_usd: PricePerCall | None = Field(
         default=None, description="maximum cost of a call besides its tokens, such as searches; 0 for none"
+    )
+    tool_call_usd: dict[Annotated[BuiltInTool, Field(strict=False)], PricePerCall] | None = Field(
+        default=None, description="maximum cost of one call of a tool that OpenAI runs, by tool; without it, refused"
+    )
+    context_tokens: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
+        default=None, description="context window of the model, where the price list does not know it"
     )
 
     @model_validator(mode="after")

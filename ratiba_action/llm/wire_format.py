@@ -5,7 +5,7 @@ Whoever reads, bounds, sends, replays, scripts or books a call asks these object
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 from urllib.parse import SplitResult, urlunsplit
 
@@ -68,6 +68,19 @@ class ShapedQuestion:
     form: str
     title: str
     shape: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInUse:
+    """What a request holds of tools that the provider runs.
+
+    Args:
+        tools: that the model may call, each once.
+        rest: the request without them, and without their earlier calls.
+    """
+
+    tools: tuple[str, ...]
+    rest: JsonObject = field(repr=False)
 
 
 class Endpoint(Protocol):
@@ -158,6 +171,15 @@ class Endpoint(Protocol):
 
     allowed: Allowed = Allowed(frozenset())
     """What a request may hold, in Anthropic's and OpenAI's words; another format has its own ``contents``."""
+
+    def built_in(self, body: JsonObject) -> BuiltInUse:
+        """The tools in a request that the provider runs and that can have a price."""
+        return BuiltInUse((), body)
+
+    def built_in_calls(self, asked: JsonObject, answer: JsonObject) -> tuple[Sequence[Sequence[str]], JsonObject]:
+        """For each call of such a tool in an answer, the tools that it can have been; and the answer without them."""
+        del asked
+        return (), answer
 
     def contents(self, body: JsonObject) -> Contents:
         """What a request holds that its bytes do not tell the tokens of: what is allowed is listed."""

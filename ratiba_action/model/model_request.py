@@ -1,5 +1,6 @@
 """A model call on its way through the gateway, and the answer to it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ratiba_action.model.canonical import digest
@@ -60,6 +61,19 @@ class ModelAnswer:
     replayed: bool
     answered_by: str = ""
     usd: Usd | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPrices:
+    """What bounds a call in which the provider runs tools of its own.
+
+    Args:
+        usd: the most that one call of a tool costs, by its name; a tool that is missing here may not be used.
+        context_tokens: the most that the model reads at once; None where it is not known.
+    """
+
+    usd: Mapping[str, Usd] = field(default_factory=dict)
+    context_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

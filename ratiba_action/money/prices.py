@@ -7,6 +7,7 @@ from typing import Any
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.conversation import Usage
+from ratiba_action.model.model_request import ToolPrices
 from ratiba_action.model.values import Usd
 from ratiba_action.money.pricing import ModelRates, bills_more_than_tokens, round_up
 from ratiba_action.settings.provider_keys import BUILT_IN
@@ -114,6 +115,22 @@ class PriceList:
         if key not in self._bounds:
             self._bounds[key] = self._dearest(model, provider, prompt_tokens, output_tokens)
         return self._bounds[key]
+
+    def tools(self, model: str, provider: str) -> ToolPrices:
+        """See ``Prices.tools``: the configuration's prices, and the context of the configuration or the list."""
+        own = self._overrides.get(model)
+        if own is None or not own.tool_call_usd:
+            return ToolPrices()
+        return ToolPrices(own.tool_call_usd, own.context_tokens or self._listed_context(model, provider))
+
+    def _listed_context(self, model: str, provider: str) -> int | None:
+        from genai_prices.data_snapshot import get_snapshot  # loads the price data
+
+        try:
+            _, found = get_snapshot().find_provider_model(model, None, self._listed_id(provider), None)
+        except LookupError:
+            return None
+        return found.context_window
 
     def _dearest(self, model: str, provider: str, input_tokens: int, output_tokens: int) -> Usd:
         ways: tuple[dict[str, int], ...] = (

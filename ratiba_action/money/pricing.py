@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal, InvalidOperation
+from enum import StrEnum
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.answering_model import vendors_name
@@ -88,6 +89,21 @@ _NOT_TEXT = frozenset({
 })  # fmt: skip
 
 
+class BuiltInTool(StrEnum):
+    """A tool that the provider runs, and that can be given a price: its calls can be limited and are listed in answers.
+
+    Source: https://platform.openai.com/docs/guides/tools, and ``max_tool_calls`` in the reference of Responses.
+    """
+
+    WEB_SEARCH = "web_search"
+    WEB_SEARCH_PREVIEW = "web_search_preview"
+    FILE_SEARCH = "file_search"
+    CODE_INTERPRETER = "code_interpreter"
+
+
+_OF_TOOLS = ("tool_call_usd", "context_tokens")
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRates:
     """Prices of one model in US dollars per million tokens.
@@ -96,6 +112,8 @@ class ModelRates:
         cache_read_per_million: as dear as input when it was not given.
         cache_write_per_million: twice the input when it was not given, the dearest that providers ask.
         per_call_usd: for each call beside its tokens; None when it was not given.
+        tool_call_usd: the most that one call of a tool costs that the provider runs, by the tool's name.
+        context_tokens: the most that the model reads at once; None where the price list knows it.
     """
 
     input_per_million: Usd
@@ -103,6 +121,8 @@ class ModelRates:
     cache_read_per_million: Usd
     cache_write_per_million: Usd
     per_call_usd: Usd | None = None
+    tool_call_usd: Mapping[str, Usd] = field(default_factory=dict)
+    context_tokens: int | None = None
 
     def price(self, usage: Usage) -> Usd:
         """What a call with this usage costs."""
@@ -141,7 +161,8 @@ def parse_model_rates(configured: Mapping[str, object]) -> dict[str, ModelRates]
 
     Args:
         configured: ``{model: {"input_per_million": …, "output_per_million": …}}``, optionally with
-            ``cache_read_per_million``, ``cache_write_per_million`` and ``per_call_usd``;
+            ``cache_read_per_million``, ``cache_write_per_million``, ``per_call_usd``, ``tool_call_usd`` (a mapping by
+            ``BuiltInTool``) and ``context_tokens``;
             or ``{model: {"free": True}}``.
 
     Raises:
@@ -167,8 +188,20 @@ def _rates(block: object, path: str, problems: list[str]) -> ModelRates | None:
     problems.extend(f"{path}.{key}: unknown; allowed are {', '.join(allowed)}." for key in block if key not in allowed)
     problems.extend(f"{path}.{key}: missing." for key in allowed[:2] if key not in block)
     given = {
-        key: _rate(block[key], f"{path}.{key}", problems, free=key == "per_call_usd") for key in allowed if key in block
+        key: _rate(block[key], f"{path}.{key}", problems, free=key == "per_call_usd")
+        for key in allowed
+        if key in block and key not in _OF_TOOLS
     }
+    tools, context = block.get("tool_call_usd", {}), block.get("context_tokens")
+    if not isinstance(tools, Mapping):
+        problems.append(f"{path}.tool_call_usd: {tools!r} is not a mapping.")
+        tools = {}
+    known = [str(tool) for tool in BuiltInTool]
+    problems.extend(
+        f"{path}.tool_call_usd.{tool}: unknown; allowed are {', '.join(known)}." for tool in tools if tool not in known
+    )
+    if context is not None and (not isinstance(context, int) or isinstance(context, bool) or context < 1):
+        problems.append(f"{path}.context_tokens: {context!r} is not a whole number of at least 1.")
     if "input_per_million" not in given or "output_per_million" not in given:
         return None
     input_rate = given["input_per_million"]
@@ -178,6 +211,11 @@ def _rates(block: object, path: str, problems: list[str]) -> ModelRates | None:
         cache_read_per_million=given.get("cache_read_per_million", input_rate),
         cache_write_per_million=given.get("cache_write_per_million", input_rate * _LONG_CACHE_WRITE),
         per_call_usd=given.get("per_call_usd"),
+        tool_call_usd={
+            str(tool): _rate(price, f"{path}.tool_call_usd.{tool}", problems, free=True)
+            for tool, price in tools.items()
+        },
+        context_tokens=context,
     )
 
 

@@ -1,4 +1,7 @@
-"""Each tutorial's page on the real framework: its files are the example's, its commands run, and its change is red."""
+"""Each tutorial's page on the real framework: its files are the example's, its change is red.
+
+What all share, the conversation and the commands, stands in ``docs/tutorials.md``.
+"""
 
 import os
 import re
@@ -14,10 +17,10 @@ PROJECT = Path(__file__).parents[2]
 _TUTORIALS = PROJECT / "examples" / "tutorials"
 _PAGES = {
     "express": "express", "vercel_ai": "vercel-ai", "openai_agents": "openai-agents", "pydantic_ai": "pydantic-ai",
-    "langgraph": "langgraph", "llamaindex": "llamaindex",
+    "langgraph": "langgraph", "llamaindex": "llamaindex", "crewai": "crewai", "mcp": "mcp", "go": "go",
 }  # fmt: skip
-_COMMANDS = 3
-"""How many a page has: what is right is checked and run, and run again when it is broken."""
+_SHARED = (PROJECT / "docs" / "tutorials.md").read_text(encoding="utf-8")
+_SYSTEM = {"assistant.py", "server.js", "server.py", "main.go"}
 _CLIENTS = os.environ.get("RATIBA_TEST_CLIENTS")
 
 
@@ -31,6 +34,12 @@ def installed(configuration: str, clients: Path) -> str:
     instead = f"  environment: {{PYTHONPATH: {packages}}}\n"
     if "npm" in configuration:
         instead = f"  setup: [ln, -s, {clients / 'node' / 'node_modules'}, node_modules]\n"
+    if "[go," in configuration:
+        return configuration
+    if "  environment: {" in configuration:
+        instead = instead.replace("}\n", ", ").replace("  environment: {", "")
+        configuration = configuration.replace("  environment: {", f"  environment: {{{instead}")
+        instead = ""
     return re.sub(r"  setup: .*\n  setup_reads: .*\n(?:  python: .*\n)?", instead, configuration)
 
 
@@ -40,16 +49,14 @@ def test_every_tutorial_has_a_page() -> None:
 
 @pytest.mark.parametrize("name", _PAGES)
 def test_the_files_of_a_page_are_those_of_its_folder(name: str) -> None:
-    files = dict(re.findall(r"```\w+\n(?://|#) ([\w./]+)\n(.*?)```", page_of(name), re.DOTALL))
-    assert set(files) == {
-        ".github/ratiba.yml",
-        "scenarios/order_bread.yaml",
-        *files.keys() & {"assistant.py", "server.js"},
-    }
-    assert len(files) == len({"configuration", "scenario", "system"})
+    files = dict(re.findall(r"```\w+\n(?://|#) ([\w./]+)\n(.*?)```", page_of(name) + _SHARED, re.DOTALL))
+    system = {path.name for path in (_TUTORIALS / name).iterdir()} & _SYSTEM
+    assert system
+    assert set(files) == {".github/ratiba.yml", "scenarios/order_bread.yaml", *system}
     for path, content in files.items():
         assert content in (_TUTORIALS / name / path).read_text(encoding="utf-8"), path
-    assert len(re.findall(r"^ratiba ", page_of(name), re.MULTILINE)) == _COMMANDS
+    assert "tutorials.md#run-it" in page_of(name)
+    assert f"{_PAGES[name]}.md" in _SHARED
 
 
 @pytest.mark.parametrize("name", _PAGES)
@@ -64,6 +71,8 @@ def test_its_packages_have_the_versions_that_the_clients_are_tested_with(name: s
 @pytest.mark.skipif(_CLIENTS is None, reason="make test-clients installs the frameworks and runs the tutorials")
 @pytest.mark.parametrize("name", _PAGES)
 def test_its_commands_pass_and_its_change_is_red(name: str, tmp_path: Path) -> None:
+    if name == "go" and shutil.which("go") is None:
+        pytest.skip("Go is not installed")
     folder = tmp_path / "bakery"
     shutil.copytree(_TUTORIALS / name, folder)
     configuration = folder / ".github" / "ratiba.yml"
@@ -83,12 +92,12 @@ def test_its_commands_pass_and_its_change_is_red(name: str, tmp_path: Path) -> N
         )
         return done.returncode, done.stdout + done.stderr
 
-    right, broken = re.findall(r"```sh\n(.*?)```", page_of(name), re.DOTALL)
+    right, broken = re.findall(r"```sh\n(.*?)```", _SHARED, re.DOTALL)
     code, printed = run(right)
     assert code == 0, printed
     assert "## Passed" in printed
     assert "bypass" not in printed
-    ((path, before, after),) = re.findall(r"In `(.+?)`, replace `(.+?)` by `(.+?)`, and", page_of(name))
+    ((path, before, after),) = re.findall(r"In `(.+?)`, replace `(.+?)` by `(.+?)`, and \[run", page_of(name))
     text = (folder / path).read_text(encoding="utf-8")
     assert before in text
     (folder / path).write_text(text.replace(before, after), encoding="utf-8")

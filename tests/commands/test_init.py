@@ -182,6 +182,38 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
         ({"pyproject.toml": "", "uv.lock": ""}, ["# setup: [uv, sync, --frozen]", "# python: .venv/bin/python"]),
         ({"pyproject.toml": ""}, [".venv/bin/pip install .]"]),
         ({"go.mod": ""}, ["setup: [go, build, -o, server, .]", 'serve: {command: ["./server"]}']),
+        (
+            {"pyproject.toml": "", "poetry.lock": ""},
+            [
+                "POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install --no-interaction --only main --no-root]",
+                "# setup_reads: [pyproject.toml, poetry.lock]",
+                "# python: .venv/bin/python",
+            ],
+        ),
+        (
+            {"pyproject.toml": "", "poetry.lock": '[package.source]\ntype = "directory"\nurl = "own"\n'},
+            ["--no-root]  # once your system replaces the stand-in\n  # python: .venv/bin/python"],
+        ),
+        (
+            {"Gemfile": "gem 'rails', '~> 8'\ngem 'puma'\n", "config.ru": "", "config/application.rb": ""},
+            ['serve: {command: ["bundle", "exec", "rails", "server", "-b", "127.0.0.1", "-p", "{port}"]}'],
+        ),
+        (
+            {"Gemfile": 'gem("puma")\n', "config.ru": "run App\n"},
+            [
+                "  setup: [sh, -c, bundle config set --local path vendor/bundle && bundle install]  # installs",
+                'serve: {command: ["bundle", "exec", "puma", "-b", "tcp://127.0.0.1:{port}"]}',
+            ],
+        ),
+        (
+            {"Gemfile": "# gem 'puma'\ngem 'rackup'\n", "config.ru": "", "Dockerfile": ""},
+            ['serve: {command: ["bundle", "exec", "rackup", "-o", "127.0.0.1", "-p", "{port}"]}'],
+        ),
+        (
+            {"Gemfile": "  gem 'sinatra'\n", "app.rb": ""},
+            ['serve: {command: ["bundle", "exec", "ruby", "app.rb", "-o", "127.0.0.1", "-p", "{port}"]}'],
+        ),
+        ({"Gemfile": "gem 'puma-dev'\n", "app.rb": ""}, ["adapter: ratiba_adapter:Adapter"]),
         ({"Gemfile": ""}, ["# setup: [sh, -c, bundle config set --local path vendor/bundle && bundle install]"]),
         (
             {"package.json": '{"scripts": {"start": "x", "build": "tsc"}}', "package-lock.json": "{}"},
@@ -218,6 +250,7 @@ def test_set_up_is_found_in_the_repository_s_own_files(
     files: dict[str, str], lines: list[str], empty: Path, ratiba: Ratiba
 ) -> None:
     for name, content in files.items():
+        (empty / name).parent.mkdir(exist_ok=True)
         (empty / name).write_text(content)
     done = ratiba("init", "--yes", "--language", "fr")
     assert done.returncode == 0, done.stderr

@@ -48,6 +48,11 @@ def test_all_mistakes_are_reported_at_once() -> None:
 def test_a_price_is_a_price_or_free() -> None:
     block = b"{input_per_million: 1, output_per_million: 2.5}"
     assert read_configuration("ratiba.yml", GOOD.replace(block, b"{free: true}")).prices["own-model"].free
+    tools = b"tool_call_usd: {file_search: 0.0025}, context_tokens: 64000}"
+    priced = read_configuration("ratiba.yml", GOOD.replace(block, block[:-1] + b", " + tools)).prices["own-model"]
+    assert priced.model_dump(mode="json")["tool_call_usd"] == {"file_search": "0.0025"}
+    with pytest.raises(SuiteError, match=r"tool_call_usd\.web_serch"):
+        read_configuration("ratiba.yml", GOOD.replace(block, block[:-1] + b", tool_call_usd: {web_serch: 1}}"))
     assert (
         "a free model has no input_per_million"
         in problems_of(GOOD.replace(b"{input_per", b"{free: true, input_per"))[0]

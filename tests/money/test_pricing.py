@@ -26,6 +26,12 @@ def test_caching_costs_as_much_as_it_ever_does_when_its_price_is_left_out() -> N
     assert (rates.cache_read_per_million, rates.cache_write_per_million) == (Decimal(3), Decimal(6))
 
 
+def test_a_call_of_a_tool_has_a_price_of_its_own_by_its_name() -> None:
+    given = {"input_per_million": 1, "output_per_million": 2, "tool_call_usd": {"web_search": "0.01"}}
+    rates = parse_model_rates({"own": {**given, "context_tokens": 128_000}})["own"]
+    assert (rates.tool_call_usd, rates.context_tokens) == ({"web_search": Decimal("0.01")}, 128_000)
+
+
 def test_every_mistake_is_reported_at_once() -> None:
     with pytest.raises(ConfigurationError) as caught:
         parse_model_rates(
@@ -36,6 +42,18 @@ def test_every_mistake_is_reported_at_once() -> None:
                 "beyond": {"input_per_million": 1_000_001, "output_per_million": "1e400"},
                 "short": {"input": 3},
                 "flat": 3,
+                "tools": {
+                    "input_per_million": 1,
+                    "output_per_million": 1,
+                    "tool_call_usd": {"web_search": -1, "mcp": 1},
+                    "context_tokens": 0,
+                },
+                "list": {
+                    "input_per_million": 1,
+                    "output_per_million": 1,
+                    "tool_call_usd": ["web_search"],
+                    "context_tokens": True,
+                },
             }
         )
     for where in (
@@ -51,6 +69,11 @@ def test_every_mistake_is_reported_at_once() -> None:
         "prices.short.input_per_million: missing",
         "prices.short.output_per_million: missing",
         "prices.flat: 3 is not a mapping",
+        "prices.tools.tool_call_usd.web_search: -1 is not a price of at least 0",
+        "prices.tools.tool_call_usd.mcp: unknown; allowed are web_search, web_search_preview, file_search, code_",
+        "prices.tools.context_tokens: 0 is not a whole number",
+        "prices.list.tool_call_usd: ['web_search'] is not a mapping",
+        "prices.list.context_tokens: True is not a whole number",
     ):
         assert where in caught.value.problem
     assert "above 0" in caught.value.remedy

@@ -64,11 +64,13 @@ async def live_calls(
     limits: OutputLimits | None = None,
     answer_limit: int = 1_000_000,
     account: str = "",
+    rates: ModelRates = RATES,
 ) -> AsyncIterator[LiveRig]:
     """Start a stand-in, and calls that are paid for from reservations in memory.
 
     Args:
         account: of Google, made by ``service_account``; with it, Claude on Bedrock and Vertex can be called too.
+        rates: configured prices of every model.
     """
     pauses: list[float] = []
     notes: list[str] = []
@@ -83,7 +85,7 @@ async def live_calls(
             calls = MeteredCalls(
                 client,
                 reservations,
-                PriceList(dict.fromkeys(MODELS.values(), RATES)),
+                PriceList(dict.fromkeys(MODELS.values(), rates)),
                 limits=limits,
                 retries=retries,
                 concurrency=concurrency,

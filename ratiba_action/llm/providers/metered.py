@@ -86,7 +86,10 @@ def charge_of(request: PaidRequest, answer: JsonObject, prices: Prices) -> Charg
         ValueError: the usage cannot be used.
         ConfigurationError: the model asked for has no price.
     """
-    reported = answer_usage(endpoint_named(request.endpoint), answer)
+    endpoint, fees = endpoint_named(request.endpoint), prices.tools(request.model, request.provider).usd
+    calls, rest = endpoint.built_in_calls(request.body, answer) if fees else ((), answer)
+    are_priced = all(tool in fees for call in calls for tool in call)
+    reported = answer_usage(endpoint, rest if are_priced else answer)
     usage, unexplained = reported.usage, reported.unexplained
     answered_by = spelled_otherwise(request.model, answering_model(answer))
     usd = prices.price_of_answer(request.model, request.provider, usage, answered_by)
@@ -97,6 +100,8 @@ def charge_of(request: PaidRequest, answer: JsonObject, prices: Prices) -> Charg
         # The list has one price for a token that was written to a cache; for an hour's the dearest way is counted.
         prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         usd = max(usd, prices.upper_bound(request.model, request.provider, prompt_tokens, usage.output_tokens))
+    if are_priced:
+        usd += sum((max(fees[tool] for tool in call) for call in calls), Usd(0))
     return Charge(usage, max(usd, reported.usd or usd), unexplained)
 
 
@@ -147,8 +152,9 @@ class MeteredCalls:
     async def call(self, request: PaidRequest) -> PaidAnswer:
         """See ``PaidCalls.call``."""
         self._api.require(request.provider)
-        work = bounded(request, self._limits)
-        upper = self._prices.upper_bound(request.model, request.provider, work.input_tokens, work.output_tokens)
+        model, provider = request.model, request.provider
+        work = bounded(request, self._limits, self._prices.tools(model, provider))
+        upper = self._prices.upper_bound(model, provider, work.input_tokens, work.output_tokens) + work.tools_usd
         failures: list[Outcome] = []
         while True:
             if request.provider in self._without_tiers:

@@ -1,6 +1,7 @@
 """OpenAI's Responses endpoint."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,10 +21,11 @@ from ratiba_action.llm.providers.openai_chat import (
     text_blocks,
 )
 from ratiba_action.llm.providers.openai_stored import items_of
-from ratiba_action.llm.wire_format import EVENT_STREAM, Scripted, event
+from ratiba_action.llm.wire_format import EVENT_STREAM, BuiltInUse, Scripted, event
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject
 from ratiba_action.money.answer_usage import objects
+from ratiba_action.money.pricing import BuiltInTool
 
 _ALLOWED = Allowed(
     OPENAI_FIELDS
@@ -36,6 +38,15 @@ _ALLOWED = Allowed(
 )  # fmt: skip
 
 
+_CALLED = {
+    "web_search_call": (BuiltInTool.WEB_SEARCH, BuiltInTool.WEB_SEARCH_PREVIEW),
+    "file_search_call": (BuiltInTool.FILE_SEARCH,),
+    "code_interpreter_call": (BuiltInTool.CODE_INTERPRETER,),
+}
+"""By the type of the item that stands for a call: the tools that it can have been."""
+_DATED = re.compile(r"_\d{4}_\d{2}_\d{2}$")
+
+
 class Responses(OpenAIEndpoint):
     """``POST /v1/responses``."""
 
@@ -46,6 +57,25 @@ class Responses(OpenAIEndpoint):
     is_stored = True
     limits = ("max_output_tokens",)
     allowed = _ALLOWED
+
+    def built_in(self, body: JsonObject) -> BuiltInUse:
+        """Web search, file search and the code interpreter, with the items of their earlier calls."""
+        offered = [tool for each in objects(body.get("tools")) if (tool := _built_in(each))]
+        rest = dict(body)
+        for name, is_left_out in (("tools", _built_in), ("input", _called)):
+            if isinstance(given := body.get(name), list):
+                rest[name] = [each for each in given if not is_left_out(each)]
+        if _built_in(body.get("tool_choice")) in offered:
+            del rest["tool_choice"]
+        return BuiltInUse(tuple(dict.fromkeys(offered)), rest)
+
+    def built_in_calls(self, asked: JsonObject, answer: JsonObject) -> tuple[Sequence[Sequence[str]], JsonObject]:
+        """Each item that is such a call; of an answer that cites and lists none, as many as the request allows."""
+        offered, output = self.built_in(asked).tools, objects(answer.get("output"))
+        calls = [[tool for tool in call if tool in offered] or call for item in output if (call := _called(item))]
+        if not calls and offered and any(map(_cites, output)) and not any(map(_called, items_of(asked))):
+            calls = [offered] * int(asked["max_tool_calls"])
+        return calls, {**answer, "output": [item for item in output if not _called(item)]} if calls else answer
 
     def flaw(self, body: JsonObject) -> str | None:
         """What makes the request unusable, or None."""
@@ -127,6 +157,22 @@ def _scripted_items(step: Scripted) -> Iterator[JsonObject]:
         yield {"id": f"fc_{ident}", "type": "function_call", **done, **named}
 
 
+def _built_in(tool: Any) -> str | None:
+    """The name of a tool of a request, without its date; None where it cannot have a price."""
+    kind = tool.get("type") if isinstance(tool, Mapping) else None
+    name = _DATED.sub("", kind) if isinstance(kind, str) else ""
+    return name if name in set(BuiltInTool) else None
+
+
+def _called(item: Any) -> tuple[str, ...]:
+    """The tools that an item can be a call of; empty where it is none."""
+    return _CALLED.get(str(item.get("type")), ()) if isinstance(item, Mapping) else ()
+
+
+def _cites(item: Mapping[str, Any]) -> bool:
+    return any(part.get("annotations") for part in objects(item.get("content")))
+
+
 def _says(item: Mapping[str, Any]) -> bool:
     if item.get("type") != "message":
         return item.get("type") != "reasoning"
@@ -157,7 +203,20 @@ def _item_events(index: int, item: Mapping[str, Any]) -> Iterator[dict[str, Any]
         yield {"type": "response.function_call_arguments.delta", **place, "delta": arguments}
         done = {"type": "response.function_call_arguments.done", **place, "arguments": arguments}
         yield {**done, "name": item.get("name")}
+    elif _called(item):
+        yield from _built_in_events(place, item)
     yield {"type": "response.output_item.done", "output_index": index, "item": dict(item)}
+
+
+def _built_in_events(place: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A call of a tool that OpenAI ran: begun, at work, done."""
+    name = f"response.{item['type']}"
+    yield {"type": f"{name}.in_progress", **place}
+    if isinstance(code := item.get("code"), str):
+        yield {"type": f"{name}_code.delta", **place, "delta": code}
+        yield {"type": f"{name}_code.done", **place, "code": code}
+    yield {"type": f"{name}.{'interpreting' if 'code' in item else 'searching'}", **place}
+    yield {"type": f"{name}.completed", **place}
 
 
 def _part_events(place: Mapping[str, Any], part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,3 @@
+module bakery
+
+go 1.19
