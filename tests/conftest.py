@@ -1,8 +1,10 @@
 """What all tests share: Hypothesis' settings, their order, one PostgreSQL server and one container image."""
 
+import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -114,6 +116,14 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
         return None if wait is None else wait / 20
 
     monkeypatch.setattr(RetryPolicy, "wait", short)
+
+
+@pytest.fixture(scope="module")
+def alone_with_system_containers() -> Iterator[None]:
+    """No other file of tests starts containers of systems meanwhile: some assert that the daemon has none left."""
+    with (Path(tempfile.gettempdir()) / "ratiba-tests-of-system-containers").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(scope="session")

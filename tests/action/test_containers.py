@@ -26,7 +26,7 @@ from tests.support.node_bot import EXAMPLE, TOTAL
 from tests.support.served_models import served_models
 from tests.support.workflow_for_act import Adjustments
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("alone_with_system_containers")]
 WORKFLOWS = Path(__file__).parents[2] / "examples" / "consumer"
 SERVER = "server.js"
 

@@ -19,7 +19,7 @@ from tests.support.containers import ProcessEngine, dockerfile
 from tests.support.engines import served
 from tests.support.eventually import eventually_async
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("alone_with_system_containers")]
 SERVER = """
 import json, os, socket
 server = socket.create_server(("127.0.0.1", int(os.environ["PORT"])))

@@ -16,7 +16,7 @@ from tests.support.model_servers import ModelServer, Received
 from tests.support.node_bot import TOTAL, Bot
 from tests.support.served_models import served_models
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("alone_with_system_containers")]
 KEY = "sk-test-0000000000000000000000000000"
 COPY = "COPY prompts prompts"
 

@@ -25,7 +25,7 @@ from ratiba_action.worker.http_call import call
 from tests.support.container_image import why_not
 from tests.support.containers import dockerfile
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("alone_with_system_containers")]
 PROBE = """
 import ctypes, json, os, pathlib, signal, socket
 from http.server import BaseHTTPRequestHandler, HTTPServer
