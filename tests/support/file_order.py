@@ -10,6 +10,7 @@ from itertools import chain, zip_longest
 LONG = (
     "tests/end_to_end/test_bundled_pull_requests.py",
     "tests/examples/booking_assistant/test_guards.py",
+    "tests/action/test_containers.py",
     "tests/action/test_matrix.py",
     "tests/end_to_end/",
     "tests/conformance/test_model_clients.py",
