@@ -108,13 +108,14 @@ def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
 
 
 def _inconclusive(verdict: Verdict, doubt: str, action: str) -> Verdict:
-    """The verdict with a doubt that keeps it from passing."""
+    """The verdict with a doubt that keeps it from passing; a second doubt makes an incomplete run no milder."""
     seen = sensitivity(verdict.comparison) if verdict.comparison is not None else ""
+    incomplete = verdict.conclusion is Conclusion.INCOMPLETE
     return replace(
         verdict,
-        conclusion=Conclusion.INCONCLUSIVE,
+        conclusion=verdict.conclusion if incomplete else Conclusion.INCONCLUSIVE,
         reason=f"{verdict.reason} {doubt}",
-        action=action,
+        action=verdict.action if incomplete else action,
         warnings=(*verdict.warnings, f"{doubt} {seen}".strip()),
     )
 

@@ -13,6 +13,7 @@ from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.model.plan import Plan, Trial
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Verdict
 from ratiba_action.verdict.decision import exit_code, next_step
+from ratiba_action.verdict.weighing import weigh
 from tests.support.sample_report import sample_score, sample_scored
 
 NAMES = tuple(f"spa_{number:02}" for number in range(12))
@@ -135,6 +136,14 @@ def test_few_scenarios_without_further_trials_never_pass_in_silence_and_after_a_
 def test_one_scenario_that_cannot_be_measured_again_is_unclear_without_an_interval_and_does_not_pass() -> None:
     found, comparison = verdict(of_few(0.95, 1, no_base="the base is not in this clone"))
     assert (comparison.tier, comparison.low, found.conclusion) == (Tier.UNCLEAR, None, Conclusion.INCONCLUSIVE)
+
+
+def test_an_unclear_comparison_makes_a_run_that_is_incomplete_anyway_no_milder() -> None:
+    unclear = of_few(0.95, 1, no_base="the base is not in this clone")
+    found = weigh(unclear, Verdict(Conclusion.INCOMPLETE, "The pass rate is unclear.", "Run it again."))
+    assert isinstance(found, Verdict)
+    assert (found.conclusion, found.action) == (Conclusion.INCOMPLETE, "Run it again.")
+    assert found.reason.startswith("The pass rate is unclear. ")
 
 
 def test_few_scenarios_with_the_base_do_not_excuse_a_pass_rate_that_is_too_low() -> None:
