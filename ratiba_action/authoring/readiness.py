@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from ratiba_action.authoring.workflow_review import calls_gate, review_workflow
+from ratiba_action.authoring.workflow_review import calls_gate, names_image, review_workflow
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.settings.provider_keys import BUILT_IN, SHELL_KEYS
 from ratiba_action.util.installation import install_command
@@ -20,6 +20,13 @@ PYTHON = (3, 11)
 GIT = (2, 30)
 """How an extra is installed until there is a release."""
 
+_FOREIGN = frozenset(
+    {
+        *("bun", "bundle", "cargo", "deno", "dotnet", "go", "java", "mvn", "node", "npm", "npx", "php", "pnpm"),
+        *("ruby", "yarn"),
+    }
+)
+"""Programs of other languages, which the gate's image does not have."""
 _SHOWN = 3
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 _FORMS = {"anthropic": re.compile(r"sk-ant-[\w-]{16,}"), "openai": re.compile(r"sk-[\w-]{16,}")}
@@ -268,3 +275,20 @@ def _check_workflows(machine: Machine, files: Files) -> Iterator[Check]:
             yield Check("workflow", State.MISSING, f"{name}:{gap.line}: {gap.found}", gap.fix)
         if not gaps:
             yield Check("workflow", State.OK, f"{name}: pinned, with the permissions it needs")
+        program = _foreign_program(files.configuration)
+        if program and not names_image(content):
+            yield Check(
+                "image",
+                State.MISSING,
+                f"{name}: the action's image has no {program}, which starts the system",
+                "give the input `image` one that has it (docs/node.md), or use `system.container` with a Dockerfile",
+            )
+
+
+def _foreign_program(configuration: Configuration | None) -> str:
+    """The program that starts the system, if the action's image is known to lack it; else empty."""
+    if configuration is None:
+        return ""
+    system = configuration.system
+    words = system.serve.command if system.serve is not None else (system.command or ())
+    return next((name for word in words[:1] if (name := word.rpartition("/")[2]) in _FOREIGN), "")

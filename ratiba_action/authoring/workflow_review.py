@@ -48,6 +48,20 @@ def review_workflow(content: bytes) -> tuple[Gap, ...]:
     return tuple(sorted(dict.fromkeys(gaps), key=lambda gap: (gap.line, gap.kind)))
 
 
+def names_image(content: bytes) -> bool:
+    """Whether each job or step that uses the gate names the image that it runs in."""
+    document = _document(content)
+    return all(_inputs_of(document, path).get("image") for _, path, used in _uses(document) if _gate(used))
+
+
+def _inputs_of(document: YamlDocument, path: tuple[str | int, ...]) -> Mapping[str, Any]:
+    """What stands under ``with`` beside a ``uses``."""
+    value: Any = document.data
+    for part in path[:-1]:
+        value = value[part]
+    return _mapping(_mapping(value).get("with"))
+
+
 def _document(content: bytes) -> YamlDocument:
     """The workflow; an empty one where it is no mapping, so that nothing of it is found."""
     document, _ = read_yaml("workflow", content)

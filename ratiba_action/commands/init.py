@@ -183,14 +183,19 @@ def _first_gate(contents: Mapping[str, bytes]) -> Iterable[str]:
         yield f"Without --llm replay the gate calls the judge with the key in {spent}, which {CONFIGURATION} names."
 
 
+def _own_server(answers: StarterAnswers) -> Iterable[str]:
+    start = "Start your server, and set" if answers.has_url else "Set"
+    yield f"{start} the server's `url`, `body` and `reply` in {CONFIGURATION}: docs/adapters.md lists the places."
+    yield f"Write a message of your customers, and what must be true then, into {SCENARIO}."
+    yield "ratiba gate --llm replay     # calls your server; `script` or recordings answer its calls of models"
+
+
 def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:
     own, judged = stand_in(answers), RECORDING in contents
     if judged and find_spec("deepeval") is None:
         yield f"{install_command('judges')}  # a judge scores replies in this language"
     if not own:
-        start = "Start your server, and set its URL" if answers.has_url else "Set the path of your server's URL"
-        yield f"{start} and format in {CONFIGURATION}."
-        yield "ratiba gate                  # calls your server"
+        yield from _own_server(answers)
     else:
         yield from _first_gate(contents)
         what = "your prompt" if answers.kind == "prompt" else "your system"
@@ -201,7 +206,7 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
         until = f". Until then {RECORDING} has a score written by hand" if judged else ""
         yield f"ratiba record --accept       # records the answers of models and judge; needs an API key{until}"
     without_key = [f"set `metrics: {{fluency: false}}` in {CONFIGURATION}, so that no judge scores replies"] * judged
-    if own and answers.kind != "prompt":
+    if answers.kind != "prompt":
         without_key.append(f"mock the model that your system calls: `layer: fsm` and `script` in {SCENARIO}")
     if without_key:
         yield f"Without an API key, {', and '.join(without_key)}."

@@ -197,7 +197,7 @@ def test_nothing_that_can_be_mapped_writes_nothing(checkout: Checkout, state: La
     dataset(state, host, THREE)
     code, output = checkout.pull("--map", "label=expected.intent", "--map", "input=input.message", "--accept")
     assert code == 2
-    assert output.count("not mapped: there is nothing at expected.intent") == 3
+    assert " and 2 more" in next(line for line in output.splitlines() if "nothing at expected.intent" in line)
     assert checkout.files() == {}
 
 

@@ -100,7 +100,7 @@ def test_the_repositorys_own_files_are_checked(files: Files, name: str, fix: str
 
 
 def test_scenarios_without_recordings_are_named_and_need_not_be_recorded() -> None:
-    found = checks(DescribedMachine(), replace(FILES, scenarios=[*"edcba"]))["recordings"]
+    found = checks(DescribedMachine(), replace(FILES, scenarios=[*"edcba"], unrecorded=[*"edcb"]))["recordings"]
     assert (found.state, found.found) == (State.OPTIONAL, "none of b, c, d and 1 more")
     assert found.fix.startswith("ratiba record")
 
@@ -147,3 +147,21 @@ def test_the_keys_of_declared_providers_are_looked_for() -> None:
 def test_a_pipeline_of_gitlab_needs_no_workflow() -> None:
     assert missing(DescribedMachine(files={".gitlab-ci.yml": b"script: [ratiba gate]"})) == []
     assert missing(DescribedMachine(files={".gitlab-ci.yml": b"script: [make]"})) == ["workflow"]
+
+
+@pytest.mark.parametrize(
+    ("system", "inputs", "lacks"),
+    [
+        ("serve: {command: [npm, start]}\n  http: {url: 'http://127.0.0.1:{port}/', reply: {text: a}}", "", "npm"),
+        ("command: [/usr/bin/node, bot.mjs]", "", "node"),
+        ("command: [node, bot.mjs]", "    with: {image: ghcr.io/salon/gate-with-node}\n", ""),
+        ("command: [python3, bot.py]", "", ""),
+        ("container: {port: 8000}\n  http: {url: 'http://127.0.0.1:{port}/', reply: {text: a}}", "", ""),
+    ],
+)
+def test_a_program_that_the_actions_image_lacks_is_missing_there(system: str, inputs: str, lacks: str) -> None:
+    configuration = read_configuration("ratiba.yml", f"system:\n  {system}\n".encode())
+    machine = DescribedMachine(files={".github/workflows/eval.yml": WORKFLOW + inputs.encode()})
+    found = checks(machine, replace(FILES, configuration=configuration)).get("image")
+    assert (found is not None and found.state is State.MISSING) == bool(lacks)
+    assert found is None or f"has no {lacks}," in found.found
