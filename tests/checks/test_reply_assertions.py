@@ -112,4 +112,7 @@ def test_a_change_that_weakens_an_assertion_on_a_reply_is_named() -> None:
         for reply in (ExpectedReply(contains=("KES",)), None)
     )
     _, notes = ratchet_suite(Suite((loose,), "b"), Suite((strict,), "a"))
-    assert notes == ("spa_booking: this change edits its turns.",)
+    assert notes == (
+        "This change edits what scenarios ask or expect: spa_booking. Check that this is meant.",
+        "spa_booking: this change edits its turns.",
+    )

@@ -90,6 +90,7 @@ async def test_open_is_given_the_scenario_and_its_tenant(
         "vertical": "spa",
         "customer_name": "Wanjiku",
         "customer_phone": "+254712345432",
+        "inputs": {},
     }
 
 
