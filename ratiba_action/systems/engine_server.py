@@ -58,7 +58,7 @@ class Asked:
     def __init__(self, line: bytes) -> None:
         try:
             found = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         self._found: dict[str, Any] = found if isinstance(found, dict) else {}
 
@@ -303,8 +303,8 @@ async def _receive(reader: asyncio.StreamReader, archive: IO[bytes]) -> None:
 def unpack(archive: IO[bytes], folder: Path) -> None:
     """Write the files, folders and links of an archive to a folder that is not there yet.
 
-    Links are made last, so that no file is written through one. Nothing of this machine follows them afterwards: the
-    builder gets them as links.
+    Links are made last, when every folder is there, so that nothing is written through one. Nothing of this machine
+    follows them afterwards: the builder gets them as links.
 
     Raises:
         RefusedError: a name leads out of the folder, or an entry is something else.
@@ -320,19 +320,18 @@ def unpack(archive: IO[bytes], folder: Path) -> None:
                 if not parts or parts[0] == "/" or ".." in parts or number > _MAX_FILES or size > LARGEST_CONTEXT:
                     raise RefusedError(f"the file {member.name[:200]!r} cannot be built")
                 target = folder.joinpath(*parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
                 if member.issym():
                     links.append((target, member.linkname))
                 elif member.isdir():
-                    target.mkdir(parents=True, exist_ok=True)
+                    target.mkdir(exist_ok=True)
                 elif member.isreg() and (content := members.extractfile(member)) is not None:
-                    target.parent.mkdir(parents=True, exist_ok=True)
                     with target.open("xb") as file:
                         shutil.copyfileobj(content, file)
                     target.chmod(member.mode & 0o777 | 0o600)
                 else:
                     raise RefusedError(f"{member.name[:200]!r} is no file")
         for target, leads_to in links:
-            target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(leads_to)
     except (OSError, tarfile.TarError) as problem:
         raise RefusedError(f"the files of the build cannot be written: {problem}") from problem

@@ -72,10 +72,14 @@ async def channel(tmp_path: Path) -> AsyncIterator[Socket]:
         b"\n",
         b"\xff\xfe\n",
         b"x" * 100_000,
+        b"[" * 60_000 + b"\n",
     ],
 )
-async def test_who_does_not_show_the_key_gets_no_answer(channel: Socket, line: bytes) -> None:
+async def test_who_does_not_show_the_key_gets_no_answer(
+    channel: Socket, line: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     assert await channel.ask(line) == b""
+    assert caplog.text == "", "nothing of it is an error of the program"
 
 
 @pytest.mark.parametrize(
@@ -150,11 +154,21 @@ async def test_a_pod_runs_only_images_of_this_run_with_plain_variables(
         [(tarfile.REGTYPE, "{place}/escaped", "")],
         [(tarfile.REGTYPE, "a/../../escaped", "")],
         [(tarfile.SYMTYPE, "out", "{place}"), (tarfile.REGTYPE, "out/escaped", "")],
+        [(tarfile.SYMTYPE, "out", "{place}"), (tarfile.SYMTYPE, "out/escaped", "secret")],
+        [(tarfile.SYMTYPE, "out", "{place}"), (tarfile.SYMTYPE, "out/escaped/link", "secret")],
+        [
+            (tarfile.SYMTYPE, "a/out", "{place}"),
+            (tarfile.SYMTYPE, "in", "a"),
+            (tarfile.SYMTYPE, "in/out/escaped", "secret"),
+        ],
         [(tarfile.LNKTYPE, "escaped", "{place}/secret")],
         [(tarfile.FIFOTYPE, "pipe", "")],
         [(tarfile.REGTYPE, "twice", ""), (tarfile.REGTYPE, "twice", "")],
     ],
-    ids=["above", "absolute", "through above", "through a link", "hard link", "pipe", "twice"],
+    ids=[
+        *("above", "absolute", "through above", "a file through a link", "a link through a link"),
+        *("a folder through a link", "through two links", "hard link", "pipe", "twice"),
+    ],
 )
 async def test_no_archive_writes_outside_its_folder(
     channel: Socket, members: list[tuple[bytes, str, str]], tmp_path: Path
