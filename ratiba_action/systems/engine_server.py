@@ -142,6 +142,8 @@ class EngineServer:
         self._containers: dict[int, RunningContainer] = {}
         self._built: set[str] = set()
         self._pulled: set[str] = set()
+        self._building: set[asyncio.Task[str]] = set()
+        self._closed = False
         self._words: dict[str, Callable[[Asked, asyncio.StreamReader, Answer], Awaitable[None]]] = {
             "prepare": self._prepare,
             "build": self._build,
@@ -189,6 +191,13 @@ class EngineServer:
 
     async def close(self) -> None:
         """End every container and remove every image that was built; may be called twice."""
+        self._closed = True
+        building = list(self._building)
+        for each in building:
+            each.cancel()
+        # One that was done just now is an image all the same.
+        ended = await asyncio.gather(*building, return_exceptions=True)
+        self._built.update(image for image in ended if isinstance(image, str))
         pods, self._pods = list(self._pods.values()), {}
         await asyncio.gather(*(pod.end() for pod in pods), return_exceptions=True)
         built, self._built = list(self._built), set()
@@ -210,7 +219,12 @@ class EngineServer:
             context = Path(place) / "context"
             await asyncio.to_thread(unpack, archive, context)
             _require_files(context, dockerfile)
-            image = await self._engine.build(context, dockerfile, seconds)
+            if self._closed:
+                raise RefusedError("the run has ended")
+            building = asyncio.create_task(self._engine.build(context, dockerfile, seconds))
+            self._building.add(building)
+            building.add_done_callback(self._building.discard)
+            image = await building
         self._built.add(image)
         await answer({"image": image})
 

@@ -16,6 +16,7 @@ from ratiba_action.errors import ImageError, WorkerError
 from ratiba_action.systems.engine_server import EngineServer
 from ratiba_action.systems.remote_engine import RemoteEngine
 from tests.support.containers import ProcessEngine, dockerfile
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.processes
 KEY = "key-of-the-run"
@@ -236,6 +237,23 @@ async def test_what_was_started_ends_with_the_connection_and_with_the_program(ch
     assert not channel.engine.images
     for pod in (first, second):
         await pod.end()
+
+
+async def test_what_is_being_built_when_the_program_ends_is_no_image_afterwards(
+    channel: Socket, tmp_path: Path
+) -> None:
+    began, go = tmp_path / "began", tmp_path / "go"
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "Dockerfile").write_text(
+        dockerfile("true", run=f"touch {began}; until [ -e {go} ]; do sleep 0.05; done")
+    )
+    building = asyncio.create_task(RemoteEngine(str(channel.path), KEY).build(tmp_path / "bot", "Dockerfile", 60))
+    await asyncio.to_thread(eventually, began.exists)
+    await channel.server.close()
+    go.touch()
+    with pytest.raises(WorkerError, match="has ended"):
+        await asyncio.wait_for(building, 30)
+    assert not channel.engine.images
 
 
 def test_it_needs_nothing_installed_and_starts_for_no_shell_that_is_gone(tmp_path: Path) -> None:
