@@ -273,13 +273,15 @@ start_engine() {
   if [ ! -s "$work/channel" ]; then return 0; fi
   mkdir "$work/builds" || return
   (
-    for name in $(compgen -e); do
-      case $name in
-        PATH | HOME | XDG_RUNTIME_DIR | TMPDIR | LANG | LC_ALL | SSL_CERT_FILE | SSL_CERT_DIR | DOCKER_*) ;;
-        *) export -n "${name?}" ;;
+    # Bash hands on what it cannot name, such as MY-KEY, and keeps it from no program itself.
+    unneeded=()
+    while IFS= read -r -d '' entry; do
+      case ${entry%%=*} in
+        PATH | HOME | XDG_RUNTIME_DIR | TMPDIR | LANG | LC_ALL | SSL_CERT_FILE | SSL_CERT_DIR | DOCKER_* | '') ;;
+        *) unneeded+=(-u "${entry%%=*}") ;;
       esac
-    done
-    exec "$ENGINE_PYTHON" -I "$here/engine.py" "$IMAGE" "$(<"$work/channel")" "$OWNER" "$work/builds" "$$"
+    done < <(env -0)
+    exec env "${unneeded[@]}" "$ENGINE_PYTHON" -I "$here/engine.py" "$IMAGE" "$(<"$work/channel")" "$OWNER" "$work/builds" "$$"
   ) < <(printf '%s\n' "$RATIBA_ENGINE_KEY") &
   ENGINE=$!
 }
