@@ -175,7 +175,8 @@ class Relay:
         elif kind in (_OPENED, _LOST) and number in self._asked and not self._asked[number].done():
             self._asked[number].set_result(kind == _OPENED)
         elif kind == _DATA and writer is not None:
-            with contextlib.suppress(ConnectionError):
+            # The other end may be anybody's, and send more after its end.
+            with contextlib.suppress(ConnectionError, RuntimeError):
                 writer.write(content)
                 await writer.drain()
         elif kind == _END and writer is not None:
