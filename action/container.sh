@@ -395,6 +395,10 @@ clear_away() {
     if [ -s "$made" ]; then docker rm --force "$(<"$made")" >/dev/null 2>&1 || true; fi
   done
   if [ -s "$work/channel" ]; then
+    # Of the system, where the program that started it was killed: its relay may be kept from reading its end.
+    made="label=ratiba.system=$(<"$work/channel")"
+    docker ps --all --quiet --filter "$made" | xargs --no-run-if-empty docker rm --force >/dev/null 2>&1 || true
+    docker image ls --quiet --filter "$made" | xargs --no-run-if-empty docker image rm --force >/dev/null 2>&1 || true
     docker ps --all --quiet --filter "volume=$(<"$work/channel")" | xargs --no-run-if-empty docker rm --force >/dev/null 2>&1 || true
     docker volume rm --force "$(<"$work/channel")" >/dev/null 2>&1 || true
   fi

@@ -385,7 +385,7 @@ async def _serve_until_ended(image: str, volume: str, user: str, key: str, folde
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, ended.set)
-    engine = DockerEngine(os.environ, relay_image=image)
+    engine = DockerEngine(os.environ, relay_image=image, run=volume)
     server = EngineServer(engine, key, folder)
     channel, printed = await engine.open_channel(volume, user)
     serving = asyncio.create_task(serve_channel(server, channel))

@@ -158,3 +158,32 @@ async def test_an_end_that_keeps_no_order_does_no_harm(
         await running
         streams[1].close()
     assert caplog.text == ""
+
+
+async def test_a_connection_whose_end_reads_nothing_holds_up_the_others_for_a_while_only() -> None:
+    reading = asyncio.Event()
+
+    async def read_nothing(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reading.wait()
+        writer.close()
+
+    async with await asyncio.start_server(read_nothing, LOOPBACK, 0, limit=1) as server:
+        port = server.sockets[0].getsockname()[1]
+        near, far = socket.socketpair()
+        reader, writer = await asyncio.open_connection(sock=near)
+        streams = await asyncio.open_connection(sock=far)
+        targets = {1: lambda: asyncio.open_connection(LOOPBACK, port)}
+        running = asyncio.create_task(Relay(*streams, targets, first=1, stalled_seconds=0.2).run())
+        writer.write(message(OPEN, 2, b"1"))
+        assert await reader.readexactly(9) == message(OPENED, 2)
+        for _ in range(400):
+            writer.write(message(DATA, 2, b"x" * 65_536))
+        writer.write(message(OPEN, 99))
+        async with asyncio.timeout(10):
+            assert await reader.readexactly(9) == message(LOST, 2)
+            while await reader.readexactly(9) != message(LOST, 99):
+                pass
+        reading.set()
+        writer.close()
+        await running
+        streams[1].close()
