@@ -273,13 +273,15 @@ start_engine() {
   if [ ! -s "$work/channel" ]; then return 0; fi
   mkdir "$work/builds" || return
   (
-    for name in $(compgen -e); do
-      case $name in
-        PATH | HOME | XDG_RUNTIME_DIR | TMPDIR | LANG | LC_ALL | SSL_CERT_FILE | SSL_CERT_DIR | DOCKER_*) ;;
-        *) export -n "${name?}" ;;
+    # Bash hands on what it cannot name, such as MY-KEY, and keeps it from no program itself.
+    unneeded=()
+    while IFS= read -r -d '' entry; do
+      case ${entry%%=*} in
+        PATH | HOME | XDG_RUNTIME_DIR | TMPDIR | LANG | LC_ALL | SSL_CERT_FILE | SSL_CERT_DIR | DOCKER_* | '') ;;
+        *) unneeded+=(-u "${entry%%=*}") ;;
       esac
-    done
-    exec "$ENGINE_PYTHON" -I "$here/engine.py" "$IMAGE" "$(<"$work/channel")" "$OWNER" "$work/builds" "$$"
+    done < <(env -0)
+    exec env "${unneeded[@]}" "$ENGINE_PYTHON" -I "$here/engine.py" "$IMAGE" "$(<"$work/channel")" "$OWNER" "$work/builds" "$$"
   ) < <(printf '%s\n' "$RATIBA_ENGINE_KEY") &
   ENGINE=$!
 }
@@ -393,6 +395,10 @@ clear_away() {
     if [ -s "$made" ]; then docker rm --force "$(<"$made")" >/dev/null 2>&1 || true; fi
   done
   if [ -s "$work/channel" ]; then
+    # Of the system, where the program that started it was killed: its relay may be kept from reading its end.
+    made="label=ratiba.system=$(<"$work/channel")"
+    docker ps --all --quiet --filter "$made" | xargs --no-run-if-empty docker rm --force >/dev/null 2>&1 || true
+    docker image ls --quiet --filter "$made" | xargs --no-run-if-empty docker image rm --force >/dev/null 2>&1 || true
     docker ps --all --quiet --filter "volume=$(<"$work/channel")" | xargs --no-run-if-empty docker rm --force >/dev/null 2>&1 || true
     docker volume rm --force "$(<"$work/channel")" >/dev/null 2>&1 || true
   fi

@@ -141,15 +141,16 @@ class DockerEngine:
     Args:
         inherited: the gate's environment, of which the command gets what it needs to find its daemon.
         relay_image: has Python.
+        run: by which whoever started the run finds what is left of it, as a value of ``LABEL``.
     """
 
-    def __init__(self, inherited: Mapping[str, str], *, relay_image: str = RELAY_IMAGE) -> None:
+    def __init__(self, inherited: Mapping[str, str], *, relay_image: str = RELAY_IMAGE, run: str = "") -> None:
         self._environment = {
             name: value for name, value in inherited.items() if name in _OURS or name.startswith("DOCKER_")
         }
         self._relay_image = relay_image
         self._owner = f"{_of_this_machine()}{os.getpid()}"
-        self.marks = ("--label", LABEL)
+        self.marks = ("--label", f"{LABEL}={run}")
 
     async def build(self, folder: Path, dockerfile: str, seconds: float) -> str:
         """See ``ContainerEngine``; the build gets no secret, no argument and no variable of this process."""

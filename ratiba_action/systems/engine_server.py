@@ -58,7 +58,7 @@ class Asked:
     def __init__(self, line: bytes) -> None:
         try:
             found = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         self._found: dict[str, Any] = found if isinstance(found, dict) else {}
 
@@ -142,6 +142,8 @@ class EngineServer:
         self._containers: dict[int, RunningContainer] = {}
         self._built: set[str] = set()
         self._pulled: set[str] = set()
+        self._building: set[asyncio.Task[str]] = set()
+        self._closed = False
         self._words: dict[str, Callable[[Asked, asyncio.StreamReader, Answer], Awaitable[None]]] = {
             "prepare": self._prepare,
             "build": self._build,
@@ -189,6 +191,13 @@ class EngineServer:
 
     async def close(self) -> None:
         """End every container and remove every image that was built; may be called twice."""
+        self._closed = True
+        building = list(self._building)
+        for each in building:
+            each.cancel()
+        # One that was done just now is an image all the same.
+        ended = await asyncio.gather(*building, return_exceptions=True)
+        self._built.update(image for image in ended if isinstance(image, str))
         pods, self._pods = list(self._pods.values()), {}
         await asyncio.gather(*(pod.end() for pod in pods), return_exceptions=True)
         built, self._built = list(self._built), set()
@@ -210,7 +219,12 @@ class EngineServer:
             context = Path(place) / "context"
             await asyncio.to_thread(unpack, archive, context)
             _require_files(context, dockerfile)
-            image = await self._engine.build(context, dockerfile, seconds)
+            if self._closed:
+                raise RefusedError("the run has ended")
+            building = asyncio.create_task(self._engine.build(context, dockerfile, seconds))
+            self._building.add(building)
+            building.add_done_callback(self._building.discard)
+            image = await building
         self._built.add(image)
         await answer({"image": image})
 
@@ -303,8 +317,8 @@ async def _receive(reader: asyncio.StreamReader, archive: IO[bytes]) -> None:
 def unpack(archive: IO[bytes], folder: Path) -> None:
     """Write the files, folders and links of an archive to a folder that is not there yet.
 
-    Links are made last, so that no file is written through one. Nothing of this machine follows them afterwards: the
-    builder gets them as links.
+    Links are made last, when every folder is there, so that nothing is written through one. Nothing of this machine
+    follows them afterwards: the builder gets them as links.
 
     Raises:
         RefusedError: a name leads out of the folder, or an entry is something else.
@@ -320,19 +334,18 @@ def unpack(archive: IO[bytes], folder: Path) -> None:
                 if not parts or parts[0] == "/" or ".." in parts or number > _MAX_FILES or size > LARGEST_CONTEXT:
                     raise RefusedError(f"the file {member.name[:200]!r} cannot be built")
                 target = folder.joinpath(*parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
                 if member.issym():
                     links.append((target, member.linkname))
                 elif member.isdir():
-                    target.mkdir(parents=True, exist_ok=True)
+                    target.mkdir(exist_ok=True)
                 elif member.isreg() and (content := members.extractfile(member)) is not None:
-                    target.parent.mkdir(parents=True, exist_ok=True)
                     with target.open("xb") as file:
                         shutil.copyfileobj(content, file)
                     target.chmod(member.mode & 0o777 | 0o600)
                 else:
                     raise RefusedError(f"{member.name[:200]!r} is no file")
         for target, leads_to in links:
-            target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(leads_to)
     except (OSError, tarfile.TarError) as problem:
         raise RefusedError(f"the files of the build cannot be written: {problem}") from problem
@@ -372,7 +385,7 @@ async def _serve_until_ended(image: str, volume: str, user: str, key: str, folde
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, ended.set)
-    engine = DockerEngine(os.environ, relay_image=image)
+    engine = DockerEngine(os.environ, relay_image=image, run=volume)
     server = EngineServer(engine, key, folder)
     channel, printed = await engine.open_channel(volume, user)
     serving = asyncio.create_task(serve_channel(server, channel))

@@ -25,6 +25,8 @@ _HEADER = struct.Struct(">BII")
 _PIECE = 65_536
 MAX_CONNECTIONS = 256
 """That the other end may have open, so that a container cannot use up the gate's open files."""
+_STALLED_SECONDS = 60.0
+"""In which whoever is connected must read what came for it: all of a relay's connections wait for that."""
 _GREETING = 0
 """Number of no connection: the container's end listens."""
 LOOPBACK = "127.0.0.1"
@@ -38,6 +40,7 @@ class Relay:
         writer: to the other end.
         targets: connects to what the other end may name, by its number.
         first: of the numbers of this end's connections: 1 or 2, and the other one at the other end.
+        stalled_seconds: after which a connection whose end reads nothing is given up.
     """
 
     def __init__(
@@ -46,7 +49,9 @@ class Relay:
         writer: asyncio.StreamWriter,
         targets: Mapping[int, Callable[[], Awaitable[Streams]]],
         first: int,
+        stalled_seconds: float = _STALLED_SECONDS,
     ) -> None:
+        self._stalled_seconds = stalled_seconds
         self._reader, self._writer, self._targets = reader, writer, targets
         self._numbers = itertools.count(first, 2)
         self._streams: dict[int, asyncio.StreamWriter] = {}
@@ -175,15 +180,24 @@ class Relay:
         elif kind in (_OPENED, _LOST) and number in self._asked and not self._asked[number].done():
             self._asked[number].set_result(kind == _OPENED)
         elif kind == _DATA and writer is not None:
-            with contextlib.suppress(ConnectionError):
-                writer.write(content)
-                await writer.drain()
+            await self._deliver(number, writer, content)
         elif kind == _END and writer is not None:
             with contextlib.suppress(OSError):
                 writer.write_eof()
             self._ended(number)
         elif kind == _LOST:
             self._drop(number)
+
+    async def _deliver(self, number: int, writer: asyncio.StreamWriter, content: bytes) -> None:
+        # The other end may be anybody's, and send more after its end: a RuntimeError.
+        with contextlib.suppress(ConnectionError, RuntimeError):
+            writer.write(content)
+            try:
+                async with asyncio.timeout(self._stalled_seconds):
+                    await writer.drain()
+            except TimeoutError:
+                self._drop(number)
+                await self._send(_LOST, number)
 
     def _ended(self, number: int) -> None:
         """One direction of a connection has ended; it is closed when both have."""

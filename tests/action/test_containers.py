@@ -260,4 +260,5 @@ def test_nothing_of_it_outlives_its_step_however_that_ends(hanging: Hanging, end
     assert hanging.runner.conclude().returncode == 3
     shown = subprocess.run(["docker", "volume", "ls", "--quiet"], capture_output=True, text=True, check=True)
     assert not volumes & set(shown.stdout.split())
+    assert left_over() == []
     assert not any(name.startswith((b"RATIBA_", b"GITHUB_")) for name in environment.split(b"\0"))

@@ -117,8 +117,10 @@ class ProcessEngine:
         (copy / dockerfile).replace(copy / "Dockerfile")
         for line in _lines(copy / "Dockerfile", "RUN"):
             container = ProcessContainer(*await _start(["sh", "-c", line], copy, {"PATH": os.defpath}))
-            code, printed = await container.wait(seconds), await container.output()
-            await container.end()
+            try:
+                code, printed = await container.wait(seconds), await container.output()
+            finally:
+                await container.end()
             if code != 0:
                 why = f"did not end within {seconds:g} s" if code is None else f"failed: {printed}"
                 raise ImageError(f"The build of {dockerfile!r} {why}.")

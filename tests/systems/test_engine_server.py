@@ -16,6 +16,7 @@ from ratiba_action.errors import ImageError, WorkerError
 from ratiba_action.systems.engine_server import EngineServer
 from ratiba_action.systems.remote_engine import RemoteEngine
 from tests.support.containers import ProcessEngine, dockerfile
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.processes
 KEY = "key-of-the-run"
@@ -72,10 +73,14 @@ async def channel(tmp_path: Path) -> AsyncIterator[Socket]:
         b"\n",
         b"\xff\xfe\n",
         b"x" * 100_000,
+        b"[" * 60_000 + b"\n",
     ],
 )
-async def test_who_does_not_show_the_key_gets_no_answer(channel: Socket, line: bytes) -> None:
+async def test_who_does_not_show_the_key_gets_no_answer(
+    channel: Socket, line: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     assert await channel.ask(line) == b""
+    assert caplog.text == "", "nothing of it is an error of the program"
 
 
 @pytest.mark.parametrize(
@@ -150,11 +155,21 @@ async def test_a_pod_runs_only_images_of_this_run_with_plain_variables(
         [(tarfile.REGTYPE, "{place}/escaped", "")],
         [(tarfile.REGTYPE, "a/../../escaped", "")],
         [(tarfile.SYMTYPE, "out", "{place}"), (tarfile.REGTYPE, "out/escaped", "")],
+        [(tarfile.SYMTYPE, "out", "{place}"), (tarfile.SYMTYPE, "out/escaped", "secret")],
+        [(tarfile.SYMTYPE, "out", "{place}"), (tarfile.SYMTYPE, "out/escaped/link", "secret")],
+        [
+            (tarfile.SYMTYPE, "a/out", "{place}"),
+            (tarfile.SYMTYPE, "in", "a"),
+            (tarfile.SYMTYPE, "in/out/escaped", "secret"),
+        ],
         [(tarfile.LNKTYPE, "escaped", "{place}/secret")],
         [(tarfile.FIFOTYPE, "pipe", "")],
         [(tarfile.REGTYPE, "twice", ""), (tarfile.REGTYPE, "twice", "")],
     ],
-    ids=["above", "absolute", "through above", "through a link", "hard link", "pipe", "twice"],
+    ids=[
+        *("above", "absolute", "through above", "a file through a link", "a link through a link"),
+        *("a folder through a link", "through two links", "hard link", "pipe", "twice"),
+    ],
 )
 async def test_no_archive_writes_outside_its_folder(
     channel: Socket, members: list[tuple[bytes, str, str]], tmp_path: Path
@@ -222,6 +237,23 @@ async def test_what_was_started_ends_with_the_connection_and_with_the_program(ch
     assert not channel.engine.images
     for pod in (first, second):
         await pod.end()
+
+
+async def test_what_is_being_built_when_the_program_ends_is_no_image_afterwards(
+    channel: Socket, tmp_path: Path
+) -> None:
+    began, go = tmp_path / "began", tmp_path / "go"
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "Dockerfile").write_text(
+        dockerfile("true", run=f"touch {began}; until [ -e {go} ]; do sleep 0.05; done")
+    )
+    building = asyncio.create_task(RemoteEngine(str(channel.path), KEY).build(tmp_path / "bot", "Dockerfile", 60))
+    await asyncio.to_thread(eventually, began.exists)
+    await channel.server.close()
+    go.touch()
+    with pytest.raises(WorkerError, match="has ended"):
+        await asyncio.wait_for(building, 30)
+    assert not channel.engine.images
 
 
 def test_it_needs_nothing_installed_and_starts_for_no_shell_that_is_gone(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import os
 import socket
+import struct
 from collections.abc import AsyncIterator
 
 import pytest
@@ -12,6 +13,7 @@ from ratiba_action.worker.relay import LOOPBACK, MAX_CONNECTIONS, Relay
 from tests.support.eventually import eventually_async
 
 KNOWN, UNKNOWN, NOBODY = 1, 2, 3
+OPEN, OPENED, DATA, END, LOST = range(5)
 
 
 @pytest.fixture
@@ -109,3 +111,79 @@ async def test_what_is_no_message_of_a_relay_ends_it() -> None:
         await relay.run()
     for _, writer in streams:
         writer.close()
+
+
+def message(kind: int, number: int, content: bytes = b"") -> bytes:
+    return struct.pack(">BII", kind, number, len(content)) + content
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [(OPEN, 1, b"1"), (END, 1), (DATA, 1, b"late")],
+        [(OPEN, 1, b"1"), (END, 1), (END, 1), (DATA, 1, b"late")],
+        [(OPEN, 1, b"1"), (OPEN, 1, b"1"), (END, 1), (LOST, 1), (LOST, 1)],
+        [(OPEN, 1, b"one"), (OPEN, 3, b"\xff"), (OPEN, 5, b"1" * 5_000), (OPEN, 7)],
+        [(OPENED, 0), (OPENED, 0), (LOST, 0), (OPENED, 9), (DATA, 9, b"x"), (END, 9), (255, 1, b"x")],
+    ],
+    ids=["data after an end", "two ends", "one number twice", "no targets", "what nobody asked for"],
+)
+async def test_an_end_that_keeps_no_order_does_no_harm(
+    messages: list[tuple[int, int, bytes]], caplog: pytest.LogCaptureFixture
+) -> None:
+    connected = asyncio.Event()
+
+    async def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.set()
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(note, LOOPBACK, 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        near, far = socket.socketpair()
+        reader, writer = await asyncio.open_connection(sock=near)
+        streams = await asyncio.open_connection(sock=far)
+        relay = Relay(*streams, {1: lambda: asyncio.open_connection(LOOPBACK, port)}, first=1)
+        running = asyncio.create_task(relay.run())
+        for kind, number, *content in messages:
+            writer.write(message(kind, number, *content))
+            if (kind, content) == (OPEN, [b"1"]):
+                await asyncio.wait_for(connected.wait(), 10)
+                await reader.readexactly(9)
+        writer.write(message(OPEN, 99))
+        async with asyncio.timeout(10):
+            while await reader.readexactly(9) != message(LOST, 99):
+                pass
+        writer.close()
+        await running
+        streams[1].close()
+    assert caplog.text == ""
+
+
+async def test_a_connection_whose_end_reads_nothing_holds_up_the_others_for_a_while_only() -> None:
+    reading = asyncio.Event()
+
+    async def read_nothing(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reading.wait()
+        writer.close()
+
+    async with await asyncio.start_server(read_nothing, LOOPBACK, 0, limit=1) as server:
+        port = server.sockets[0].getsockname()[1]
+        near, far = socket.socketpair()
+        reader, writer = await asyncio.open_connection(sock=near)
+        streams = await asyncio.open_connection(sock=far)
+        targets = {1: lambda: asyncio.open_connection(LOOPBACK, port)}
+        running = asyncio.create_task(Relay(*streams, targets, first=1, stalled_seconds=0.2).run())
+        writer.write(message(OPEN, 2, b"1"))
+        assert await reader.readexactly(9) == message(OPENED, 2)
+        for _ in range(400):
+            writer.write(message(DATA, 2, b"x" * 65_536))
+        writer.write(message(OPEN, 99))
+        async with asyncio.timeout(10):
+            assert await reader.readexactly(9) == message(LOST, 2)
+            while await reader.readexactly(9) != message(LOST, 99):
+                pass
+        reading.set()
+        writer.close()
+        await running
+        streams[1].close()
