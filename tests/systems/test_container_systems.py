@@ -139,7 +139,9 @@ async def test_its_environment_is_the_configurations_and_the_gateways(
 
 async def test_a_gateway_whose_port_is_the_containers_has_another_one_inside(bot: Bot) -> None:
     system = await bot.start()
-    port = json.loads(await ask(await opened(system), "environment"))["PORT"]
+    first = await opened(system)
+    port = json.loads(await ask(first, "environment"))["PORT"]
+    await first.close()  # the engine's containers share this machine's ports
     given = {**GIVEN, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
     found = json.loads(await ask(await opened(system, given), "environment"))
     assert found["PORT"] == port
