@@ -291,7 +291,7 @@ def _naming_the_base(blocks: Sequence[str]) -> Iterator[None]:
         names = " and ".join(f"`{name}`" for name in blocks)
         raise ConfigurationError(
             f"{error.problem} {error.remedy}".rstrip(),
-            f"In this run {names} is from the base branch: change it there first, in a pull request of its own.",
+            f"This run takes {names} from the base branch: change that there first, in a commit of its own.",
         ) from error
 
 

@@ -231,7 +231,8 @@ class ProviderClient:
 
 def _how_to_give_a_key(provider: str) -> str:
     if provider in BUILT_IN:
-        return f"Give the input {provider}-api-key (RATIBA_{provider.upper()}_API_KEY)"
+        elsewhere = "or add `gateway: true` to an entry of `providers` that is to answer instead"
+        return f"Give the input {provider}-api-key (RATIBA_{provider.upper()}_API_KEY), {elsewhere}"
     if provider in FORMATS:
         return f"Declare `providers: {{{provider}: {{{FORMATS[provider].declared}}}}}` and set that variable"
     return f"Set the variable that providers.{provider}.key names"
