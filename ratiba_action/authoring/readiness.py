@@ -27,6 +27,10 @@ _FOREIGN = frozenset(
     }
 )
 """Programs of other languages, which the gate's image does not have."""
+_LISTS_OF_PACKAGES = (
+    *("poetry.lock", "uv.lock", "requirements.txt", "package-lock.json", "yarn.lock", "pnpm-lock.yaml"),
+    "Gemfile.lock",
+)
 _SHOWN = 3
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 _FORMS = {"anthropic": re.compile(r"sk-ant-[\w-]{16,}"), "openai": re.compile(r"sk-[\w-]{16,}")}
@@ -82,6 +86,10 @@ class Machine(Protocol):
         """Whether the packages of an extra are installed: ``judges``, ``embedded`` or ``docker``."""
         ...
 
+    def has_file(self, name: str) -> bool:
+        """Whether there is a file of this path in the repository."""
+        ...
+
     def docker_runs(self) -> bool:
         """Whether Docker's daemon accepts connections."""
         ...
@@ -122,6 +130,7 @@ def check_all(machine: Machine, files: Files, version: str) -> tuple[Check, ...]
         _check_repository(machine),
         Check("version", State.OK, f"ratiba {version}"),
         *_check_files(files),
+        *_check_packages(machine, files),
         *_check_judges(machine, files),
         *_check_keys(machine, files),
         _check_database(machine, files),
@@ -187,6 +196,24 @@ def _check_files(files: Files) -> Iterator[Check]:
             State.OPTIONAL,
             f"none of {shown}",
             "ratiba record --accept  # if they call models; needs a key. Or mock the model: layer: fsm, script",
+        )
+
+
+def _check_packages(machine: Machine, files: Files) -> Iterator[Check]:
+    """What the system imports is not in the gate's image: where a file lists it, something has to install it."""
+    if files.configuration is None or files.configuration.system.setup is not None:
+        return
+    system = files.configuration.system
+    root = "" if system.root == "." else f"{system.root}/"
+    listed = next((f"{root}{name}" for name in _LISTS_OF_PACKAGES if machine.has_file(f"{root}{name}")), None)
+    calling = [content for _, content in machine.workflows() if calls_gate(content)]
+    runs_here = system.serve is not None or system.kind not in {"url", "http", "prompt", "replay"}
+    if listed is not None and runs_here and any(not names_image(content) for content in calling):
+        yield Check(
+            "packages",
+            State.OPTIONAL,
+            f"{listed} lists packages, and no `system.setup` installs them: the action's image may lack them",
+            f"set `system.setup` in {files.config}: docs/adapters.md shows it",
         )
 
 

@@ -95,7 +95,7 @@ def _gate(used: str) -> re.Match[str] | None:
 def _reference_gaps(found: re.Match[str], line: int) -> Iterator[Gap]:
     placeholders = [word for word, part in (("OWNER", "owner"), ("COMMIT", "ref")) if found[part] == word]
     if placeholders:
-        what = {"OWNER": "the owner of the gate's repository", "COMMIT": "the full commit of a release"}
+        what = {"OWNER": "the account that has the gate's repository", "COMMIT": "the full id of a commit of it"}
         fix = " and ".join(f"{word} by {what[word]}" for word in placeholders)
         yield Gap(
             "placeholder",

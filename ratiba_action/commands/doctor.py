@@ -160,6 +160,10 @@ class ThisMachine:
             return find_installation() is not None
         return find_spec({"judges": "deepeval", "docker": "testcontainers"}[name]) is not None
 
+    def has_file(self, name: str) -> bool:
+        """Whether there is a regular file of this path."""
+        return is_file(self._repository / name)
+
     def docker_runs(self) -> bool:
         """Whether Docker's daemon accepts connections."""
         return docker_is_there()

@@ -212,7 +212,7 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
         yield f"Without an API key, {', and '.join(without_key)}."
     yield f"ratiba validate              # checks {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
-        yield f"In {WORKFLOW} replace OWNER by the action's owner and COMMIT by the commit of a release."
+        yield f"In {WORKFLOW} replace OWNER by the account that has ratiba-eval-gate, and COMMIT by the id of a commit."
     yield "ratiba doctor                # says what is still missing"
     if own and answers.kind != "http":
         yield "ratiba init                  # once scenarios are recorded: proposes `prompts` for what models were sent"

@@ -32,6 +32,7 @@ class DescribedMachine:
     variables: Mapping[str, str] = field(default_factory=lambda: {"ANTHROPIC_API_KEY": KEY})
     extras: tuple[str, ...] = ("judges", "embedded", "docker")
     docker: bool = True
+    others: tuple[str, ...] = ()
 
     def git_version(self) -> str | None:
         return self.git
@@ -47,6 +48,9 @@ class DescribedMachine:
 
     def has_extra(self, name: str) -> bool:
         return name in self.extras
+
+    def has_file(self, name: str) -> bool:
+        return name in self.others
 
     def docker_runs(self) -> bool:
         return self.docker
@@ -165,3 +169,20 @@ def test_a_program_that_the_actions_image_lacks_is_missing_there(system: str, in
     found = checks(machine, replace(FILES, configuration=configuration)).get("image")
     assert (found is not None and found.state is State.MISSING) == bool(lacks)
     assert found is None or f"has no {lacks}," in found.found
+
+
+@pytest.mark.parametrize(
+    ("system", "listed"),
+    [
+        ("adapter: 'shop:Adapter'", True),
+        ("adapter: 'shop:Adapter'\n  setup: [pip, install, -r, requirements.txt]", False),
+        ("prompt: {file: a.md, provider: openai, model: m, max_output_tokens: 9}", False),
+        ("adapter: 'shop:Adapter'\n  root: bot", False),
+    ],
+)
+def test_packages_that_nothing_installs_are_named(system: str, listed: bool) -> None:  # noqa: FBT001 - a column
+    configuration = read_configuration("ratiba.yml", f"system:\n  {system}\n".encode())
+    found = checks(DescribedMachine(others=("requirements.txt",)), replace(FILES, configuration=configuration))
+    assert ("packages" in found) is listed
+    if listed:
+        assert (found["packages"].state, "requirements.txt" in found["packages"].found) == (State.OPTIONAL, True)

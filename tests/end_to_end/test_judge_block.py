@@ -83,7 +83,7 @@ async def test_a_system_that_moves_to_the_bases_judge_is_reported_where_that_one
     ended = await recorded.gate(**recorded.pull_request(base, head))
     assert ended.code == 2, ended.printed
     assert "from the base branch" in ended.printed
-    assert "in a pull request of its own" in ended.printed
+    assert "in a commit of its own" in ended.printed
 
 
 async def test_a_base_whose_judge_has_no_key_is_repaired_by_a_judge_that_has_one(recorded: LiveRepository) -> None:
