@@ -302,8 +302,10 @@ class DockerEngine:
                 start_new_session=True,
                 pass_fds=() if reading is None else (reading,),
             )
-        except OSError as problem:
-            printed.close()
+        except BaseException as problem:
+            printed.close()  # whoever is cancelled meanwhile leaves no open pipe either
+            if not isinstance(problem, OSError):
+                raise
             raise WorkerError(
                 f"the command `docker`, which `system.container` needs, cannot be run: {problem}.", _START
             ) from problem

@@ -150,8 +150,10 @@ async def launch(
     output, writing = await open_output()
     try:
         process = await _start_guardian(writing, descriptors)
-    except OSError as problem:
-        output.close()
+    except BaseException as problem:
+        output.close()  # whoever is cancelled meanwhile leaves no open pipe either
+        if not isinstance(problem, OSError):
+            raise
         raise WorkerError(f"cannot start the worker's guardian: {problem}.") from problem
     finally:
         os.close(writing)

@@ -52,8 +52,10 @@ class ProcessContainer:
         """Kill it with its group."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        await self._process.wait()
-        self._printed.close()
+        try:
+            await self._process.wait()
+        finally:
+            self._printed.close()
 
 
 class ProcessPod:
@@ -85,10 +87,12 @@ class ProcessPod:
         """See ``Pod``."""
         if not self.writer.is_closing():
             self.writer.close()
-        await self._relay.wait()
-        for container in self._containers:
-            await container.end()
-        self._printed.close()
+        try:
+            await self._relay.wait()
+            for container in self._containers:
+                await container.end()
+        finally:
+            self._printed.close()
 
 
 class ProcessEngine:
@@ -167,6 +171,9 @@ async def _start(
             stderr=writing,
             start_new_session=True,
         )
+    except BaseException:
+        printed.close()
+        raise
     finally:
         os.close(writing)
     return process, printed
