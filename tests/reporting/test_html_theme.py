@@ -8,6 +8,7 @@ import pytest
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.summary import summarise
 from tests.support.browser import Page, browser_page, needs_chromium
+from tests.support.eventually import eventually
 from tests.support.sample_report import sample_report
 
 pytestmark = pytest.mark.processes
@@ -43,7 +44,7 @@ def reopened(page: Page, document: Path) -> Page:
 
 def keeps(page: Page, document: Path, expected: int) -> bool:
     """Whether the report has a brightness when it is opened again; the browser stores the choice a little later."""
-    return any(brightness(reopened(page, document)) == expected for _ in range(20))
+    return eventually(lambda: brightness(reopened(page, document)), 30, lambda found: found == expected) == expected
 
 
 def brightness(page: Page) -> int:
