@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from importlib import resources
-from itertools import count
+from itertools import count, islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -201,6 +201,16 @@ class SourceFolder:
     def name(self, reference: str) -> str:
         """The path of a file in messages."""
         return str(PurePosixPath(self.shown) / reference)
+
+    def matching(self, pattern: str, maximum: int) -> list[str]:
+        """The files below the folder that a glob pattern matches, sorted; one more than ``maximum`` where more do."""
+        if ".." in PurePosixPath(pattern).parts:
+            return []
+        try:
+            found = list(islice(self.root.glob(pattern), maximum + 1))
+        except (ValueError, NotImplementedError, OSError):  # pathlib implements no absolute pattern
+            return []
+        return sorted(path.relative_to(self.root).as_posix() for path in found)
 
     def read(self, reference: str, maximum: int = MAX_BYTES) -> bytes:
         """The content of a file.

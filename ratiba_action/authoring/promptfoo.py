@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
-from pathlib import PurePosixPath
 from typing import Any
 
 from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
@@ -220,7 +219,7 @@ class _Reader:
             result = f"not imported: {shorten(reference)} is not a YAML, JSON, JSON Lines or CSV file"
             self.found.note(place, _PERSON, "tests", result)
             return []
-        names = self._glob(name) if "*" in name else [name]
+        names = self.folder.matching(name, _MAX_FILES) if "*" in name else [name]
         if not names or len(names) > _MAX_FILES:
             self.found.wrong(place, f"tests: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MAX_FILES}")
             return []
@@ -241,15 +240,6 @@ class _Reader:
             data = [self._of_row((document.name, document.line((index,))), row) for index, row in enumerate(data)]
             document = YamlDocument(document.name, data, document.lines)
         return self._listed(document, (), data)
-
-    def _glob(self, pattern: str) -> list[str]:
-        if ".." in PurePosixPath(pattern).parts:
-            return []
-        try:
-            found = list(islice(self.folder.root.glob(pattern), _MAX_FILES + 1))
-        except (ValueError, NotImplementedError, OSError):  # pathlib implements no absolute pattern
-            return []
-        return sorted(path.relative_to(self.folder.root).as_posix() for path in found)
 
     def _of_row(self, place: tuple[str, int], row: Mapping[str, str]) -> dict[str, Any]:
         """A row of a CSV file as a test."""
@@ -377,6 +367,10 @@ class _Reader:
                 result = f"{', '.join(map(shorten, inputs))} are `inputs` of the scenario: let your system read them"
                 self.found.note(place, _NEAR, "vars", result)
             return inputs if len(inputs) > 1 else {}
+        whole = [name for name, value in inputs.items() if isinstance(value, list | Mapping)]
+        if whole:
+            result = f"{', '.join(whole)}: a list or mapping that the prompt writes whole is JSON here"
+            self.found.note(place, _NEAR, "vars", f"{result}, and an empty one is false in a condition")
         missing = sorted(self.found.system.names - set(inputs))
         if missing:
             self.found.note(place, _NEAR, "vars", f"{', '.join(missing)} is empty, as in promptfoo")
@@ -529,7 +523,8 @@ def _expected(cell: str) -> dict[str, Any]:
     """An assertion as a CSV file spells it: ``type(threshold): value``; a text without a type is ``equals``."""
     text = cell.strip()
     if text.startswith("file://"):
-        return {"type": "python" if text.partition(".py")[1] else "javascript", "value": text}
+        name = text.removeprefix("file://").partition(":")[0]
+        return {"type": "python" if name.endswith(".py") else "javascript", "value": text}
     found = _EXPECTED.fullmatch(text)
     if found is None:
         return {"type": "equals", "value": text}

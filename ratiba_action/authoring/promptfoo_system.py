@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -117,21 +116,15 @@ class _SystemReader:
         """Each prompt of one file or several, with the file's path where it is the whole file."""
         if name.rpartition(":")[0].endswith(_CODE) or name.endswith(_CODE):
             raise NotImportedError(f"{shorten(name)} makes prompts by code; write an adapter that calls it")
-        for each in self._glob(name) if "*" in name else [name]:
+        names = self.folder.matching(name, _MAX_PROMPTS) if "*" in name else [name]
+        if not 0 < len(names) <= _MAX_PROMPTS:
+            raise NotImportedError(f"{shorten(name)} names {len(names)} files; allowed: 1 to {_MAX_PROMPTS}")
+        for each in names:
             text = self.folder.text(each)
             parts = [part.strip() for part in re.split(r"(?m)^---\s*$", text)] if each.endswith(".txt") else [text]
             path = self.folder.below_top(each) or ""
             whole = len(parts) == 1 and self.folder.repository == self.folder.top and _PLAIN_PATH.fullmatch(path)
             yield from ((part, path if whole else "") for part in parts if part)
-
-    def _glob(self, pattern: str) -> list[str]:
-        try:
-            found = list(islice(self.folder.root.glob(pattern), _MAX_PROMPTS + 1))
-        except (ValueError, NotImplementedError, OSError):  # pathlib implements no absolute pattern
-            found = []
-        if not 0 < len(found) <= _MAX_PROMPTS or ".." in PurePosixPath(pattern).parts:
-            raise NotImportedError(f"{shorten(pattern)} names {len(found)} files; allowed: 1 to {_MAX_PROMPTS}")
-        return sorted(path.relative_to(self.folder.root).as_posix() for path in found)
 
     def _prompt(self, text: str, path: str) -> _Prompt:
         """A prompt; where it is no file of its own, or one whose name does not say that it is a chat, a new file.

@@ -22,7 +22,7 @@ from tests.support.eventually import eventually
 from tests.support.github_server import GithubState, github_server
 from tests.support.hosted_runner import HostedRunner
 from tests.support.model_servers import ModelServer
-from tests.support.node_bot import EXAMPLE, TOTAL
+from tests.support.node_bot import EXAMPLE, TOTAL, left_over
 from tests.support.served_models import served_models
 from tests.support.workflow_for_act import Adjustments
 
@@ -47,18 +47,6 @@ def evaluated(act: Act, repository: ConsumerRepository, adjustments: Adjustments
         run = act.run(repository, "pull_request", repository.pull_request_event(), api, adjustments=adjustments)
     assert left_over() == []
     return run, "".join(str(comment["body"]) for comment in github.comments)
-
-
-def left_over(*, images: bool = True) -> list[str]:
-    """Containers and images of systems, and of the channel, that are still there."""
-    listing = (["ps", "--all", "--quiet"], *([["image", "ls", "--quiet"]] if images else []))
-    found = (
-        subprocess.run(
-            ["docker", *words, "--filter", "label=ratiba.system"], capture_output=True, text=True, check=True
-        ).stdout
-        for words in listing
-    )
-    return "".join(found).split()
 
 
 def test_a_regression_is_red_with_its_scenario(act: Act, repositories: Repositories) -> None:

@@ -690,6 +690,29 @@ def test_the_terminal_shows_each_part_with_its_place_and_what_to_do_next(
     assert printed.endswith("run: ratiba validate\n")
 
 
+@pytest.mark.parametrize(
+    ("cell", "language"),
+    [("file://a.py", "Python"), ("file://a.py:check", "Python"), ("file://a.pyx.js", "JavaScript")],
+)
+def test_a_file_in_a_cell_is_code_of_the_language_that_its_name_says(cell: str, language: str, folder: Path) -> None:
+    for name in ("a.py", "a.pyx.js"):
+        (folder / name).write_text("")
+    (folder / "t.csv").write_text(f"q,__expected\na,{cell}\n")
+    assert do("promptfoo", "t.csv") == 0
+    (scenario,) = scenarios(folder)
+    assert [(each.metric, each.parameters["code"]) for each in scenario.assertions] == [
+        (f"promptfoo_checks:{language}", cell)
+    ]
+
+
+def test_a_list_or_mapping_that_stands_in_a_prompt_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    test = {"vars": {"o": {"a": 1}, "q": "x"}, "assert": [{"type": "contains", "value": "x"}]}
+    content = {"prompts": ["{{ o }} {{ q }}"], "providers": ["openai:gpt-4.1"], "tests": [test]}
+    (folder / "a.json").write_text(json.dumps(content))
+    near = found(report(capsys, "promptfoo", "a.json", "--map", "input=q"), "approximated")
+    assert any(what == "vars" and result.startswith("o: a list or mapping") for _, _, what, result in near)
+
+
 def test_what_is_the_same_of_many_tests_is_one_line_with_its_count(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

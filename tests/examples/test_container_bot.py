@@ -13,7 +13,7 @@ from tests.support.container_image import why_not
 from tests.support.eventually import eventually
 from tests.support.gate_forks import GateForks
 from tests.support.model_servers import ModelServer, Received
-from tests.support.node_bot import TOTAL, Bot
+from tests.support.node_bot import TOTAL, Bot, left_over
 from tests.support.served_models import served_models
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("alone_with_system_containers")]
@@ -26,18 +26,6 @@ def bot(tmp_path_factory: pytest.TempPathFactory, forks: GateForks) -> Bot:
     if reason := why_not():
         pytest.skip(reason)
     return Bot(tmp_path_factory.mktemp("bot"), forks, "container.yml")
-
-
-def left_over() -> list[str]:
-    """Containers and images of systems that are still there."""
-    listing = (["ps", "--all", "--quiet"], ["image", "ls", "--quiet"])
-    found = (
-        subprocess.run(
-            ["docker", *words, "--filter", "label=ratiba.system"], capture_output=True, text=True, check=True
-        ).stdout
-        for words in listing
-    )
-    return "".join(found).split()
 
 
 def models(received: Received) -> Step:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 from tests.support.gate_forks import GateForks
@@ -52,3 +53,15 @@ class Bot:
         text = (self.small.folder / file).read_text()
         assert before in text
         self.base = self.git.commit({file: text.replace(before, after)})
+
+
+def left_over(*, images: bool = True) -> list[str]:
+    """Containers and images of systems, and of the channel to them, that Docker still has."""
+    listing = (["ps", "--all", "--quiet"], *([["image", "ls", "--quiet"]] if images else []))
+    found = (
+        subprocess.run(
+            ["docker", *words, "--filter", "label=ratiba.system"], capture_output=True, text=True, check=True
+        ).stdout
+        for words in listing
+    )
+    return "".join(found).split()

@@ -342,6 +342,15 @@ async def test_a_prompt_is_a_template_of_the_message_the_history_and_the_inputs(
     ]
 
 
+async def test_values_stand_in_a_prompt_as_in_json_and_not_as_python_spells_them(
+    open_session: Open, tmp_path: Path
+) -> None:
+    (tmp_path / "p.md").write_text("{{ b }}|{{ n }}|{{ f }}|{{ h }}|{{ o }}|{{ l }}|{{ t }}")
+    inputs = {"b": True, "n": None, "f": 4.0, "h": 0.5, "o": {"a": "é"}, "l": [1, None], "t": "[x]"}
+    (asked,), _ = await sent(open_session, {"file": "p.md", "template": "jinja"}, inputs, "Habari")
+    assert asked["messages"][0]["content"] == 'true||4|0.5|{"a": "é"}|[1, null]|[x]'
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

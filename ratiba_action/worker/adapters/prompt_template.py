@@ -62,7 +62,9 @@ class Templates:
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
         self._name = name
-        self._environment = ImmutableSandboxedEnvironment(undefined=_missing(), keep_trailing_newline=True)
+        self._environment = ImmutableSandboxedEnvironment(
+            undefined=_missing(), finalize=_written, keep_trailing_newline=True
+        )
         self._environment.filters["dump"] = _dump  # Nunjucks' name for it
 
     def compiled(self, value: Any) -> Filled:
@@ -142,6 +144,15 @@ def _read(text: str, name: str) -> Any:
         return yaml.safe_load(text)
     except (yaml.YAMLError, TypeError) as error:  # an unquoted {{ name }} is a mapping as a key
         raise ValueError(" ".join(str(error).split())) from None
+
+
+def _written(value: Any) -> Any:
+    """How a value stands in a prompt: as in JSON and not as Python spells it; nothing for null."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return _dump(value) if isinstance(value, bool | list | dict) else value
 
 
 def _dump(value: Any, indent: int | None = None) -> str:
