@@ -11,8 +11,8 @@ from typing import Self
 
 from ratiba_action.config.configuration import Configuration, load_configuration
 from ratiba_action.errors import ConfigurationError, RatibaError
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval
 from ratiba_action.metrics.judging.judge_independence import family_notes
+from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Subject
 from ratiba_action.model.measurement import Case, Score
@@ -30,6 +30,8 @@ from ratiba_action.run.judging import Judging
 from ratiba_action.run.paid_run import open_paid_run, price_list
 from ratiba_action.run.provider_keys import keys_line, keys_of, require_key
 from ratiba_action.settings.settings import Settings
+from ratiba_action.systems.judging_launch import open_judging_server
+from ratiba_action.systems.workplace import Surroundings, private_places
 from ratiba_action.util.loop_thread import LoopThread
 
 _GRACE = 0.25
@@ -104,8 +106,7 @@ class InlineJudge:
         prices = price_list(self._configuration, self._settings.base_urls)
         prices.require([(judge.model, judge.provider)])
         with self._folders:
-            configure_deepeval(self._environment, self._folders.enter_context(scratch_folder()) / "deepeval")
-            load_deepeval()
+            scratch = self._folders.enter_context(scratch_folder())
             self._folders = self._folders.pop_all()
         self._loop = LoopThread("ratiba-judge")
         log = RunLog(SilentProgress())
@@ -122,13 +123,32 @@ class InlineJudge:
         )
         try:
             paid = self._loop.wait(self._parts.enter_async_context(opened))
+            processes = self._loop.wait(self._open_processes(scratch))
         except BaseException:
             self.__exit__()  # the thread and its loop end on every way out
             raise
         self._judging = Judging(
-            self._arm, prices, paid, second=None, fallback=False, cache=None, ledger=self._ledger, log=log
+            self._arm,
+            prices,
+            paid,
+            second=None,
+            fallback=False,
+            cache=None,
+            ledger=self._ledger,
+            log=log,
+            processes=processes,
         )
         return self
+
+    async def _open_processes(self, scratch: Path) -> JudgingProcesses:
+        """What DeepEval runs in, ready to measure: this process holds the keys."""
+        private = private_places(self._environment, self._settings.report_dir)
+        around = Surroundings(Path(), self._environment, scratch, private=private)
+        server = await self._parts.enter_async_context(open_judging_server(around))
+        processes = JudgingProcesses(server.connect)
+        self._parts.push_async_callback(processes.close)
+        await processes.start()
+        return processes
 
     def __exit__(self, *_: object) -> None:
         """Close the connections; a call that was given up is not waited for longer than a few seconds."""

@@ -23,7 +23,7 @@ from ratiba_action.money.pricing import base_model
 from ratiba_action.ports import Metric
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.conversation import CapturedConversation
-from ratiba_action.run.composition import load_judging
+from ratiba_action.run.composition import open_judging, ready_to_judge
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.model_calls import open_model_calls
 from ratiba_action.run.services import Arms, ArmServices, Measured, RunServices
@@ -178,8 +178,11 @@ def measure(
     @asynccontextmanager
     async def open_services(inputs: RunInputs, head: ArmInputs, **given: Any) -> AsyncIterator[RunServices]:
         given = {name: given[name] for name in ("ledger", "log", "deadline")}
-        async with open_model_calls(inputs, head, journal=None, **given) as (_, services):
-            await load_judging(inputs, head, scratch)
+        async with (
+            open_judging(inputs, head, scratch) as judging,
+            open_model_calls(inputs, head, journal=None, judging=judging, **given) as (_, services),
+        ):
+            await ready_to_judge(judging)
             yield replace(
                 services, arms=arms, metric=partial(_masked_metric, services.metric, partial(_masked, redactors))
             )

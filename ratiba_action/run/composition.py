@@ -13,8 +13,10 @@ from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ratiba_action.checks.custom_code import is_address
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.config.configuration import Configuration
+from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario
@@ -43,6 +45,7 @@ from ratiba_action.util.persisted_credentials import in_job, persisted_credentia
 from ratiba_action.verdict.trials import FailureLimit
 
 if TYPE_CHECKING:
+    from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
     from ratiba_action.systems.replay_system import ReplaySystem
     from ratiba_action.systems.scratch import Checkout
     from ratiba_action.systems.worker_system import WorkerSystem
@@ -62,9 +65,9 @@ async def open_services(
 ) -> AsyncIterator[RunServices]:
     """Start everything that a run needs, and end it on every way out.
 
-    The database, a worker and DeepEval start beside each other: each takes about a second. Where trials of the base
-    may run, that worker is the base's, and the change is started by the first plan that names it: until then none of
-    its code runs.
+    The database, a worker and what DeepEval runs in start beside each other: each takes about a second. Where trials
+    of the base may run, that worker is the base's, and the change is started by the first plan that names it: until
+    then none of its code runs.
 
     Args:
         scratch: a folder outside the workspace, removed when the run ends.
@@ -83,9 +86,12 @@ async def open_services(
     )
     journal = journal_place(inputs, head) if paid else None
     async with AsyncExitStack() as stack:
+        judging = await stack.enter_async_context(open_judging(inputs, head, scratch))
         opening = CodeOfRun(stack, inputs, scratch)
         code = await opening.open(stack, head, kept=inputs.kept)
-        opened = open_model_calls(inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline)
+        opened = open_model_calls(
+            inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline, judging=judging
+        )
         calls, services = await stack.enter_async_context(opened)
         base = base_of(inputs) if with_base else NoBase(NO_BASE)
         if isinstance(base, NoBase):
@@ -94,7 +100,7 @@ async def open_services(
             await copy_early(code[0])
             first = caught(opening.open_base(base, calls))
         tenants, found, _ = await asyncio.gather(
-            stack.enter_async_context(open_tenants(inputs, log)), first, load_judging(inputs, head, scratch)
+            stack.enter_async_context(open_tenants(inputs, log)), first, ready_to_judge(judging)
         )
         no_base = base.reason if isinstance(base, NoBase) else NO_BASE
         arms = ArmsOfRun(head, opening.open, calls, tenants=tenants, log=log, setups=opening.setups, no_base=no_base)
@@ -117,7 +123,7 @@ open_session = partial(RunSession, open_services)
 
 @asynccontextmanager
 async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
-    """Start what the runs of a watch have in common: fork servers, a database of their own, and DeepEval.
+    """Start what the runs of a watch have in common: fork servers, a database of their own, and what DeepEval runs in.
 
     Args:
         inputs: of a run of all the scenarios that are watched.
@@ -127,6 +133,7 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
         InfrastructureError: one of them could not be started.
         ConfigurationError: the configuration cannot be run.
     """
+    from ratiba_action.systems.judging_launch import open_judging_server
     from ratiba_action.systems.worker_system import WorkerSystem
     from ratiba_action.tenancy.server import choose_server
 
@@ -138,13 +145,19 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
             stack.push_async_callback(server.stop)
         opening = CodeOfRun(stack, inputs, scratch)
         code = await opening.open(stack, head) if block.setup is None else ()
+        judging = None
+        if _judges_by_deepeval(head.scenarios):
+            judging = await stack.enter_async_context(open_judging_server(_beside_system(inputs, head, scratch)))
         # The server dies with the thread that starts it, which is this one.
         await asyncio.gather(
-            *([server.start()] if server is not None else []), start_all(*code), load_judging(inputs, head, scratch)
+            *([server.start()] if server is not None else []),
+            start_all(*code),
+            *([judging.ready()] if judging is not None else []),
         )
         parts = [part for each in code for part in (each.workers if isinstance(each, Judges) else (each,))]
         workers = [worker for worker in parts if isinstance(worker, WorkerSystem)]
-        yield Kept(workers, server.dsn if server is not None else "", mmap(-1, 1), opening.judges.kept)
+        control = judging.control if judging is not None else None
+        yield Kept(workers, server.dsn if server is not None else "", mmap(-1, 1), opening.judges.kept, control)
 
 
 def _borrow(worker: "WorkerSystem | ReplaySystem", kept: Kept | None) -> None:
@@ -275,14 +288,49 @@ def _commits_of(inputs: RunInputs, arm: Arm) -> tuple[str, ...]:
     return tuple(dict.fromkeys(commit for commit in (arm.commit, checked_out) if commit))
 
 
-async def load_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> None:
-    """Import DeepEval in a thread, and only when something is judged."""
-    if not arm.judged:
+@asynccontextmanager
+async def open_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> "AsyncIterator[JudgingProcesses | None]":
+    """Start what DeepEval's metrics run in, beside whatever comes next; None where nothing needs it."""
+    if not _judges_by_deepeval(arm.scenarios):
+        yield None
         return
-    from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval
+    from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
+    from ratiba_action.systems.judging_launch import JudgingServer, open_judging_server
 
-    configure_deepeval(inputs.environment, scratch / "deepeval")
-    await asyncio.to_thread(load_deepeval)
+    async with AsyncExitStack() as stack:
+        if inputs.kept is not None and inputs.kept.judging_control is not None:
+            server = JudgingServer(inputs.kept.judging_control)
+        else:
+            server = await stack.enter_async_context(open_judging_server(_beside_system(inputs, arm, scratch)))
+        most = min(_MAX_JUDGING, (os.cpu_count() or 1) - 1) if len(arm.scenarios) > _MANY_SCENARIOS else 1
+        processes = JudgingProcesses(server.connect, max(most, 1))
+        stack.push_async_callback(processes.close)
+        yield processes
+
+
+def _judges_by_deepeval(scenarios: Sequence[Scenario]) -> bool:
+    """Whether a judged metric is the gate's own; the repository's and its tests run with their own DeepEval."""
+    entries = (entry for scenario in scenarios for entry in scenario.assertions)
+    return any(not is_address(entry.metric) and is_judged(entry.metric) for entry in entries)
+
+
+async def ready_to_judge(judging: "JudgingProcesses | None") -> None:
+    """Wait until something can be judged.
+
+    Raises:
+        InfrastructureError: DeepEval could not be started.
+    """
+    if judging is not None:
+        await judging.start()
+
+
+def _beside_system(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> "Surroundings":
+    """Where DeepEval runs: no code of the repository does there, so that keys may be on the same machine."""
+    return replace(_surroundings(inputs, arm.arm, scratch), secrets=False)
+
+
+_MANY_SCENARIOS, _MAX_JUDGING = 100, 4
+"""From how many scenarios on more than one process judges, and how many do at most."""
 
 
 def _places_of_calls(inputs: RunInputs) -> tuple[str, ...]:

@@ -30,6 +30,8 @@ from ratiba_action.verdict.pairing import ContentDigests
 from ratiba_action.verdict.quarantine import quarantine_in_force
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from ratiba_action.systems.worker_system import WorkerSystem
 
 DEFAULT_CONCURRENCY = 4
@@ -71,12 +73,14 @@ class Kept:
         database: address of a server that was started for these runs; empty where there is none.
         missed: a byte of memory that the runs share with the watch; a run sets it that had to start a worker itself.
         judging: the commit whose rules and metrics judge, and the folder of its files; None where the checkout's do.
+        judging_control: socket of what forks the processes that DeepEval runs in; None where nothing is judged.
     """
 
     workers: Sequence["WorkerSystem"]
     database: str
     missed: mmap
     judging: tuple[str, Path] | None = None
+    judging_control: "socket | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

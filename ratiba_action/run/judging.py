@@ -25,6 +25,7 @@ from ratiba_action.run.paid_run import PaidRun
 
 if TYPE_CHECKING:
     from ratiba_action.metrics.judging.cache import JudgeCache
+    from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
     from ratiba_action.metrics.judging.run_metric import JudgeChain
     from ratiba_action.metrics.judging.structured_calls import LiveJudge
 
@@ -43,6 +44,7 @@ class Judging:
         fallback: a model is called where no recording fits; without it, always.
         cache: folder of the judge cache; None to judge everything anew.
         bands: of metrics whose noise under this judge has been measured, by name and version.
+        processes: where DeepEval's metrics are measured; None for this process.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Judging:
         bands: Mapping[tuple[str, str], float] | None = None,
         ledger: Ledger,
         log: RunLog,
+        processes: "JudgingProcesses | None" = None,
     ) -> None:
         from ratiba_action.metrics.judging.cross_check import CrossCheck
         from ratiba_action.metrics.judging.replay_judge import ScoreCollector
@@ -64,6 +67,7 @@ class Judging:
         described = arm.configuration.judge
         self._prices, self._paid, self._second = prices, paid, second if paid is not None else None
         self._fallback, self._cache, self._ledger, self._log = fallback, cache, ledger, log
+        self._processes = processes
         band, measured = described.band, bands or {}
         default = VotingRule(votes=described.votes, measured=measured)
         self._rule = default if band is None else VotingRule(band, described.votes)
@@ -110,7 +114,13 @@ class Judging:
             from ratiba_action.metrics.judging.repository_metric import RepositoryMetric
 
             return RepositoryMetric(assertion, partial(self._judged, question_stride(name)))
-        return self._judged(question_stride(name), lambda judge: load_judged_metric(name, judge, parameters))
+        stride = question_stride(name)
+
+        def load(judge: Judge) -> JudgedMetric:
+            metric = load_judged_metric(name, judge, parameters)
+            return metric if self._processes is None else self._processes.metric(metric, parameters, judge, stride)
+
+        return self._judged(stride, load)
 
     def of_test(self, trial: Trial) -> Callable[[Any], Awaitable[JsonObject]]:
         """What answers the judge calls of a trial's test, each known by its own wording."""

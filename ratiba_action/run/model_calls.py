@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.store import MetricsHistory
@@ -44,6 +44,9 @@ from ratiba_action.run.turn_payments import open_turn_books
 from ratiba_action.tenancy.provisioner import NoDatabase
 from ratiba_action.verdict.agreement import judges_agreement
 
+if TYPE_CHECKING:
+    from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
+
 _HISTORY_SECONDS = 10.0
 _LEDGER_SECONDS = 3.0
 """A cancelled run waits no longer for the shared ledger: a runner kills it 10 seconds after it was told to end."""
@@ -58,6 +61,7 @@ class ModelCalls(TrialCalls):
         costs: what trials are expected to cost; knows the first arm where models are paid.
         bands: see ``Judging``.
         deadline: see ``RunServices``; cross-checks are not waited for beyond it.
+        judging: see ``Judging``.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class ModelCalls(TrialCalls):
         costs: ArmCosts,
         bands: Mapping[tuple[str, str], float],
         deadline: float | None,
+        judging: "JudgingProcesses | None",
     ) -> None:
         from ratiba_action.llm.answers import AnswerRecorder
         from ratiba_action.llm.scripted_answers import ScenarioScripts, scripts_of
@@ -104,6 +109,7 @@ class ModelCalls(TrialCalls):
             bands=bands,
             ledger=ledger,
             log=log,
+            processes=judging,
         )
         self._answer_arm(head)
 
@@ -315,12 +321,14 @@ async def open_model_calls(
     log: RunLog,
     journal: JournalPlace | None,
     deadline: float | None,
+    judging: "JudgingProcesses | None" = None,
 ) -> AsyncIterator[tuple[ModelCalls, RunServices]]:
     """Start what answers the system under test and what judges it.
 
     Args:
         journal: where calls are written down; None for a run that cannot be resumed.
         deadline: seconds of ``time.monotonic``; see ``RunServices``.
+        judging: see ``Judging``.
 
     Raises:
         ConfigurationError: a model has no price, or a judge would judge its own output.
@@ -349,6 +357,7 @@ async def open_model_calls(
             costs=costs,
             bands=await _bands(inputs, head, paid, log),
             deadline=deadline,
+            judging=judging,
         )
         gateway = await stack.enter_async_context(calls.open_gateway())
         yield calls, calls.services(gateway)

@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -38,6 +39,7 @@ _LATER = (
     "ratiba_action.llm.providers.metered",
     "ratiba_action.llm.server",
     "ratiba_action.metrics.judging.cross_check",
+    "ratiba_action.metrics.judging.judging_processes",
     "ratiba_action.metrics.judging.replay_judge",
     "ratiba_action.money.prices",
     "ratiba_action.production.judge_calibration",
@@ -63,6 +65,20 @@ def load_everything() -> None:
     tempfile.tempdir = None
     gc.collect()
     gc.freeze()
+
+
+def start_judging_server() -> socket.socket:
+    """Fork what forks the processes that DeepEval runs in, for all gates."""
+    from ratiba_action.metrics.judging.judging_server import serve as serve_judging  # it is loaded by now
+
+    near, far = socket.socketpair()
+    near.settimeout(0)
+    if os.fork() == 0:
+        near.close()
+        serve_judging(far)
+        os._exit(0)
+    far.close()
+    return near
 
 
 def next_request(listening: socket.socket) -> dict[str, Any]:
@@ -136,7 +152,13 @@ def keep(request: Mapping[str, Any]) -> tuple[dict[str, Any], "Kept"]:
 def serve(path: str) -> NoReturn:
     """Serve a socket; ends each forked gate without Python's own way out, which copies 100 MB of shared memory."""
     load_everything()
-    request, kept = listen(path), None
+    control = start_judging_server()
+    request = listen(path)
+    kept: Kept | None = None
+    if request["arguments"][:1] in (["gate"], ["merge"]):
+        from ratiba_action.run.inputs import Kept as Started  # it is loaded by now
+
+        kept = Started((), "", mmap(-1, 1), judging_control=control)
     if "keep" in request:
         request, kept = keep(request)
     from ratiba_action.main import main  # it is loaded by now

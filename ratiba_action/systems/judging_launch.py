@@ -1,0 +1,116 @@
+"""Starts the process that forks those in which DeepEval's metrics run: without a key, and apart from the gate."""
+
+import asyncio
+import json
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from ratiba_action.errors import InfrastructureError
+from ratiba_action.metrics.judging.deepeval_bridge import QUIET, deepeval_version
+from ratiba_action.metrics.judging.judging_server import READY
+from ratiba_action.systems.launch import launch, programs_of_the_gate
+from ratiba_action.systems.workplace import Surroundings, Use, create_workplace
+from ratiba_action.util.folder_tree import remove_tree
+from ratiba_action.util.text import printable_lines
+
+START_SECONDS = 120.0
+_PROGRAM = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[2]); "
+    "from ratiba_action.metrics.judging.judging_server import main; main(int(sys.argv[1]))"
+)
+
+
+class JudgingServer:
+    """Forks a process for each channel; made by ``open_judging_server``.
+
+    Args:
+        control: the gate's end of its socket.
+        starting: ends when it is ready.
+    """
+
+    def __init__(self, control: socket.socket, starting: "asyncio.Task[None] | None" = None) -> None:
+        self.control, self._starting = control, starting
+
+    async def ready(self) -> None:
+        """Wait until it can make processes.
+
+        Raises:
+            InfrastructureError: it could not be started.
+        """
+        if self._starting is not None:
+            await asyncio.shield(self._starting)
+
+    async def connect(self) -> socket.socket:
+        """Have a process made; gives the gate's end of its channel.
+
+        Raises:
+            InfrastructureError: it could not be started, or has ended.
+        """
+        await self.ready()
+        near, far = socket.socketpair()
+        try:
+            socket.send_fds(self.control, [b"+"], [far.fileno()])
+        except OSError as problem:
+            near.close()
+            raise InfrastructureError(f"What judges by DeepEval has ended: {problem}.", "Run it again.") from problem
+        finally:
+            far.close()
+        return near
+
+
+@asynccontextmanager
+async def open_judging_server(around: Surroundings) -> AsyncIterator[JudgingServer]:
+    """Start it beside whatever comes next, and end it with all of its processes.
+
+    Args:
+        around: where it runs; nothing of ``root`` is copied.
+
+    Raises:
+        ConfigurationError: DeepEval is not installed.
+    """
+    deepeval_version()
+    near, far = socket.socketpair()
+    near.settimeout(0)
+    async with AsyncExitStack() as stack:
+        stack.callback(near.close)
+        starting = asyncio.create_task(_start(around, near, far, stack))
+        try:
+            yield JudgingServer(near, starting)
+        finally:
+            starting.cancel()
+            await asyncio.wait([starting])
+            if not starting.cancelled():
+                starting.exception()  # whoever waited for it has raised it
+
+
+async def _start(around: Surroundings, near: socket.socket, far: socket.socket, stack: AsyncExitStack) -> None:
+    with far:
+        place = await create_workplace(lambda _: (), around, QUIET, python=None, use=Use.JUDGING)
+        stack.push_async_callback(asyncio.to_thread, remove_tree, place.folder)
+        environment = {
+            **place.environment,
+            "DEEPEVAL_HOME": place.environment["HOME"],
+            "DEEPEVAL_CACHE_FOLDER": place.environment["TMPDIR"],
+        }
+        command = await launch(
+            (place.python, "-I", "-B", "-c", _PROGRAM, str(far.fileno()), json.dumps(sys.path)),
+            environment=environment,
+            cwd=place.copy,
+            folder=place.folder,
+            identity=place.identity,
+            descriptors=[far.fileno()],
+            private=(*around.private, *place.closed),
+            read_only=(*place.read_only, *programs_of_the_gate()),
+            hide_names=place.hide_names,
+        )
+    stack.push_async_callback(command.end)
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            greeting = await asyncio.get_running_loop().sock_recv(near, len(READY))
+    except (TimeoutError, ConnectionError):
+        greeting = b""
+    if greeting != READY:
+        printed = printable_lines(await command.end())
+        raise InfrastructureError(f"DeepEval could not be started. It printed: {printed}", "Run: ratiba doctor")
