@@ -113,4 +113,4 @@ async def _start(around: Surroundings, near: socket.socket, far: socket.socket, 
         greeting = b""
     if greeting != READY:
         printed = printable_lines(await command.end())
-        raise InfrastructureError(f"DeepEval could not be started. It printed: {printed}", "Run: ratiba doctor")
+        raise InfrastructureError(f"What judges by DeepEval could not be started. It printed: {printed}")

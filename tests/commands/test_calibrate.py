@@ -284,6 +284,7 @@ def keys(models: ModelServer) -> Mapping[str, str]:
     }
 
 
+@pytest.mark.processes
 def test_each_judge_is_paid_once_for_each_score_and_together_within_the_budget(
     folder: Path, models: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,6 @@
 """``ratiba sample`` against stand-ins on loopback: a Langfuse with conversations of production, and a provider."""
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -15,7 +14,6 @@ pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.main import run
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.model.conversation import Usage
 from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
 from tests.support.live_repository import RATES
@@ -23,6 +21,7 @@ from tests.support.model_servers import ModelServer, Received
 from tests.support.production_traces import add_conversation, add_feedback
 from tests.support.served_models import served_models
 
+pytestmark = pytest.mark.processes
 KEY = "sk-planted-0123456789abcdef"
 PHONE = "+254 712 345 432"
 NAME = "Wanjiku Kamau"
@@ -72,12 +71,6 @@ class Stage:
             for one in self.state.scores.values()
             if one["traceId"] == trace and one["name"] != "user_feedback"
         }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
-    # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The gate's judge in production, against a provider on loopback: within a budget and a time limit."""
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,7 +13,6 @@ import pytest
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.errors import ConfigurationError, InfrastructureError
 from ratiba_action.llm.scripted_answers import Step
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.model.conversation import Usage
 from ratiba_action.production.inline import CheckedAnswer, InlineRules, check_answer, read_inline_rules
 from ratiba_action.production.inline_judge import InlineJudge
@@ -24,6 +22,7 @@ from tests.support.model_servers import ModelServer, Received
 from tests.support.provider_faults import Served, Stalled
 from tests.support.served_models import served_models
 
+pytestmark = pytest.mark.processes
 KEY = "sk-planted-0123456789abcdef"
 CONFIGURATION = Configuration.model_validate(
     {
@@ -32,12 +31,6 @@ CONFIGURATION = Configuration.model_validate(
     }
 )
 Serve = Callable[[Received], Served]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
-    # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 def scored(_: Received) -> Step:

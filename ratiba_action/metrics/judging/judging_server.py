@@ -42,10 +42,13 @@ def main(control: int) -> None:
         control: number of the socket.
 
     Raises:
-        ConfigurationError: DeepEval is not installed.
+        SystemExit: DeepEval cannot be imported, with how to install it.
     """
     gc.disable()  # nearly all that an import makes stays
-    load_deepeval()
+    try:
+        load_deepeval()
+    except ConfigurationError as error:
+        raise SystemExit(str(error)) from error
     for name in _METRICS:
         importlib.import_module(f"ratiba_action.metrics.{name}")
     gc.collect()

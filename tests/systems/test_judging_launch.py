@@ -1,0 +1,113 @@
+"""DeepEval in a process of its own: the same scores, and nothing in it that the gate holds."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from ratiba_action.errors import InfrastructureError
+from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
+from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
+from ratiba_action.metrics.registry import is_judged, load_judged_metric, metric_names, question_stride
+from ratiba_action.model.measurement import Score
+from ratiba_action.systems.judging_launch import open_judging_server
+from ratiba_action.systems.workplace import Surroundings
+from tests.support.judges import ObligingJudge
+from tests.support.metric_samples import PARAMETERS, full_case
+
+KEY = "sk-planted-0123456789abcdef"
+ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": KEY, "GITHUB_TOKEN": KEY, "RATIBA_X": KEY}
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[JudgingProcesses]:
+    around = Surroundings(folder, ENVIRONMENT, scratch=folder)
+    async with open_judging_server(around) as server:
+        processes = JudgingProcesses(server.connect)
+        await processes.start()
+        yield processes
+        await processes.close()
+
+
+async def score(processes: JudgingProcesses, name: str, judge: ObligingJudge) -> Score:
+    parameters = PARAMETERS.get(name) or {}
+    metric = load_judged_metric(name, judge, parameters)
+    return await processes.metric(metric, parameters, judge, question_stride(name)).measure(full_case(), 0.8)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
+    # Not undone: DeepEval reads its opt-out again when the interpreter ends.
+    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
+
+
+def processes_of(folder: Path) -> list[Path]:
+    """Folders in ``/proc`` of the processes that work below a folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if (entry / "cwd").readlink().is_relative_to(folder):
+                found.append(entry)
+        except OSError:
+            continue
+    return found
+
+
+async def test_every_judged_metric_has_the_score_that_it_has_in_one_process(tmp_path: Path) -> None:
+    async with opened(tmp_path) as processes:
+        for name in filter(is_judged, metric_names()):
+            near, far = ObligingJudge(), ObligingJudge()
+            here = await load_judged_metric(name, near, PARAMETERS.get(name)).measure(full_case(), 0.8)
+            assert await score(processes, name, far) == here
+            assert [(asked, asked.prompt) for asked in far.asked] == [(asked, asked.prompt) for asked in near.asked]
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="Linux shows the memory of a process")
+async def test_no_key_is_in_its_memory_environment_or_files(tmp_path: Path) -> None:
+    held = (tmp_path / "held.txt").open("w+")
+    with held:
+        held.write(KEY)
+        held.flush()
+        async with opened(tmp_path) as processes:
+            await score(processes, "ToxicityMetric", ObligingJudge())
+            found = processes_of(tmp_path)
+            assert len(found) >= 2, "the server and the process that it forked"
+            for process in found:
+                assert KEY not in (process / "environ").read_text()
+                assert not [link for link in (process / "fd").iterdir() if "held.txt" in str(link.readlink())]
+                assert KEY.encode() not in memory_of(process)
+
+
+def memory_of(process: Path) -> bytes:
+    """What a process may write to of its memory."""
+    read = bytearray()
+    with (process / "mem").open("rb") as memory:
+        for line in (process / "maps").read_text().splitlines():
+            place, rights, *_ = line.split()
+            if not rights.startswith("rw") or "[v" in line:
+                continue
+            begin, end = (int(part, 16) for part in place.split("-"))
+            memory.seek(begin)
+            read += memory.read(end - begin)
+    return bytes(read)
+
+
+async def test_its_processes_and_its_folder_end_with_it(tmp_path: Path) -> None:
+    async with opened(tmp_path):
+        assert processes_of(tmp_path)
+    assert not processes_of(tmp_path)
+    assert not [*tmp_path.iterdir()]  # noqa: ASYNC240 - nothing else runs
+
+
+async def test_a_server_that_cannot_start_says_what_it_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "broken" / "deepeval"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('half installed')\n")
+    monkeypatch.syspath_prepend(broken.parent)
+    (tmp_path / "scratch").mkdir()
+    with pytest.raises(
+        InfrastructureError, match=r"could not be started. It printed: .*half installed. Run: pip install"
+    ):
+        await opened(tmp_path / "scratch").__aenter__()
