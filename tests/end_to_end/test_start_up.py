@@ -16,7 +16,7 @@ def small(small: SmallRepository) -> SmallRepository:
     return replace(small, run=run_process)
 
 
-def test_deepeval_is_loaded_for_a_judged_metric_only(small: SmallRepository) -> None:
+def test_deepeval_is_never_loaded_where_the_keys_are(small: SmallRepository) -> None:
     small.scenario("talks", "say hello")
     unjudged = small.gate(**ASKED_FOR)
     assert unjudged.code == 0, unjudged.printed
@@ -25,8 +25,9 @@ def test_deepeval_is_loaded_for_a_judged_metric_only(small: SmallRepository) -> 
     scenario = small.folder / "scenarios/talks.yaml"
     scenario.write_text(scenario.read_text().replace("language: fr", "language: en"))
     judged = small.gate(**ASKED_FOR)
-    assert "deepeval" in imported(judged.printed)
-    assert judged.outputs["conclusion"] == "incomplete", "no grade was recorded"
+    assert "psycopg" in imported(judged.printed)
+    assert "deepeval" not in imported(judged.printed)
+    assert judged.outputs["conclusion"] == "incomplete", "no score was recorded"
 
 
 def test_a_skipped_run_loads_neither_database_nor_web_server_nor_judge(small: SmallRepository) -> None:

@@ -107,7 +107,5 @@ async def test_a_server_that_cannot_start_says_what_it_printed(tmp_path: Path, m
     (broken / "__init__.py").write_text("raise ImportError('half installed')\n")
     monkeypatch.syspath_prepend(broken.parent)
     (tmp_path / "scratch").mkdir()
-    with pytest.raises(
-        InfrastructureError, match=r"could not be started. It printed: .*half installed. Run: pip install"
-    ):
+    with pytest.raises(InfrastructureError, match=r"It printed: .*half installed. Run: pip install"):
         await opened(tmp_path / "scratch").__aenter__()
