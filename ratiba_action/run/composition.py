@@ -302,8 +302,8 @@ async def open_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> "Asy
             server = JudgingServer(inputs.kept.judging_control)
         else:
             server = await stack.enter_async_context(open_judging_server(_beside_system(inputs, arm, scratch)))
-        most = min(_MAX_JUDGING, (os.cpu_count() or 1) - 1) if len(arm.scenarios) > _MANY_SCENARIOS else 1
-        processes = JudgingProcesses(server.connect, max(most, 1))
+        number = min(_MAX_JUDGING, (os.cpu_count() or 1) - 1) if len(arm.scenarios) > _MANY_SCENARIOS else 1
+        processes = JudgingProcesses(server.connect, max(number, 1))
         stack.push_async_callback(processes.close)
         yield processes
 

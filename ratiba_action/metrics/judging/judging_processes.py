@@ -1,6 +1,6 @@
 """The gate's side of the processes that DeepEval's metrics run in: it sends cases, and answers for the judge.
 
-What a process says is untrusted: which scenario, metric and evidence a question is about is known here.
+What a process reports is untrusted: which scenario, metric and evidence a question is about is known here.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ class _Channel:
         return len(self._measurements)
 
     async def measure(self, measurement: _Measurement, *what: Any) -> JsonObject:
-        """The outcome of a measurement, as the process tells it."""
+        """The outcome of a measurement, as the process reports it."""
         number = next(self._numbers)
         self._measurements[number] = measurement
         try:
@@ -138,11 +138,11 @@ class JudgingProcesses:
 
     Args:
         connect: starts one; gives the gate's end of its channel.
-        most: how many work beside each other.
+        maximum: how many work beside each other.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable[socket.socket]], most: int = 1) -> None:
-        self._connect, self._most = connect, most
+    def __init__(self, connect: Callable[[], Awaitable[socket.socket]], maximum: int = 1) -> None:
+        self._connect, self._maximum = connect, maximum
         self._channels: list[_Channel] = []
         self._connecting = asyncio.Lock()
 
@@ -151,7 +151,7 @@ class JudgingProcesses:
 
         Args:
             metric: as the gate knows it.
-            parameters: what the scenario tells it.
+            parameters: of the assertion.
             judge: answers its questions.
             ordinals: see ``registry.question_stride``.
         """
@@ -176,12 +176,12 @@ class JudgingProcesses:
         return await (await self._channel()).measure(measurement, *what)
 
     async def _channel(self) -> _Channel:
-        """The process that measures least; another one where all measure and there may be more."""
+        """The process with the fewest measurements; another one where all are busy and there may be more."""
         async with self._connecting:
             self._channels = [channel for channel in self._channels if not channel.ended]
-            least = min(self._channels, key=lambda channel: channel.load, default=None)
-            if least is not None and (not least.load or len(self._channels) >= self._most):
-                return least
+            idle = min(self._channels, key=lambda channel: channel.load, default=None)
+            if idle is not None and (not idle.load or len(self._channels) >= self._maximum):
+                return idle
             channel = _Channel(*await asyncio.open_unix_connection(sock=await self._connect()))
             self._channels.append(channel)
             return channel
@@ -210,7 +210,7 @@ class _RemoteMetric:
         """Score one case in a process; see ``Metric.measure``.
 
         Raises:
-            JudgeError: besides, the process ended, or said something else than a score.
+            JudgeError: besides, the process ended, or reported something else than a score.
         """
         asks = metric_version(self.name, self.version.partition(BY_DEEPEVAL)[0])
         first = case.question(asks, self.evidence(case))

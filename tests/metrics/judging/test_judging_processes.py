@@ -82,7 +82,7 @@ async def test_what_is_no_score_from_0_to_1_never_becomes_one(value: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    "said",
+    "content",
     [
         b"no JSON",
         b"[]",
@@ -96,12 +96,12 @@ async def test_what_is_no_score_from_0_to_1_never_becomes_one(value: Any) -> Non
         {"measurement": 0, "question": 0, **QUESTION, "temperature": "hot"},
         b"[" * 100_000,
     ],
-    ids=lambda said: str(said)[:60],
+    ids=lambda content: str(content)[:60],
 )
-async def test_whatever_breaks_the_protocol_ends_the_process_and_no_judge_is_asked(said: Any) -> None:
+async def test_whatever_breaks_the_protocol_ends_the_process_and_no_judge_is_asked(content: Any) -> None:
     judge = ObligingJudge()
     with pytest.raises(JudgeError, match=f"The process in which {NAME} measures ended"):
-        await score_of(said, judge=judge)
+        await score_of(content, judge=judge)
     assert judge.asked == []
 
 
