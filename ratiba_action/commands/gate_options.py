@@ -1,7 +1,7 @@
 """What somebody asks of a run of the gate: by ``ratiba gate``, ``merge``, ``dataset run``, or ``gate --watch``."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -66,13 +66,9 @@ class GateOptions:
     verbosity: int = 0
     folders: tuple[str, ...] = ()
 
-    def reports(self, settings: Settings) -> Sequence[str] | None:
-        """Folders of the reports that are to be merged; None for a run.
-
-        Args:
-            settings: of the run, which may name a folder too.
-        """
-        return self.folders or ((settings.shards,) if settings.shards else None)
+    def reports(self, settings: Settings) -> tuple[str, ...]:
+        """Folders of the reports that are to be merged, which an input may name too; empty for a run."""
+        return self.folders or ((settings.shards,) if settings.shards else ())
 
     def repository(self, environment: Mapping[str, str]) -> Path:
         """The checkout.

@@ -16,6 +16,9 @@ from ratiba_action.run.inputs import Choice, RunRequest
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.trials import Standing, outcomes_of
 
+_SELECTING = ("scenarios", "tags", "failed", "affected")
+"""Options that select scenarios."""
+
 _OTHERS = "Run: ratiba gate. Or name scenarios with --scenario."
 
 
@@ -42,17 +45,49 @@ def run_request(options: GateOptions, environment: MutableMapping[str, str], set
         resume=options.resume,
         variant=options.variant,
         cache=options.judge_cache,
+        variants=options.variants,
+        dry_run=options.dry_run,
+        shard_reports=options.reports(settings),
     )
+
+
+def refuse_contradictions(options: GateOptions, settings: Settings) -> None:
+    """Refuse options that cannot be used together.
+
+    Raises:
+        UsageError: says which.
+    """
+    merges, shard = options.reports(settings), settings.shard
+    if shard is not None and options.folders:
+        raise UsageError(f"RATIBA_SHARD is {str(shard)!r}, and a merge is of all shards.", "Unset RATIBA_SHARD.")
+    if shard is not None or merges:
+        # They need the results of the whole suite in one process.
+        given = {
+            "--failed": options.failed,
+            "--affected": options.affected,
+            "--variants": options.variants,
+            "--watch": options.watch,
+            "--baseline-out": shard is not None and options.baseline_out is not None,
+            "--resume": shard is None and options.resume,
+        }
+        if named := [name for name, value in given.items() if value]:
+            remedy = f"Remove {'it' if len(named) == 1 else 'them'}."
+            raise UsageError(f"{' and '.join(named)} cannot be used with shards.", remedy)
+    if options.variants and (options.variant or options.resume):
+        raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
 
 
 def _decide_request(options: GateOptions, environment: Mapping[str, str], settings: Settings) -> DecideRequest:
     """The input of the decision: event, checkout, rules and minimum mode."""
     repository = options.repository(environment)
     event = event_of(environment, repository, options.event or None, options.event_name or None)
+    # Selected scenarios run whatever has changed.
+    selects = [f"--{name.removesuffix('s')}" for name in _SELECTING if getattr(options, name)]
+    floor = Mode.BLOCKING if selects else settings.mode
     return replace(
         request_of(settings, event),
-        floor=_floor(options, settings),
-        floor_why=_floor_why(options),
+        floor=floor if floor is not Mode.SKIP else None,
+        floor_why=f"{' and '.join(selects)} selects the scenarios to run" if selects else "",
         connect=by_pygithub,
     )
 
@@ -86,20 +121,6 @@ def problems_of_baseline(request: RunRequest) -> tuple[str, ...]:
     wrong = [note.removeprefix(NO_BASELINE) for note in found.notes if note.startswith(NO_BASELINE)]
     remedy = "Name results of an earlier run, or give auto or none."
     return tuple(f"baseline (RATIBA_BASELINE): {why} {remedy}" for why in wrong)
-
-
-def _floor(options: GateOptions, settings: Settings) -> Mode | None:
-    """The minimum mode; blocking if scenarios were selected by option, so that they run whatever has changed."""
-    if options.scenarios or options.tags or options.failed or options.affected:
-        return Mode.BLOCKING
-    return settings.mode if settings.mode is not Mode.SKIP else None
-
-
-def _floor_why(options: GateOptions) -> str:
-    """Which options require a blocking run; empty if none do."""
-    names = ("scenarios", "tags", "failed", "affected")
-    named = [f"--{name.removesuffix('s')}" for name in names if getattr(options, name)]
-    return f"{' and '.join(named)} selects the scenarios to run" if named else ""
 
 
 def _chosen_scenarios(options: GateOptions, settings: Settings) -> Choice:
