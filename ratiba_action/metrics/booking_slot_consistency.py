@@ -35,11 +35,11 @@ class BookingSlotConsistencyMetric:
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score one case from its transcript, tool calls and the rows of the ``bookings`` query."""
-        return score_invariants(self.name, self.version, threshold, _findings(_Record.of(case)))
+        return score_invariants(self.name, self.version, threshold, _findings(_SlotRecord.of(case)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class _SlotRecord:
     """A case with its slots, calls and rows read out. ``user`` and ``assistant`` hold one entry a turn."""
 
     now: datetime
@@ -51,7 +51,7 @@ class _Record:
     readable: bool
 
     @classmethod
-    def of(cls, case: Case) -> "_Record":
+    def of(cls, case: Case) -> "_SlotRecord":
         now, exchanges = case.scenario.now, case.transcript.exchanges
         clock = clock_of(case.scenario)
         calls = booking_calls(case.transcript, clock)
@@ -77,7 +77,7 @@ class _Record:
         return tuple(call for call in self.calls if call.tool in {CREATE, MOVE} and call.succeeded)
 
 
-def _findings(record: _Record) -> Iterator[Invariant]:
+def _findings(record: _SlotRecord) -> Iterator[Invariant]:
     yield from _asked_slot_is_looked_up(record)
     for call in record.changes:
         yield _customer_assented(record, call)
@@ -94,7 +94,7 @@ def _findings(record: _Record) -> Iterator[Invariant]:
     yield from _old_slot_is_freed(record)
 
 
-def _asked_slot_is_looked_up(record: _Record) -> Iterator[Invariant]:
+def _asked_slot_is_looked_up(record: _SlotRecord) -> Iterator[Invariant]:
     """The slot that the customer put in words is the one of the next tool call that takes a start."""
     slots: tuple[Slot, ...] = ()
     dates: tuple[frozenset[date], ...] = ()
@@ -114,7 +114,7 @@ def _asked_slot_is_looked_up(record: _Record) -> Iterator[Invariant]:
             slots, dates = (), ()
 
 
-def _customer_assented(record: _Record, call: BookingCall) -> Invariant:
+def _customer_assented(record: _SlotRecord, call: BookingCall) -> Invariant:
     """A slot is booked only after it was stated, in a turn in which the customer agrees to it or asks for it."""
     text = record.exchanges[call.turn - 1].turn.user or ""
     start = call.start
@@ -125,7 +125,7 @@ def _customer_assented(record: _Record, call: BookingCall) -> Invariant:
     return finding("customer_assented_to_stated_slot", detail, satisfied=stated and (assents(text) or own_words))
 
 
-def _confirmed_slot_is_called(record: _Record, call: BookingCall) -> Iterator[Invariant]:
+def _confirmed_slot_is_called(record: _SlotRecord, call: BookingCall) -> Iterator[Invariant]:
     """The slot named last before the assent is the one of the call, and the reply names no other."""
     before = [record.user[call.turn - 1], *reversed(record.assistant[: call.turn - 1])]
     firm = ([slot for slot in slots if slot.firm] for slots in before)
@@ -141,7 +141,7 @@ def _confirmed_slot_is_called(record: _Record, call: BookingCall) -> Iterator[In
         yield finding("stated_slot_is_called", detail, satisfied=_consistent(answer, starts))
 
 
-def _confirmation_has_booking(record: _Record) -> Iterator[Invariant]:
+def _confirmation_has_booking(record: _SlotRecord) -> Iterator[Invariant]:
     """The assistant says that a slot is booked only once a call has booked one."""
     for turn, exchange in enumerate(record.exchanges, 1):
         if not exchange.reply.text.strip():
@@ -152,7 +152,7 @@ def _confirmation_has_booking(record: _Record) -> Iterator[Invariant]:
         yield finding("confirmation_has_booking", detail, satisfied=claim is None or booked)
 
 
-def _call_is_stored(record: _Record) -> Iterator[Invariant]:
+def _call_is_stored(record: _SlotRecord) -> Iterator[Invariant]:
     """What the calls left behind is what the database holds."""
     for final in _final_calls(record):
         rows = [row for row in record.rows if _same_booking(row, final)]
@@ -165,7 +165,7 @@ def _call_is_stored(record: _Record) -> Iterator[Invariant]:
         yield finding("call_is_stored", detail, satisfied=right)
 
 
-def _row_has_call(record: _Record) -> Iterator[Invariant]:
+def _row_has_call(record: _SlotRecord) -> Iterator[Invariant]:
     """Each confirmed booking of the customer comes from a call that booked that very slot."""
     for row in record.rows:
         if row.confirmed:
@@ -174,7 +174,7 @@ def _row_has_call(record: _Record) -> Iterator[Invariant]:
             yield finding("row_has_call", detail, satisfied=called)
 
 
-def _last_statement_is_stored(record: _Record) -> Iterator[Invariant]:
+def _last_statement_is_stored(record: _SlotRecord) -> Iterator[Invariant]:
     """The slot that the assistant states last, offers left out, is a stored one."""
     first = max((call.turn for call in record.changes), default=0)
     starts = [row.start for row in record.rows if row.start]
@@ -188,7 +188,7 @@ def _last_statement_is_stored(record: _Record) -> Iterator[Invariant]:
             return
 
 
-def _no_overlap(record: _Record) -> Iterator[Invariant]:
+def _no_overlap(record: _SlotRecord) -> Iterator[Invariant]:
     """No two confirmed bookings of a service share a moment."""
     confirmed = [row for row in record.rows if row.confirmed and row.start]
     for first, second in combinations(confirmed, 2):
@@ -198,7 +198,7 @@ def _no_overlap(record: _Record) -> Iterator[Invariant]:
             yield finding("no_overlap", detail, satisfied=apart)
 
 
-def _old_slot_is_freed(record: _Record) -> Iterator[Invariant]:
+def _old_slot_is_freed(record: _SlotRecord) -> Iterator[Invariant]:
     """A moved booking holds its new slot only."""
     for move in (call for call in record.changes if call.tool == MOVE):
         before = [call for call in record.changes if call.turn <= move.turn and call is not move]
@@ -209,7 +209,7 @@ def _old_slot_is_freed(record: _Record) -> Iterator[Invariant]:
         yield finding("old_slot_is_freed", detail, satisfied=not left and len(twice) <= 1)
 
 
-def _final_calls(record: _Record) -> list[BookingCall]:
+def _final_calls(record: _SlotRecord) -> list[BookingCall]:
     """The last successful call about each booking.
 
     A system may report a new booking without its id; a later move or cancellation of an id that nobody made is then

@@ -5,7 +5,7 @@ from pydantic import Field
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.judging.judged_identity import judged_identity
 from ratiba_action.metrics.judging.own_question import call_judge, closed_object, worded
-from ratiba_action.metrics.whole_conversation import Part, ShownTurn, shown_digest, shown_turns
+from ratiba_action.metrics.whole_conversation import ShownTurn, TurnPart, shown_digest, shown_turns
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.ports import Judge
 from ratiba_action.util.text import clip
@@ -23,7 +23,7 @@ STEPS = (
 SCHEMA = closed_object(
     "refusal", {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": [REFUSES, OTHERWISE]}}
 )
-_PARTS = frozenset({Part.ASKED, Part.REPLY})
+_PARTS = frozenset({TurnPart.ASKED, TurnPart.REPLY})
 
 
 class RefusalParameters(StrictModel):

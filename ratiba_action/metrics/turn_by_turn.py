@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec, Measured, measure
+from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec, JudgedValue, measure
 from ratiba_action.metrics.judging.judged_identity import JudgedIdentity, judged_identity
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
-from ratiba_action.metrics.whole_conversation import Part, ShownTurn, shown_digest, shown_turns
+from ratiba_action.metrics.whole_conversation import ShownTurn, TurnPart, shown_digest, shown_turns
 from ratiba_action.model.measurement import Case, Question, Score
 from ratiba_action.ports import Judge
 from ratiba_action.util.validation import StrictModel
@@ -18,7 +18,7 @@ from ratiba_action.util.validation import StrictModel
 class _TurnsMetric:
     """What both kinds of metrics of single turns share."""
 
-    parts: frozenset[Part]
+    parts: frozenset[TurnPart]
     _identity: JudgedIdentity
 
     @property
@@ -123,7 +123,7 @@ class TurnByTurnMetric(_TurnsMetric):
         ]
         return replace(mean_of_turns(self.name, self.version, threshold, values, self.remedy), judged=True)
 
-    async def _turn(self, turn: ShownTurn, question: Question) -> Measured:
+    async def _turn(self, turn: ShownTurn, question: Question) -> JudgedValue:
         return await measure(self._asked, turn.shown, self._judge, _of_turn(turn, question, self._asked.maximum))
 
 
@@ -132,9 +132,9 @@ def _of_turn(turn: ShownTurn, first: Question, maximum: int) -> Question:
     return replace(first, ordinal=first.ordinal + (turn.number - 1) * maximum)
 
 
-def _all(outcomes: Sequence[Measured | BaseException]) -> list[Measured]:
+def _all(outcomes: Sequence[JudgedValue | BaseException]) -> list[JudgedValue]:
     """Every outcome, or the first error: no question is left running."""
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome
-    return [outcome for outcome in outcomes if isinstance(outcome, Measured)]
+    return [outcome for outcome in outcomes if isinstance(outcome, JudgedValue)]

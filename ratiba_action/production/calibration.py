@@ -198,7 +198,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CalibrationCandidate:
     """A conversation that may be added; not masked.
 
     Args:
@@ -213,7 +213,11 @@ class Found:
 
 
 def added_to(
-    calibration: CalibrationSet, candidates: Sequence[Found], redactor: Redactor, today: date, maximum: int = A_MONTH
+    calibration: CalibrationSet,
+    candidates: Sequence[CalibrationCandidate],
+    redactor: Redactor,
+    today: date,
+    maximum: int = A_MONTH,
 ) -> tuple[CalibrationSet, tuple[str, ...]]:
     """The set with new conversations, masked; one that it has already is left out.
 

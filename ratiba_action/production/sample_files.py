@@ -19,8 +19,8 @@ from ratiba_action.production.conversation import Observation, decoded, read_con
 from ratiba_action.production.feedback import Feedback
 from ratiba_action.production.sample_reading import (
     ConversationReading,
-    Found,
     SampleRules,
+    SelectedConversations,
     chosen,
     flags,
     opinions,
@@ -56,7 +56,7 @@ class _Turn(StrictModel):
         return self
 
 
-class _Conversation(StrictModel):
+class _ConversationRow(StrictModel):
     id: Annotated[str, Field(min_length=1, max_length=200)]
     started: Annotated[AwareDatetime, Field(strict=False)]
     turns: Annotated[list[_Turn], Field(min_length=1)]
@@ -91,7 +91,7 @@ class _Files:
             if isinstance(value, dict) and "resourceSpans" in value:
                 self.spans += _spans(value)
                 return
-            given = _Conversation.model_validate(value)
+            given = _ConversationRow.model_validate(value)
         except ValidationError as wrong:
             found = [_message(error) for error in wrong.errors()]
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, OSError) as error:
@@ -134,7 +134,7 @@ def _message(error: Mapping[str, Any]) -> str:
     return f"{where}: {error['msg']}" if where else str(error["msg"])
 
 
-def find_in_files(paths: Sequence[Path], rules: SampleRules) -> Found:
+def find_in_files(paths: Sequence[Path], rules: SampleRules) -> SelectedConversations:
     """Select conversations of files: those with negative feedback, an error or a flag, and a share of the others.
 
     Args:
@@ -167,7 +167,7 @@ def find_in_files(paths: Sequence[Path], rules: SampleRules) -> Found:
     reading = ConversationReading(rules, opinions(decided))
     for item in picked:
         reading.add(item.trace_id, files.conversations[item.trace_id])
-    return Found(
+    return SelectedConversations(
         traces=len(roots),
         chosen=picked,
         known=frozenset(),
@@ -197,7 +197,7 @@ def _root(name: str, steps: Sequence[Observation], rules: SampleRules) -> Observ
     return Observation(name, "", "", first.name, first.start)
 
 
-def _steps(name: str, given: _Conversation) -> Iterator[Observation]:
+def _steps(name: str, given: _ConversationRow) -> Iterator[Observation]:
     """A root with what is known of the conversation, and a step for each turn, one after the other."""
     facts = {"tenant_id": given.tenant_id, "vertical": given.vertical, "language": given.language}
     facts |= {"system_type": given.system_type, "prompt_version": given.prompt_version}

@@ -12,7 +12,7 @@ from ratiba_action.errors import GithubError, InfrastructureError, LedgerError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.github_api import GithubApi
 from ratiba_action.history.anchors import AnchorWanted, read_anchor
-from ratiba_action.history.artifacts import Wanted, find_artifacts, mapping_of
+from ratiba_action.history.artifacts import WantedResults, find_artifacts, mapping_of
 from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
 from ratiba_action.history.files import FoundBaseline, no_baseline, read_named_baseline
 from ratiba_action.history.store import Series
@@ -271,7 +271,7 @@ def _search(run: RunRequest, github: GithubRepository | None, rules: Rules, unti
     if github is None or not _is_searched(run):
         return FoundBaseline()
     commit, name = base or subject.base, run.settings.name
-    wanted = Wanted(subject.repository, name, subject.base_branch, commit, rules.pooled_runs, until)
+    wanted = WantedResults(subject.repository, name, subject.base_branch, commit, rules.pooled_runs, until)
     found = find_artifacts(github, wanted)
     return found if found.runs or found.notes else FoundBaseline(notes=(FIRST_RUN,))
 
