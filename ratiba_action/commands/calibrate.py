@@ -136,11 +136,7 @@ class _Task:
         self.repository, self.today, self.folder = repository, today, repository / settings.scenarios
 
     def calibration(self) -> "CalibrationSet":
-        """The calibration set.
-
-        Raises:
-            UsageError: there is none.
-        """
+        """The calibration set."""
         from ratiba_action.production.calibration import FILE, read_calibration
 
         found = read_calibration(self.folder)

@@ -247,9 +247,6 @@ def _stop(arguments: argparse.Namespace, settings: Settings) -> int:
 
     Returns:
         What it was.
-
-    Raises:
-        InfrastructureError: it could not be set.
     """
     from ratiba_action.reporting.results_json import write_atomically
 

@@ -124,11 +124,7 @@ def problems_of_baseline(request: RunRequest) -> tuple[str, ...]:
 
 
 def _chosen_scenarios(options: GateOptions, settings: Settings) -> Choice:
-    """The selected scenarios and tags, including the scenarios of --failed.
-
-    Raises:
-        UsageError: there is no last run, or everything passed in it.
-    """
+    """The selected scenarios and tags, including the scenarios of --failed."""
     scenarios = options.scenarios
     if options.failed:
         scenarios += tuple(_not_passed(Path(settings.report_dir) / "results.json"))
@@ -136,11 +132,7 @@ def _chosen_scenarios(options: GateOptions, settings: Settings) -> Choice:
 
 
 def _not_passed(results: Path) -> list[str]:
-    """Ids of the scenarios that did not pass in the last run.
-
-    Raises:
-        UsageError: there is no last run, or everything passed in it.
-    """
+    """Ids of the scenarios that did not pass in the last run."""
     try:
         report = load_report(results.read_bytes())
     except (OSError, ValueError) as error:

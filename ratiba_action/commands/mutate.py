@@ -246,11 +246,7 @@ def headline(shown: dict[str, Any]) -> str:
 
 
 def _write_page(shown: dict[str, Any], texts: dict[str, str], settings: Settings) -> Path:
-    """Write ``mutation.html`` to the report folder.
-
-    Raises:
-        PublishError: the folder is a link.
-    """
+    """Write ``mutation.html`` to the report folder."""
     from ratiba_action.production.calibration import write_whole
     from ratiba_action.reporting.html import page_template  # needed at the end only
     from ratiba_action.settings.report_folder import make_report_folder, refuse_links

@@ -343,11 +343,7 @@ def _between(git: Git, base: str, head: str) -> ChangedFiles:
 
 
 def _default_base(git: Git) -> str:
-    """Merge base of what is checked out with the default branch.
-
-    Raises:
-        InfrastructureError: no default branch is here, or history is cut off.
-    """
+    """Merge base of what is checked out with the default branch."""
     name, commit = default_of_clone(git.first_commit)
     base = git.merge_base(commit, "HEAD")
     if base is None:

@@ -166,11 +166,7 @@ def _read(
 
 
 def _require_own(report: Report, wanted: WantedResults, artifact: _Artifact) -> None:
-    """A manual run belongs to the base branch too, whatever pull request it was told to evaluate.
-
-    Raises:
-        ConfigurationError: the results are not those of the branch, or of this gate.
-    """
+    """A manual run belongs to the base branch too, whatever pull request it was told to evaluate."""
     subject = report.subject
     if subject.pull_request is not None or subject.event not in TRUSTED_EVENTS:
         raise ConfigurationError("The results are of a pull request, not of the base branch.")

@@ -109,7 +109,7 @@ def _asked_slot_is_looked_up(record: _SlotRecord) -> Iterator[Invariant]:
                 right = any(slot.fits(start) for slot in slots) or not slots
                 right = right and (not dates or any(start.date() in day for day in dates))
                 words = ", ".join(slot.words for slot in slots) or "a day"
-                detail = f"turn {turn}: the customer asked for {words}, {call.tool} has {_shown(start)}"
+                detail = f"turn {turn}: the customer asked for {words}, {call.tool} has {_moment(start)}"
                 yield finding("asked_slot_is_looked_up", detail, satisfied=right)
             slots, dates = (), ()
 
@@ -121,7 +121,7 @@ def _customer_assented(record: _SlotRecord, call: BookingCall) -> Invariant:
     messages = [*record.user[: call.turn], *record.assistant[: call.turn - 1]]
     stated = start is not None and any(slot.fits(start) for slots in messages for slot in slots)
     own_words = start is not None and any(slot.fits(start) for slot in record.user[call.turn - 1]) and requests(text)
-    detail = f"turn {call.turn}: {call.tool} at {_shown(start)} after {text!r}"
+    detail = f"turn {call.turn}: {call.tool} at {_moment(start)} after {text!r}"
     return finding("customer_assented_to_stated_slot", detail, satisfied=stated and (assents(text) or own_words))
 
 
@@ -132,11 +132,11 @@ def _confirmed_slot_is_called(record: _SlotRecord, call: BookingCall) -> Iterato
     named = next((slots for slots in firm if slots), [])
     if named:
         fits = call.start is not None and any(slot.fits(call.start) for slot in named)
-        detail = f"turn {call.turn}: confirmed {_words(named)}, {call.tool} has {_shown(call.start)}"
+        detail = f"turn {call.turn}: confirmed {_words(named)}, {call.tool} has {_moment(call.start)}"
         yield finding("confirmed_slot_is_called", detail, satisfied=fits)
     answer = [slot for slot in record.assistant[call.turn - 1] if slot.firm]
     if answer:
-        detail = f"turn {call.turn}: {call.tool} has {_shown(call.start)}, the assistant says {_words(answer)}"
+        detail = f"turn {call.turn}: {call.tool} has {_moment(call.start)}, the assistant says {_words(answer)}"
         starts = [other.start for other in record.changes if other.turn == call.turn and other.start]
         yield finding("stated_slot_is_called", detail, satisfied=_consistent(answer, starts))
 
@@ -158,9 +158,9 @@ def _call_is_stored(record: _SlotRecord) -> Iterator[Invariant]:
         rows = [row for row in record.rows if _same_booking(row, final)]
         confirmed = final.tool != CANCEL
         right = any(row.confirmed == confirmed and (not confirmed or row.start == final.start) for row in rows)
-        stored = ", ".join(f"{_shown(row.start)} {'confirmed' if row.confirmed else 'cancelled'}" for row in rows)
+        stored = ", ".join(f"{_moment(row.start)} {'confirmed' if row.confirmed else 'cancelled'}" for row in rows)
         detail = (
-            f"{final.tool} {_shown(final.start)} in turn {final.turn}, the database holds {stored or 'no such row'}"
+            f"{final.tool} {_moment(final.start)} in turn {final.turn}, the database holds {stored or 'no such row'}"
         )
         yield finding("call_is_stored", detail, satisfied=right)
 
@@ -170,7 +170,7 @@ def _row_has_call(record: _SlotRecord) -> Iterator[Invariant]:
     for row in record.rows:
         if row.confirmed:
             called = any(call.start == row.start and row.start is not None for call in record.changes)
-            detail = f"booking {row.id} at {_shown(row.start)}"
+            detail = f"booking {row.id} at {_moment(row.start)}"
             yield finding("row_has_call", detail, satisfied=called)
 
 
@@ -182,7 +182,7 @@ def _last_statement_is_stored(record: _SlotRecord) -> Iterator[Invariant]:
         text = record.exchanges[turn - 1].reply.text
         named = [slot for slot in record.assistant[turn - 1] if slot.firm]
         if named and ("?" not in text or claims_booking(text)):
-            stored = ", ".join(_shown(start) for start in starts)
+            stored = ", ".join(_moment(start) for start in starts)
             detail = f"turn {turn}: the assistant says {_words(named)}, the database holds {stored}"
             yield finding("last_statement_is_stored", detail, satisfied=_consistent(named, starts))
             return
@@ -194,7 +194,7 @@ def _no_overlap(record: _SlotRecord) -> Iterator[Invariant]:
     for first, second in combinations(confirmed, 2):
         if first.service == second.service:
             apart = _ends(first) <= _starts(second) or _ends(second) <= _starts(first)
-            detail = f"{first.service} at {_shown(first.start)} and {_shown(second.start)}"
+            detail = f"{first.service} at {_moment(first.start)} and {_moment(second.start)}"
             yield finding("no_overlap", detail, satisfied=apart)
 
 
@@ -205,7 +205,7 @@ def _old_slot_is_freed(record: _SlotRecord) -> Iterator[Invariant]:
         old = next((call.start for call in reversed(before) if call.booking_id == move.booking_id), None)
         left = [row for row in record.rows if row.confirmed and old is not None and row.start == old != move.start]
         twice = [row for row in record.rows if row.confirmed and row.id is not None and row.id == move.booking_id]
-        detail = f"turn {move.turn}: moved to {_shown(move.start)}, still holds {_shown(old)}"
+        detail = f"turn {move.turn}: moved to {_moment(move.start)}, still holds {_moment(old)}"
         yield finding("old_slot_is_freed", detail, satisfied=not left and len(twice) <= 1)
 
 
@@ -247,7 +247,7 @@ def _ends(row: StoredBooking) -> datetime:
     return row.end or _starts(row) + timedelta(minutes=1)
 
 
-def _shown(moment: datetime | None) -> str:
+def _moment(moment: datetime | None) -> str:
     return moment.strftime("%Y-%m-%d %H:%M") if moment else "no time"
 
 

@@ -80,11 +80,7 @@ def _lines(source: str) -> int:
 
 
 def _findings(source: str, defined: frozenset[str]) -> list[_LintFinding]:
-    """What pyflakes finds, in order of lines.
-
-    Raises:
-        ValueError: the source cannot be parsed.
-    """
+    """What pyflakes finds, in order of lines."""
     from pyflakes.checker import Checker  # only when it measures
 
     tree = parse_python(source)

@@ -50,7 +50,7 @@ class RefusalByJudgeMetric:
 
     def evidence(self, case: Case) -> str:
         """SHA-256 of what is shown: what was asked in that turn, and the reply."""
-        return shown_digest(self._shown(case))
+        return shown_digest(self._judged_turns(case))
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score one case.
@@ -61,7 +61,7 @@ class RefusalByJudgeMetric:
             RecordingError: replaying, and no recording fits.
             BudgetError: the call was refused.
         """
-        found = self._shown(case)
+        found = self._judged_turns(case)
         if not found:
             place = "the last turn" if self._turn is None else f"turn {self._turn}"
             raise ConfigurationError(
@@ -77,6 +77,6 @@ class RefusalByJudgeMetric:
         value = float(answer["verdict"] == REFUSES)
         return Score(self.name, self.version, value, threshold, judged=True, reason=reason)
 
-    def _shown(self, case: Case) -> tuple[ShownTurn, ...]:
+    def _judged_turns(self, case: Case) -> tuple[ShownTurn, ...]:
         number = self._turn or len(case.transcript.exchanges)
         return tuple(turn for turn in shown_turns(case, _PARTS) if turn.number == number)

@@ -48,7 +48,7 @@ class ShownTurn:
 def shown_turns(case: Case, parts: frozenset[TurnPart]) -> tuple[ShownTurn, ...]:
     """The turns that have everything that a metric shows; an event in the customer's place is asked as JSON."""
     turns = (
-        (number, _shown(exchange, parts), _held(exchange))
+        (number, _single_turn(exchange, parts), _held(exchange))
         for number, exchange in enumerate(case.transcript.exchanges, 1)
     )
     needed = parts - {TurnPart.TOOLS}
@@ -80,7 +80,7 @@ def _held(exchange: Exchange) -> frozenset[TurnPart]:
     return frozenset(part for part, there in parts.items() if there)
 
 
-def _shown(exchange: Exchange, parts: frozenset[TurnPart]) -> SingleTurn:
+def _single_turn(exchange: Exchange, parts: frozenset[TurnPart]) -> SingleTurn:
     return SingleTurn(
         asked=_asked(exchange) if TurnPart.ASKED in parts else "",
         reply=exchange.reply.text if TurnPart.REPLY in parts else "",

@@ -290,11 +290,7 @@ class _SealedLines:
         return base64.b64encode(chosen + self._box.encrypt(line, self._nonce(chosen)).ciphertext)
 
     def opened(self, line: bytes) -> bytes:
-        """The line of the journal that comes next.
-
-        Raises:
-            ValueError: it is not the one that was sealed here.
-        """
+        """The line of the journal that comes next."""
         from nacl.exceptions import CryptoError
 
         try:

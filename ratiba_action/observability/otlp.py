@@ -231,7 +231,7 @@ def _shows_span(span: Span) -> bool:
 
 def span_json(span: Span) -> Json:
     """A span of a conversation, a turn, a tool, or a call of a model or judge."""
-    name, kind, problem, own = _shown(span)
+    name, kind, problem, own = _described(span)
     carried = {
         f"ratiba.{key.removeprefix(f'{TRACE_METADATA}.')}": value
         for key, value in span.attributes.items()
@@ -250,7 +250,7 @@ def span_json(span: Span) -> Json:
     }
 
 
-def _shown(span: Span) -> tuple[str, int, str, Json]:
+def _described(span: Span) -> tuple[str, int, str, Json]:
     """Name, kind, problem and attributes of a span."""
     data = span.shown
     if isinstance(data, ModelCalled | JudgeCalled):

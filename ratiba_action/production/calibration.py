@@ -16,7 +16,7 @@ from ratiba_action.model.canonical import digest
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
-from ratiba_action.util.text import clip, plural
+from ratiba_action.util.text import clip, cut, plural
 from ratiba_action.util.validation import StrictModel, validate
 from ratiba_action.verdict.human_agreement import Weights
 
@@ -234,7 +234,7 @@ def added_to(
             id="unnamed",
             added=today,
             # Masked already, so an id without spaces may be cut anywhere.
-            source=(source if len(source) <= _NAME else f"{source[: _NAME - 1]}…") or "transcript",
+            source=cut(source, _NAME) or "transcript",
             language=clip(candidate.language or "und", _NAME),
             models=[clip(model, _NAME) for model in candidate.models],
             turns=turns,

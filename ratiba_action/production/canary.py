@@ -187,8 +187,8 @@ def _series(concurrent: Sequence[tuple[bool, Watched]], rules: CanaryRules) -> I
             len(canary),
             _mean(stable) if stable else None,
             _mean(canary) if canary else None,
-            _shown(log_e_value([-each for each in differences], 1.0)),
-            _shown(log_e_value([each + rules.margin for each in differences], 1.0 - rules.margin)),
+            _e_value(log_e_value([-each for each in differences], 1.0)),
+            _e_value(log_e_value([each + rules.margin for each in differences], 1.0 - rules.margin)),
             ended=newest[metric] != version,
         )
 
@@ -198,7 +198,7 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def _shown(logarithm: float) -> float:
+def _e_value(logarithm: float) -> float:
     return math.exp(min(logarithm, _LARGEST))
 
 

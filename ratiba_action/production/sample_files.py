@@ -98,7 +98,7 @@ class _Files:
             missing = f" {error}" if isinstance(error, KeyError) else ""  # other texts hold values of the file
             found = [f"this is no export of spans in OTLP's JSON: {type(error).__name__}{missing}"]
         else:
-            name = self._shown(given.id)
+            name = self._name_or_digest(given.id)
             found = [f"the conversation {name!r} is there twice"] if name in self.conversations else []
             self.conversations[name] = list(_steps(name, given))
             self._add_feedback(name, given.feedback, given.started)
@@ -110,7 +110,7 @@ class _Files:
         for span in self.spans:
             named = _first(span.metadata, _CONVERSATION)
             if named is not None:
-                of_trace[span.trace_id] = self._shown(str(named))
+                of_trace[span.trace_id] = self._name_or_digest(str(named))
         known = {(span.trace_id, span.observation_id) for span in self.spans}
         for span in self.spans:
             name = of_trace.get(span.trace_id, span.trace_id)
@@ -118,7 +118,7 @@ class _Files:
             self.conversations.setdefault(name, []).append(replace(span, parent_id=parent))
             self._add_feedback(name, span.metadata.get(feedback), span.start)
 
-    def _shown(self, name: str) -> str:
+    def _name_or_digest(self, name: str) -> str:
         """The name of a conversation if it is a plain one and no number of a person; else a digest of it."""
         plain = _PLAIN.fullmatch(name) and self.mask.text(name) == name
         return name if plain else f"conversation-{digest(name)[:12]}"

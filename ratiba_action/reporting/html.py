@@ -143,7 +143,7 @@ def threshold_chart(found: JudgeThresholds) -> ThresholdChart:
         for known, part in groupby(values, key=lambda at: at[1] is not None):
             places = [f"{_across(x)},{round(_TOP + (1 - y) * _DOWN, 1)}" for x, y in part] if known else []
             lines += [(name, " ".join(places if len(places) > 1 else places * 2))] if places else []
-    parts = [f"{name.replace('_', ' ')} {_shown(found.at_suggested, name)}" for name in CURVES]
+    parts = [f"{name.replace('_', ' ')} {_percentage(found.at_suggested, name)}" for name in CURVES]
     parts = [f"at the suggested threshold {found.suggested:.2f}: {', '.join(parts)}"] if found.suggested else []
     golden = _golden(found.golden)
     parts += [f"on the golden set: {golden}"] if golden else []
@@ -160,7 +160,7 @@ def _across(value: float) -> float:
     return round(_LEFT + value * _ACROSS, 1)
 
 
-def _shown(row: CriterionThreshold | None, name: str) -> str:
+def _percentage(row: CriterionThreshold | None, name: str) -> str:
     value = getattr(row, name, None)
     return "none" if value is None else f"{value:.0%}"
 

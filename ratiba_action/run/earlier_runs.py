@@ -109,11 +109,7 @@ def workflow_started(run: RunRequest) -> datetime | None:
 def _anchor(
     run: RunInputs, rules: Rules, commit: str, before: datetime
 ) -> tuple[Anchor | None, tuple[Note | str, ...]]:
-    """What a run of the base branch itself is compared with, and why there is none.
-
-    Raises:
-        LedgerError: the history could not be read.
-    """
+    """What a run of the base branch itself is compared with, and why there is none."""
     subject, name = run.decided.change.subject, rules.decline.anchor
     own = subject.event in NOT_COMPARED and subject.branch and not run.variant
     if not own or name == NO_ANCHOR or run.settings.baseline == NONE or not run.settings.ledger_url:

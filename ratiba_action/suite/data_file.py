@@ -186,8 +186,8 @@ def _listed_rows(text: str) -> Iterator[CaseRow | LineError]:
         return
     for index, item in enumerate(value):
         line = reader.lines[index,]
-        refused = LineError(line, f"{shorten(item)} is not a JSON object")
-        yield CaseRow(line, item) if isinstance(item, dict) else refused
+        wrong = LineError(line, f"{shorten(item)} is not a JSON object")
+        yield CaseRow(line, item) if isinstance(item, dict) else wrong
 
 
 def _json_rows(text: str) -> Iterator[CaseRow | LineError]:

@@ -352,11 +352,7 @@ def unpack(archive: IO[bytes], folder: Path) -> None:
 
 
 def _require_files(context: Path, dockerfile: str) -> None:
-    """See that what Docker's command reads itself is in the folder and no link: it could lead to any file here.
-
-    Raises:
-        ImageError: it is not.
-    """
+    """See that what Docker's command reads itself is in the folder and no link: it could lead to any file here."""
     top = context.resolve()
     for name in (dockerfile, f"{dockerfile}.dockerignore", ".dockerignore"):
         path = top.joinpath(*PurePosixPath(name).parts)

@@ -11,9 +11,7 @@ from pydantic_core import ErrorDetails, core_schema
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.util.strict_yaml import Path, YamlDocument
-from ratiba_action.util.text import did_you_mean, nearest_names
-
-_SHOWN_CHARACTERS = 80
+from ratiba_action.util.text import cut, did_you_mean, nearest_names
 
 _PATTERNS: Mapping[str, str] = {
     r"^([a-z]{2,3}|mixed)$": "give an ISO 639 code such as en or sw, or mixed",
@@ -211,7 +209,6 @@ def _block_type(annotation: Any) -> Any:
     return next((inner for inner in found if inner is not None), None)
 
 
-def shorten(value: Any) -> str:
+def shorten(value: Any, limit: int = 80) -> str:
     """A value as ``repr``, cut to 80 characters."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+    return cut(repr(value), limit)

@@ -87,7 +87,7 @@ class StoredResponses(Stored):
                 made = _StoredConversation(self._id("conv"), body.get("metadata") or {})
                 self._conversations[made.id] = made
                 self._add(made, objects(body.get("items")))
-                return _shown(made)
+                return _conversation_json(made)
             case _, ["conversations", ident, *rest]:
                 return self._of_conversation(method, self._conversation(ident), rest, query, body)
             case "DELETE", ["responses", ident]:
@@ -106,7 +106,7 @@ class StoredResponses(Stored):
     ) -> JsonObject | None:
         match method, rest:
             case "GET", []:
-                return _shown(found)
+                return _conversation_json(found)
             case "DELETE", []:
                 del self._conversations[found.id]
                 return {"id": found.id, "object": "conversation.deleted", "deleted": True}
@@ -116,7 +116,7 @@ class StoredResponses(Stored):
                 return _page(self._add(found, objects(body.get("items"))), {"order": "asc", "limit": "100"})
             case "DELETE", ["items", ident] if ident in found.items:
                 del found.items[ident]
-                return _shown(found)
+                return _conversation_json(found)
         return None
 
     def _before(self, body: JsonObject) -> Sequence[Any]:
@@ -163,7 +163,7 @@ def _conversation_id(body: JsonObject) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _shown(conversation: _StoredConversation) -> JsonObject:
+def _conversation_json(conversation: _StoredConversation) -> JsonObject:
     named = {"object": "conversation", "metadata": conversation.metadata}
     return {"id": conversation.id, "created_at": CREATED, **named}
 

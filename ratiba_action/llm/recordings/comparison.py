@@ -9,6 +9,7 @@ from ratiba_action.llm.endpoints import ENDPOINTS, FORMATS
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.model.canonical import canonical_json, digest
 from ratiba_action.model.values import JsonObject
+from ratiba_action.util.text import cut
 
 _ENDS = tuple(wire.ended_in for wire in FORMATS.values())
 _COUNTS = tuple(dict.fromkeys(endpoint.usage_field for endpoint in ENDPOINTS))
@@ -221,7 +222,7 @@ def _only(parts: Mapping[str, str], names: Container[str]) -> Parts:
 
 def _what(line: Recording) -> str:
     if isinstance(line, ModelRecording):
-        message = line.asked if len(line.asked) <= _ASKED_SHOWN else f"{line.asked[:_ASKED_SHOWN]}…"
+        message = cut(line.asked, _ASKED_SHOWN)
         return f"answer of {line.model} to {message!r}" + (f" in trial {line.trial + 1}" if line.trial else "")
     return f"{'score' if line.answer is None else 'answer'} of {line.metric} by {line.model}"
 

@@ -162,10 +162,10 @@ def _render(
     try:
         files[path] = render_scenario(data)
     except RenderingError as error:
-        problems.append(FileProblem(_shown(pulled, path), 0, str(error)))
+        problems.append(FileProblem(_item_or_path(pulled, path), 0, str(error)))
 
 
-def _shown(pulled: Pulled, path: str) -> str:
+def _item_or_path(pulled: Pulled, path: str) -> str:
     return f"item {pulled.items[path]!r:.80} ({path})" if path in pulled.items else f"the dataset's {path}"
 
 
@@ -215,7 +215,7 @@ def _suite_problems(
     for path, content in changed.items():
         kinds = find_credentials(content.decode("utf-8", "replace"))
         if kinds:
-            yield FileProblem(_shown(pulled, path), 0, f"it contains {', '.join(sorted(set(kinds)))}")
+            yield FileProblem(_item_or_path(pulled, path), 0, f"it contains {', '.join(sorted(set(kinds)))}")
     try:
         if whole:
             named = {f"{folder}/{path}": content for path, content in whole.items()}
@@ -223,7 +223,7 @@ def _suite_problems(
     except SuiteError as error:
         for problem in error.problems:
             path = problem.path.removeprefix(f"{folder}/")
-            yield replace(problem, path=_shown(pulled, path)) if path in changed else problem
+            yield replace(problem, path=_item_or_path(pulled, path)) if path in changed else problem
 
 
 def _ids(local: LocalSuite) -> list[str]:
