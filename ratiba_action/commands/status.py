@@ -5,6 +5,8 @@ import json
 import sys
 import uuid
 from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from ratiba_action.commands.options import add_json, parse_option
@@ -93,19 +95,9 @@ def wanted_of(name: str | None, settings: Settings, environment: Mapping[str, st
 
 def json_of(execution: Execution) -> dict[str, Any]:
     """A run as JSON: what is known of it, and its outputs and results once it has ended."""
-    return {
-        "execution_id": execution.execution_id,
-        "status": execution.status.value,
-        "repository": execution.repository,
-        "gate": execution.gate,
-        "commit": execution.commit,
-        "run_id": execution.run_id,
-        "run_attempt": execution.run_attempt,
-        "mode": execution.mode,
-        "started_at": execution.started_at.isoformat(),
-        "ended_at": None if execution.ended_at is None else execution.ended_at.isoformat(),
-        **execution.outcome,
-    }
+    known = {name: value for name, value in asdict(execution).items() if name != "outcome"}
+    times = {name: value.isoformat() for name, value in known.items() if isinstance(value, datetime)}
+    return {**known, **times, **execution.outcome}
 
 
 def line_of(execution: Execution) -> str:

@@ -32,10 +32,10 @@ from ratiba_action.util.http_exchange import (
     HttpQuestion,
     Peer,
     RetryPolicy,
-    asked_wait,
     exchange,
     origin,
     repeat,
+    retry_after,
 )
 from ratiba_action.util.text import clip, printable
 
@@ -177,7 +177,7 @@ def _post(access: OtlpAccess, signal: _Signal, content: bytes, ends: float) -> H
             f"it answered {answer.status} at {signal.path}",
             status=answer.status,
             transient=answer.status in _RETRYABLE,
-            wait_seconds=asked_wait(answer.status, answer.headers, "") if "retry-after" in answer.headers else None,
+            wait_seconds=retry_after(answer),
         )
     return answer
 
