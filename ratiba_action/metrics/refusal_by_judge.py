@@ -57,9 +57,6 @@ class RefusalByJudgeMetric:
 
         Raises:
             ConfigurationError: the turn was not reached, or its reply has no text.
-            JudgeError: the judge answered outside its contract.
-            RecordingError: replaying, and no recording fits.
-            BudgetError: the call was refused.
         """
         found = self._judged_turns(case)
         if not found:

@@ -55,9 +55,6 @@ class _TurnsMetric(ABC):
 
         Raises:
             ConfigurationError: no turn can be measured.
-            JudgeError: the judge answered outside its contract.
-            RecordingError: replaying, and no recording fits.
-            BudgetError: the call was refused.
         """
         question = case.question(self._identity.asks, self.evidence(case))
         calls = (self.value(turn, _of_turn(turn, question, self.maximum)) for turn in self.shown(case))

@@ -144,9 +144,6 @@ class WholeConversationMetric:
 
         Raises:
             ConfigurationError: nobody asked anything that was answered.
-            JudgeError: the judge answered outside its contract.
-            RecordingError: replaying, and no recording fits.
-            BudgetError: the call was refused.
         """
         messages = self._messages(case)
         roles = [message.role for message in messages]
