@@ -28,7 +28,7 @@ def run_request(options: GateOptions, environment: MutableMapping[str, str], set
     Raises:
         UsageError: there is no such checkout, no last run, or every scenario passed in it.
     """
-    repository = options.repository(environment)
+    repository = _checkout(options.repo, environment)
     decided = decide(_decide_request(options, environment, settings), environment)
     if options.watch:
         # Each run is compared with the one before; a run of the base would take as long again.
@@ -47,8 +47,21 @@ def run_request(options: GateOptions, environment: MutableMapping[str, str], set
         cache=options.judge_cache,
         variants=options.variants,
         dry_run=options.dry_run,
-        shard_reports=options.reports(settings),
+        shard_reports=_reports(options.folders, settings.shards),
     )
+
+
+def _checkout(repo: str, environment: Mapping[str, str]) -> Path:
+    """The folder that was named, the environment's, or the current one; raises UsageError where there is none."""
+    found = Path(repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    if not found.is_dir():
+        raise UsageError(f"There is no folder {str(found)!r}.", "Give the checkout with --repo.")
+    return found
+
+
+def _reports(folders: tuple[str, ...], shards: str) -> tuple[str, ...]:
+    """Folders of the reports that are to be merged, by arguments or by input; empty for a run."""
+    return folders or ((shards,) if shards else ())
 
 
 def refuse_contradictions(options: GateOptions, settings: Settings) -> None:
@@ -57,7 +70,7 @@ def refuse_contradictions(options: GateOptions, settings: Settings) -> None:
     Raises:
         UsageError: says which.
     """
-    merges, shard = options.reports(settings), settings.shard
+    merges, shard = _reports(options.folders, settings.shards), settings.shard
     if shard is not None and options.folders:
         raise UsageError(f"RATIBA_SHARD is {str(shard)!r}, and a merge is of all shards.", "Unset RATIBA_SHARD.")
     if shard is not None or merges:
@@ -79,7 +92,7 @@ def refuse_contradictions(options: GateOptions, settings: Settings) -> None:
 
 def _decide_request(options: GateOptions, environment: Mapping[str, str], settings: Settings) -> DecideRequest:
     """The input of the decision: event, checkout, rules and minimum mode."""
-    repository = options.repository(environment)
+    repository = _checkout(options.repo, environment)
     event = event_of(environment, repository, options.event or None, options.event_name or None)
     # Selected scenarios run whatever has changed.
     selects = [f"--{name.removesuffix('s')}" for name in _SELECTING if getattr(options, name)]

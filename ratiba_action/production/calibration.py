@@ -45,7 +45,7 @@ class CriterionBlock(StrictModel):
     )
 
 
-class TurnBlock(StrictModel):
+class LabelledTurnBlock(StrictModel):
     """What the customer wrote, and the reply; masked."""
 
     user: str
@@ -68,7 +68,7 @@ class ConversationBlock(StrictModel):
     source: Name
     language: Name = "und"
     models: list[Name] = Field(default_factory=list, description="that wrote the replies; none of them is the judge")
-    turns: Annotated[list[TurnBlock], Field(min_length=1)]
+    turns: Annotated[list[LabelledTurnBlock], Field(min_length=1)]
     labels: list[LabelBlock] = Field(default_factory=list)
 
     @property
@@ -229,7 +229,7 @@ def added_to(
     for candidate in candidates:
         mask = redactor.knowing(candidate.names).text
         source = " ".join(mask(candidate.source).split())
-        turns = [TurnBlock(user=mask(user), reply=mask(reply)) for user, reply in candidate.turns]
+        turns = [LabelledTurnBlock(user=mask(user), reply=mask(reply)) for user, reply in candidate.turns]
         made = ConversationBlock(
             id="unnamed",
             added=today,
