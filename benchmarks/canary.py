@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ratiba_action.production.canary import FAILURES, OPINIONS, CanaryAnswer, CanaryRules, Watched, look
-from ratiba_action.production.drift import Version
+from ratiba_action.production.drift import SeriesVersion
 
 PAGE = Path(__file__).parents[1] / "docs" / "canary.md"
 BEGIN, END = "<!-- simulations -->\n", "<!-- /simulations -->"
@@ -26,8 +26,8 @@ NEVER, WORKERS = 10**9, 2
 ANSWERS = (CanaryAnswer.ROLL_BACK, CanaryAnswer.PROMOTE, CanaryAnswer.WAIT)
 ASKED, LIKED, FAILING = 0.1, 0.8, 0.02
 """Shares of conversations with feedback, of positive among them, and of failures."""
-SERIES = tuple((name, Version("1", "judge")) for name in ("fluency", "tone"))
-FAILED, FEEDBACK = (FAILURES, Version("")), (OPINIONS, Version(""))
+SERIES = tuple((name, SeriesVersion("1", "judge")) for name in ("fluency", "tone"))
+FAILED, FEEDBACK = (FAILURES, SeriesVersion("")), (OPINIONS, SeriesVersion(""))
 RULES = CanaryRules("stable", "canary", START - timedelta(hours=1), START)
 MARKS = {False: frozenset({"stable"}), True: frozenset({"canary"})}
 

@@ -87,7 +87,7 @@ def run(
         sys.stderr.write(f"ratiba: The run was cancelled by {interruption.name}. Run it again.\n")
         return _CANCELLED
     except RatibaError as error:
-        sys.stderr.write(f"ratiba: {printable_lines(_shown(error, environment))}\n")
+        sys.stderr.write(f"ratiba: {printable_lines(_masked_message(error, environment))}\n")
         return error.exit_code
     except BrokenPipeError:
         # Whoever read the output has gone; Python would complain once more when it flushes at its end.
@@ -109,7 +109,7 @@ def run(
     return code
 
 
-def _shown(error: "RatibaError", environment: Mapping[str, str]) -> str:
+def _masked_message(error: "RatibaError", environment: Mapping[str, str]) -> str:
     """What a person typed or wrote is shown as it is; what a system, a server or a model said may name anybody."""
     from ratiba_action.errors import ConfigurationError, UsageError  # the handlers come first
 

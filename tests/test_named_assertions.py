@@ -11,7 +11,7 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics
 from ratiba_action.config.suite_block import unmeasured_metrics
 from ratiba_action.errors import SuiteError
-from ratiba_action.metrics.aggregates import Sample, aggregate
+from ratiba_action.metrics.aggregates import CaseSample, aggregate
 from ratiba_action.metrics.registry import load_metric, metric_problems
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.case_file import CaseThreshold
@@ -117,7 +117,7 @@ async def test_a_gate_of_a_data_set_is_set_by_the_label() -> None:
     ((_, wrong),) = threshold_problems([CaseThreshold("CodeSyntaxMetric", 0.5)], scenario)
     assert "unknown threshold 'CodeSyntaxMetric'; known: " in wrong
     assert JSON in wrong
-    samples = [Sample(scores={score.metric: score.value for score in (await held(scenario)).scores})]
+    samples = [CaseSample(scores={score.metric: score.value for score in (await held(scenario)).scores})]
     assert [aggregate(name)(samples) for name in (PYTHON, JSON)] == [1.0, 0.0]
 
 

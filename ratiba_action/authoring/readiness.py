@@ -47,7 +47,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ReadinessCheck:
     """One line of ``ratiba doctor``.
 
     Args:
@@ -118,7 +118,7 @@ class Files:
     exists: bool = True
 
 
-def check_all(machine: Machine, files: Files, version: str) -> tuple[Check, ...]:
+def check_all(machine: Machine, files: Files, version: str) -> tuple[ReadinessCheck, ...]:
     """Every check, in the order in which one fixes what is missing.
 
     Args:
@@ -128,7 +128,7 @@ def check_all(machine: Machine, files: Files, version: str) -> tuple[Check, ...]
         _check_python(machine),
         _check_git(machine),
         _check_repository(machine),
-        Check("version", State.OK, f"ratiba {version}"),
+        ReadinessCheck("version", State.OK, f"ratiba {version}"),
         *_check_files(files),
         *_check_packages(machine, files),
         *_check_judges(machine, files),
@@ -139,59 +139,59 @@ def check_all(machine: Machine, files: Files, version: str) -> tuple[Check, ...]
     )
 
 
-def _check_python(machine: Machine) -> Check:
+def _check_python(machine: Machine) -> ReadinessCheck:
     found = ".".join(map(str, machine.python))
     if machine.python >= PYTHON:
-        return Check("python", State.OK, found)
-    return Check("python", State.MISSING, f"{found} is too old", "install Python 3.11 or newer")
+        return ReadinessCheck("python", State.OK, found)
+    return ReadinessCheck("python", State.MISSING, f"{found} is too old", "install Python 3.11 or newer")
 
 
-def _check_git(machine: Machine) -> Check:
+def _check_git(machine: Machine) -> ReadinessCheck:
     printed = machine.git_version()
     if printed is None:
-        return Check("git", State.MISSING, "not found on the PATH", "install git 2.30 or newer")
+        return ReadinessCheck("git", State.MISSING, "not found on the PATH", "install git 2.30 or newer")
     version = _VERSION.search(printed)
     if version is not None and (int(version[1]), int(version[2])) >= GIT:
-        return Check("git", State.OK, printed.removeprefix("git version "))
-    return Check("git", State.MISSING, f"{printed} is too old", "install git 2.30 or newer")
+        return ReadinessCheck("git", State.OK, printed.removeprefix("git version "))
+    return ReadinessCheck("git", State.MISSING, f"{printed} is too old", "install git 2.30 or newer")
 
 
-def _check_repository(machine: Machine) -> Check:
+def _check_repository(machine: Machine) -> ReadinessCheck:
     if machine.has_commit():
-        return Check("repository", State.OK, "a git repository with a commit")
-    return Check(
+        return ReadinessCheck("repository", State.OK, "a git repository with a commit")
+    return ReadinessCheck(
         "repository", State.MISSING, "no commit to compare with", "git init && git add --all && git commit -m 'Start'"
     )
 
 
-def _check_files(files: Files) -> Iterator[Check]:
+def _check_files(files: Files) -> Iterator[ReadinessCheck]:
     if not files.exists:
-        yield Check("configuration", State.MISSING, f"no {files.config}", "ratiba init")
+        yield ReadinessCheck("configuration", State.MISSING, f"no {files.config}", "ratiba init")
     elif files.mistakes or files.configuration is None:
         count = max(files.mistakes, 1)
-        yield Check(
+        yield ReadinessCheck(
             "configuration",
             State.MISSING,
             f"{count} mistake{'s' * (count > 1)} in it or the scenarios",
             "ratiba validate",
         )
     else:
-        yield Check("configuration", State.OK, files.config)
+        yield ReadinessCheck("configuration", State.OK, files.config)
     if files.scenarios:
-        yield Check("scenarios", State.OK, str(len(files.scenarios)))
+        yield ReadinessCheck("scenarios", State.OK, str(len(files.scenarios)))
     else:
         fix = "ratiba init" if not files.exists else "ratiba generate --help"
-        yield Check("scenarios", State.MISSING, "none was read", fix)
+        yield ReadinessCheck("scenarios", State.MISSING, "none was read", fix)
     without = sorted(files.unrecorded)
     if not files.scenarios:
         return
     if not without:
         every = "the scenario" if len(files.scenarios) == 1 else "every scenario"
-        yield Check("recordings", State.OK, f"of {every} that needs one")
+        yield ReadinessCheck("recordings", State.OK, f"of {every} that needs one")
     else:
         more = len(without) - _SHOWN
         shown = ", ".join(without[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        yield Check(
+        yield ReadinessCheck(
             "recordings",
             State.OPTIONAL,
             f"none of {shown}",
@@ -199,7 +199,7 @@ def _check_files(files: Files) -> Iterator[Check]:
         )
 
 
-def _check_packages(machine: Machine, files: Files) -> Iterator[Check]:
+def _check_packages(machine: Machine, files: Files) -> Iterator[ReadinessCheck]:
     """What the system imports is not in the gate's image: where a file lists it, something has to install it."""
     if files.configuration is None or files.configuration.system.setup is not None:
         return
@@ -209,7 +209,7 @@ def _check_packages(machine: Machine, files: Files) -> Iterator[Check]:
     calling = [content for _, content in machine.workflows() if calls_gate(content)]
     runs_here = system.serve is not None or system.kind not in {"url", "http", "prompt", "replay"}
     if listed is not None and runs_here and any(not names_image(content) for content in calling):
-        yield Check(
+        yield ReadinessCheck(
             "packages",
             State.OPTIONAL,
             f"{listed} lists packages, and no `system.setup` installs them: the action's image may lack them",
@@ -217,15 +217,15 @@ def _check_packages(machine: Machine, files: Files) -> Iterator[Check]:
         )
 
 
-def _check_judges(machine: Machine, files: Files) -> Iterator[Check]:
+def _check_judges(machine: Machine, files: Files) -> Iterator[ReadinessCheck]:
     if machine.has_extra("judges"):
-        yield Check("judges", State.OK, "DeepEval is installed")
+        yield ReadinessCheck("judges", State.OK, "DeepEval is installed")
     else:
         state = State.MISSING if files.judged else State.OPTIONAL
-        yield Check("judges", state, "DeepEval is not installed", install_command("judges"))
+        yield ReadinessCheck("judges", state, "DeepEval is not installed", install_command("judges"))
 
 
-def _check_keys(machine: Machine, files: Files) -> Iterator[Check]:
+def _check_keys(machine: Machine, files: Files) -> Iterator[ReadinessCheck]:
     declared = files.configuration.providers.values() if files.configuration is not None else ()
     variables: list[tuple[str, tuple[str, ...]]]
     variables = [(name, (f"RATIBA_{name.upper()}_API_KEY", SHELL_KEYS[name][0])) for name in BUILT_IN]
@@ -234,11 +234,13 @@ def _check_keys(machine: Machine, files: Files) -> Iterator[Check]:
         value = next((found for name in names if (found := machine.variable(name))), None)
         check = f"key {provider}" if provider in BUILT_IN else f"key {names[0]}"
         if value is None:
-            yield Check(check, State.OPTIONAL, f"{names[-1]} is not set", f"export {names[-1]}=…  # for live answers")
+            yield ReadinessCheck(
+                check, State.OPTIONAL, f"{names[-1]} is not set", f"export {names[-1]}=…  # for live answers"
+            )
         elif _FORMS.get(provider, _OTHER_FORM).fullmatch(value):
-            yield Check(check, State.OK, "present, in the form of a key")
+            yield ReadinessCheck(check, State.OK, "present, in the form of a key")
         else:
-            yield Check(
+            yield ReadinessCheck(
                 check,
                 State.MISSING,
                 f"{names[-1]} has not the form of a key of {provider}",
@@ -255,30 +257,30 @@ def _is_address(text: str) -> bool:
     return split.scheme in {"postgres", "postgresql"} and bool(split.netloc)
 
 
-def _check_database(machine: Machine, files: Files) -> Check:
+def _check_database(machine: Machine, files: Files) -> ReadinessCheck:
     address = machine.variable("RATIBA_DATABASE_URL")
     if address:
         if _is_address(address):
-            return Check("database", State.OK, "RATIBA_DATABASE_URL names a server")
-        return Check(
+            return ReadinessCheck("database", State.OK, "RATIBA_DATABASE_URL names a server")
+        return ReadinessCheck(
             "database",
             State.MISSING,
             "RATIBA_DATABASE_URL is no address of PostgreSQL",
             "export RATIBA_DATABASE_URL=postgresql://USER:PASSWORD@HOST:5432/NAME",
         )
     if machine.has_extra("embedded"):
-        return Check("database", State.OK, "the embedded PostgreSQL")
+        return ReadinessCheck("database", State.OK, "the embedded PostgreSQL")
     if machine.has_extra("docker") and machine.docker_runs():
-        return Check("database", State.OK, "PostgreSQL in a container")
+        return ReadinessCheck("database", State.OK, "PostgreSQL in a container")
     needed = files.configuration is not None and files.configuration.system.has_database
     state = State.MISSING if needed else State.OPTIONAL
-    return Check("database", state, "no PostgreSQL for the tenants", install_command("embedded"))
+    return ReadinessCheck("database", state, "no PostgreSQL for the tenants", install_command("embedded"))
 
 
-def _check_docker(machine: Machine) -> Check:
+def _check_docker(machine: Machine) -> ReadinessCheck:
     if machine.docker_runs():
-        return Check("docker", State.OK, "its daemon answers")
-    return Check(
+        return ReadinessCheck("docker", State.OK, "its daemon answers")
+    return ReadinessCheck(
         "docker",
         State.OPTIONAL,
         "its daemon does not answer; runners of GitHub have one",
@@ -286,25 +288,25 @@ def _check_docker(machine: Machine) -> Check:
     )
 
 
-def _check_workflows(machine: Machine, files: Files) -> Iterator[Check]:
+def _check_workflows(machine: Machine, files: Files) -> Iterator[ReadinessCheck]:
     there = dict(machine.workflows())
     if b"ratiba" in there.pop(GITLAB, b""):
-        yield Check("workflow", State.OK, f"{GITLAB} names the gate")
+        yield ReadinessCheck("workflow", State.OK, f"{GITLAB} names the gate")
         return
     calling = {name: content for name, content in there.items() if calls_gate(content)}
     if not calling:
         # `init` changes no file that is there, so beside a configuration it writes the workflow elsewhere.
         fix = "ratiba init" if not files.exists else "ratiba init --yes --repo /tmp/ratiba  # copy its workflow"
-        yield Check("workflow", State.MISSING, "none below .github/workflows calls the gate", fix)
+        yield ReadinessCheck("workflow", State.MISSING, "none below .github/workflows calls the gate", fix)
     for name, content in sorted(calling.items()):
         gaps = review_workflow(content)
         for gap in gaps:
-            yield Check("workflow", State.MISSING, f"{name}:{gap.line}: {gap.found}", gap.fix)
+            yield ReadinessCheck("workflow", State.MISSING, f"{name}:{gap.line}: {gap.found}", gap.fix)
         if not gaps:
-            yield Check("workflow", State.OK, f"{name}: pinned, with the permissions it needs")
+            yield ReadinessCheck("workflow", State.OK, f"{name}: pinned, with the permissions it needs")
         program = _foreign_program(files.configuration)
         if program and not names_image(content):
-            yield Check(
+            yield ReadinessCheck(
                 "image",
                 State.MISSING,
                 f"{name}: the action's image has no {program}, which starts the system",

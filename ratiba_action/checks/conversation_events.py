@@ -17,7 +17,7 @@ from ratiba_action.model.event import (
     Happening,
     PaymentChanged,
     Place,
-    Scored,
+    ScoreLogged,
     StateTransition,
     ToolCalled,
     TurnEnded,
@@ -186,8 +186,8 @@ def result_events(result: ScenarioResult) -> Iterator[Event]:
     yield Event(_ended(result), place)
 
 
-def _scored(score: Score) -> Scored:
-    return Scored(
+def _scored(score: Score) -> ScoreLogged:
+    return ScoreLogged(
         metric=score.metric,
         version=score.version,
         score=score.value,

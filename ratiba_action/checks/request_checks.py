@@ -145,14 +145,14 @@ def _parts(value: object) -> Iterator[tuple[str, str]]:
         place, value = waiting.pop()
         if isinstance(value, Mapping):
             yield from ((place, str(name)) for name in value)
-            waiting += reversed([(f"{place}.{_shown(name)}", part) for name, part in value.items()])
+            waiting += reversed([(f"{place}.{_field_name(name)}", part) for name, part in value.items()])
         elif isinstance(value, list | tuple):
             waiting += reversed([(f"{place}[{index}]", part) for index, part in enumerate(value)])
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
             yield place, str(value)
 
 
-def _shown(name: object) -> str:
+def _field_name(name: object) -> str:
     """The name of a field; one that is no plain name may be what nobody should read."""
     return name if isinstance(name, str) and _NAME.fullmatch(name) else "…"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.canonical import canonical_json
-from ratiba_action.model.conversation import Event, Reply, ToolCall
+from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import (
     Expectation,
@@ -103,7 +103,7 @@ _MISSING = "(turn not reached)"
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class _TurnFinding:
     kind: str
     what: str
     expected: str
@@ -151,18 +151,18 @@ def check_turn(
 
 def _findings(
     expect: Expectation, got: Reply, clock: LocalTime, detect_language: DetectLanguage | None
-) -> Iterator[_Finding]:
+) -> Iterator[_TurnFinding]:
     if expect.state is not None:
-        yield _Finding("state", "state after the turn", expect.state, str(got.state), got.state == expect.state)
+        yield _TurnFinding("state", "state after the turn", expect.state, str(got.state), got.state == expect.state)
     if expect.payment is not None:
         right = got.payment == expect.payment
-        yield _Finding("payment", "payment after the turn", expect.payment, str(got.payment), right)
+        yield _TurnFinding("payment", "payment after the turn", expect.payment, str(got.payment), right)
     if expect.tools is not None:
         wanted = "; ".join(call_words(tool.name, tool.args) for tool in expect.tools) or "no tool call"
         right = _same_calls(expect.tools, got.tool_calls, clock)
         calls = zip(expect.tools, got.tool_calls, strict=False)
         unclear = "" if right else _unclear(((tool.args, call.args) for tool, call in calls), clock)
-        yield _Finding("tools", "tool calls of the turn", wanted, unclear + calls_words(got.tool_calls), right)
+        yield _TurnFinding("tools", "tool calls of the turn", wanted, unclear + calls_words(got.tool_calls), right)
     for event in expect.events:
         right = any(
             event.type == seen.type and same_value(dict(event.data), dict(seen.data), clock) for seen in got.events
@@ -170,13 +170,13 @@ def _findings(
         listed = "; ".join(call_words(seen.type, seen.data) for seen in got.events) or "no event"
         pairs = ((event.data, seen.data) for seen in got.events if seen.type == event.type)
         unclear = "" if right else _unclear(pairs, clock)
-        yield _Finding("event", f"event {event.type}", call_words(event.type, event.data), unclear + listed, right)
+        yield _TurnFinding("event", f"event {event.type}", call_words(event.type, event.data), unclear + listed, right)
     if expect.transitions:
         yield _transitions(expect.transitions, got.events)
     if expect.output is not None:
         difference = first_difference(expect.output, got.output)
         shown = difference or "the same"
-        yield _Finding("output", "structured answer", "the same but for what is ignored", shown, difference is None)
+        yield _TurnFinding("output", "structured answer", "the same but for what is ignored", shown, difference is None)
     if expect.language is not None:
         yield _language(expect.language, got.text, detect_language)
 
@@ -194,14 +194,14 @@ def _same_calls(expected: Sequence[ExpectedTool], calls: Sequence[ToolCall], clo
     )
 
 
-def _transitions(expected: Sequence[ExpectedTransition], events: Sequence[Event]) -> _Finding:
+def _transitions(expected: Sequence[ExpectedTransition], events: Sequence[SystemEvent]) -> _TurnFinding:
     """Whether the moves came in this order; each is looked for after the one before it."""
     seen = [(event.data.get("from"), event.data.get("to")) for event in events if event.type == TRANSITION]
     moves = iter(seen)
     right = all(any(_is_move(wanted, move) for move in moves) for wanted in expected)
     wanted = ", ".join(f"{move.source or 'any state'} → {move.target}" for move in expected)
     got = ", ".join(f"{source} → {target}" for source, target in seen) or "no transition"
-    return _Finding("transitions", "moves of the state machine", wanted, got, right)
+    return _TurnFinding("transitions", "moves of the state machine", wanted, got, right)
 
 
 def _is_move(wanted: ExpectedTransition, move: tuple[object, object]) -> bool:
@@ -209,14 +209,14 @@ def _is_move(wanted: ExpectedTransition, move: tuple[object, object]) -> bool:
     return target == wanted.target and wanted.source in {None, source if isinstance(source, str) else ""}
 
 
-def _language(wanted: str, text: str, detect_language: DetectLanguage | None) -> _Finding:
+def _language(wanted: str, text: str, detect_language: DetectLanguage | None) -> _TurnFinding:
     if detect_language is None:
         raise ConfigurationError(
             f"A turn expects the language {wanted!r}, and no language detector is installed.",
             "Install the extra `semantic`.",
         )
     detected = detect_language(text)
-    return _Finding("language", "language of the reply", wanted, detected or "unknown", detected == wanted)
+    return _TurnFinding("language", "language of the reply", wanted, detected or "unknown", detected == wanted)
 
 
 def whole_text(text: str) -> str:
@@ -257,21 +257,21 @@ def pattern_finder(pattern: str, time: SearchTime) -> Callable[[str], bool]:
     return found
 
 
-def _reply_findings(expected: ExpectedReply, text: str, time: SearchTime) -> Iterator[_Finding]:
+def _reply_findings(expected: ExpectedReply, text: str, time: SearchTime) -> Iterator[_TurnFinding]:
     """One finding for each assertion on the text of a reply; each shows the reply."""
     shown = text if text.strip() else "(empty reply)"
     yield from _text_findings(expected, text, shown)
     for pattern in expected.matches:
         right = pattern_finder(pattern, time)(text)
-        yield _Finding("reply", "reply matches", f"{in_quotes(pattern)} (case counts)", shown, right)
+        yield _TurnFinding("reply", "reply matches", f"{in_quotes(pattern)} (case counts)", shown, right)
     if expected.equals is not None:
         right = whole_text(text) == whole_text(expected.equals)
-        yield _Finding("reply", "reply equals", expected.equals, shown, right)
+        yield _TurnFinding("reply", "reply equals", expected.equals, shown, right)
     if expected.json is not None:
         yield from _json_findings(expected.json, text, shown)
     if expected.max_words is not None:
         words = len(text.split())
-        yield _Finding(
+        yield _TurnFinding(
             "reply",
             "words of the reply",
             f"at most {expected.max_words}",
@@ -280,7 +280,7 @@ def _reply_findings(expected: ExpectedReply, text: str, time: SearchTime) -> Ite
         )
 
 
-def _text_findings(expected: ExpectedReply, text: str, shown: str) -> Iterator[_Finding]:
+def _text_findings(expected: ExpectedReply, text: str, shown: str) -> Iterator[_TurnFinding]:
     """One finding for each text that a reply must have, or must not."""
     case = "(case is ignored)"
     groups = (
@@ -289,25 +289,25 @@ def _text_findings(expected: ExpectedReply, text: str, shown: str) -> Iterator[_
     )
     for has, how, each, some, none in groups:
         for value in each:
-            yield _Finding("reply", f"reply contains{how}", f"{in_quotes(value)} {case}", shown, has(text, value))
+            yield _TurnFinding("reply", f"reply contains{how}", f"{in_quotes(value)} {case}", shown, has(text, value))
         if some:
             right = any(has(text, value) for value in some)
-            yield _Finding(
+            yield _TurnFinding(
                 "reply", f"reply contains any of{how}", f"{', '.join(map(in_quotes, some))} {case}", shown, right
             )
         for value in none:
             what, passed = f"reply does not contain{how}", not has(text, value)
-            yield _Finding("reply", what, f"{in_quotes(value)} {case}", around(shown, value), passed=passed)
+            yield _TurnFinding("reply", what, f"{in_quotes(value)} {case}", around(shown, value), passed=passed)
 
 
-def _json_findings(expected: Mapping[str, Any], text: str, shown: str) -> Iterator[_Finding]:
+def _json_findings(expected: Mapping[str, Any], text: str, shown: str) -> Iterator[_TurnFinding]:
     """Whether a reply is JSON, and one finding for each path."""
     try:
         value = json.loads(text, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
-        yield _Finding("reply", "reply is JSON", "JSON", f"not JSON: {shown}", passed=False)
+        yield _TurnFinding("reply", "reply is JSON", "JSON", f"not JSON: {shown}", passed=False)
         return
-    yield _Finding("reply", "reply is JSON", "JSON", shown, passed=True)
+    yield _TurnFinding("reply", "reply is JSON", "JSON", shown, passed=True)
     for path, wanted in expected.items():
         try:
             got = Expression(path).search(value)
@@ -315,7 +315,7 @@ def _json_findings(expected: Mapping[str, Any], text: str, shown: str) -> Iterat
             found = canonical_json(got)
         except (ExpressionError, RecursionError) as error:
             difference = found = str(error)
-        yield _Finding(
+        yield _TurnFinding(
             "reply",
             clip(f"reply at {path}"),
             canonical_json(wanted),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ratiba_action.model.measurement import JudgeThresholds
     from ratiba_action.model.verdict import Report
     from ratiba_action.privacy.masking import Redactor
-    from ratiba_action.production.calibration import CalibrationSet, ConversationBlock, Found, Schedule
+    from ratiba_action.production.calibration import CalibrationCandidate, CalibrationSet, ConversationBlock, Schedule
     from ratiba_action.production.judge_calibration import CalibrationRun
     from ratiba_action.verdict.human_agreement import HumanAgreement
 
@@ -136,11 +136,7 @@ class _Task:
         self.repository, self.today, self.folder = repository, today, repository / settings.scenarios
 
     def calibration(self) -> "CalibrationSet":
-        """The calibration set.
-
-        Raises:
-            UsageError: there is none.
-        """
+        """The calibration set."""
         from ratiba_action.production.calibration import FILE, read_calibration
 
         found = read_calibration(self.folder)
@@ -188,16 +184,16 @@ def _add(task: _Task) -> _Ended:
     return 2 if blocked else 0, {"added": list(new), "unlabelled": waiting, "blocked": dict(blocked)}, lines
 
 
-def _found(session: "CapturedSession", names: Sequence[str]) -> "Found":
-    from ratiba_action.production.calibration import Found
+def _found(session: "CapturedSession", names: Sequence[str]) -> "CalibrationCandidate":
+    from ratiba_action.production.calibration import CalibrationCandidate
 
     turns = [(turn.user, turn.reply) for turn in session.turns]
-    return Found(turns, session.id or "transcript", session.language or "und", (*session.names, *names))
+    return CalibrationCandidate(turns, session.id or "transcript", session.language or "und", (*session.names, *names))
 
 
-def _of_langfuse(task: _Task) -> "tuple[list[Found], Mapping[str, str]]":
+def _of_langfuse(task: _Task) -> "tuple[list[CalibrationCandidate], Mapping[str, str]]":
     """Conversations of production: negative feedback first, then errors, then the others; and which are blocked."""
-    from ratiba_action.production.calibration import Found
+    from ratiba_action.production.calibration import CalibrationCandidate
     from ratiba_action.production.sample_reading import SampleRules, find
     from ratiba_action.production.tenants import tenants_outside
     from ratiba_action.run.event_logging import required_access
@@ -211,7 +207,7 @@ def _of_langfuse(task: _Task) -> "tuple[list[Found], Mapping[str, str]]":
     if sampled.problem:
         sys.stderr.write(f"ratiba: {printable(sampled.problem)}\n")
     found = [
-        Found(
+        CalibrationCandidate(
             [
                 (turn.user, reply.text)
                 for turn, reply in zip(each.scenario.turns, each.replies, strict=True)

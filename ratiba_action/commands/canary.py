@@ -156,7 +156,7 @@ def _conversations(
 
 def _rules(arguments: argparse.Namespace, now: datetime) -> "CanaryRules":
     from ratiba_action.production.canary import CanaryRules
-    from ratiba_action.production.conversation import Mark
+    from ratiba_action.production.conversation import GroupMark
 
     for option in ("stable", "canary"):
         parse_option(f"--{option}", getattr(arguments, option), _name)
@@ -172,7 +172,7 @@ def _rules(arguments: argparse.Namespace, now: datetime) -> "CanaryRules":
         canary=arguments.canary,
         since=since,
         until=until,
-        mark=Mark(arguments.by),
+        mark=GroupMark(arguments.by),
         margin=parse_option("--margin", arguments.margin, _between),
         level=parse_option("--level", arguments.level, _between),
         at_least=parse_option("--at-least", arguments.at_least, length_of_time),
@@ -247,9 +247,6 @@ def _stop(arguments: argparse.Namespace, settings: Settings) -> int:
 
     Returns:
         What it was.
-
-    Raises:
-        InfrastructureError: it could not be set.
     """
     from ratiba_action.reporting.results_json import write_atomically
 

@@ -171,12 +171,7 @@ def _answers(arguments: argparse.Namespace) -> Sequence[_Given]:
 
 
 def _read(name: str) -> Sequence[_Given]:
-    """The answers of a file.
-
-    Raises:
-        UsageError: it cannot be read.
-        SuiteError: it is wrong; carries every mistake.
-    """
+    """The answers of a file."""
     from ratiba_action.errors import FileProblem, SuiteError
     from ratiba_action.suite.data_file import read_rows
 

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from ratiba_action.authoring.readiness import GITLAB, Check, Files, State, check_all
+from ratiba_action.authoring.readiness import GITLAB, Files, ReadinessCheck, State, check_all
 from ratiba_action.commands.options import add_json, add_repo, repository_of
 from ratiba_action.commands.validate import inspect
 from ratiba_action.config.configuration import Configuration, read_configuration
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     return 1 if missing else 0
 
 
-def _lines(checks: Sequence[Check], missing: int) -> Iterator[str]:
+def _lines(checks: Sequence[ReadinessCheck], missing: int) -> Iterator[str]:
     width = max(len(check.name) for check in checks)
     for check in checks:
         yield f"{check.state.value:<8}  {check.name:<{width}}  {check.found}"

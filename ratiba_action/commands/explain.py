@@ -161,10 +161,10 @@ def _lines(found: "Explanation") -> Iterator[str]:
     for cause in described.causes if described is not None else ():
         yield cause.sentence
         for part in cause.parts:
-            yield from _shown(part)
+            yield from _part_lines(part)
 
 
-def _shown(part: "ChangedPart") -> Iterator[str]:
+def _part_lines(part: "ChangedPart") -> Iterator[str]:
     yield f"  {part.path}:{part.line}"
     if part.whole:
         yield "    the whole file was added, removed or is no text"

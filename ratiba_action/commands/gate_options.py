@@ -1,17 +1,16 @@
 """What somebody asks of a run of the gate: by ``ratiba gate``, ``merge``, ``dataset run``, or ``gate --watch``."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from ratiba_action.commands.options import parse_option
-from ratiba_action.errors import UsageError
 from ratiba_action.model.scenario import MAX_TRIALS
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
-from ratiba_action.settings.settings import INPUTS, Settings
+from ratiba_action.settings.settings import INPUTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,25 +64,6 @@ class GateOptions:
     dry_run: bool = False
     verbosity: int = 0
     folders: tuple[str, ...] = ()
-
-    def reports(self, settings: Settings) -> Sequence[str] | None:
-        """Folders of the reports that are to be merged; None for a run.
-
-        Args:
-            settings: of the run, which may name a folder too.
-        """
-        return self.folders or ((settings.shards,) if settings.shards else None)
-
-    def repository(self, environment: Mapping[str, str]) -> Path:
-        """The checkout.
-
-        Raises:
-            UsageError: there is no such folder.
-        """
-        found = Path(self.repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
-        if not found.is_dir():
-            raise UsageError(f"There is no folder {str(found)!r}.", "Give the checkout with --repo.")
-        return found
 
 
 def read_options(arguments: argparse.Namespace, environment: Mapping[str, str]) -> GateOptions:

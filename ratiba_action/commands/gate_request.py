@@ -16,6 +16,9 @@ from ratiba_action.run.inputs import Choice, RunRequest
 from ratiba_action.settings.settings import Settings
 from ratiba_action.verdict.trials import Standing, outcomes_of
 
+_SELECTING = ("scenarios", "tags", "failed", "affected")
+"""Options that select scenarios."""
+
 _OTHERS = "Run: ratiba gate. Or name scenarios with --scenario."
 
 
@@ -25,7 +28,7 @@ def run_request(options: GateOptions, environment: MutableMapping[str, str], set
     Raises:
         UsageError: there is no such checkout, no last run, or every scenario passed in it.
     """
-    repository = options.repository(environment)
+    repository = _checkout(options.repo, environment)
     decided = decide(_decide_request(options, environment, settings), environment)
     if options.watch:
         # Each run is compared with the one before; a run of the base would take as long again.
@@ -42,17 +45,62 @@ def run_request(options: GateOptions, environment: MutableMapping[str, str], set
         resume=options.resume,
         variant=options.variant,
         cache=options.judge_cache,
+        variants=options.variants,
+        dry_run=options.dry_run,
+        shard_reports=_reports(options.folders, settings.shards),
     )
+
+
+def _checkout(repo: str, environment: Mapping[str, str]) -> Path:
+    """The folder that was named, the environment's, or the current one; raises UsageError where there is none."""
+    found = Path(repo or environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    if not found.is_dir():
+        raise UsageError(f"There is no folder {str(found)!r}.", "Give the checkout with --repo.")
+    return found
+
+
+def _reports(folders: tuple[str, ...], shards: str) -> tuple[str, ...]:
+    """Folders of the reports that are to be merged, by arguments or by input; empty for a run."""
+    return folders or ((shards,) if shards else ())
+
+
+def refuse_contradictions(options: GateOptions, settings: Settings) -> None:
+    """Refuse options that cannot be used together.
+
+    Raises:
+        UsageError: says which.
+    """
+    merges, shard = _reports(options.folders, settings.shards), settings.shard
+    if shard is not None and options.folders:
+        raise UsageError(f"RATIBA_SHARD is {str(shard)!r}, and a merge is of all shards.", "Unset RATIBA_SHARD.")
+    if shard is not None or merges:
+        # They need the results of the whole suite in one process.
+        given = {
+            "--failed": options.failed,
+            "--affected": options.affected,
+            "--variants": options.variants,
+            "--watch": options.watch,
+            "--baseline-out": shard is not None and options.baseline_out is not None,
+            "--resume": shard is None and options.resume,
+        }
+        if named := [name for name, value in given.items() if value]:
+            remedy = f"Remove {'it' if len(named) == 1 else 'them'}."
+            raise UsageError(f"{' and '.join(named)} cannot be used with shards.", remedy)
+    if options.variants and (options.variant or options.resume):
+        raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
 
 
 def _decide_request(options: GateOptions, environment: Mapping[str, str], settings: Settings) -> DecideRequest:
     """The input of the decision: event, checkout, rules and minimum mode."""
-    repository = options.repository(environment)
+    repository = _checkout(options.repo, environment)
     event = event_of(environment, repository, options.event or None, options.event_name or None)
+    # Selected scenarios run whatever has changed.
+    selects = [f"--{name.removesuffix('s')}" for name in _SELECTING if getattr(options, name)]
+    floor = Mode.BLOCKING if selects else settings.mode
     return replace(
         request_of(settings, event),
-        floor=_floor(options, settings),
-        floor_why=_floor_why(options),
+        floor=floor if floor is not Mode.SKIP else None,
+        floor_why=f"{' and '.join(selects)} selects the scenarios to run" if selects else "",
         connect=by_pygithub,
     )
 
@@ -88,26 +136,8 @@ def problems_of_baseline(request: RunRequest) -> tuple[str, ...]:
     return tuple(f"baseline (RATIBA_BASELINE): {why} {remedy}" for why in wrong)
 
 
-def _floor(options: GateOptions, settings: Settings) -> Mode | None:
-    """The minimum mode; blocking if scenarios were selected by option, so that they run whatever has changed."""
-    if options.scenarios or options.tags or options.failed or options.affected:
-        return Mode.BLOCKING
-    return settings.mode if settings.mode is not Mode.SKIP else None
-
-
-def _floor_why(options: GateOptions) -> str:
-    """Which options require a blocking run; empty if none do."""
-    names = ("scenarios", "tags", "failed", "affected")
-    named = [f"--{name.removesuffix('s')}" for name in names if getattr(options, name)]
-    return f"{' and '.join(named)} selects the scenarios to run" if named else ""
-
-
 def _chosen_scenarios(options: GateOptions, settings: Settings) -> Choice:
-    """The selected scenarios and tags, including the scenarios of --failed.
-
-    Raises:
-        UsageError: there is no last run, or everything passed in it.
-    """
+    """The selected scenarios and tags, including the scenarios of --failed."""
     scenarios = options.scenarios
     if options.failed:
         scenarios += tuple(_not_passed(Path(settings.report_dir) / "results.json"))
@@ -115,11 +145,7 @@ def _chosen_scenarios(options: GateOptions, settings: Settings) -> Choice:
 
 
 def _not_passed(results: Path) -> list[str]:
-    """Ids of the scenarios that did not pass in the last run.
-
-    Raises:
-        UsageError: there is no last run, or everything passed in it.
-    """
+    """Ids of the scenarios that did not pass in the last run."""
     try:
         report = load_report(results.read_bytes())
     except (OSError, ValueError) as error:

@@ -11,15 +11,15 @@ from functools import partial
 from pathlib import Path
 
 from ratiba_action.commands.gate_options import GateOptions
-from ratiba_action.commands.gate_request import problems_of_baseline, problems_of_given, run_request
+from ratiba_action.commands.gate_request import (
+    problems_of_baseline,
+    problems_of_given,
+    refuse_contradictions,
+    run_request,
+)
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.diagnosis.partial_runs import with_explanation
-from ratiba_action.errors import (
-    FileProblem,
-    PublishError,
-    SuiteError,
-    UsageError,
-)
+from ratiba_action.errors import FileProblem, PublishError, SuiteError
 from ratiba_action.metrics.judging.cache import JudgeCache
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
@@ -91,9 +91,7 @@ def run(
     stream = sys.stderr if options.json else sys.stdout
     publication = full_publication(settings, environment, stream, options.verbosity)
     publication.hide_secrets()
-    _refuse_with_shards(options, settings)
-    if options.variants and (options.variant or options.resume):
-        raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
+    refuse_contradictions(options, settings)
     asked = authorized(run_request(options, environment, settings))
     problems = (*problems, *problems_of_baseline(asked))
     if problems and not in_pipeline(environment):
@@ -111,7 +109,8 @@ def run(
         JudgeCache(cache_folder(environment, request.repository), log.note).clear()
     with interruption.noting():
         run = Lifecycle(request, log, publication, tracer)
-        evaluate, show = partial(_report, options, run, problems, open_session), partial(_show, options, publication)
+        evaluate = partial(_report, run, problems, open_session)
+        show = partial(_show, publication, options.baseline_out, as_json=options.json)
         return run.conclude(evaluate, partial(_with_calibration, request), show)
 
 
@@ -137,43 +136,14 @@ def inputs_of(options: GateOptions, environment: MutableMapping[str, str]) -> Ru
     return read_inputs(request)
 
 
-def _refuse_with_shards(options: GateOptions, settings: Settings) -> None:
-    """Refuse options that need the results of the whole suite in one process.
-
-    Raises:
-        UsageError: says which.
-    """
-    if settings.shard is None and options.reports(settings) is None:
-        return
-    if settings.shard is not None and options.folders:
-        raise UsageError(
-            f"RATIBA_SHARD is {str(settings.shard)!r}, and a merge is of all shards.", "Unset RATIBA_SHARD."
-        )
-    given = {
-        "--failed": options.failed,
-        "--affected": options.affected,
-        "--variants": options.variants,
-        "--watch": options.watch,
-    }
-    if settings.shard is not None:
-        given["--baseline-out"] = options.baseline_out is not None
-    else:
-        given["--resume"] = options.resume
-    named = [name for name, value in given.items() if value]
-    if named:
-        raise UsageError(
-            f"{' and '.join(named)} cannot be used with shards.", f"Remove {'it' if len(named) == 1 else 'them'}."
-        )
-
-
-def _show(options: GateOptions, publication: Publication, published: ReportSummary) -> None:
+def _show(publication: Publication, baseline_out: Path | None, published: ReportSummary, *, as_json: bool) -> None:
     """Write and print what the options ask for besides."""
-    if options.baseline_out is not None:
+    if baseline_out is not None:
         try:
-            write_baseline(published, options.baseline_out)
+            write_baseline(published, baseline_out)
         except PublishError as error:
             publication.warn(str(error))
-    if options.json:
+    if as_json:
         sys.stdout.write(unreadable_as_command(json.dumps(published.outputs, indent=2)) + "\n")
         sys.stdout.flush()
 
@@ -190,27 +160,24 @@ def _with_calibration(request: RunRequest, report: Report) -> Report:
     return replace(report, notes=in_order((*report.notes, *notes)))
 
 
-def _report(options: GateOptions, run: Lifecycle, problems: Sequence[str], open_session: OpenSession) -> Report | None:
+def _report(run: Lifecycle, problems: Sequence[str], open_session: OpenSession) -> Report | None:
     """The report of the run; None for a dry run, which only prints. The log has the run's events."""
     run.go_on()
     request, publication = run.request, run.publication
     refuse_wrong_start(request.decided, problems)
     decision = request.decided.decision
     if decision.mode is Mode.SKIP:
-        return _skip(options, run)
-    if not (options.dry_run or publication.in_workflow):
+        return _skip(run)
+    if not (request.dry_run or publication.in_workflow):
         # A dry run and the decide step print it in detail.
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
-    folders = options.reports(request.settings)
-    if folders is None:
-        return _evaluated(options, run, None, open_session)
-    with ShardFolders(report_folders(folders)) as shard_folders:
-        return _evaluated(options, run, shard_folders, open_session)
+    if not request.shard_reports:
+        return _evaluated(run, None, open_session)
+    with ShardFolders(report_folders(request.shard_reports)) as shard_folders:
+        return _evaluated(run, shard_folders, open_session)
 
 
-def _evaluated(
-    options: GateOptions, run: Lifecycle, shard_folders: ShardFolders | None, open_session: OpenSession
-) -> Report | None:
+def _evaluated(run: Lifecycle, shard_folders: ShardFolders | None, open_session: OpenSession) -> Report | None:
     """The same of a run that evaluates something, or merges what its shards have evaluated."""
     log, publication = run.log, run.publication
     inputs = read_inputs(run.request)
@@ -218,20 +185,20 @@ def _evaluated(
     if shard_folders is not None:
         shards = shard_folders.read()
         shard_folders.begin_events(publication.redactor, inputs.customers)
-    inputs = inputs if options.dry_run else _raised(inputs, shards, publication, open_session)
+    inputs = inputs if inputs.dry_run else _raised(inputs, shards, publication, open_session)
     run.request = replace(run.request, decided=inputs.decided)  # a run that fails from here on is a blocking one too
     log.alerts = inputs.configuration.notifications.kinds
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     run.go_on()
     shard = None if inputs.settings.shard is None else plan_shard(inputs, inputs.settings.shard)
-    inputs = _with_earlier(inputs if shard is None else shard.inputs, options, log, publication)
-    if (partly := selection_line(inputs.selection)) and not options.dry_run:
+    inputs = _with_earlier(inputs if shard is None else shard.inputs, log, publication)
+    if (partly := selection_line(inputs.selection)) and not inputs.dry_run:
         publication.print_line(partly)
-    if not options.dry_run and shard is None:
+    if not inputs.dry_run and shard is None:
         run.begin()
-    variants = variants_of(inputs) if options.variants else ()
+    variants = variants_of(inputs) if inputs.variants else ()
     expected = forecast(inputs) if shards is None else None
-    if options.dry_run:
+    if inputs.dry_run:
         _announce(inputs, expected, publication)
         return None
     if shards is None:
@@ -286,10 +253,9 @@ def _add_events(shard_folders: ShardFolders, report: Report, log: RunLog, public
         log.note(problem)
 
 
-def _with_earlier(inputs: RunInputs, options: GateOptions, log: RunLog, publication: Publication) -> RunInputs:
+def _with_earlier(inputs: RunInputs, log: RunLog, publication: Publication) -> RunInputs:
     """The inputs, with what an earlier attempt of this workflow run has paid for; a merge has no journal to keep."""
-    merges = options.reports(inputs.settings) is not None
-    if not inputs.settings.journal_key or merges or options.dry_run or options.variants:
+    if not inputs.settings.journal_key or inputs.shard_reports or inputs.dry_run or inputs.variants:
         return inputs
     known = len(log.warnings)
     found = go_on_with_earlier(inputs, head_inputs(inputs), log.note)
@@ -298,12 +264,12 @@ def _with_earlier(inputs: RunInputs, options: GateOptions, log: RunLog, publicat
     return found
 
 
-def _skip(options: GateOptions, run: Lifecycle) -> Report | None:
+def _skip(run: Lifecycle) -> Report | None:
     request, decision = run.request, run.request.decided.decision
     if not request.decided.change.subject.event:
         # In a local run a missing configuration is an error, since somebody asked for a run.
         load_configuration(request.repository, request.settings.config)
-    if options.dry_run:
+    if request.dry_run:
         run.publication.announce(decision, Selection(decision, ()), ())
         _list_reads(request, run.publication)
         return None

@@ -28,7 +28,7 @@ from ratiba_action.verdict.quarantine import PROPOSED
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class GeneratorTemplate:
     """A scenario template.
 
     Args:
@@ -40,19 +40,19 @@ class Template:
     more: tuple[str, ...] = ()
 
 
-TEMPLATES: Mapping[str, Template] = {
-    "agent_tool_call": Template("an agent calls the right tool with the right arguments, and no other"),
-    "rag_faithfulness": Template("an answer is supported by the documents that were retrieved"),
-    "classifier_data_set": Template(
+TEMPLATES: Mapping[str, GeneratorTemplate] = {
+    "agent_tool_call": GeneratorTemplate("an agent calls the right tool with the right arguments, and no other"),
+    "rag_faithfulness": GeneratorTemplate("an answer is supported by the documents that were retrieved"),
+    "classifier_data_set": GeneratorTemplate(
         "a classifier is right often enough, for each class", ("classifier_data_set.jsonl",)
     ),
-    "search_ranking": Template("the most relevant documents come first"),
-    "safety_refusal": Template("what must be refused is refused, and what is harmless is not"),
-    "prompt_injection": Template("text in a message or a document gives no orders and learns no secrets"),
-    "adversarial_vague_query": Template("the system asks back after a vague question instead of guessing"),
-    "adversarial_rival_term": Template("a rival's term in the question does not get into the answer"),
-    "adversarial_several_documents": Template("an answer puts several documents together"),
-    "adversarial_hallucination_bait": Template("a question about what does not exist gets no invented answer"),
+    "search_ranking": GeneratorTemplate("the most relevant documents come first"),
+    "safety_refusal": GeneratorTemplate("what must be refused is refused, and what is harmless is not"),
+    "prompt_injection": GeneratorTemplate("text in a message or a document gives no orders and learns no secrets"),
+    "adversarial_vague_query": GeneratorTemplate("the system asks back after a vague question instead of guessing"),
+    "adversarial_rival_term": GeneratorTemplate("a rival's term in the question does not get into the answer"),
+    "adversarial_several_documents": GeneratorTemplate("an answer puts several documents together"),
+    "adversarial_hallucination_bait": GeneratorTemplate("a question about what does not exist gets no invented answer"),
 }
 
 

@@ -122,11 +122,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 
 def _require_key_of_simulator(settings: "Settings", configuration: "Configuration") -> None:
-    """Refuse before anything is read for the model: another provider's key does not call it.
-
-    Raises:
-        InfrastructureError: there is no key for its provider.
-    """
+    """Refuse before anything is read for the model: another provider's key does not call it."""
     from ratiba_action.run.provider_keys import key_variable, keys_of
 
     described, keys = configuration.simulator, keys_of(settings, configuration)
@@ -206,11 +202,7 @@ def _texts(what: str, names: Sequence[str], repository: Path) -> dict[str, str]:
 
 
 def _line(given: str | None, prompts: Mapping[str, str]) -> "PromptLine | None":
-    """The line of a prompt that ``--for`` names; None without it.
-
-    Raises:
-        UsageError: it is not a line with text of one of the prompts.
-    """
+    """The line of a prompt that ``--for`` names; None without it."""
     from ratiba_action.authoring.proposals.asking import PromptLine
 
     if given is None:

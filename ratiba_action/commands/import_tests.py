@@ -179,12 +179,7 @@ def parse_metric(text: str) -> tuple[str, float]:
 
 
 def _read(arguments: argparse.Namespace, repository: Path, prefix: str) -> Import:
-    """Read all files; the problems of all are reported at once.
-
-    Raises:
-        UsageError: an option is invalid.
-        SuiteError: a file cannot be read or is malformed.
-    """
+    """Read all files; the problems of all are reported at once."""
     found = Import()
     promptfoo = arguments.source == "promptfoo"
     parse = partial(parse_field, ["input"] if promptfoo else list(FIELDS))

@@ -119,11 +119,7 @@ def _print(written: Iterable[str], steps: Sequence[str], *, as_json: bool) -> No
 
 
 def _proposed(repository: Path, environment: Mapping[str, str]) -> list[str] | None:
-    """What to add to the configuration for what scenarios were seen to read; None before that, and without one.
-
-    Raises:
-        SuiteError: the configuration or a scenario has a mistake.
-    """
+    """What to add to the configuration for what scenarios were seen to read; None before that, and without one."""
     settings = read_settings(environment, {})
     recorded = paths_below(repository / settings.scenarios / "recordings")
     observed = read_reads(repository / settings.scenarios / "recordings", sorted({path.stem for path in recorded}))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.commands.explain import change_options, change_request, progress_with_keys
 from ratiba_action.commands.options import parse_option
-from ratiba_action.diagnosis.mutants import Fate, LineProtection, MutantResult, Protection, lines_of, score_of
+from ratiba_action.diagnosis.mutants import Fate, LineMutants, LineProtection, MutantResult, lines_of, score_of
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import clip, printable
@@ -207,7 +207,9 @@ def _percent(score: dict[str, Any]) -> str:
 
 
 def _summary(shown: dict[str, Any]) -> Iterator[str]:
-    open_lines = [line for line in shown["lines"] if line["protection"] in {Protection.UNPROTECTED, Protection.PARTLY}]
+    open_lines = [
+        line for line in shown["lines"] if line["protection"] in {LineMutants.UNPROTECTED, LineMutants.PARTLY}
+    ]
     if open_lines:
         yield "Not protected:"
     for line in open_lines[:_LISTED]:
@@ -244,11 +246,7 @@ def headline(shown: dict[str, Any]) -> str:
 
 
 def _write_page(shown: dict[str, Any], texts: dict[str, str], settings: Settings) -> Path:
-    """Write ``mutation.html`` to the report folder.
-
-    Raises:
-        PublishError: the folder is a link.
-    """
+    """Write ``mutation.html`` to the report folder."""
     from ratiba_action.production.calibration import write_whole
     from ratiba_action.reporting.html import page_template  # needed at the end only
     from ratiba_action.settings.report_folder import make_report_folder, refuse_links

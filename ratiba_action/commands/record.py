@@ -17,7 +17,7 @@ from ratiba_action.decide.deciding import decide, event_of, request_of
 from ratiba_action.errors import UsageError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.workflow import WorkflowLog
-from ratiba_action.llm.recordings.comparison import Kind, render
+from ratiba_action.llm.recordings.comparison import LineFate, render
 from ratiba_action.llm.recordings.folder import read_folder
 from ratiba_action.llm.recordings.writer import write_all
 from ratiba_action.model.answer_origin import Llm
@@ -279,7 +279,7 @@ def _as_json(recorded: _Recorded, redactor: Redactor) -> dict[str, object]:
             "waiting": str(recorded.waiting[candidate.path]) if candidate.path in recorded.waiting else None,
             "passed": candidate.passed,
             "reads_differ": candidate.reads_differ,
-            **{kind.value: candidate.comparison.count(kind) for kind in Kind},
+            **{kind.value: candidate.comparison.count(kind) for kind in LineFate},
             "findings": [str(finding) for finding in candidate.findings],
             "reason": redactor.text(candidate.reason),
         }

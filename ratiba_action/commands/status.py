@@ -5,11 +5,13 @@ import json
 import sys
 import uuid
 from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from ratiba_action.commands.options import add_json, parse_option
 from ratiba_action.errors import ConfigurationError, UsageError
-from ratiba_action.history.executions import Execution, Wanted, read_executions
+from ratiba_action.history.executions import Execution, ExecutionFilter, read_executions
 from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.settings import Settings, read_settings
@@ -72,7 +74,7 @@ def ledger_of(settings: Settings) -> str:
     return settings.ledger_url
 
 
-def wanted_of(name: str | None, settings: Settings, environment: Mapping[str, str], last: int = 1) -> Wanted:
+def wanted_of(name: str | None, settings: Settings, environment: Mapping[str, str], last: int = 1) -> ExecutionFilter:
     """Which runs are meant: one by its name, or those of this gate, in this repository where that is known.
 
     Raises:
@@ -81,11 +83,11 @@ def wanted_of(name: str | None, settings: Settings, environment: Mapping[str, st
     job = gitlab_job(environment)
     repository = environment.get("GITHUB_REPOSITORY") or (job.project if job is not None else None)
     if name is None:
-        return Wanted(gate=settings.name, repository=repository, last=last)
+        return ExecutionFilter(gate=settings.name, repository=repository, last=last)
     if name.isascii() and name.isdigit() and 0 < int(name) < 2**63:
-        return Wanted(run_id=int(name), gate=settings.name, repository=repository)
+        return ExecutionFilter(run_id=int(name), gate=settings.name, repository=repository)
     try:
-        return Wanted(id=str(uuid.UUID(name)))
+        return ExecutionFilter(id=str(uuid.UUID(name)))
     except ValueError:
         problem = f"The run is {name[:100]!r}, neither an execution id nor the id of a workflow run."
         raise UsageError(problem, "List the runs with: ratiba status") from None
@@ -93,19 +95,9 @@ def wanted_of(name: str | None, settings: Settings, environment: Mapping[str, st
 
 def json_of(execution: Execution) -> dict[str, Any]:
     """A run as JSON: what is known of it, and its outputs and results once it has ended."""
-    return {
-        "execution_id": execution.execution_id,
-        "status": execution.status.value,
-        "repository": execution.repository,
-        "gate": execution.gate,
-        "commit": execution.commit,
-        "run_id": execution.run_id,
-        "run_attempt": execution.run_attempt,
-        "mode": execution.mode,
-        "started_at": execution.started_at.isoformat(),
-        "ended_at": None if execution.ended_at is None else execution.ended_at.isoformat(),
-        **execution.outcome,
-    }
+    known = {name: value for name, value in asdict(execution).items() if name != "outcome"}
+    times = {name: value.isoformat() for name, value in known.items() if isinstance(value, datetime)}
+    return {**known, **times, **execution.outcome}
 
 
 def line_of(execution: Execution) -> str:

@@ -12,7 +12,7 @@ TokenCount = Annotated[int, Field(ge=1, le=1_000_000)]
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
-class OutputBlock(StrictModel):
+class ModelOutputBlock(StrictModel):
     """Output tokens of one model, if they differ from the general limits."""
 
     max_output_tokens: TokenCount | None = None
@@ -26,7 +26,7 @@ class ModelsBlock(StrictModel):
     default_output_tokens: TokenCount | None = Field(
         default=None, description="limit of a request without one; default: 8192, or max_output_tokens if that is less"
     )
-    overrides: dict[Name, OutputBlock] = Field(default_factory=dict, description="by the model's name")
+    overrides: dict[Name, ModelOutputBlock] = Field(default_factory=dict, description="by the model's name")
     retries: Annotated[int, Field(ge=0, le=10)] = Field(default=3, description="after the first attempt")
     longest_wait_seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)] = Field(
         default=60.0, description="maximum wait before a retry; a call is not retried if the provider asks for more"
@@ -47,8 +47,8 @@ class ModelsBlock(StrictModel):
     @field_validator("overrides")
     @classmethod
     def _defaults_of_models_are_allowed(
-        cls, value: dict[str, OutputBlock], info: ValidationInfo
-    ) -> dict[str, OutputBlock]:
+        cls, value: dict[str, ModelOutputBlock], info: ValidationInfo
+    ) -> dict[str, ModelOutputBlock]:
         general = info.data.get("max_output_tokens")
         wrong = [
             f"{name}: default_output_tokens {own.default_output_tokens} is more than its max_output_tokens, {maximum}"
@@ -73,6 +73,6 @@ class ModelsBlock(StrictModel):
         Args:
             model: its name; empty for a model without its own limits.
         """
-        own = self.overrides.get(model, OutputBlock())
+        own = self.overrides.get(model, ModelOutputBlock())
         maximum = own.max_output_tokens or self.max_output_tokens
         return min(own.default_output_tokens or self.default_output_tokens or _USUAL_OUTPUT, maximum), maximum

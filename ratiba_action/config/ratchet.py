@@ -9,7 +9,7 @@ from typing import Any
 
 from ratiba_action.config.configuration import Configuration, Exceeded
 from ratiba_action.config.metrics_block import MeasuredBy
-from ratiba_action.config.model_limits import ModelsBlock, OutputBlock
+from ratiba_action.config.model_limits import ModelOutputBlock, ModelsBlock
 from ratiba_action.model.scenario import SystemType
 from ratiba_action.model.verdict import InAdvisory, PassRateRule
 from ratiba_action.util.validation import StrictModel
@@ -107,9 +107,9 @@ def _models(head: ModelsBlock, base: ModelsBlock) -> tuple[ModelsBlock, Sequence
     )
 
 
-def _smaller_output(head: ModelsBlock, base: ModelsBlock, model: str) -> OutputBlock:
+def _smaller_output(head: ModelsBlock, base: ModelsBlock, model: str) -> ModelOutputBlock:
     default, maximum = (min(pair) for pair in zip(head.output_of(model), base.output_of(model), strict=True))
-    return OutputBlock(max_output_tokens=maximum, default_output_tokens=default)
+    return ModelOutputBlock(max_output_tokens=maximum, default_output_tokens=default)
 
 
 def _block(rules: Mapping[str, Rule]) -> Rule:

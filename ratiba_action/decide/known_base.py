@@ -108,9 +108,6 @@ class _Checkout:
 
         Args:
             request: None for a merge group, whose base the event names itself.
-
-        Raises:
-            InfrastructureError: it does not, or the base is the evaluated commit itself.
         """
         base, tried = files.base, self._merge_of_runner(request)
         if base is None or base == (files.head or self.tip) or (tried and base != tried):
@@ -139,9 +136,6 @@ class _Checkout:
         Args:
             files: of the change, as the event says them.
             known: so far.
-
-        Raises:
-            InfrastructureError: it is not in this clone.
         """
         git, tip = self.git, self.tip
         if fork == tip:

@@ -47,7 +47,7 @@ class Node:
         if self.value is None:
             return {}
         if not isinstance(self.value, dict):
-            raise self.doubt(f"{_shown(self.value)} stands where a mapping is expected")
+            raise self.doubt(f"{_kind_or_value(self.value)} stands where a mapping is expected")
         return self.value
 
     def texts(self) -> list[str]:
@@ -59,7 +59,7 @@ class Node:
         items = self.value if isinstance(self.value, list) else [self]
         for item in items:
             if not isinstance(item.value, str):
-                raise item.doubt(f"{_shown(item.value)} stands where a text or a list of texts is expected")
+                raise item.doubt(f"{_kind_or_value(item.value)} stands where a text or a list of texts is expected")
         return [item.value for item in items if isinstance(item.value, str)]
 
     def all_texts(self) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _decode(file: str, content: bytes, max_bytes: int) -> str:
     return text
 
 
-def _shown(value: object) -> str:
+def _kind_or_value(value: object) -> str:
     names = {dict: "a mapping", list: "a list", type(None): "nothing"}
     return names.get(type(value), f"{value!r:.80}")
 

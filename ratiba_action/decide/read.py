@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ratiba_action.decide.default_branch import default_of_clone
 from ratiba_action.decide.event import PullRequest, mapping, read_pull_request, sha, subject_of
 from ratiba_action.decide.known_base import judge_base
-from ratiba_action.decide.refusals import UNKNOWN_REFUSED, UNREAD_REFUSED, Refusal, refused_event
+from ratiba_action.decide.refusals import UNKNOWN_REFUSED, UNREAD_REFUSED, RefusedEvent, refused_event
 from ratiba_action.decide.trusted_configuration import Known
 from ratiba_action.errors import GitError, InfrastructureError
 from ratiba_action.model.change import ChangedFiles, Subject
@@ -122,7 +122,7 @@ class Change:
     subject: Subject
     fork: bool = False
     git: Git | None = None
-    refused: Refusal | None = None
+    refused: RefusedEvent | None = None
     confirmed: bool = False
     merged: bool = False
     default_branch: str = ""
@@ -222,7 +222,7 @@ class _ChangeReader:
         self.event = event
         self.pull_request: PullRequest | None = None
         self.git: Git | None = None
-        self.refused: Refusal | None = None
+        self.refused: RefusedEvent | None = None
         self.confirmed = False
         self.evaluated: str | None = None  # the pull request's head, or what is checked out instead
         self._environment = environment
@@ -343,11 +343,7 @@ def _between(git: Git, base: str, head: str) -> ChangedFiles:
 
 
 def _default_base(git: Git) -> str:
-    """Merge base of what is checked out with the default branch.
-
-    Raises:
-        InfrastructureError: no default branch is here, or history is cut off.
-    """
+    """Merge base of what is checked out with the default branch."""
     name, commit = default_of_clone(git.first_commit)
     base = git.merge_base(commit, "HEAD")
     if base is None:

@@ -10,22 +10,22 @@ _LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedEvent:
     """Why the gate must not run on an event, and what to do instead."""
 
     problem: str
     remedy: str
 
 
-TARGET_REFUSED = Refusal(
+TARGET_REFUSED = RefusedEvent(
     "The event 'pull_request_target' is refused: it would run a fork's code with this repository's secrets.",
     "Trigger the workflow by 'pull_request'.",
 )
-UNREAD_REFUSED = Refusal(
+UNREAD_REFUSED = RefusedEvent(
     "A manual run of a fork's pull request is refused unless it names the head commit that was read.",
     "Read the change, then give its head as the workflow's input 'commit'; a head that has moved on is not evaluated.",
 )
-UNKNOWN_REFUSED = Refusal(
+UNKNOWN_REFUSED = RefusedEvent(
     "A manual run is refused while its pull request cannot be read: a fork's code might run with this repository's "
     "secrets.",
     "Give the pull request's number, check out a git repository, and let the step's token read pull requests; "
@@ -52,7 +52,7 @@ _ANY = (
 )
 
 
-def refused_event(name: str) -> Refusal | None:
+def refused_event(name: str) -> RefusedEvent | None:
     """Why the gate must not run on an event; None for one that it knows.
 
     Args:
@@ -63,4 +63,4 @@ def refused_event(name: str) -> Refusal | None:
     if name == "pull_request_target":
         return TARGET_REFUSED
     problem = f"The event {name[:_LONGEST]!r} is refused: it does not say which commit the change is to be merged into."
-    return Refusal(problem, _INSTEAD.get(name, _ANY))
+    return RefusedEvent(problem, _INSTEAD.get(name, _ANY))

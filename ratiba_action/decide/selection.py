@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ratiba_action.decide.dependencies.files import FileChange, Kind, KindTable, blocks, compare_file
+from ratiba_action.decide.dependencies.files import DependencyFileKind, FileChange, KindTable, blocks, compare_file
 from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 from ratiba_action.decide.protection import Guard, Protection, Reader
@@ -275,14 +275,14 @@ class _PathReasons:
                 return why
         return None
 
-    def _compare(self, kind: Kind, path: str) -> FileChange:
+    def _compare(self, kind: DependencyFileKind, path: str) -> FileChange:
         try:
             before, after = self._reader("base", path), self._reader("head", path)
         except InfrastructureError as error:
             return FileChange(problem=f"it cannot be read: {error.problem}")
         return compare_file(kind, path, before, after)
 
-    def _by_dependencies(self, kind: Kind, path: str, change: FileChange) -> Iterable[Reason]:
+    def _by_dependencies(self, kind: DependencyFileKind, path: str, change: FileChange) -> Iterable[Reason]:
         if change.problem:
             self.dependencies.append(DependencyChange("*", None, None, "unreadable", path))
             yield Reason(path, "dependencies", Mode.BLOCKING, change.problem)

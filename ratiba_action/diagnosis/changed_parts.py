@@ -52,9 +52,6 @@ def _content(folder: Path, name: str) -> bytes | None:
 
     A folder of the other side's path may be a link on this one: to the checkout's ``.git``, or to any other file that
     the gate can read and the system cannot.
-
-    Raises:
-        InfrastructureError: it is there and cannot be read.
     """
     try:
         return read_plain_file(folder, name, _MAX_BYTES) if _is_plain(folder, name) else None

@@ -42,11 +42,11 @@ class Part:
     @property
     def shown(self) -> ChangedPart:
         """The part as it is reported."""
-        removed, added = ("" if self.whole else _shown("".join(lines)) for lines in (self.removed, self.added))
+        removed, added = ("" if self.whole else _text_or_length("".join(lines)) for lines in (self.removed, self.added))
         return ChangedPart(self.path, self.line, removed, added, whole=self.whole)
 
 
-def _shown(text: str) -> str:
+def _text_or_length(text: str) -> str:
     """A text of a report; nothing is cut out of a longer one, since half a secret is not recognised."""
     return text if len(text) <= _LONGEST else f"({len(text)} characters)\n"
 

@@ -145,7 +145,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _NodePlace:
     """Where a node stands.
 
     Args:
@@ -166,11 +166,11 @@ class _Code:
         self._found: list[Mutant] = []
 
     def mutants(self) -> list[Mutant]:
-        self._inside(self._tree, _Place())
+        self._inside(self._tree, _NodePlace())
         return self._found
 
     def _add(
-        self, node: ast.AST, operator: Operator, after: str, place: _Place, *, differs: bool | None = None
+        self, node: ast.AST, operator: Operator, after: str, place: _NodePlace, *, differs: bool | None = None
     ) -> None:
         line = getattr(node, "lineno", place.lines[0] if place.lines else 1)
         differs = place.certain if differs is None else differs
@@ -187,11 +187,11 @@ class _Code:
         )
         self._found.append(found)
 
-    def _look(self, node: ast.AST, place: _Place) -> None:
+    def _look(self, node: ast.AST, place: _NodePlace) -> None:
         """The mutants of a node and of all below it."""
         within = node
         if isinstance(node, ast.stmt):
-            place = _Place(_header(node), place.certain)
+            place = _NodePlace(_header(node), place.certain)
             if isinstance(node, ast.If) and _is_for_others(node.test):
                 for other in node.orelse:
                     self._look(other, place)
@@ -211,7 +211,7 @@ class _Code:
             self._add(node, Operator.CHANGE_CONSTANT, repr(_other(node.value)), place)
         self._inside(within, place)
 
-    def _guards(self, node: ast.AST, place: _Place) -> None:
+    def _guards(self, node: ast.AST, place: _NodePlace) -> None:
         """A condition: once dropped, once inverted. A loop is only dropped: inverted it might never end."""
         if isinstance(node, ast.Assert):
             self._add(node, Operator.DROP_GUARD, "", place, differs=False)
@@ -219,7 +219,7 @@ class _Code:
         elif isinstance(node, (ast.If, ast.While)):
             body = _header(node.body[0])
             apart = body[0] > (node.test.end_lineno or node.test.lineno)
-            taken = _Place(body if apart else place.lines, certain=apart)
+            taken = _NodePlace(body if apart else place.lines, certain=apart)
             self._add(node.test, Operator.DROP_GUARD, "False", taken)
             if isinstance(node, ast.If):
                 self._add(node.test, Operator.INVERT_GUARD, _not(node.test), place, differs=True)
@@ -233,7 +233,7 @@ class _Code:
                 self._add(condition, Operator.DROP_GUARD, "False", place, differs=False)
                 self._add(condition, Operator.INVERT_GUARD, _not(condition), place)
 
-    def _inside(self, node: ast.AST, place: _Place) -> None:
+    def _inside(self, node: ast.AST, place: _NodePlace) -> None:
         if isinstance(node, (ast.Module, _Definition)):
             return self._definition(node, place)
         for name, child in _children(node):
@@ -242,10 +242,10 @@ class _Code:
             if self._is_description(node, name, child):
                 self._add(child, Operator.DROP_DESCRIPTION, "''", place, differs=False)
             else:
-                self._look(child, _Place(place.lines, place.certain and not uncertain))
+                self._look(child, _NodePlace(place.lines, place.certain and not uncertain))
         return None
 
-    def _definition(self, node: ast.Module | _Definition, place: _Place) -> None:
+    def _definition(self, node: ast.Module | _Definition, place: _NodePlace) -> None:
         """Of a function the body runs when it is called; what else is in a definition is evaluated once, before."""
         within = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         for name, child in _children(node):
@@ -253,11 +253,11 @@ class _Code:
                 if isinstance(child, ast.Call):
                     # It runs when the function is defined, and has its effect there.
                     self._add(child, Operator.DROP_CALL, "", place, differs=True)
-                    self._inside(child, _Place(place.lines, certain=True))
+                    self._inside(child, _NodePlace(place.lines, certain=True))
                 continue
             if name == "body" and within and isinstance(child, ast.Expr) and _is_text(child) and _is_tool(node):
                 self._add(child.value, Operator.DROP_DESCRIPTION, "''", place, differs=False)
-            self._look(child, _Place(place.lines, certain=within and name == "body"))
+            self._look(child, _NodePlace(place.lines, certain=within and name == "body"))
 
     def _is_description(self, node: ast.AST, name: str, child: ast.AST) -> bool:
         """Whether a text tells a model what a tool does: a keyword or a key ``description``."""
@@ -541,7 +541,7 @@ def score_of(results: Iterable[MutantResult]) -> MutationScore:
     return MutationScore(killed, len(counted), wilson_interval(killed, len(counted)) if counted else None)
 
 
-class Protection(StrEnum):
+class LineMutants(StrEnum):
     """What the mutants of a line say about it."""
 
     PROTECTED = "protected"
@@ -557,7 +557,7 @@ class LineProtection:
 
     path: str
     line: int
-    protection: Protection
+    protection: LineMutants
     scenarios: tuple[str, ...]
     results: tuple[MutantResult, ...]
 
@@ -576,11 +576,11 @@ def lines_of(results: Iterable[MutantResult]) -> tuple[LineProtection, ...]:
     return tuple(found)
 
 
-def _protection(fates: Collection[Fate]) -> Protection:
+def _protection(fates: Collection[Fate]) -> LineMutants:
     killed, open_ = Fate.KILLED in fates, bool({Fate.SURVIVED, Fate.UNEXERCISED} & {*fates})
     if open_:
-        return Protection.PARTLY if killed else Protection.UNPROTECTED
-    return Protection.PROTECTED if killed else Protection.UNKNOWN
+        return LineMutants.PARTLY if killed else LineMutants.UNPROTECTED
+    return LineMutants.PROTECTED if killed else LineMutants.UNKNOWN
 
 
 def by_risk(

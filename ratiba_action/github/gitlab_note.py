@@ -19,9 +19,9 @@ from ratiba_action.util.http_exchange import (
     HttpQuestion,
     Peer,
     RetryPolicy,
-    asked_wait,
     exchange,
     repeat,
+    retry_after,
 )
 
 OURS = ""
@@ -200,11 +200,10 @@ def _refusal(answer: HttpAnswer, *, writes: bool) -> ExchangeError:
         data = None
     message = str(data.get("message") or data.get("error") or "") if isinstance(data, dict) else ""
     failed, limited = status in TRANSIENT, status == 429  # noqa: PLR2004 - too many requests
-    wait = asked_wait(status, answer.headers, "") if "retry-after" in answer.headers else None
     return ExchangeError(
         f"GitLab answered {status} ({message[:200] or 'no message'!r}).",
         status=status,
         transient=failed or limited,
         unclear=writes and failed,
-        wait_seconds=wait,
+        wait_seconds=retry_after(answer),
     )

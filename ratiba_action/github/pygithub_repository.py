@@ -151,11 +151,7 @@ class _Requester(Requester):
         cnx: Any = None,
         follow_302_redirect: bool = False,  # noqa: ARG002, FBT001, FBT002 - PyGithub's signature
     ) -> tuple[int, dict[str, Any], str]:
-        """One request and the answer to it.
-
-        Raises:
-            GithubError: as GithubApi says, or the request would go elsewhere: for that PyGithub gives a connection.
-        """
+        """One request and the answer to it."""
         if cnx is not None:
             raise GithubError(f"The next page is said to be at {url[:200]!r}, which is not GITHUB_API_URL's host.")
         address = url if not url.startswith("/") else f"{self.base_url}{url}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from ratiba_action.settings.step_output import StepOutput
-from ratiba_action.util.text import printable_lines
+from ratiba_action.util.text import cut, printable_lines
 
 _MESSAGE_LIMIT = 4_096
 _ERRORS_SHOWN = 10
@@ -123,7 +123,4 @@ def _command(annotation: Annotation) -> str:
         "title": annotation.title[:200],
     }
     properties = ",".join(f"{name}={escape_property(value)}" for name, value in place.items() if value)
-    message = annotation.message
-    if len(message) > _MESSAGE_LIMIT:
-        message = message[: _MESSAGE_LIMIT - 1] + "…"
-    return f"::{annotation.level} {properties}::{escape_data(message)}"
+    return f"::{annotation.level} {properties}::{escape_data(cut(annotation.message, _MESSAGE_LIMIT))}"

@@ -32,7 +32,7 @@ _FORBIDDEN = frozenset({403, 404})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedResults:
     """Which results are looked for.
 
     Args:
@@ -65,7 +65,7 @@ class _Artifact:
     created: str
 
 
-def find_artifacts(github: GithubRepository, wanted: Wanted) -> FoundBaseline:
+def find_artifacts(github: GithubRepository, wanted: WantedResults) -> FoundBaseline:
     """The runs of the commit itself, else of the newest of its ancestors that has some.
 
     Returns:
@@ -82,7 +82,7 @@ def find_artifacts(github: GithubRepository, wanted: Wanted) -> FoundBaseline:
     return FoundBaseline(runs, wanted.branch, tuple(notes))
 
 
-def _search(github: GithubRepository, wanted: Wanted, notes: list[str]) -> tuple[MeasuredRun, ...]:
+def _search(github: GithubRepository, wanted: WantedResults, notes: list[str]) -> tuple[MeasuredRun, ...]:
     artifacts = _artifacts(github, wanted)
     newest = sorted(artifacts, key=lambda artifact: (artifact.commit == wanted.commit, artifact.created), reverse=True)
     for commit in list(dict.fromkeys(artifact.commit for artifact in newest))[:_MAX_COMMITS]:
@@ -96,7 +96,7 @@ def _search(github: GithubRepository, wanted: Wanted, notes: list[str]) -> tuple
     return ()
 
 
-def _artifacts(github: GithubRepository, wanted: Wanted) -> list[_Artifact]:
+def _artifacts(github: GithubRepository, wanted: WantedResults) -> list[_Artifact]:
     """Those of the base branch on the newest page that has any; forks may leave as many as they like."""
     rows = github.artifacts(wanted.artifact)
     for _ in range(_MAX_PAGES):
@@ -107,7 +107,7 @@ def _artifacts(github: GithubRepository, wanted: Wanted) -> list[_Artifact]:
     return []
 
 
-def _artifact(row: Mapping[str, Any], wanted: Wanted) -> Iterator[_Artifact]:
+def _artifact(row: Mapping[str, Any], wanted: WantedResults) -> Iterator[_Artifact]:
     run = mapping_of(row.get("workflow_run"))
     number, of_run, commit, created = row.get("id"), run.get("id"), run.get("head_sha"), row.get("created_at")
     if not (isinstance(number, int) and isinstance(of_run, int)):
@@ -129,7 +129,7 @@ def _is_ancestor(github: GithubRepository, commit: str, of: str) -> bool:
     return comparison.get("status") in _ANCESTOR
 
 
-def _trusted_runs(github: GithubRepository, wanted: Wanted, commit: str) -> frozenset[int]:
+def _trusted_runs(github: GithubRepository, wanted: WantedResults, commit: str) -> frozenset[int]:
     found: set[int] = set()
     for event in TRUSTED_EVENTS:
         # Event by event: a fork's many runs of the same commit must not fill the page.
@@ -140,7 +140,7 @@ def _trusted_runs(github: GithubRepository, wanted: Wanted, commit: str) -> froz
     return frozenset(found)
 
 
-def _is_trusted(run: Mapping[str, Any], wanted: Wanted, commit: str) -> bool:
+def _is_trusted(run: Mapping[str, Any], wanted: WantedResults, commit: str) -> bool:
     owner = mapping_of(run.get("head_repository")).get("full_name")
     return (
         isinstance(owner, str)
@@ -151,7 +151,9 @@ def _is_trusted(run: Mapping[str, Any], wanted: Wanted, commit: str) -> bool:
     )
 
 
-def _read(github: GithubRepository, wanted: Wanted, artifact: _Artifact, notes: list[str]) -> Iterator[MeasuredRun]:
+def _read(
+    github: GithubRepository, wanted: WantedResults, artifact: _Artifact, notes: list[str]
+) -> Iterator[MeasuredRun]:
     try:
         report = load_baseline(results_in(github.download_artifact(artifact.number)))
         _require_own(report, wanted, artifact)
@@ -163,12 +165,8 @@ def _read(github: GithubRepository, wanted: Wanted, artifact: _Artifact, notes: 
         notes.append(no_baseline(f"the artifact of {short_commit(artifact.commit)}: {error.problem}"))
 
 
-def _require_own(report: Report, wanted: Wanted, artifact: _Artifact) -> None:
-    """A manual run belongs to the base branch too, whatever pull request it was told to evaluate.
-
-    Raises:
-        ConfigurationError: the results are not those of the branch, or of this gate.
-    """
+def _require_own(report: Report, wanted: WantedResults, artifact: _Artifact) -> None:
+    """A manual run belongs to the base branch too, whatever pull request it was told to evaluate."""
     subject = report.subject
     if subject.pull_request is not None or subject.event not in TRUSTED_EVENTS:
         raise ConfigurationError("The results are of a pull request, not of the base branch.")

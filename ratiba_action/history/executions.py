@@ -82,7 +82,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExecutionFilter:
     """Which runs are read, the latest first; None for any.
 
     Args:
@@ -97,7 +97,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class BegunExecution:
     """What is written of a run that begins.
 
     Args:
@@ -113,7 +113,7 @@ class Begun:
     seconds: float | None = None
 
 
-def begin_execution(url: str, begun: Begun) -> str:
+def begin_execution(url: str, begun: BegunExecution) -> str:
     """Write down that a run begins; gives its id.
 
     Raises:
@@ -141,7 +141,7 @@ def end_execution(url: str, name: str, outcome: Mapping[str, Any]) -> None:
     asyncio.run(_write(url, _END, {"id": name, "outcome": content}, _END_SECONDS))
 
 
-def read_executions(url: str, wanted: Wanted) -> tuple[Execution, ...]:
+def read_executions(url: str, wanted: ExecutionFilter) -> tuple[Execution, ...]:
     """The runs that are wanted; none where there are no tables.
 
     Raises:
@@ -150,7 +150,7 @@ def read_executions(url: str, wanted: Wanted) -> tuple[Execution, ...]:
     return asyncio.run(_read(url, wanted))
 
 
-def wait_for(url: str, wanted: Wanted, seconds: float, pause: float = 2.0) -> Execution | None:
+def wait_for(url: str, wanted: ExecutionFilter, seconds: float, pause: float = 2.0) -> Execution | None:
     """A run once it has ended or was lost; as it is when the time is over, None where it has not begun by then.
 
     Raises:
@@ -172,8 +172,8 @@ async def _write(url: str, statement: str, values: Mapping[str, Any], seconds: f
         await connection.fetch_surely(f"{statement} RETURNING 1", values)
 
 
-async def _read(url: str, wanted: Wanted) -> tuple[Execution, ...]:
-    values = {field: getattr(wanted, field) for field in Wanted.__dataclass_fields__}
+async def _read(url: str, wanted: ExecutionFilter) -> tuple[Execution, ...]:
+    values = {field: getattr(wanted, field) for field in ExecutionFilter.__dataclass_fields__}
     async with _connected(url, _END_SECONDS) as connection:
         made = await revision_of(connection, "SELECT")
         rows = await connection.fetch_surely(_READ, values) if reaches(made, "execution") else []

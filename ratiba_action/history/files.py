@@ -149,11 +149,7 @@ def _of_checkout(path: Path, repository: str) -> dict[str, _Read]:
 
 
 def _of_base(path: Path, root: Path, changed: ChangedFiles, git: Git | None, repository: str) -> dict[str, _Read]:
-    """The same as the base of the change has it.
-
-    Raises:
-        InfrastructureError: the base cannot be read.
-    """
+    """The same as the base of the change has it."""
     if git is None or changed.base is None:
         raise InfrastructureError("its base is not in this clone")
     place, commit = _place(path, root), git.tree(changed.base)

@@ -319,11 +319,7 @@ class MetricsHistory:
 
 
 def _values(record: RunRecord) -> Mapping[str, str]:
-    """The statement's values: each is one JSON document, so that no text of a run is part of a statement.
-
-    Raises:
-        LedgerError: a number of the run is none.
-    """
+    """The statement's values: each is one JSON document, so that no text of a run is part of a statement."""
     run = {name: value for name, value in asdict(record).items() if name not in {"results", "scores"}}
     return {
         "run": _json(run),

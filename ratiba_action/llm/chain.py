@@ -44,7 +44,7 @@ def not_scripted(_question: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Arm(Generic[Question, Answer]):
+class _ArmSources(Generic[Question, Answer]):
     recorded: Source[Question, Answer] | None
     live: Source[Question, Answer] | None
     never_live: Collection[str]
@@ -75,7 +75,7 @@ class AnswerChain(Generic[Question, Answer]):
     ) -> None:
         self._log, self._keep, self._stays_live, self._scripted = log, keep, stays_live, scripted
         self._asked = asked
-        self._arms: dict[str, _Arm[Question, Answer]] = {}
+        self._arms: dict[str, _ArmSources[Question, Answer]] = {}
 
     def add(
         self,
@@ -92,7 +92,7 @@ class AnswerChain(Generic[Question, Answer]):
             live: called then; None to call no model.
             never_live: scenarios that run only because all their answers are recorded.
         """
-        self._arms[arm] = _Arm(recorded, live, never_live, set())
+        self._arms[arm] = _ArmSources(recorded, live, never_live, set())
 
     def went_live(self, scenario_id: str) -> bool:
         """Whether any trial of a scenario left its recordings on the first arm."""
@@ -133,7 +133,7 @@ class AnswerChain(Generic[Question, Answer]):
         self._keep(question, answer)
         return answer
 
-    def _has_left(self, arm: _Arm[Question, Answer], question: Question) -> bool:
+    def _has_left(self, arm: _ArmSources[Question, Answer], question: Question) -> bool:
         """Whether a trial has left its recordings for good."""
         if not self._stays_live or arm.live is None or question.scenario_id in arm.never_live:
             return False

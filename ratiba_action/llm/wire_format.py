@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 from urllib.parse import SplitResult, urlunsplit
 
 from ratiba_action.errors import JudgeError, RecordingError
-from ratiba_action.llm.providers.contents import Allowed, Contents
+from ratiba_action.llm.providers.contents import Allowed, RequestContents
 from ratiba_action.model.conversation import ToolCall, Usage
 from ratiba_action.model.values import JsonObject
 from ratiba_action.money.answer_usage import count_within, fees_of_text, reported_usage
@@ -181,7 +181,7 @@ class Endpoint(Protocol):
         del asked
         return (), answer
 
-    def contents(self, body: JsonObject) -> Contents:
+    def contents(self, body: JsonObject) -> RequestContents:
         """What a request holds that its bytes do not tell the tokens of: what is allowed is listed."""
         return self.allowed.contents(body)
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from ratiba_action.metrics import classification, ranking
 from ratiba_action.model.values import mean
 
-Aggregate = Callable[[Sequence["Sample"]], float | None]
+Aggregate = Callable[[Sequence["CaseSample"]], float | None]
 """Value over cases, 0 to 1, 1 is best; None where none of them has what it is made of."""
 
 
@@ -35,7 +35,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusalSample:
     """Whether a request had to be refused, and whether it was."""
 
     expected: bool
@@ -43,7 +43,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class CaseSample:
     """One case.
 
     Args:
@@ -56,7 +56,7 @@ class Sample:
 
     labelled: tuple[Labelled, ...] = ()
     ranked: tuple[Ranked, ...] = ()
-    refusals: tuple[Refused, ...] = ()
+    refusals: tuple[RefusalSample, ...] = ()
     scores: Mapping[str, float] | None = None
     passed: bool | None = True
 
@@ -113,27 +113,27 @@ def aggregate(name: str) -> Aggregate:
     return partial(_mean_score, name)
 
 
-def confidence(samples: Sequence[Sample]) -> float | None:
+def confidence(samples: Sequence[CaseSample]) -> float | None:
     """Mean confidence of the answers that gave one."""
     given = [answer.confidence for answer in _labelled(samples) if answer.confidence is not None]
     return mean(given) if given else None
 
 
-def classes_of(samples: Sequence[Sample]) -> tuple[classification.ClassCounts, ...]:
+def classes_of(samples: Sequence[CaseSample]) -> tuple[classification.ClassCounts, ...]:
     """The counts of each expected class."""
     return classification.count_classes((answer.expected, answer.given) for answer in _labelled(samples))
 
 
-def _labelled(samples: Sequence[Sample]) -> list[Labelled]:
+def _labelled(samples: Sequence[CaseSample]) -> list[Labelled]:
     return [answer for sample in samples for answer in sample.labelled]
 
 
-def _over_labels(formula: Callable[[Sequence[Labelled]], float | None], samples: Sequence[Sample]) -> float | None:
+def _over_labels(formula: Callable[[Sequence[Labelled]], float | None], samples: Sequence[CaseSample]) -> float | None:
     labelled = _labelled(samples)
     return formula(labelled) if labelled else None
 
 
-def _over_lists(formula: str, cut: int | None, samples: Sequence[Sample]) -> float | None:
+def _over_lists(formula: str, cut: int | None, samples: Sequence[CaseSample]) -> float | None:
     values = [
         mean([_LISTS[formula](ranking.documents, ranking.judgements, k=cut) for ranking in sample.ranked])
         for sample in samples
@@ -147,14 +147,14 @@ def has_to_refuse(name: str) -> bool:
     return _REFUSED[name]
 
 
-def _over_refusals(samples: Sequence[Sample], *, must_refuse: bool) -> float | None:
+def _over_refusals(samples: Sequence[CaseSample], *, must_refuse: bool) -> float | None:
     right = [
         turn.given == turn.expected for sample in samples for turn in sample.refusals if turn.expected == must_refuse
     ]
     return sum(right) / len(right) if right else None
 
 
-def _mean_score(metric: str, samples: Sequence[Sample]) -> float | None:
+def _mean_score(metric: str, samples: Sequence[CaseSample]) -> float | None:
     values = [
         1.0 if sample.scores is None else sample.scores[metric]
         for sample in samples
@@ -163,7 +163,7 @@ def _mean_score(metric: str, samples: Sequence[Sample]) -> float | None:
     return mean(values) if values else None
 
 
-def _answer_accuracy(samples: Sequence[Sample]) -> float | None:
+def _answer_accuracy(samples: Sequence[CaseSample]) -> float | None:
     asserted = [sample.passed for sample in samples if sample.passed is not None]
     return sum(asserted) / len(asserted) if asserted else None
 

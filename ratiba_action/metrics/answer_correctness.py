@@ -4,7 +4,7 @@ from ratiba_action.metrics.judging.answer import judge_score
 from ratiba_action.metrics.judging.own_question import worded
 from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
-from ratiba_action.metrics.whole_conversation import Part, ShownTurn
+from ratiba_action.metrics.whole_conversation import ShownTurn, TurnPart
 from ratiba_action.model.measurement import Question
 
 __version__ = "1.0.0"
@@ -22,7 +22,7 @@ class AnswerCorrectnessMetric(OwnTurnsMetric):
 
     name = "AnswerCorrectnessMetric"
     revision = __version__
-    parts = frozenset({Part.ASKED, Part.REPLY, Part.REFERENCE})
+    parts = frozenset({TurnPart.ASKED, TurnPart.REPLY, TurnPart.REFERENCE})
     maximum = 1
     remedy = "Give a turn `expect.answer`."
 

@@ -35,11 +35,11 @@ class BookingSlotConsistencyMetric:
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score one case from its transcript, tool calls and the rows of the ``bookings`` query."""
-        return score_invariants(self.name, self.version, threshold, _findings(_Record.of(case)))
+        return score_invariants(self.name, self.version, threshold, _findings(_SlotRecord.of(case)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class _SlotRecord:
     """A case with its slots, calls and rows read out. ``user`` and ``assistant`` hold one entry a turn."""
 
     now: datetime
@@ -51,7 +51,7 @@ class _Record:
     readable: bool
 
     @classmethod
-    def of(cls, case: Case) -> "_Record":
+    def of(cls, case: Case) -> "_SlotRecord":
         now, exchanges = case.scenario.now, case.transcript.exchanges
         clock = clock_of(case.scenario)
         calls = booking_calls(case.transcript, clock)
@@ -77,7 +77,7 @@ class _Record:
         return tuple(call for call in self.calls if call.tool in {CREATE, MOVE} and call.succeeded)
 
 
-def _findings(record: _Record) -> Iterator[Invariant]:
+def _findings(record: _SlotRecord) -> Iterator[Invariant]:
     yield from _asked_slot_is_looked_up(record)
     for call in record.changes:
         yield _customer_assented(record, call)
@@ -94,7 +94,7 @@ def _findings(record: _Record) -> Iterator[Invariant]:
     yield from _old_slot_is_freed(record)
 
 
-def _asked_slot_is_looked_up(record: _Record) -> Iterator[Invariant]:
+def _asked_slot_is_looked_up(record: _SlotRecord) -> Iterator[Invariant]:
     """The slot that the customer put in words is the one of the next tool call that takes a start."""
     slots: tuple[Slot, ...] = ()
     dates: tuple[frozenset[date], ...] = ()
@@ -109,39 +109,39 @@ def _asked_slot_is_looked_up(record: _Record) -> Iterator[Invariant]:
                 right = any(slot.fits(start) for slot in slots) or not slots
                 right = right and (not dates or any(start.date() in day for day in dates))
                 words = ", ".join(slot.words for slot in slots) or "a day"
-                detail = f"turn {turn}: the customer asked for {words}, {call.tool} has {_shown(start)}"
+                detail = f"turn {turn}: the customer asked for {words}, {call.tool} has {_moment(start)}"
                 yield finding("asked_slot_is_looked_up", detail, satisfied=right)
             slots, dates = (), ()
 
 
-def _customer_assented(record: _Record, call: BookingCall) -> Invariant:
+def _customer_assented(record: _SlotRecord, call: BookingCall) -> Invariant:
     """A slot is booked only after it was stated, in a turn in which the customer agrees to it or asks for it."""
     text = record.exchanges[call.turn - 1].turn.user or ""
     start = call.start
     messages = [*record.user[: call.turn], *record.assistant[: call.turn - 1]]
     stated = start is not None and any(slot.fits(start) for slots in messages for slot in slots)
     own_words = start is not None and any(slot.fits(start) for slot in record.user[call.turn - 1]) and requests(text)
-    detail = f"turn {call.turn}: {call.tool} at {_shown(start)} after {text!r}"
+    detail = f"turn {call.turn}: {call.tool} at {_moment(start)} after {text!r}"
     return finding("customer_assented_to_stated_slot", detail, satisfied=stated and (assents(text) or own_words))
 
 
-def _confirmed_slot_is_called(record: _Record, call: BookingCall) -> Iterator[Invariant]:
+def _confirmed_slot_is_called(record: _SlotRecord, call: BookingCall) -> Iterator[Invariant]:
     """The slot named last before the assent is the one of the call, and the reply names no other."""
     before = [record.user[call.turn - 1], *reversed(record.assistant[: call.turn - 1])]
     firm = ([slot for slot in slots if slot.firm] for slots in before)
     named = next((slots for slots in firm if slots), [])
     if named:
         fits = call.start is not None and any(slot.fits(call.start) for slot in named)
-        detail = f"turn {call.turn}: confirmed {_words(named)}, {call.tool} has {_shown(call.start)}"
+        detail = f"turn {call.turn}: confirmed {_words(named)}, {call.tool} has {_moment(call.start)}"
         yield finding("confirmed_slot_is_called", detail, satisfied=fits)
     answer = [slot for slot in record.assistant[call.turn - 1] if slot.firm]
     if answer:
-        detail = f"turn {call.turn}: {call.tool} has {_shown(call.start)}, the assistant says {_words(answer)}"
+        detail = f"turn {call.turn}: {call.tool} has {_moment(call.start)}, the assistant says {_words(answer)}"
         starts = [other.start for other in record.changes if other.turn == call.turn and other.start]
         yield finding("stated_slot_is_called", detail, satisfied=_consistent(answer, starts))
 
 
-def _confirmation_has_booking(record: _Record) -> Iterator[Invariant]:
+def _confirmation_has_booking(record: _SlotRecord) -> Iterator[Invariant]:
     """The assistant says that a slot is booked only once a call has booked one."""
     for turn, exchange in enumerate(record.exchanges, 1):
         if not exchange.reply.text.strip():
@@ -152,29 +152,29 @@ def _confirmation_has_booking(record: _Record) -> Iterator[Invariant]:
         yield finding("confirmation_has_booking", detail, satisfied=claim is None or booked)
 
 
-def _call_is_stored(record: _Record) -> Iterator[Invariant]:
+def _call_is_stored(record: _SlotRecord) -> Iterator[Invariant]:
     """What the calls left behind is what the database holds."""
     for final in _final_calls(record):
         rows = [row for row in record.rows if _same_booking(row, final)]
         confirmed = final.tool != CANCEL
         right = any(row.confirmed == confirmed and (not confirmed or row.start == final.start) for row in rows)
-        stored = ", ".join(f"{_shown(row.start)} {'confirmed' if row.confirmed else 'cancelled'}" for row in rows)
+        stored = ", ".join(f"{_moment(row.start)} {'confirmed' if row.confirmed else 'cancelled'}" for row in rows)
         detail = (
-            f"{final.tool} {_shown(final.start)} in turn {final.turn}, the database holds {stored or 'no such row'}"
+            f"{final.tool} {_moment(final.start)} in turn {final.turn}, the database holds {stored or 'no such row'}"
         )
         yield finding("call_is_stored", detail, satisfied=right)
 
 
-def _row_has_call(record: _Record) -> Iterator[Invariant]:
+def _row_has_call(record: _SlotRecord) -> Iterator[Invariant]:
     """Each confirmed booking of the customer comes from a call that booked that very slot."""
     for row in record.rows:
         if row.confirmed:
             called = any(call.start == row.start and row.start is not None for call in record.changes)
-            detail = f"booking {row.id} at {_shown(row.start)}"
+            detail = f"booking {row.id} at {_moment(row.start)}"
             yield finding("row_has_call", detail, satisfied=called)
 
 
-def _last_statement_is_stored(record: _Record) -> Iterator[Invariant]:
+def _last_statement_is_stored(record: _SlotRecord) -> Iterator[Invariant]:
     """The slot that the assistant states last, offers left out, is a stored one."""
     first = max((call.turn for call in record.changes), default=0)
     starts = [row.start for row in record.rows if row.start]
@@ -182,34 +182,34 @@ def _last_statement_is_stored(record: _Record) -> Iterator[Invariant]:
         text = record.exchanges[turn - 1].reply.text
         named = [slot for slot in record.assistant[turn - 1] if slot.firm]
         if named and ("?" not in text or claims_booking(text)):
-            stored = ", ".join(_shown(start) for start in starts)
+            stored = ", ".join(_moment(start) for start in starts)
             detail = f"turn {turn}: the assistant says {_words(named)}, the database holds {stored}"
             yield finding("last_statement_is_stored", detail, satisfied=_consistent(named, starts))
             return
 
 
-def _no_overlap(record: _Record) -> Iterator[Invariant]:
+def _no_overlap(record: _SlotRecord) -> Iterator[Invariant]:
     """No two confirmed bookings of a service share a moment."""
     confirmed = [row for row in record.rows if row.confirmed and row.start]
     for first, second in combinations(confirmed, 2):
         if first.service == second.service:
             apart = _ends(first) <= _starts(second) or _ends(second) <= _starts(first)
-            detail = f"{first.service} at {_shown(first.start)} and {_shown(second.start)}"
+            detail = f"{first.service} at {_moment(first.start)} and {_moment(second.start)}"
             yield finding("no_overlap", detail, satisfied=apart)
 
 
-def _old_slot_is_freed(record: _Record) -> Iterator[Invariant]:
+def _old_slot_is_freed(record: _SlotRecord) -> Iterator[Invariant]:
     """A moved booking holds its new slot only."""
     for move in (call for call in record.changes if call.tool == MOVE):
         before = [call for call in record.changes if call.turn <= move.turn and call is not move]
         old = next((call.start for call in reversed(before) if call.booking_id == move.booking_id), None)
         left = [row for row in record.rows if row.confirmed and old is not None and row.start == old != move.start]
         twice = [row for row in record.rows if row.confirmed and row.id is not None and row.id == move.booking_id]
-        detail = f"turn {move.turn}: moved to {_shown(move.start)}, still holds {_shown(old)}"
+        detail = f"turn {move.turn}: moved to {_moment(move.start)}, still holds {_moment(old)}"
         yield finding("old_slot_is_freed", detail, satisfied=not left and len(twice) <= 1)
 
 
-def _final_calls(record: _Record) -> list[BookingCall]:
+def _final_calls(record: _SlotRecord) -> list[BookingCall]:
     """The last successful call about each booking.
 
     A system may report a new booking without its id; a later move or cancellation of an id that nobody made is then
@@ -247,7 +247,7 @@ def _ends(row: StoredBooking) -> datetime:
     return row.end or _starts(row) + timedelta(minutes=1)
 
 
-def _shown(moment: datetime | None) -> str:
+def _moment(moment: datetime | None) -> str:
     return moment.strftime("%Y-%m-%d %H:%M") if moment else "no time"
 
 

@@ -19,7 +19,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class _LintFinding:
     line: int
     words: str
 
@@ -79,12 +79,8 @@ def _lines(source: str) -> int:
     return sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in source.splitlines())
 
 
-def _findings(source: str, defined: frozenset[str]) -> list[_Finding]:
-    """What pyflakes finds, in order of lines.
-
-    Raises:
-        ValueError: the source cannot be parsed.
-    """
+def _findings(source: str, defined: frozenset[str]) -> list[_LintFinding]:
+    """What pyflakes finds, in order of lines."""
     from pyflakes.checker import Checker  # only when it measures
 
     tree = parse_python(source)
@@ -94,5 +90,5 @@ def _findings(source: str, defined: frozenset[str]) -> list[_Finding]:
             messages = Checker(tree, builtins=defined, withDoctest=False).messages
     except (RecursionError, MemoryError) as error:
         raise ValueError(TOO_DEEP) from error
-    found = [_Finding(message.lineno, str(message.message % message.message_args)) for message in messages]
+    found = [_LintFinding(message.lineno, str(message.message % message.message_args)) for message in messages]
     return sorted(found, key=lambda finding: finding.line)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec
 from ratiba_action.metrics.turn_by_turn import TurnByTurnMetric
-from ratiba_action.metrics.whole_conversation import Part, WholeConversationMetric
+from ratiba_action.metrics.whole_conversation import TurnPart, WholeConversationMetric
 from ratiba_action.ports import Judge
 from ratiba_action.util.validation import StrictModel
 
@@ -21,7 +21,7 @@ class FaithfulnessMetric(TurnByTurnMetric):
 
     name = "FaithfulnessMetric"
     spec = DeepEvalSpec("FaithfulnessMetric", 3, _PLAIN, items="claims")
-    parts = frozenset({Part.REPLY, Part.DOCUMENTS})
+    parts = frozenset({TurnPart.REPLY, TurnPart.DOCUMENTS})
     remedy = _DOCUMENTS
 
 
@@ -30,7 +30,7 @@ class AnswerRelevancyMetric(TurnByTurnMetric):
 
     name = "AnswerRelevancyMetric"
     spec = DeepEvalSpec("AnswerRelevancyMetric", 2, _PLAIN, items="statements")
-    parts = frozenset({Part.ASKED, Part.REPLY})
+    parts = frozenset({TurnPart.ASKED, TurnPart.REPLY})
 
 
 class ContextualPrecisionMetric(TurnByTurnMetric):
@@ -38,7 +38,7 @@ class ContextualPrecisionMetric(TurnByTurnMetric):
 
     name = "ContextualPrecisionMetric"
     spec = DeepEvalSpec("ContextualPrecisionMetric", 1, _PLAIN, verdict_per_document=True)
-    parts = frozenset({Part.ASKED, Part.DOCUMENTS, Part.REFERENCE})
+    parts = frozenset({TurnPart.ASKED, TurnPart.DOCUMENTS, TurnPart.REFERENCE})
     remedy = _REFERENCE
 
 
@@ -47,7 +47,7 @@ class ContextualRecallMetric(TurnByTurnMetric):
 
     name = "ContextualRecallMetric"
     spec = DeepEvalSpec("ContextualRecallMetric", 1, _PLAIN)
-    parts = frozenset({Part.ASKED, Part.DOCUMENTS, Part.REFERENCE})
+    parts = frozenset({TurnPart.ASKED, TurnPart.DOCUMENTS, TurnPart.REFERENCE})
     remedy = _REFERENCE
 
 
@@ -56,7 +56,7 @@ class ContextualRelevancyMetric(TurnByTurnMetric):
 
     name = "ContextualRelevancyMetric"
     spec = DeepEvalSpec("ContextualRelevancyMetric", MAX_DOCUMENTS, _PLAIN)
-    parts = frozenset({Part.ASKED, Part.DOCUMENTS})
+    parts = frozenset({TurnPart.ASKED, TurnPart.DOCUMENTS})
     remedy = _DOCUMENTS
 
 
@@ -130,7 +130,7 @@ class TaskCompletionMetric(TurnByTurnMetric):
 
     name = "TaskCompletionMetric"
     spec = DeepEvalSpec("TaskCompletionMetric", 2, {"include_reason": True})
-    parts = frozenset({Part.ASKED, Part.REPLY, Part.TOOLS})
+    parts = frozenset({TurnPart.ASKED, TurnPart.REPLY, TurnPart.TOOLS})
     Parameters = TaskParameters
 
     def __init__(self, judge: Judge, parameters: TaskParameters | None = None) -> None:
@@ -177,7 +177,7 @@ class ToolUseMetric(WholeConversationMetric):
         return {**super().options(), "available_tools": [tool.model_dump() for tool in self._tools]}
 
 
-_REPLY = frozenset({Part.REPLY})
+_REPLY = frozenset({TurnPart.REPLY})
 
 
 class ToxicityMetric(TurnByTurnMetric):

@@ -14,7 +14,7 @@ from ratiba_action.errors import JudgeError
 from ratiba_action.metrics.judging.own_question import call_judge, closed_object, worded
 from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
-from ratiba_action.metrics.whole_conversation import Part, ShownTurn
+from ratiba_action.metrics.whole_conversation import ShownTurn, TurnPart
 from ratiba_action.model.measurement import Question
 
 __version__ = "1.1.0"
@@ -37,7 +37,7 @@ class FaithfulnessByClaimMetric(OwnTurnsMetric):
 
     name = "FaithfulnessByClaimMetric"
     revision = __version__
-    parts = frozenset({Part.REPLY, Part.DOCUMENTS})
+    parts = frozenset({TurnPart.REPLY, TurnPart.DOCUMENTS})
     maximum = MAX_CLAIMS
     remedy = "Let the system report the documents of its reply with their text; docs/adapters.md shows how."
 

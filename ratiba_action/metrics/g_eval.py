@@ -15,7 +15,7 @@ from ratiba_action.metrics.rubric import DATA_STEP as CONVERSATION_STEP
 from ratiba_action.metrics.rubric import RubricMetric
 from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric, TurnByTurnMetric
 from ratiba_action.metrics.turn_scores import TurnValue
-from ratiba_action.metrics.whole_conversation import Part, ShownTurn
+from ratiba_action.metrics.whole_conversation import ShownTurn, TurnPart
 from ratiba_action.model.measurement import Question
 from ratiba_action.ports import Judge
 from ratiba_action.util.text import quoted
@@ -25,11 +25,11 @@ __version__ = "1.0.0"
 Words = Annotated[str, Field(min_length=1, max_length=2_000)]
 Shown = Literal["asked", "reply", "documents", "reference", "tools"]
 _FIELDS = {
-    "asked": (Part.ASKED, "INPUT"),
-    "reply": (Part.REPLY, "ACTUAL_OUTPUT"),
-    "documents": (Part.DOCUMENTS, "RETRIEVAL_CONTEXT"),
-    "reference": (Part.REFERENCE, "EXPECTED_OUTPUT"),
-    "tools": (Part.TOOLS, "TOOLS_CALLED"),
+    "asked": (TurnPart.ASKED, "INPUT"),
+    "reply": (TurnPart.REPLY, "ACTUAL_OUTPUT"),
+    "documents": (TurnPart.DOCUMENTS, "RETRIEVAL_CONTEXT"),
+    "reference": (TurnPart.REFERENCE, "EXPECTED_OUTPUT"),
+    "tools": (TurnPart.TOOLS, "TOOLS_CALLED"),
 }
 
 
@@ -86,7 +86,7 @@ class ConversationalGEval(RubricMetric):
 
 
 _PLACE = re.compile(r"\{(\w+)\}")
-PLACES: Mapping[str, Part] = {name: part for name, (part, _) in _FIELDS.items()}
+PLACES: Mapping[str, TurnPart] = {name: part for name, (part, _) in _FIELDS.items()}
 """What a template may name, and the part of a turn that stands there."""
 
 

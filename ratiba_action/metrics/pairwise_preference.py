@@ -12,7 +12,7 @@ from dataclasses import replace
 from ratiba_action.metrics.judging.own_question import call_judge, closed_object, worded
 from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
-from ratiba_action.metrics.whole_conversation import Part, ShownTurn
+from ratiba_action.metrics.whole_conversation import ShownTurn, TurnPart
 from ratiba_action.model.measurement import Question
 from ratiba_action.model.values import JsonObject
 
@@ -40,7 +40,7 @@ class PairwisePreferenceMetric(OwnTurnsMetric):
 
     name = "PairwisePreferenceMetric"
     revision = __version__
-    parts = frozenset({Part.ASKED, Part.REPLY, Part.REFERENCE})
+    parts = frozenset({TurnPart.ASKED, TurnPart.REPLY, TurnPart.REFERENCE})
     maximum = 2
     remedy = "Give a turn `expect.answer`, or a captured `reply`."
 

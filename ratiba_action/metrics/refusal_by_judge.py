@@ -5,7 +5,7 @@ from pydantic import Field
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.metrics.judging.judged_identity import judged_identity
 from ratiba_action.metrics.judging.own_question import call_judge, closed_object, worded
-from ratiba_action.metrics.whole_conversation import Part, ShownTurn, shown_digest, shown_turns
+from ratiba_action.metrics.whole_conversation import ShownTurn, TurnPart, shown_digest, shown_turns
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.ports import Judge
 from ratiba_action.util.text import clip
@@ -23,7 +23,7 @@ STEPS = (
 SCHEMA = closed_object(
     "refusal", {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": [REFUSES, OTHERWISE]}}
 )
-_PARTS = frozenset({Part.ASKED, Part.REPLY})
+_PARTS = frozenset({TurnPart.ASKED, TurnPart.REPLY})
 
 
 class RefusalParameters(StrictModel):
@@ -50,18 +50,15 @@ class RefusalByJudgeMetric:
 
     def evidence(self, case: Case) -> str:
         """SHA-256 of what is shown: what was asked in that turn, and the reply."""
-        return shown_digest(self._shown(case))
+        return shown_digest(self._judged_turns(case))
 
     async def measure(self, case: Case, threshold: float) -> Score:
         """Score one case.
 
         Raises:
             ConfigurationError: the turn was not reached, or its reply has no text.
-            JudgeError: the judge answered outside its contract.
-            RecordingError: replaying, and no recording fits.
-            BudgetError: the call was refused.
         """
-        found = self._shown(case)
+        found = self._judged_turns(case)
         if not found:
             place = "the last turn" if self._turn is None else f"turn {self._turn}"
             raise ConfigurationError(
@@ -77,6 +74,6 @@ class RefusalByJudgeMetric:
         value = float(answer["verdict"] == REFUSES)
         return Score(self.name, self.version, value, threshold, judged=True, reason=reason)
 
-    def _shown(self, case: Case) -> tuple[ShownTurn, ...]:
+    def _judged_turns(self, case: Case) -> tuple[ShownTurn, ...]:
         number = self._turn or len(case.transcript.exchanges)
         return tuple(turn for turn in shown_turns(case, _PARTS) if turn.number == number)

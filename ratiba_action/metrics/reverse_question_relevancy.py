@@ -11,7 +11,7 @@ from ratiba_action.checks.refusal_phrases import refuses
 from ratiba_action.metrics.judging.own_question import call_judge, closed_object, worded
 from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
-from ratiba_action.metrics.whole_conversation import Part, ShownTurn
+from ratiba_action.metrics.whole_conversation import ShownTurn, TurnPart
 from ratiba_action.model.measurement import Question
 from ratiba_action.model.values import mean
 
@@ -49,7 +49,7 @@ class ReverseQuestionRelevancyMetric(OwnTurnsMetric):
 
     name = "ReverseQuestionRelevancyMetric"
     revision = __version__
-    parts = frozenset({Part.ASKED, Part.REPLY})
+    parts = frozenset({TurnPart.ASKED, TurnPart.REPLY})
     maximum = 2
     remedy = "Let the system reply in words."
 

@@ -8,7 +8,7 @@ from ratiba_action.metrics.judging.answer import judge_score
 from ratiba_action.metrics.judging.own_question import worded
 from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
-from ratiba_action.metrics.whole_conversation import Part, ShownTurn
+from ratiba_action.metrics.whole_conversation import ShownTurn, TurnPart
 from ratiba_action.model.measurement import Question
 
 __version__ = "1.0.0"
@@ -30,7 +30,7 @@ class TranslationAccuracyMetric(OwnTurnsMetric):
 
     name = "TranslationAccuracyMetric"
     revision = __version__
-    parts = frozenset({Part.ASKED, Part.REPLY})
+    parts = frozenset({TurnPart.ASKED, TurnPart.REPLY})
     maximum = 1
     remedy = "Let the system reply in words."
 

@@ -7,7 +7,13 @@ from itertools import pairwise
 from typing import ClassVar
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.metrics.judging.deepeval_metric import DeepEvalSpec, JudgedConversation, Message, SingleTurn, measure
+from ratiba_action.metrics.judging.deepeval_metric import (
+    ConversationMessage,
+    DeepEvalSpec,
+    JudgedConversation,
+    SingleTurn,
+    measure,
+)
 from ratiba_action.metrics.judging.judged_identity import judged_identity
 from ratiba_action.model.canonical import canonical_json, digest, transcript_digest
 from ratiba_action.model.conversation import Exchange
@@ -16,7 +22,7 @@ from ratiba_action.ports import Judge
 from ratiba_action.util.validation import StrictModel
 
 
-class Part(Enum):
+class TurnPart(Enum):
     """A part of a turn. Tools are shown where there are some; without one of the others a turn is not measured."""
 
     ASKED = auto()
@@ -39,13 +45,13 @@ class ShownTurn:
     shown: SingleTurn
 
 
-def shown_turns(case: Case, parts: frozenset[Part]) -> tuple[ShownTurn, ...]:
+def shown_turns(case: Case, parts: frozenset[TurnPart]) -> tuple[ShownTurn, ...]:
     """The turns that have everything that a metric shows; an event in the customer's place is asked as JSON."""
     turns = (
-        (number, _shown(exchange, parts), _held(exchange))
+        (number, _single_turn(exchange, parts), _held(exchange))
         for number, exchange in enumerate(case.transcript.exchanges, 1)
     )
-    needed = parts - {Part.TOOLS}
+    needed = parts - {TurnPart.TOOLS}
     return tuple(ShownTurn(number, shown) for number, shown, available in turns if needed <= available)
 
 
@@ -64,23 +70,23 @@ def _documents(exchange: Exchange) -> tuple[str, ...]:
     return tuple(document.text for document in exchange.reply.documents if document.text.strip())
 
 
-def _held(exchange: Exchange) -> frozenset[Part]:
+def _held(exchange: Exchange) -> frozenset[TurnPart]:
     parts = {
-        Part.ASKED: bool(_asked(exchange).strip()),
-        Part.REPLY: bool(exchange.reply.text.strip()),
-        Part.DOCUMENTS: bool(_documents(exchange)),
-        Part.REFERENCE: bool((exchange.turn.expect.answer or "").strip()),
+        TurnPart.ASKED: bool(_asked(exchange).strip()),
+        TurnPart.REPLY: bool(exchange.reply.text.strip()),
+        TurnPart.DOCUMENTS: bool(_documents(exchange)),
+        TurnPart.REFERENCE: bool((exchange.turn.expect.answer or "").strip()),
     }
     return frozenset(part for part, there in parts.items() if there)
 
 
-def _shown(exchange: Exchange, parts: frozenset[Part]) -> SingleTurn:
+def _single_turn(exchange: Exchange, parts: frozenset[TurnPart]) -> SingleTurn:
     return SingleTurn(
-        asked=_asked(exchange) if Part.ASKED in parts else "",
-        reply=exchange.reply.text if Part.REPLY in parts else "",
-        documents=_documents(exchange) if Part.DOCUMENTS in parts else (),
-        reference=exchange.turn.expect.answer or "" if Part.REFERENCE in parts else "",
-        tools=exchange.reply.tool_calls if Part.TOOLS in parts else (),
+        asked=_asked(exchange) if TurnPart.ASKED in parts else "",
+        reply=exchange.reply.text if TurnPart.REPLY in parts else "",
+        documents=_documents(exchange) if TurnPart.DOCUMENTS in parts else (),
+        reference=exchange.turn.expect.answer or "" if TurnPart.REFERENCE in parts else "",
+        tools=exchange.reply.tool_calls if TurnPart.TOOLS in parts else (),
     )
 
 
@@ -138,9 +144,6 @@ class WholeConversationMetric:
 
         Raises:
             ConfigurationError: nobody asked anything that was answered.
-            JudgeError: the judge answered outside its contract.
-            RecordingError: replaying, and no recording fits.
-            BudgetError: the call was refused.
         """
         messages = self._messages(case)
         roles = [message.role for message in messages]
@@ -156,14 +159,16 @@ class WholeConversationMetric:
         measured = await measure(spec, shown, self._judge, question)
         return Score(self.name, self.version, measured.value, threshold, judged=True, reason=measured.reason)
 
-    def _messages(self, case: Case) -> list[Message]:
+    def _messages(self, case: Case) -> list[ConversationMessage]:
         """What was said; silence and events of the world are left out."""
-        messages: list[Message] = []
+        messages: list[ConversationMessage] = []
         for exchange in case.transcript.exchanges:
             if exchange.turn.user and exchange.turn.user.strip():
-                messages.append(Message("user", exchange.turn.user))
+                messages.append(ConversationMessage("user", exchange.turn.user))
             if exchange.reply.text.strip():
                 messages.append(
-                    Message("assistant", exchange.reply.text, exchange.reply.tool_calls if self.shows_tools else ())
+                    ConversationMessage(
+                        "assistant", exchange.reply.text, exchange.reply.tool_calls if self.shows_tools else ()
+                    )
                 )
         return messages

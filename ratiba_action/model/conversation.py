@@ -21,7 +21,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class SystemEvent:
     """Something that the system reported in a turn: a state transition, a payment state, a hand-off."""
 
     type: str
@@ -56,7 +56,7 @@ class Reply:
     state: str | None = None
     payment: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
-    events: tuple[Event, ...] = ()
+    events: tuple[SystemEvent, ...] = ()
     documents: tuple[Document, ...] = ()
     output: Any = None
 

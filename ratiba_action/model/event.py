@@ -207,7 +207,7 @@ class BudgetMoved:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoreLogged:
     """A metric gave its score.
 
     Args:
@@ -314,7 +314,7 @@ Happening = (
     | ModelCalled
     | JudgeCalled
     | BudgetMoved
-    | Scored
+    | ScoreLogged
     | EvaluationFailed
     | ConversationEnded
     | RunEnded
@@ -333,7 +333,7 @@ EVENT_TYPES: Mapping[str, type[Happening]] = MappingProxyType(
         "model_call": ModelCalled,
         "judge_call": JudgeCalled,
         "budget": BudgetMoved,
-        "score": Scored,
+        "score": ScoreLogged,
         "EVAL_FAIL": EvaluationFailed,
         "conversation_ended": ConversationEnded,
         "run_ended": RunEnded,

@@ -17,11 +17,11 @@ from ratiba_action.money.journal_lines import (
     Admitted,
     Begun,
     JournalState,
-    Kept,
     Line,
     Released,
     Reserved,
     Settled,
+    UnknownOutcome,
     encode,
     parse_journal,
     whole_lines,
@@ -78,7 +78,7 @@ class Journal:
         Raises:
             LedgerError: as ``settled``.
         """
-        self._write(Kept(reservation.number))
+        self._write(UnknownOutcome(reservation.number))
 
     def released(self, reservation: Reservation) -> None:
         """Write that a reservation was given back.

@@ -50,7 +50,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class UnknownOutcome:
     """What became of a call is unknown: its whole reservation is spent."""
 
     number: int
@@ -63,7 +63,7 @@ class Released:
     number: int
 
 
-Line = Begun | Admitted | Reserved | Settled | Kept | Released
+Line = Begun | Admitted | Reserved | Settled | UnknownOutcome | Released
 
 
 def encode(line: Line) -> bytes:
@@ -89,7 +89,7 @@ def _fields(line: Line) -> dict[str, Any]:
         case Settled(number, usage, cost, answer):
             fields = {"event": "settle", "number": number, "cost": str(cost), "usage": _tokens(usage)}
             return fields if answer is None else {**fields, "key": answer.key, "body": dict(answer.body)}
-        case Kept(number):
+        case UnknownOutcome(number):
             return {"event": "keep", "number": number}
         case Released(number):
             return {"event": "release", "number": number}
@@ -126,7 +126,7 @@ def decode(text: bytes) -> Line:
             return _settled(fields)
         case "keep":
             _only(fields, "event", "number")
-            return Kept(_number(fields))
+            return UnknownOutcome(_number(fields))
         case "release":
             _only(fields, "event", "number")
             return Released(_number(fields))
@@ -234,7 +234,7 @@ def parse_journal(path: Path, content: bytes) -> JournalState:
     Raises:
         LedgerError: any other line is malformed; names each.
     """
-    reading = _Reading()
+    reading = _JournalState()
     for number, text in enumerate(whole_lines(content).split(b"\n")[:-1], 1):
         try:
             reading.take(decode(text))
@@ -252,7 +252,7 @@ def parse_journal(path: Path, content: bytes) -> JournalState:
     return reading.state(reading.begun)
 
 
-class _Reading:
+class _JournalState:
     """Folds lines into the state of the journal."""
 
     def __init__(self) -> None:
@@ -283,7 +283,7 @@ class _Reading:
                 self._calls.append(_call(reservation, usage, cost, spelled_otherwise(reservation.model, answered_by)))
                 if answer is not None:
                     self._answers[answer.key] = SettledAnswer(answer.body, usage)
-            case Kept(number):
+            case UnknownOutcome(number):
                 reservation = self._close(number)
                 self._calls.append(_call(reservation, Usage(), reservation.upper))
             case Released(number):

@@ -173,11 +173,7 @@ class PriceList:
         return round_up(calculation.total_price)
 
     def _listed_id(self, provider: str) -> str | None:
-        """The list's name of whoever bills the calls of a provider; None to find it by the model.
-
-        Raises:
-            LookupError: it lies at an address that the list does not know.
-        """
+        """The list's name of whoever bills the calls of a provider; None to find it by the model."""
         if provider not in self._listed_ids:
             address = self._base_urls.get(provider, "")
             listed = _host_in_list(address)

@@ -120,7 +120,7 @@ class SealedCopy:
         fields = {"format": FORMAT, **place.run.fields, "attempt": place.attempt, "holds": list(place.holds)}
         fields |= {"concluded": concluded, "salt": secrets.token_hex(16)}
         header = json.dumps(fields, separators=(",", ":")).encode("ascii")
-        self._lines = _Lines(place.key, header)
+        self._lines = _SealedLines(place.key, header)
         self._broken: OSError | None = None
         self._descriptor = os.open(beginning, _FLAGS, 0o600)
         try:
@@ -202,7 +202,7 @@ def open_copy(path: Path, key: str, run: JournalRun) -> OpenedCopy | None:
     fields = _fields(header)
     if fields is None or any(fields.get(name) != value for name, value in run.fields.items()) or not lines:
         return None
-    opening = _Lines(key, header)
+    opening = _SealedLines(key, header)
     try:
         content = [opening.opened(line) for line in lines]
     except ValueError as problem:
@@ -275,7 +275,7 @@ def _altered(path: Path, why: str) -> LedgerError:
     )
 
 
-class _Lines:
+class _SealedLines:
     """Seals and opens the lines of one copy, in their order."""
 
     def __init__(self, key: str, header: bytes) -> None:
@@ -290,11 +290,7 @@ class _Lines:
         return base64.b64encode(chosen + self._box.encrypt(line, self._nonce(chosen)).ciphertext)
 
     def opened(self, line: bytes) -> bytes:
-        """The line of the journal that comes next.
-
-        Raises:
-            ValueError: it is not the one that was sealed here.
-        """
+        """The line of the journal that comes next."""
         from nacl.exceptions import CryptoError
 
         try:

@@ -15,7 +15,7 @@ from ratiba_action.model.event import (
     LoggedEvent,
     Place,
     RunStarted,
-    Scored,
+    ScoreLogged,
     TurnEnded,
     conversation_id,
 )
@@ -151,7 +151,7 @@ def _run(run: str, now: datetime) -> TracedRun:
         (RunStarted(gate=DATASET, mode="advisory"), Place()),
         (ConversationStarted(conversation_id(run, place), "none"), place),
         (TurnEnded("Nzuri", 0.0, user="Habari"), Place("head", _SCENARIO, 0, turn=1)),
-        (Scored("VerifyMetric", "1", 1.0, 1.0, passed=True), place),
+        (ScoreLogged("VerifyMetric", "1", 1.0, 1.0, passed=True), place),
         (ConversationEnded("scored", passed=True), place),
     ]
     (traced,) = traced_runs(

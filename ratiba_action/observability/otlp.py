@@ -32,10 +32,10 @@ from ratiba_action.util.http_exchange import (
     HttpQuestion,
     Peer,
     RetryPolicy,
-    asked_wait,
     exchange,
     origin,
     repeat,
+    retry_after,
 )
 from ratiba_action.util.text import clip, printable
 
@@ -177,7 +177,7 @@ def _post(access: OtlpAccess, signal: _Signal, content: bytes, ends: float) -> H
             f"it answered {answer.status} at {signal.path}",
             status=answer.status,
             transient=answer.status in _RETRYABLE,
-            wait_seconds=asked_wait(answer.status, answer.headers, "") if "retry-after" in answer.headers else None,
+            wait_seconds=retry_after(answer),
         )
     return answer
 
@@ -231,7 +231,7 @@ def _shows_span(span: Span) -> bool:
 
 def span_json(span: Span) -> Json:
     """A span of a conversation, a turn, a tool, or a call of a model or judge."""
-    name, kind, problem, own = _shown(span)
+    name, kind, problem, own = _described(span)
     carried = {
         f"ratiba.{key.removeprefix(f'{TRACE_METADATA}.')}": value
         for key, value in span.attributes.items()
@@ -250,7 +250,7 @@ def span_json(span: Span) -> Json:
     }
 
 
-def _shown(span: Span) -> tuple[str, int, str, Json]:
+def _described(span: Span) -> tuple[str, int, str, Json]:
     """Name, kind, problem and attributes of a span."""
     data = span.shown
     if isinstance(data, ModelCalled | JudgeCalled):

@@ -16,7 +16,7 @@ from ratiba_action.model.canonical import digest
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
-from ratiba_action.util.text import clip, plural
+from ratiba_action.util.text import clip, cut, plural
 from ratiba_action.util.validation import StrictModel, validate
 from ratiba_action.verdict.human_agreement import Weights
 
@@ -45,7 +45,7 @@ class CriterionBlock(StrictModel):
     )
 
 
-class TurnBlock(StrictModel):
+class LabelledTurnBlock(StrictModel):
     """What the customer wrote, and the reply; masked."""
 
     user: str
@@ -68,7 +68,7 @@ class ConversationBlock(StrictModel):
     source: Name
     language: Name = "und"
     models: list[Name] = Field(default_factory=list, description="that wrote the replies; none of them is the judge")
-    turns: Annotated[list[TurnBlock], Field(min_length=1)]
+    turns: Annotated[list[LabelledTurnBlock], Field(min_length=1)]
     labels: list[LabelBlock] = Field(default_factory=list)
 
     @property
@@ -198,7 +198,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CalibrationCandidate:
     """A conversation that may be added; not masked.
 
     Args:
@@ -213,7 +213,11 @@ class Found:
 
 
 def added_to(
-    calibration: CalibrationSet, candidates: Sequence[Found], redactor: Redactor, today: date, maximum: int = A_MONTH
+    calibration: CalibrationSet,
+    candidates: Sequence[CalibrationCandidate],
+    redactor: Redactor,
+    today: date,
+    maximum: int = A_MONTH,
 ) -> tuple[CalibrationSet, tuple[str, ...]]:
     """The set with new conversations, masked; one that it has already is left out.
 
@@ -225,12 +229,12 @@ def added_to(
     for candidate in candidates:
         mask = redactor.knowing(candidate.names).text
         source = " ".join(mask(candidate.source).split())
-        turns = [TurnBlock(user=mask(user), reply=mask(reply)) for user, reply in candidate.turns]
+        turns = [LabelledTurnBlock(user=mask(user), reply=mask(reply)) for user, reply in candidate.turns]
         made = ConversationBlock(
             id="unnamed",
             added=today,
             # Masked already, so an id without spaces may be cut anywhere.
-            source=(source if len(source) <= _NAME else f"{source[: _NAME - 1]}…") or "transcript",
+            source=cut(source, _NAME) or "transcript",
             language=clip(candidate.language or "und", _NAME),
             models=[clip(model, _NAME) for model in candidate.models],
             turns=turns,

@@ -14,8 +14,8 @@ from ratiba_action.model.values import mean
 from ratiba_action.observability.langfuse_asking import Deadline, LangfuseAccess
 from ratiba_action.observability.langfuse_server import connected
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.production.conversation import DISLIKED, FAILED, LIKED, Mark, marks_of
-from ratiba_action.production.drift import Measurement, SampleEvent, Version, read_sample_events, sampled_scores
+from ratiba_action.production.conversation import DISLIKED, FAILED, LIKED, GroupMark, marks_of
+from ratiba_action.production.drift import Measurement, SampleEvent, SeriesVersion, read_sample_events, sampled_scores
 from ratiba_action.production.feedback import FEEDBACK, feedback_since
 from ratiba_action.production.sample_reading import (
     failed_between,
@@ -31,7 +31,7 @@ from ratiba_action.verdict.two_samples import concurrent_differences, log_e_valu
 FAILURES, OPINIONS = "failures", "feedback"
 """Metrics that need no judge: no step failed; the last feedback was positive."""
 
-_PLAIN = Version("")
+_PLAIN = SeriesVersion("")
 _LARGEST = 600.0
 """Logarithm of the largest e-value that is shown."""
 
@@ -64,7 +64,7 @@ class CanaryRules:
     canary: str
     since: datetime
     until: datetime
-    mark: Mark = Mark.TAG
+    mark: GroupMark = GroupMark.TAG
     margin: float = 0.05
     level: float = 0.025
     at_least: timedelta = timedelta(hours=24)
@@ -74,7 +74,7 @@ class CanaryRules:
     feedback: str = FEEDBACK
 
 
-Series = tuple[str, Version]
+Series = tuple[str, SeriesVersion]
 """A metric and its version: what may be compared."""
 
 
@@ -149,7 +149,7 @@ def look(conversations: Iterable[Watched], rules: CanaryRules) -> CanaryLook:
     Args:
         conversations: in any order; those outside of the period or of another version are left out.
     """
-    sides = Mark.tag(rules.mark, rules.stable), Mark.tag(rules.mark, rules.canary)
+    sides = GroupMark.tag(rules.mark, rules.stable), GroupMark.tag(rules.mark, rules.canary)
     period = [each for each in conversations if rules.since <= each.at < rules.until]
     both = sum(each.marks.issuperset(sides) for each in period)
     either = [each for each in period if sum(side in each.marks for side in sides) == 1]
@@ -170,7 +170,7 @@ def look(conversations: Iterable[Watched], rules: CanaryRules) -> CanaryLook:
 def _series(concurrent: Sequence[tuple[bool, Watched]], rules: CanaryRules) -> Iterator[MetricLook]:
     """Every series, each metric's newest one last."""
     found: dict[Series, list[tuple[bool, float]]] = {}
-    newest: dict[str, Version] = {}
+    newest: dict[str, SeriesVersion] = {}
     for is_canary, conversation in concurrent:
         for series, value in conversation.values.items():
             if not rules.metrics or series[0] in rules.metrics:
@@ -187,8 +187,8 @@ def _series(concurrent: Sequence[tuple[bool, Watched]], rules: CanaryRules) -> I
             len(canary),
             _mean(stable) if stable else None,
             _mean(canary) if canary else None,
-            _shown(log_e_value([-each for each in differences], 1.0)),
-            _shown(log_e_value([each + rules.margin for each in differences], 1.0 - rules.margin)),
+            _e_value(log_e_value([-each for each in differences], 1.0)),
+            _e_value(log_e_value([each + rules.margin for each in differences], 1.0 - rules.margin)),
             ended=newest[metric] != version,
         )
 
@@ -198,7 +198,7 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def _shown(logarithm: float) -> float:
+def _e_value(logarithm: float) -> float:
     return math.exp(min(logarithm, _LARGEST))
 
 
@@ -305,7 +305,7 @@ def watched_in_langfuse(access: LangfuseAccess, rules: CanaryRules) -> tuple[Wat
             scores.setdefault(score.conversation, []).append(score)
     with connected(access, Deadline.after(access.seconds)) as server:
         roots = of_production(marked_between(server, since, until, models=False), rules.environment)
-        calls = marked_between(server, since, until, models=True) if rules.mark is Mark.MODEL else ()
+        calls = marked_between(server, since, until, models=True) if rules.mark is GroupMark.MODEL else ()
         failed = {step.trace_id for step in failed_between(server, since, until)}
         liked = opinions(feedback_on_traces(server, feedback_since(server, since, until, rules.feedback)))
     models: dict[str, set[str]] = {}

@@ -69,7 +69,7 @@ OWN_TAG = "ratiba:"
 """Beginning of the tags that ``ratiba sample`` gives a conversation; a tag of a trace that begins so is left out."""
 
 
-class Mark(StrEnum):
+class GroupMark(StrEnum):
     """What two groups of conversations can be told apart by."""
 
     TAG = "tag"
@@ -78,7 +78,7 @@ class Mark(StrEnum):
 
     def tag(self, value: str) -> str:
         """The tag that ``ratiba sample`` gives a conversation with this value."""
-        return value if self is Mark.TAG else f"{OWN_TAG}{self.value}={value}"
+        return value if self is GroupMark.TAG else f"{OWN_TAG}{self.value}={value}"
 
 
 FAILED = f"{OWN_TAG}failed"
@@ -91,8 +91,8 @@ def marks_of(observations: Iterable[Observation]) -> frozenset[str]:
     """Tags of a conversation: those of its traces, and one for each prompt version and model, and for a failure."""
     found = tuple(observations)
     own = {tag for observation in found for tag in observation.tags if not tag.startswith(OWN_TAG)}
-    versions = {Mark.PROMPT_VERSION.tag(name) for name in _Metadata(found).every("prompt_version")}
-    models = {Mark.MODEL.tag(observation.model) for observation in found if observation.model}
+    versions = {GroupMark.PROMPT_VERSION.tag(name) for name in _Metadata(found).every("prompt_version")}
+    models = {GroupMark.MODEL.tag(observation.model) for observation in found if observation.model}
     return frozenset({*own, *versions, *models, *([FAILED] if any(step.failed for step in found) else [])})
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.codec import CodecError
 from ratiba_action.model.comparison import MeasuredRun
-from ratiba_action.model.event import ConversationStarted, LoggedEvent, RunStarted, Scored
+from ratiba_action.model.event import ConversationStarted, LoggedEvent, RunStarted, ScoreLogged
 from ratiba_action.model.measurement import Scored as ScoredResult
 from ratiba_action.model.values import mean
 from ratiba_action.observability.event_lines import parse_event_line
@@ -37,7 +37,7 @@ MIN_SCENARIOS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class SeriesVersion:
     """What scores must share to be one series.
 
     Args:
@@ -64,7 +64,7 @@ class Measurement:
 
     conversation: str
     metric: str
-    version: Version
+    version: SeriesVersion
     at: datetime
     value: float
     run: str = ""
@@ -185,9 +185,9 @@ class SampleEvent:
     def measurement(self) -> Measurement | None:
         """The score; None of another event."""
         data = self.logged.event.data
-        if not isinstance(data, Scored):
+        if not isinstance(data, ScoreLogged):
             return None
-        version = Version(data.version, self.judge if data.judged else "")
+        version = SeriesVersion(data.version, self.judge if data.judged else "")
         name = self.logged.event.place.scenario or ""
         at = self.began or self.logged.at
         return Measurement(name, data.metric, version, at, data.score, self.logged.run, self.logged.at)
@@ -245,7 +245,7 @@ def _of_lines(
             problems.append(f"{path}:{number}: the time is {logged.at.isoformat()}; it must not be in the future")
         elif isinstance(data, ConversationStarted) and (wrong := _wrong_begin(data.began, logged.at)):
             problems.append(f"{path}:{number}: {wrong}")
-        elif isinstance(data, Scored) and logged.run in runs and not 0 <= data.score <= 1:
+        elif isinstance(data, ScoreLogged) and logged.run in runs and not 0 <= data.score <= 1:
             problems.append(f"{path}:{number}: the score is {data.score!r}; it must be from 0 to 1")
         else:
             if isinstance(data, RunStarted) and data.mode == MODE:
@@ -281,7 +281,7 @@ def _of_score(row: Any) -> Measurement | None:
     value = float(row.value) if isinstance(row.value, int | float) else math.nan
     if metadata.get("mode") != MODE or getattr(row.subject, "kind", "") != "trace" or not 0 <= value <= 1:
         return None
-    version = Version(str(metadata.get("version", "")), str(metadata.get("judge", "")))
+    version = SeriesVersion(str(metadata.get("version", "")), str(metadata.get("judge", "")))
     return Measurement(str(row.subject.id), row.name, version, row.timestamp, value)
 
 
@@ -310,27 +310,27 @@ def find_drift(measurements: Iterable[Measurement], baseline: MeasuredRun | None
 class _Window:
     """Values by metric and version, one a conversation; and the newest version of each metric."""
 
-    values: Mapping[str, Mapping[Version, Sequence[float]]]
-    newest: Mapping[str, Version]
+    values: Mapping[str, Mapping[SeriesVersion, Sequence[float]]]
+    newest: Mapping[str, SeriesVersion]
     conversations: frozenset[str] = field(default_factory=frozenset)
 
     @classmethod
     def of(cls, measurements: Sequence[Measurement]) -> "_Window":
         """Of a conversation that two runs measured the later counts; its turns count as their mean."""
-        newest: dict[str, Version] = {}
-        last: dict[tuple[str, str], tuple[str, Version, list[float]]] = {}
+        newest: dict[str, SeriesVersion] = {}
+        last: dict[tuple[str, str], tuple[str, SeriesVersion, list[float]]] = {}
         for entry in sorted(measurements, key=lambda entry: entry.measured or entry.at):
             newest[entry.metric] = entry.version
             key = entry.conversation, entry.metric
             if key not in last or last[key][:2] != (entry.run, entry.version):
                 last[key] = entry.run, entry.version, []
             last[key][2].append(entry.value)
-        values: dict[str, dict[Version, list[float]]] = {}
+        values: dict[str, dict[SeriesVersion, list[float]]] = {}
         for (_, metric), (_, version, scores) in last.items():
             values.setdefault(metric, {}).setdefault(version, []).append(mean(scores))
         return cls(values, newest, frozenset(name for name, _ in last))
 
-    def of_version(self, metric: str, version: Version) -> Sequence[float]:
+    def of_version(self, metric: str, version: SeriesVersion) -> Sequence[float]:
         return self.values.get(metric, {}).get(version, ())
 
     def count(self, metric: str) -> int:
@@ -345,7 +345,7 @@ def _golden(run: MeasuredRun) -> Iterator[Measurement]:
         if isinstance(result, ScoredResult) and name not in seen:
             seen.add(name)
             for score in result.scores:
-                version = Version(score.version, run.judge_model if score.judged else "")
+                version = SeriesVersion(score.version, run.judge_model if score.judged else "")
                 yield Measurement(name, score.metric, version, run.started_at, score.value)
 
 

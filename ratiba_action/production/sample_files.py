@@ -19,8 +19,8 @@ from ratiba_action.production.conversation import Observation, decoded, read_con
 from ratiba_action.production.feedback import Feedback
 from ratiba_action.production.sample_reading import (
     ConversationReading,
-    Found,
     SampleRules,
+    SelectedConversations,
     chosen,
     flags,
     opinions,
@@ -56,7 +56,7 @@ class _Turn(StrictModel):
         return self
 
 
-class _Conversation(StrictModel):
+class _ConversationRow(StrictModel):
     id: Annotated[str, Field(min_length=1, max_length=200)]
     started: Annotated[AwareDatetime, Field(strict=False)]
     turns: Annotated[list[_Turn], Field(min_length=1)]
@@ -91,14 +91,14 @@ class _Files:
             if isinstance(value, dict) and "resourceSpans" in value:
                 self.spans += _spans(value)
                 return
-            given = _Conversation.model_validate(value)
+            given = _ConversationRow.model_validate(value)
         except ValidationError as wrong:
             found = [_message(error) for error in wrong.errors()]
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError, OSError) as error:
             missing = f" {error}" if isinstance(error, KeyError) else ""  # other texts hold values of the file
             found = [f"this is no export of spans in OTLP's JSON: {type(error).__name__}{missing}"]
         else:
-            name = self._shown(given.id)
+            name = self._name_or_digest(given.id)
             found = [f"the conversation {name!r} is there twice"] if name in self.conversations else []
             self.conversations[name] = list(_steps(name, given))
             self._add_feedback(name, given.feedback, given.started)
@@ -110,7 +110,7 @@ class _Files:
         for span in self.spans:
             named = _first(span.metadata, _CONVERSATION)
             if named is not None:
-                of_trace[span.trace_id] = self._shown(str(named))
+                of_trace[span.trace_id] = self._name_or_digest(str(named))
         known = {(span.trace_id, span.observation_id) for span in self.spans}
         for span in self.spans:
             name = of_trace.get(span.trace_id, span.trace_id)
@@ -118,7 +118,7 @@ class _Files:
             self.conversations.setdefault(name, []).append(replace(span, parent_id=parent))
             self._add_feedback(name, span.metadata.get(feedback), span.start)
 
-    def _shown(self, name: str) -> str:
+    def _name_or_digest(self, name: str) -> str:
         """The name of a conversation if it is a plain one and no number of a person; else a digest of it."""
         plain = _PLAIN.fullmatch(name) and self.mask.text(name) == name
         return name if plain else f"conversation-{digest(name)[:12]}"
@@ -134,7 +134,7 @@ def _message(error: Mapping[str, Any]) -> str:
     return f"{where}: {error['msg']}" if where else str(error["msg"])
 
 
-def find_in_files(paths: Sequence[Path], rules: SampleRules) -> Found:
+def find_in_files(paths: Sequence[Path], rules: SampleRules) -> SelectedConversations:
     """Select conversations of files: those with negative feedback, an error or a flag, and a share of the others.
 
     Args:
@@ -167,7 +167,7 @@ def find_in_files(paths: Sequence[Path], rules: SampleRules) -> Found:
     reading = ConversationReading(rules, opinions(decided))
     for item in picked:
         reading.add(item.trace_id, files.conversations[item.trace_id])
-    return Found(
+    return SelectedConversations(
         traces=len(roots),
         chosen=picked,
         known=frozenset(),
@@ -197,7 +197,7 @@ def _root(name: str, steps: Sequence[Observation], rules: SampleRules) -> Observ
     return Observation(name, "", "", first.name, first.start)
 
 
-def _steps(name: str, given: _Conversation) -> Iterator[Observation]:
+def _steps(name: str, given: _ConversationRow) -> Iterator[Observation]:
     """A root with what is known of the conversation, and a step for each turn, one after the other."""
     facts = {"tenant_id": given.tenant_id, "vertical": given.vertical, "language": given.language}
     facts |= {"system_type": given.system_type, "prompt_version": given.prompt_version}

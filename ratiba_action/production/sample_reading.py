@@ -283,7 +283,7 @@ def flags(conversation: ProductionConversation, rules: SampleRules) -> tuple[str
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SelectedConversations:
     """Selected conversations.
 
     Args:
@@ -308,7 +308,7 @@ class Found:
     flagged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def find(access: LangfuseAccess, rules: SampleRules) -> Found:
+def find(access: LangfuseAccess, rules: SampleRules) -> SelectedConversations:
     """Select and read conversations within the time limit; those that were read are kept if the server fails later.
 
     Raises:
@@ -333,7 +333,7 @@ def find(access: LangfuseAccess, rules: SampleRules) -> Found:
         waiting = [item.trace_id for item in picked if item.trace_id not in known]
         problem, done = _read_all(server, waiting, reading)
     begun = {item.trace_id: item.start for item in roots}
-    return Found(
+    return SelectedConversations(
         traces=len(begun),
         chosen=picked,
         known=known,

@@ -40,7 +40,7 @@ from ratiba_action.production.conversation import CapturedConversation
 from ratiba_action.production.feedback import count_feedback
 from ratiba_action.production.measuring import measure, sampling_configuration, with_metrics
 from ratiba_action.production.sample_files import find_in_files
-from ratiba_action.production.sample_reading import Found, Sample, SampleRules, find
+from ratiba_action.production.sample_reading import Sample, SampleRules, SelectedConversations, find
 from ratiba_action.run.arms import scratch_folder
 from ratiba_action.run.inputs import RunInputs, RunLog
 from ratiba_action.run.provider_keys import keys_line, require_key
@@ -257,7 +257,7 @@ def sample(run: SampleRun) -> Sample:
     return replace(sampled, notes=(*run.warnings, *interruptions))
 
 
-def _find(run: SampleRun) -> Found:
+def _find(run: SampleRun) -> SelectedConversations:
     if run.access is None:
         return find_in_files(run.files, run.rules)
     try:
@@ -308,7 +308,11 @@ def _inputs(run: SampleRun, conversations: Sequence[CapturedConversation], *, ju
 
 
 def _sample(
-    run: SampleRun, found: Found, unmeasured: tuple[str, ...], results: Sequence[ScenarioResult], spending: Spending
+    run: SampleRun,
+    found: SelectedConversations,
+    unmeasured: tuple[str, ...],
+    results: Sequence[ScenarioResult],
+    spending: Spending,
 ) -> Sample:
     reasons = [conversation.why.value for conversation in found.chosen]
     return Sample(

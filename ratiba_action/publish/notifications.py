@@ -26,7 +26,7 @@ from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.wording import dollars
 from ratiba_action.settings.settings import Settings
-from ratiba_action.util.http_exchange import HttpAnswer, HttpQuestion, Peer, RetryPolicy, asked_wait, exchange, repeat
+from ratiba_action.util.http_exchange import HttpAnswer, HttpQuestion, Peer, RetryPolicy, exchange, repeat, retry_after
 from ratiba_action.util.text import clip, printable
 from ratiba_action.verdict.decline import note_of_decline
 
@@ -195,7 +195,7 @@ def _send(question: HttpQuestion, *, environment: Mapping[str, str], ends: float
             raise ExchangeError(
                 f"{question.peer.name} answered {answer.status} ({body or 'no message'})",
                 transient=answer.status in _RETRYABLE,
-                wait_seconds=asked_wait(answer.status, answer.headers, "") if "retry-after" in answer.headers else None,
+                wait_seconds=retry_after(answer),
             )
         return answer
 

@@ -70,11 +70,7 @@ class SecondWorkflow:
         return "Nothing to do: the run ended with 'success' and left no report, as one for an edited title does."
 
     def _find(self) -> PullRequest:
-        """The one open pull request that the run was for.
-
-        Raises:
-            PublishError: there is none, or more than one.
-        """
+        """The one open pull request that the run was for."""
         run = self.run
         owner = run.head_repository.partition("/")[0]
         address = self.environment.get("GITHUB_API_URL") or GITHUB_API
@@ -91,11 +87,7 @@ class SecondWorkflow:
         return current[0]
 
     def _report(self, pull_request: PullRequest) -> Report:
-        """The report as it may be posted.
-
-        Raises:
-            PublishError: it is about another commit.
-        """
+        """The report as it may be posted."""
         try:
             theirs = read_results(self.results, exact=True)
             ours = self.publication.redactor.report(self._own(theirs, pull_request))

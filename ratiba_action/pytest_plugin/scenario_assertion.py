@@ -177,22 +177,14 @@ class _InProcess:
         """Nothing was started."""
 
     async def open(self, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) -> "_Session":
-        """Start a conversation; a class is made anew for it.
-
-        Raises:
-            WorkerError: the system raised, or is none.
-        """
+        """Start a conversation; a class is made anew for it."""
         context = SimpleNamespace(**{**opening(scenario, tenant, environment)["context"], "now": scenario.now})
         made = await self.call(self._subject) if isinstance(self._subject, type) else self._subject
         adapter = await self.call(as_adapter, made, getattr(made, "__name__", type(made).__name__))
         return _Session(self, await self.call(adapter.open, context))
 
     async def call(self, method: Callable[..., Any], *arguments: Any) -> Any:
-        """What a method gives; a synchronous one has no event loop around it.
-
-        Raises:
-            WorkerError: it raised.
-        """
+        """What a method gives; a synchronous one has no event loop around it."""
         try:
             if inspect.iscoroutinefunction(method):
                 return await method(*arguments)
@@ -212,11 +204,7 @@ class _Session:
         self.reported_usage: Sequence[ReportedUsage] = ()
 
     async def send(self, turn: Turn) -> Reply:
-        """The reply to a message or an event.
-
-        Raises:
-            WorkerError: the system raised, or its answer has another shape.
-        """
+        """The reply to a message or an event."""
         name, argument = ("send", turn.user) if turn.event is None else ("deliver", dict(turn.event))
         method = getattr(self._conversation, name, None)
         if not callable(method):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from ratiba_action.model.comparison import OutcomeChange, Tier
 from ratiba_action.reporting.comment_failures import code_html
-from ratiba_action.reporting.comparison_summary import ComparedScenario, ComparisonSummary, Row
+from ratiba_action.reporting.comparison_summary import ComparedScenario, ComparisonRow, ComparisonSummary
 from ratiba_action.reporting.markdown import clip, code, fenced, folded, inline, named, table
 from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.util.text import plural
@@ -91,7 +91,7 @@ def _summary(summary: ReportSummary, compared: ComparisonSummary) -> str:
     return f"{heading}\n\n{_obstacles(compared)}" if compared.found.tier is Tier.NOT_COMPARABLE and count else heading
 
 
-def _differences(rows: Sequence[Row]) -> str:
+def _differences(rows: Sequence[ComparisonRow]) -> str:
     intervals = any(row.low is not None for row in rows)
     header = ("metric", "base:", "this PR:", _INTERVAL if intervals else _POINTS, "threshold:", "status")
     cells = [

@@ -12,7 +12,7 @@ from ratiba_action.reporting.comment_failures import code_html
 from ratiba_action.reporting.cost_summary import CostRow, shown_scenarios
 from ratiba_action.reporting.links import SourceLinks, source_links
 from ratiba_action.reporting.markdown import code, fenced, folded, inline, linked, named, table
-from ratiba_action.reporting.money_facts import Fact, Part
+from ratiba_action.reporting.money_facts import AmountPart, Fact
 from ratiba_action.reporting.summary import VERDICT_IS_OF, MetricRow, ReportSummary, ScenarioRow, TrialRow, VariantRow
 from ratiba_action.reporting.wording import SELF_REPORTED, CauseText, dollars, lines_of, number, what_of
 from ratiba_action.util.text import plural
@@ -318,7 +318,7 @@ def judges(summary: ReportSummary) -> str:
     return folded("Judges", table(("what", "result"), _facts(summary.judges))) if summary.judges else ""
 
 
-def _parts(paid: Sequence[Part]) -> str:
+def _parts(paid: Sequence[AmountPart]) -> str:
     text = [f"{inline(part.name, 100)} {dollars(part.usd)} ({part.share:.0%})" for part in paid[:_PARTS]]
     return " · ".join(text) + (f" and {len(paid) - _PARTS} more" if len(paid) > _PARTS else "")
 

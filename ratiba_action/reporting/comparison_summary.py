@@ -36,7 +36,7 @@ _NO_CHANGE = "no change"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """One line of a comparison; texts are not escaped.
 
     Args:
@@ -116,7 +116,7 @@ class ComparisonSummary:
     price: str
     interval_note: str
     not_comparable: str
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     scenarios: tuple[ComparedScenario, ...]
     flips: tuple[tuple[OutcomeChange, str], ...]
     changes: Mapping[str, ConversationChange]
@@ -187,7 +187,7 @@ def format_change(difference: float, low: float | None, high: float | None) -> s
     return f"{text} ({signed_points(low)} to {signed_points(high)})"
 
 
-def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[Row, ...]:
+def metric_rows(comparison: Comparison, thresholds: Mapping[str, str]) -> tuple[ComparisonRow, ...]:
     """The composite's row, then one for each metric.
 
     Args:
@@ -242,9 +242,9 @@ def _age(facts: BaselineFacts, now: datetime) -> str:
     return (age if hours else "less than an hour old") + (" (stale)" if facts.stale else "")
 
 
-def _composite_row(comparison: Comparison) -> Row:
+def _composite_row(comparison: Comparison) -> ComparisonRow:
     difference = comparison.difference if comparison.difference is not None else math.nan
-    return Row(
+    return ComparisonRow(
         COMPOSITE,
         format_mean(mean([scenario.base for scenario in comparison.scenarios])),
         format_mean(mean([scenario.head for scenario in comparison.scenarios])),
@@ -264,9 +264,9 @@ def _describe_margin(comparison: Comparison) -> str:
     return f"{'' if comparison.exact else 'lower end '}above {signed_points(-comparison.margin)}"
 
 
-def _metric_row(metric: MetricComparison, comparison: Comparison, threshold: str) -> Row:
+def _metric_row(metric: MetricComparison, comparison: Comparison, threshold: str) -> ComparisonRow:
     difference, tier = metric.head - metric.base, metric_tier(metric, comparison)
-    return Row(
+    return ComparisonRow(
         metric.metric,
         format_mean(metric.base),
         format_mean(metric.head),

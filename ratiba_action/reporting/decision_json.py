@@ -18,8 +18,8 @@ def decision_values(decision: ModeDecision) -> dict[str, Any]:
         "dependencies": [
             {
                 "package": printable(entry.package),
-                "from": _shown(entry.before),
-                "to": _shown(entry.after),
+                "from": entry.before and printable(entry.before),
+                "to": entry.after and printable(entry.after),
                 "change": entry.change,
                 "file": printable(entry.file),
             }
@@ -31,10 +31,6 @@ def decision_values(decision: ModeDecision) -> dict[str, Any]:
 def reasons_output(decision: ModeDecision) -> str:
     """The step output ``reasons``: the first reasons, as one line of ASCII."""
     return json.dumps([_reason(reason) for reason in decision.reasons[:MAX_REASONS]])
-
-
-def _shown(version: str | None) -> str | None:
-    return None if version is None else printable(version)
 
 
 def _reason(reason: Reason) -> dict[str, str]:

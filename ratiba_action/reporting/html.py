@@ -16,7 +16,7 @@ from ratiba_action.model.measurement import CriterionThreshold, JudgeThresholds,
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting import wording
 from ratiba_action.reporting.comment_failures import transcript_text
-from ratiba_action.reporting.comparison_summary import Row, signed_points
+from ratiba_action.reporting.comparison_summary import ComparisonRow, signed_points
 from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.summary import VERDICT_IS_OF, ReportSummary, ScenarioRow
 from ratiba_action.reporting.trends import describe_required, describe_windows, trend_chart
@@ -46,10 +46,10 @@ _MIN_SPAN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ChartMark:
     """One line of the chart; positions are units of the drawing."""
 
-    row: Row
+    row: ComparisonRow
     y: int
     label: int
     middle: float
@@ -67,7 +67,7 @@ class Chart:
         ends: labels of the leftmost and rightmost difference.
     """
 
-    marks: tuple[Mark, ...]
+    marks: tuple[ChartMark, ...]
     height: int
     zero: float
     margin: float | None
@@ -76,7 +76,7 @@ class Chart:
     left: int
 
 
-def chart_of(rows: Sequence[Row], margin: float | None, size: ChartSize = WIDE) -> Chart | None:
+def chart_of(rows: Sequence[ComparisonRow], margin: float | None, size: ChartSize = WIDE) -> Chart | None:
     """The chart; None if there is no number to draw.
 
     Args:
@@ -93,10 +93,10 @@ def chart_of(rows: Sequence[Row], margin: float | None, size: ChartSize = WIDE) 
         width = size.width - size.labels - 2 * _PADDING
         return round(size.labels + _PADDING + (value + span) / (2 * span) * width, 1)
 
-    def mark(number: int, row: Row) -> Mark:
+    def mark(number: int, row: ComparisonRow) -> ChartMark:
         top, (low, high) = number * size.line, _ends(row)
         y, label = (top + size.line // 2, top + size.line // 2 + 4) if size.labels else (top + 28, top + 14)
-        return Mark(row, y, label, place(row.difference), place(low), place(high))
+        return ChartMark(row, y, label, place(row.difference), place(low), place(high))
 
     marks = tuple(mark(number, row) for number, row in enumerate(drawn))
     line = place(-margin) if margin is not None and math.isfinite(margin) else None
@@ -105,12 +105,12 @@ def chart_of(rows: Sequence[Row], margin: float | None, size: ChartSize = WIDE) 
     return Chart(marks, height, place(0.0), line, ends, size.width, size.labels + _PADDING)
 
 
-def _ends(row: Row) -> tuple[float, float]:
+def _ends(row: ComparisonRow) -> tuple[float, float]:
     low = row.difference if row.low is None else row.low
     return low, row.difference if row.high is None else row.high
 
 
-def _values(row: Row) -> tuple[float, ...]:
+def _values(row: ComparisonRow) -> tuple[float, ...]:
     return (row.difference, *_ends(row))
 
 
@@ -143,7 +143,7 @@ def threshold_chart(found: JudgeThresholds) -> ThresholdChart:
         for known, part in groupby(values, key=lambda at: at[1] is not None):
             places = [f"{_across(x)},{round(_TOP + (1 - y) * _DOWN, 1)}" for x, y in part] if known else []
             lines += [(name, " ".join(places if len(places) > 1 else places * 2))] if places else []
-    parts = [f"{name.replace('_', ' ')} {_shown(found.at_suggested, name)}" for name in CURVES]
+    parts = [f"{name.replace('_', ' ')} {_percentage(found.at_suggested, name)}" for name in CURVES]
     parts = [f"at the suggested threshold {found.suggested:.2f}: {', '.join(parts)}"] if found.suggested else []
     golden = _golden(found.golden)
     parts += [f"on the golden set: {golden}"] if golden else []
@@ -160,7 +160,7 @@ def _across(value: float) -> float:
     return round(_LEFT + value * _ACROSS, 1)
 
 
-def _shown(row: CriterionThreshold | None, name: str) -> str:
+def _percentage(row: CriterionThreshold | None, name: str) -> str:
     value = getattr(row, name, None)
     return "none" if value is None else f"{value:.0%}"
 

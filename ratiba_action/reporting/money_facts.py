@@ -93,7 +93,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AmountPart:
     """The part of an amount that one party or model has.
 
     Args:
@@ -155,11 +155,11 @@ def month_note(report: Report) -> str:
     return NOT_READ if report.shared_ledger else NOT_TRACKED
 
 
-def parts(amounts: Mapping[str, Usd]) -> tuple[Part, ...]:
+def parts(amounts: Mapping[str, Usd]) -> tuple[AmountPart, ...]:
     """Parties or models by cost, the largest first; those without cost are left out."""
     whole = sum(amounts.values(), Usd(0))
     paid = sorted(((name, usd) for name, usd in amounts.items() if usd > 0), key=lambda item: (-item[1], item[0]))
-    return tuple(Part(name, usd, float(usd / whole)) for name, usd in paid)
+    return tuple(AmountPart(name, usd, float(usd / whole)) for name, usd in paid)
 
 
 def _estimated_cost(spending: Spending) -> list[Fact]:

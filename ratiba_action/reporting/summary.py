@@ -23,8 +23,8 @@ from ratiba_action.reporting.comparison_summary import (
 from ratiba_action.reporting.cost_summary import CostSummary, summarise_cost
 from ratiba_action.reporting.links import SourceLinks, source_links
 from ratiba_action.reporting.money_facts import (
+    AmountPart,
     Fact,
-    Part,
     called_models,
     judge_facts,
     money_facts,
@@ -248,7 +248,7 @@ class ReportSummary:
     variant_metrics: tuple[str, ...]
     paid: bool
     money: tuple[Fact, ...]
-    spent: tuple[tuple[str, tuple[Part, ...]], ...]
+    spent: tuple[tuple[str, tuple[AmountPart, ...]], ...]
     month: str
     judges: tuple[Fact, ...]
     run_link: str

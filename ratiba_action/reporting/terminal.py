@@ -161,7 +161,7 @@ class BarProgress:
 
 def print_results(summary: ReportSummary, console: "Console", *, in_workflow: bool = False) -> None:
     """The table of scenarios, or the same as lines folded in the log of a workflow."""
-    rows = _shown(summary.scenarios)
+    rows = _first_rows(summary.scenarios)
     if in_workflow:
         _command("::group::Scenarios", console)
         for row in rows:
@@ -216,7 +216,7 @@ def print_files(paths: Mapping[str, Path], console: "Console") -> None:
         console.out(f"{name:<13} {path}", highlight=False)
 
 
-def _shown(rows: Sequence[ScenarioRow]) -> Sequence[ScenarioRow]:
+def _first_rows(rows: Sequence[ScenarioRow]) -> Sequence[ScenarioRow]:
     """All of a few; of many the first that did not pass, since nobody reads a thousand lines."""
     return rows if len(rows) <= _MAX_ROWS else [row for row in rows if row.deciding.ended != "passed"][:_MAX_ROWS]
 

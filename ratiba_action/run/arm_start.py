@@ -132,12 +132,7 @@ class ArmsOfRun(Arms):
         return arm_services(self._head, *code)
 
     async def _start_base(self, opened: OpenedBase, *, watched: bool) -> ArmServices:
-        """Make the template of the base.
-
-        Raises:
-            RatibaError: it could not be opened, or its template not be made.
-            OSError: the same.
-        """
+        """Make the template of the base."""
         if isinstance(opened, RatibaError | OSError):
             raise opened
         arm, code = opened

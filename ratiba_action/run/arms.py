@@ -83,13 +83,13 @@ def _with_scores_of_base(lines: Sequence[Recording], base: Mapping[str, JudgeRec
     Where the base has more answers about the same conversation, such as votes, a change does not leave them out.
     """
     scores = [line for line in lines if isinstance(line, JudgeRecording)]
-    known, shown = {line.key for line in scores}, {_shown(line) for line in scores}
-    left_out = [line for key, line in base.items() if key not in known and _shown(line) in shown]
+    known, shown = {line.key for line in scores}, {_question_key(line) for line in scores}
+    left_out = [line for key, line in base.items() if key not in known and _question_key(line) in shown]
     kept = [base.get(line.key, line) if isinstance(line, JudgeRecording) else line for line in lines]
     return (*kept, *left_out)
 
 
-def _shown(line: JudgeRecording) -> tuple[str, str, str]:
+def _question_key(line: JudgeRecording) -> tuple[str, str, str]:
     """What a judge's answer is about."""
     return line.metric, line.model, line.transcript
 

@@ -117,12 +117,7 @@ class _Comparison:
     open_session: OpenSession
 
     def reasons(self, scenarios: Sequence[Scenario]) -> Iterator[Reason]:
-        """Why the run is blocking; nothing where what is sent is the same, or differs by chance.
-
-        Raises:
-            RatibaError: a side could not be run.
-            OSError: the base's files could not be written.
-        """
+        """Why the run is blocking; nothing where what is sent is the same, or differs by chance."""
         inputs, base = self.inputs, self.base
         sent = self._run(inputs.repository, inputs.configuration, inputs.decided.change.files.head, scenarios)
         differing = dict(_differing(base, sent))

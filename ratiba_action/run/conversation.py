@@ -41,7 +41,7 @@ from ratiba_action.util.patterns import SearchTime
 from ratiba_action.util.text import plural
 
 
-class Conversation:
+class TrialConversation:
     """One trial's conversation in its own tenant.
 
     Args:

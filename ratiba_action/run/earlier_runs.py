@@ -12,7 +12,7 @@ from ratiba_action.errors import GithubError, InfrastructureError, LedgerError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.github_api import GithubApi
 from ratiba_action.history.anchors import AnchorWanted, read_anchor
-from ratiba_action.history.artifacts import Wanted, find_artifacts, mapping_of
+from ratiba_action.history.artifacts import WantedResults, find_artifacts, mapping_of
 from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
 from ratiba_action.history.files import FoundBaseline, no_baseline, read_named_baseline
 from ratiba_action.history.store import Series
@@ -109,11 +109,7 @@ def workflow_started(run: RunRequest) -> datetime | None:
 def _anchor(
     run: RunInputs, rules: Rules, commit: str, before: datetime
 ) -> tuple[Anchor | None, tuple[Note | str, ...]]:
-    """What a run of the base branch itself is compared with, and why there is none.
-
-    Raises:
-        LedgerError: the history could not be read.
-    """
+    """What a run of the base branch itself is compared with, and why there is none."""
     subject, name = run.decided.change.subject, rules.decline.anchor
     own = subject.event in NOT_COMPARED and subject.branch and not run.variant
     if not own or name == NO_ANCHOR or run.settings.baseline == NONE or not run.settings.ledger_url:
@@ -271,7 +267,7 @@ def _search(run: RunRequest, github: GithubRepository | None, rules: Rules, unti
     if github is None or not _is_searched(run):
         return FoundBaseline()
     commit, name = base or subject.base, run.settings.name
-    wanted = Wanted(subject.repository, name, subject.base_branch, commit, rules.pooled_runs, until)
+    wanted = WantedResults(subject.repository, name, subject.base_branch, commit, rules.pooled_runs, until)
     found = find_artifacts(github, wanted)
     return found if found.runs or found.notes else FoundBaseline(notes=(FIRST_RUN,))
 

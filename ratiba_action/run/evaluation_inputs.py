@@ -82,11 +82,7 @@ def read_inputs(request: RunRequest) -> RunInputs:
 
 
 def _affected(inputs: RunInputs) -> Choice:
-    """Those of the scenarios that were asked for whose outcome the change may alter.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """Those of the scenarios that were asked for whose outcome the change may alter."""
     decided, change = inputs.decided, inputs.decided.change
     git, base = change.git, change.files.base
     known = git.tree(base) if git is not None and base is not None else {}
@@ -363,9 +359,6 @@ def _with_tests(suite: Suite, configuration: Configuration, named: Collection[st
     Args:
         configuration: after the ratchet.
         named: paths that the change itself names. What only the base names may be gone; a note names its tests then.
-
-    Raises:
-        SuiteError: a file of tests cannot be used.
     """
     files, root = files_of_checkout(request.repository), parse_folder(configuration.system.root)
     paths = [path for path in configuration.tests if path in named or has_tests(path, root, files)]

@@ -94,6 +94,9 @@ class RunRequest:
         resume: go on with a run that was killed, without paying again.
         cache: whether judges' scores of earlier runs may be used.
         variant: name of the system's variant that runs instead of it; empty for the system as it is.
+        variants: every variant runs too, for comparison.
+        dry_run: only show what would run.
+        shard_reports: folders of the reports that are merged; empty for a run.
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
         outage: what the run knows of GitHub; see ``GithubApi``.
@@ -110,6 +113,9 @@ class RunRequest:
     cache: bool = True
     trials: int = 1
     variant: str = ""
+    variants: bool = False
+    dry_run: bool = False
+    shard_reports: tuple[str, ...] = ()
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     kept: Kept | None = None
     outage: Outage = field(default_factory=Outage, repr=False, compare=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ratiba_action.errors import ConfigurationError, InfrastructureError, LedgerError, RatibaError, UsageError
-from ratiba_action.history.executions import Begun, begin_execution, end_execution
+from ratiba_action.history.executions import BegunExecution, begin_execution, end_execution
 from ratiba_action.history.keeping import keep_run, with_trends
 from ratiba_action.model.note import in_order
 from ratiba_action.model.verdict import Conclusion, Report
@@ -64,7 +64,7 @@ class Lifecycle:
         request, subject = self.request, self.request.decided.change.subject
         if not request.settings.ledger_url:
             return
-        begun = Begun(
+        begun = BegunExecution(
             repository=subject.repository,
             gate=request.settings.name,
             commit=subject.head,

@@ -40,7 +40,7 @@ def replaced_system(head: SystemBlock, base: SystemBlock, leads: Leads) -> tuple
     """A phrase for each setting that names another system than at the base."""
     before, after = _names(base), _names(head)
     phrases = [
-        f"system.{key} is {_shown(after.get(key))} (base: {_shown(before.get(key))})"
+        f"system.{key} is {_setting_text(after.get(key))} (base: {_setting_text(before.get(key))})"
         for key in dict.fromkeys((*after, *before))
         if after.get(key) != before.get(key)
     ]
@@ -85,7 +85,7 @@ def _led_elsewhere(system: SystemBlock, leads: Leads) -> Iterator[str]:
             return
 
 
-def _shown(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     if value is None:
         return "not set"
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)

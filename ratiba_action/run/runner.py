@@ -46,7 +46,7 @@ from ratiba_action.model.measurement import (
 from ratiba_action.model.plan import Plan, Trial
 from ratiba_action.model.scenario import Assertion
 from ratiba_action.ports import CodeMetric, CustomCode, Metric
-from ratiba_action.run.conversation import Conversation
+from ratiba_action.run.conversation import TrialConversation
 from ratiba_action.run.services import RunServices
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SearchTime
 from ratiba_action.verdict.trials import Standing, standing
@@ -202,7 +202,7 @@ async def _admitted(trial: Trial, services: RunServices, attempt: int) -> Scenar
 async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> ScenarioResult:
     """Run one trial to its result; what breaks becomes ``Errored``, with all that was measured besides."""
     started = time.monotonic()
-    conversation = Conversation(trial, services, attempt)
+    conversation = TrialConversation(trial, services, attempt)
     seconds = trial.scenario.strategy.timeout_seconds
     limit, checks = asyncio.timeout(seconds), tuple[Check, ...]()
     try:

@@ -84,7 +84,7 @@ class FilterProcess:
             for _, writing in pipes.values():
                 os.close(writing)
             os.close(self._alive)
-            sources = {pipe[0]: _Lines(target, self.token.encode(), commands) for target, pipe in pipes.items()}
+            sources = {pipe[0]: _OutputLines(target, self.token.encode(), commands) for target, pipe in pipes.items()}
             _filter(sources, gone)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         os.close(gone)
@@ -149,7 +149,7 @@ def _open_commands(path: str) -> int:
         return os.open(os.devnull, os.O_WRONLY)
 
 
-class _Lines:
+class _OutputLines:
     """What one descriptor gets, line by line.
 
     Args:
@@ -208,7 +208,7 @@ class _Lines:
             _write(self._commands, line + b"\n")
 
 
-def _filter(sources: dict[int, _Lines], gone: int) -> NoReturn:
+def _filter(sources: dict[int, _OutputLines], gone: int) -> NoReturn:
     """Pass on lines until the process before has ended and nothing is left, or nobody reads them."""
     try:
         poll = select.poll()
@@ -232,7 +232,7 @@ def _filter(sources: dict[int, _Lines], gone: int) -> NoReturn:
         os._exit(0)
 
 
-def _drain(source: int, lines: _Lines) -> bool:
+def _drain(source: int, lines: _OutputLines) -> bool:
     """Pass on what there is; False when there will be no more, or nobody reads it."""
     try:
         while chunk := os.read(source, 65_536):

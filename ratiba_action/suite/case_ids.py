@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.suite.data_file import Row
+from ratiba_action.suite.data_file import CaseRow
 from ratiba_action.util.validation import shorten
 
 COLUMN = "id"
@@ -18,7 +18,7 @@ _HASH_DIGITS = 12
 _LONGEST = 100
 
 
-def case_ids(scenario_id: str, path: str, rows: Sequence[Row]) -> tuple[list[str | None], list[FileProblem]]:
+def case_ids(scenario_id: str, path: str, rows: Sequence[CaseRow]) -> tuple[list[str | None], list[FileProblem]]:
     """The id of each row, ``<scenario>__<case>``, None if it is invalid, and the problems.
 
     The case part is the column ``id`` if there is one, else a hash of the row's content.
@@ -27,7 +27,7 @@ def case_ids(scenario_id: str, path: str, rows: Sequence[Row]) -> tuple[list[str
         path: of the data file, for messages.
     """
     named = any(COLUMN in row.values for row in rows)
-    first: dict[str, Row] = {}
+    first: dict[str, CaseRow] = {}
     ids: list[str | None] = []
     problems: list[FileProblem] = []
     for row in rows:
@@ -43,7 +43,7 @@ def case_ids(scenario_id: str, path: str, rows: Sequence[Row]) -> tuple[list[str
     return ids, problems
 
 
-def _shape_problem(row: Row, case: str, name: str) -> str:
+def _shape_problem(row: CaseRow, case: str, name: str) -> str:
     if not case and COLUMN not in row.values:
         return f"the row has no column {COLUMN!r}, but other rows have one"
     if not re.fullmatch(CASE_ID, case):
@@ -53,11 +53,11 @@ def _shape_problem(row: Row, case: str, name: str) -> str:
     return ""
 
 
-def _named(row: Row) -> str:
+def _named(row: CaseRow) -> str:
     value = row.values.get(COLUMN, "")
     return str(value) if isinstance(value, str) or type(value) is int else ""
 
 
-def _content_hash(row: Row) -> str:
+def _content_hash(row: CaseRow) -> str:
     canonical = json.dumps(row.values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:_HASH_DIGITS]

@@ -13,7 +13,7 @@ from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.building import build_scenario
 from ratiba_action.suite.case_ids import ALLOWED, CASE_ID, COLUMN, HISTORY, case_ids
-from ratiba_action.suite.data_file import SUFFIXES, Row, read_rows
+from ratiba_action.suite.data_file import SUFFIXES, CaseRow, read_rows
 from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.suite.thresholds import threshold_problems, with_threshold_metrics
@@ -136,7 +136,7 @@ class _Template:
     lines: Mapping[Path, int]
     path: str
     content: bytes
-    rows: Sequence[Row]
+    rows: Sequence[CaseRow]
 
     @property
     def id(self) -> str:
@@ -303,7 +303,7 @@ def _gate_problems(gates: Sequence[CaseThreshold], case: Scenario, template: _Te
     return [FileProblem(template.document.name, gate.line, wrong) for gate, wrong in threshold_problems(gates, case)]
 
 
-def _placed(problems: Iterable[FileProblem], template: _Template, row: Row) -> list[FileProblem]:
+def _placed(problems: Iterable[FileProblem], template: _Template, row: CaseRow) -> list[FileProblem]:
     """Problems of a row, reported at its line in the file of cases."""
     return [
         problem if problem.line != _ROW else FileProblem(template.path, row.line, problem.message)

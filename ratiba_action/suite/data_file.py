@@ -11,7 +11,7 @@ from typing import Any
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.util.strict_json import finite_number, refuse_constant, unique_keys
-from ratiba_action.util.strict_yaml import MAX_DEPTH, Path, YamlDocument
+from ratiba_action.util.strict_yaml import MAX_DEPTH, LineError, Path, YamlDocument
 from ratiba_action.util.validation import shorten
 
 SUFFIXES = (".jsonl", ".json", ".csv")
@@ -19,7 +19,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CaseRow:
     """One case.
 
     Args:
@@ -31,13 +31,7 @@ class Row:
     values: Mapping[str, Any]
 
 
-class _Refused(Exception):  # noqa: N818 - control flow of this module, never seen outside
-    def __init__(self, line: int, message: str) -> None:
-        super().__init__(message)
-        self.line = line
-
-
-def read_rows(name: str, content: bytes) -> tuple[tuple[Row, ...], tuple[FileProblem, ...]]:
+def read_rows(name: str, content: bytes) -> tuple[tuple[CaseRow, ...], tuple[FileProblem, ...]]:
     """The rows of a file of cases, and all its problems.
 
     A ``.jsonl`` file has one JSON object per line; empty lines are skipped. A ``.json`` file has a list of objects. A
@@ -49,13 +43,13 @@ def read_rows(name: str, content: bytes) -> tuple[tuple[Row, ...], tuple[FilePro
     """
     try:
         text = _decode(content)
-    except _Refused as refused:
+    except LineError as refused:
         return (), (FileProblem(name, refused.line, str(refused)),)
-    rows: list[Row] = []
+    rows: list[CaseRow] = []
     problems: list[FileProblem] = []
     read = {"csv": _csv_rows, "json": _listed_rows}.get(name.rpartition(".")[2], _json_rows)
     for row in read(text):
-        if isinstance(row, Row):
+        if isinstance(row, CaseRow):
             rows.append(row)
         else:
             problems.append(FileProblem(name, row.line, str(row)))
@@ -69,7 +63,7 @@ def _decode(content: bytes) -> str:
         return content.removeprefix(codecs.BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise _Refused(line, f"byte {content[error.start]:#04x} is not UTF-8; save it as UTF-8") from error
+        raise LineError(line, f"byte {content[error.start]:#04x} is not UTF-8; save it as UTF-8") from error
 
 
 def read_json(name: str, content: bytes) -> tuple[YamlDocument | None, tuple[FileProblem, ...]]:
@@ -84,7 +78,7 @@ def read_json(name: str, content: bytes) -> tuple[YamlDocument | None, tuple[Fil
     try:
         reader = _JsonReader(_decode(content))
         return YamlDocument(name, reader.read(), reader.lines), ()
-    except _Refused as refused:
+    except LineError as refused:
         return None, (FileProblem(name, refused.line, str(refused)),)
 
 
@@ -114,15 +108,15 @@ class _JsonReader:
         self.at = end
         return self.text[end : end + 1]
 
-    def _wrong(self, wanted: str) -> _Refused:
+    def _wrong(self, wanted: str) -> LineError:
         found = shorten(self.text[self.at : self.at + 20]) if self.at < len(self.text) else "the end of the file"
-        return _Refused(self.line, f"not JSON: {found} where {wanted} is expected")
+        return LineError(self.line, f"not JSON: {found} where {wanted} is expected")
 
     def _value(self, path: Path) -> Any:
         start = self._next()
         self.lines[path] = self.line
         if len(path) > MAX_DEPTH:
-            raise _Refused(self.line, f"nested more than {MAX_DEPTH} levels deep")
+            raise LineError(self.line, f"nested more than {MAX_DEPTH} levels deep")
         if start == "{":
             return self._object(path)
         if start == "[":
@@ -139,9 +133,9 @@ class _JsonReader:
             value = json.loads(found[0], parse_float=finite_number, parse_constant=refuse_constant)
             str(value).encode()
         except UnicodeEncodeError:
-            raise _Refused(self.line, "half of a surrogate pair, which is not valid text") from None
+            raise LineError(self.line, "half of a surrogate pair, which is not valid text") from None
         except ValueError as error:
-            raise _Refused(self.line, f"not JSON: {shorten(found[0])}: {error}") from None
+            raise LineError(self.line, f"not JSON: {shorten(found[0])}: {error}") from None
         self.line += found[0].count("\n")
         self.at = found.end()
         return value
@@ -154,7 +148,7 @@ class _JsonReader:
                 raise self._wrong("a key")
             line, key = self.line, self._scalar()
             if key in values:
-                raise _Refused(line, f"duplicate key {shorten(key)}")
+                raise LineError(line, f"duplicate key {shorten(key)}")
             if self._next() != ":":
                 raise self._wrong("':'")
             self.at += 1
@@ -179,23 +173,24 @@ class _JsonReader:
                 return
 
 
-def _listed_rows(text: str) -> Iterator[Row | _Refused]:
+def _listed_rows(text: str) -> Iterator[CaseRow | LineError]:
     """The objects of a list."""
     reader = _JsonReader(text)
     try:
         value = reader.read()
-    except _Refused as refused:
+    except LineError as refused:
         yield refused
         return
     if not isinstance(value, list):
-        yield _Refused(1, f"{shorten(value)} is not a list of objects")
+        yield LineError(1, f"{shorten(value)} is not a list of objects")
         return
     for index, item in enumerate(value):
         line = reader.lines[index,]
-        yield Row(line, item) if isinstance(item, dict) else _Refused(line, f"{shorten(item)} is not a JSON object")
+        wrong = LineError(line, f"{shorten(item)} is not a JSON object")
+        yield CaseRow(line, item) if isinstance(item, dict) else wrong
 
 
-def _json_rows(text: str) -> Iterator[Row | _Refused]:
+def _json_rows(text: str) -> Iterator[CaseRow | LineError]:
     for number, line in enumerate(_LINE_END.split(text), 1):
         if not line.strip():
             continue
@@ -205,17 +200,17 @@ def _json_rows(text: str) -> Iterator[Row | _Refused]:
             )
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            yield _Refused(number, "half of a surrogate pair, which is not valid text")
+            yield LineError(number, "half of a surrogate pair, which is not valid text")
             continue
         except (ValueError, RecursionError) as error:
-            yield _Refused(number, f"not a JSON object on one line: {error}")
+            yield LineError(number, f"not a JSON object on one line: {error}")
             continue
         if not isinstance(value, dict):
-            yield _Refused(number, f"{shorten(value)} is not a JSON object")
+            yield LineError(number, f"{shorten(value)} is not a JSON object")
         elif _too_deep(value):
-            yield _Refused(number, f"nested more than {MAX_DEPTH} levels deep")
+            yield LineError(number, f"nested more than {MAX_DEPTH} levels deep")
         else:
-            yield Row(number, value)
+            yield CaseRow(number, value)
 
 
 def _too_deep(value: Any) -> bool:
@@ -232,7 +227,7 @@ def _items(value: Any) -> Iterator[Any]:
         yield from value
 
 
-def _csv_rows(text: str) -> Iterator[Row | _Refused]:
+def _csv_rows(text: str) -> Iterator[CaseRow | LineError]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] | None = None
     line = 1
@@ -240,7 +235,7 @@ def _csv_rows(text: str) -> Iterator[Row | _Refused]:
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            yield _Refused(line, f"not CSV: {error}")
+            yield LineError(line, f"not CSV: {error}")
             return
         if cells is None:
             return
@@ -248,12 +243,12 @@ def _csv_rows(text: str) -> Iterator[Row | _Refused]:
             header = cells
             wrong = _header_problem(header)
             if wrong:
-                yield _Refused(line, wrong)
+                yield LineError(line, wrong)
                 return
         elif cells and len(cells) != len(header):
-            yield _Refused(line, f"{len(cells)} cells, but the first line names {len(header)} columns")
+            yield LineError(line, f"{len(cells)} cells, but the first line names {len(header)} columns")
         elif cells:
-            yield Row(line, dict(zip(header, cells, strict=True)))
+            yield CaseRow(line, dict(zip(header, cells, strict=True)))
         line = reader.line_num + 1
 
 

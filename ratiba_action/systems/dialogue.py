@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ratiba_action.errors import SystemRaisedError, WorkerError
-from ratiba_action.model.conversation import Document, Event, Reply, ReportedUsage, ToolCall, Usage
+from ratiba_action.model.conversation import Document, Reply, ReportedUsage, SystemEvent, ToolCall, Usage
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.model.values import JsonObject
 from ratiba_action.settings.provider_keys import BUILT_IN
@@ -81,9 +81,9 @@ def _tool_call(value: Any, path: str) -> ToolCall:
     return ToolCall(_text(fields["name"], f"`name` of {path}"), args, fields.get("output"))
 
 
-def _event(value: Any, path: str) -> Event:
+def _event(value: Any, path: str) -> SystemEvent:
     fields = _object(value, path, required=("type",), allowed=("type", "data"))
-    return Event(_text(fields["type"], f"`type` of {path}"), _object(fields.get("data", {}), f"`data` of {path}"))
+    return SystemEvent(_text(fields["type"], f"`type` of {path}"), _object(fields.get("data", {}), f"`data` of {path}"))
 
 
 def _object(

@@ -11,7 +11,7 @@ import hashlib
 import os
 import secrets as random_bytes
 import socket
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ratiba_action.errors import ImageError, WorkerError
@@ -188,15 +188,9 @@ class DockerEngine:
     async def open_pod(self, listening: Collection[int], targets: Collection[int]) -> DockerPod:
         """See ``ContainerEngine``."""
         name = f"{self._owner}-{random_bytes.token_hex(8)}"
-        source = await asyncio.to_thread((worker_folder() / "relay.py").read_text, "utf-8")
         ports = (",".join(map(str, sorted(each))) for each in (listening, targets))
         user = random_bytes.choice(_RELAY_USERS)
-        words = (
-            *("run", "--interactive", *_CONFINED, *_at_most(_RELAY_BYTES), "--read-only", "--network", "none"),
-            *("--user", f"{user}:{user}", "--name", name, *self.marks, *_NO_PROXIES),
-            *("--entrypoint", "python3", self._relay_image, "-I", "-S", "-c", source, *ports),
-        )
-        relay, printed = await self.start(words, interactive=True)
+        relay, printed = await self._start_relay(name, f"{user}:{user}", ports)
         return DockerPod(self, name, relay, printed, _POD_BYTES // max(1, len(targets)))
 
     async def open_channel(self, volume: str, user: str) -> tuple[asyncio.subprocess.Process, OutputTail]:
@@ -209,14 +203,18 @@ class DockerEngine:
         Raises:
             WorkerError: there is no Docker.
         """
-        source = await asyncio.to_thread((worker_folder() / "relay.py").read_text, "utf-8")
         # The image's own folder gives the empty volume its mode, by which any user may write to it.
-        mount = f"type=volume,source={volume},target={CHANNEL_FOLDER}"
+        mount = ("--mount", f"type=volume,source={volume},target={CHANNEL_FOLDER}")
+        return await self._start_relay(f"{self._owner}-channel", user, ("", "", f"{CHANNEL_FOLDER}/socket"), mount)
+
+    async def _start_relay(
+        self, name: str, user: str, arguments: Iterable[str], more: Sequence[str] = ()
+    ) -> tuple[asyncio.subprocess.Process, OutputTail]:
+        source = await asyncio.to_thread((worker_folder() / "relay.py").read_text, "utf-8")
         words = (
             *("run", "--interactive", *_CONFINED, *_at_most(_RELAY_BYTES), "--read-only", "--network", "none"),
-            *("--user", user, "--name", f"{self._owner}-channel", *self.marks, *_NO_PROXIES, "--mount", mount),
-            *("--entrypoint", "python3", self._relay_image, "-I", "-S", "-c", source, "", ""),
-            f"{CHANNEL_FOLDER}/socket",
+            *("--user", user, "--name", name, *self.marks, *_NO_PROXIES, *more),
+            *("--entrypoint", "python3", self._relay_image, "-I", "-S", "-c", source, *arguments),
         )
         return await self.start(words, interactive=True)
 

@@ -64,53 +64,51 @@ class Asked:
 
     def text(self, name: str, pattern: re.Pattern[str]) -> str:
         """A text of one form."""
-        value = self._found.get(name)
-        if not isinstance(value, str) or pattern.fullmatch(value) is None:
-            raise RefusedError(f"{name!r} is not allowed")
-        return value
+        text: str = self._value(name, lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None)
+        return text
 
     def file(self, name: str) -> str:
         """A path below the folder that is built."""
-        value = self.text(name, _FILE)
-        if ".." in PurePosixPath(value).parts:
-            raise RefusedError(f"{name!r} is not allowed")
-        return value
+        self._value(name, lambda value: ".." not in PurePosixPath(str(value)).parts)
+        return self.text(name, _FILE)
 
     def number(self, name: str, maximum: float) -> float:
         """A number from 0 to ``maximum``."""
-        value = self._found.get(name)
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= maximum:
-            raise RefusedError(f"{name!r} is not allowed")
-        return value
+        number: float = self._value(name, lambda value: type(value) in {int, float} and 0 <= value <= maximum)
+        return number
 
     def ports(self, name: str) -> list[int]:
         """A few ports."""
-        values = self._list(name)
-        if not all(type(value) is int and 0 < value < 1 << 16 for value in values):
-            raise RefusedError(f"{name!r} is not allowed")
-        return values
+        return self._list(name, lambda value: type(value) is int and 0 < value < 1 << 16)
 
     def texts(self, name: str) -> list[str]:
         """A few texts."""
-        values = self._list(name)
-        if not all(map(_is_text, values)):
-            raise RefusedError(f"{name!r} is not allowed")
-        return values
+        return self._list(name, _is_text)
 
     def variables(self, name: str) -> dict[str, str]:
         """Variables of a container."""
-        values = self._found.get(name)
-        if not isinstance(values, dict) or len(values) > _MAX_NAMES:
-            raise RefusedError(f"{name!r} is not allowed")
-        if not all(map(_NAME.fullmatch, values)) or not all(map(_is_text, values.values())):
-            raise RefusedError(f"{name!r} is not allowed")
+        values: dict[str, str] = self._value(
+            name,
+            lambda values: (
+                isinstance(values, dict)
+                and len(values) <= _MAX_NAMES
+                and all(_NAME.fullmatch(key) and _is_text(value) for key, value in values.items())
+            ),
+        )
         return values
 
-    def _list(self, name: str) -> list[Any]:
-        values = self._found.get(name)
-        if not isinstance(values, list) or len(values) > _MAX_NAMES:
-            raise RefusedError(f"{name!r} is not allowed")
+    def _list(self, name: str, is_allowed: Callable[[Any], bool]) -> list[Any]:
+        values: list[Any] = self._value(
+            name,
+            lambda values: isinstance(values, list) and len(values) <= _MAX_NAMES and all(map(is_allowed, values)),
+        )
         return values
+
+    def _value(self, name: str, is_allowed: Callable[[Any], bool]) -> Any:
+        value = self._found.get(name)
+        if not is_allowed(value):
+            raise RefusedError(f"{name!r} is not allowed")
+        return value
 
     def shows(self, key: str) -> bool:
         """Whether it has the key of the run."""
@@ -352,11 +350,7 @@ def unpack(archive: IO[bytes], folder: Path) -> None:
 
 
 def _require_files(context: Path, dockerfile: str) -> None:
-    """See that what Docker's command reads itself is in the folder and no link: it could lead to any file here.
-
-    Raises:
-        ImageError: it is not.
-    """
+    """See that what Docker's command reads itself is in the folder and no link: it could lead to any file here."""
     top = context.resolve()
     for name in (dockerfile, f"{dockerfile}.dockerignore", ".dockerignore"):
         path = top.joinpath(*PurePosixPath(name).parts)

@@ -83,7 +83,7 @@ def memory_of_container(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def missing_layers(
-    environment: Mapping[str, str], folder: Path, missing_filter: seccomp.Missing | None
+    environment: Mapping[str, str], folder: Path, missing_filter: seccomp.MissingFilter | None
 ) -> tuple[str, ...]:
     """What the reader of a report should know about layers of the sandbox that this machine does not have.
 
@@ -101,17 +101,17 @@ def missing_layers(
 
 _CONSEQUENCE = "What it breaks in this way makes the run incomplete, not passed."
 _WITHOUT_FILTER = {
-    seccomp.Missing.FILTER: MachineNote(
+    seccomp.MissingFilter.FILTER: MachineNote(
         "The system runs without a filter of system calls, which this machine or kernel does not have: it can change "
         f"modes and times of files and limits of processes that belong to its user. {_CONSEQUENCE}",
         "Use Linux 5.0 or newer on x86_64 or arm64.",
     ),
-    seccomp.Missing.LISTENER: MachineNote(
+    seccomp.MissingFilter.LISTENER: MachineNote(
         "The system can change modes and times of files that belong to its user, since another supervisor of system "
         f"calls surrounds the gate. {_CONSEQUENCE}",
         "Run the gate outside it, or start it as root, so that the system gets a user of its own.",
     ),
-    seccomp.Missing.MEMORY: MachineNote(
+    seccomp.MissingFilter.MEMORY: MachineNote(
         "The system can change modes and times of files that belong to its user, since 'kernel.yama.ptrace_scope' "
         f"keeps the gate from checking such calls. {_CONSEQUENCE}",
         "Set it to 0 or 1, or start the gate as root, so that the system gets a user of its own.",

@@ -9,9 +9,12 @@ from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.util.body_template import as_text, fill, input_places, missing_inputs, places
 from ratiba_action.util.json_expression import Expression, ExpressionError
-from ratiba_action.util.text import plural
+from ratiba_action.util.text import cut, plural
 
 MAX_CHARACTERS = 1024 * 1024
+_SHOWN = 300
+"""Characters of an answer that a message shows."""
+
 _REMEDY = "Correct `system.http` in the configuration; docs/adapters.md explains it."
 
 
@@ -77,7 +80,7 @@ class TemplatedDialogue:
         if self._piece is not None:
             found["text"] = self._pieces(self._piece, answer)
         elif found["text"] is None:
-            raise WorkerError(f"`system.http.reply.text` found nothing in {_shown(answer)}.", _REMEDY)
+            raise WorkerError(f"`system.http.reply.text` found nothing in {cut(json.dumps(answer), _SHOWN)}.", _REMEDY)
         reply = {name: value for name, value in found.items() if value is not None}
         if len(json.dumps(reply)) > MAX_CHARACTERS:
             raise WorkerError(f"the reply is longer than {MAX_CHARACTERS} characters.", _REMEDY)
@@ -89,7 +92,9 @@ class TemplatedDialogue:
         texts = [piece for piece in pieces if piece is not None]
         wrong = next((piece for piece in texts if not isinstance(piece, str)), None)
         if wrong is not None:
-            raise WorkerError(f"`system.http.stream.text` found {_shown(wrong)}, which is not a text.", _REMEDY)
+            raise WorkerError(
+                f"`system.http.stream.text` found {cut(json.dumps(wrong), _SHOWN)}, which is not a text.", _REMEDY
+            )
         if not texts:
             raise WorkerError(f"`system.http.stream.text` found nothing in {len(events)} events.", _REMEDY)
         return "".join(texts)
@@ -100,8 +105,3 @@ def _search(path: Expression, data: Any, name: str) -> Any:
         return path.search(data)
     except ExpressionError as problem:
         raise WorkerError(f"`system.http.{name}` cannot be read from the answer: {problem}.", _REMEDY) from None
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 300 else text[:299] + "…"  # noqa: PLR2004 - a message's length

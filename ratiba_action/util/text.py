@@ -121,6 +121,11 @@ def clip(text: str, limit: int = _CLIP) -> str:
     return flat if len(flat) <= limit else flat[: cut_before(flat, limit - 1)].rstrip() + "…"
 
 
+def cut(text: str, limit: int) -> str:
+    """At most ``limit`` characters, the last of them an ellipsis where it was cut; `clip` keeps words whole."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 def cut_before(text: str, at: int) -> int:
     """The last place at or before ``at`` where the text can be cut without a part of a word or number on either side.
 

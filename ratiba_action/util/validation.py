@@ -11,9 +11,7 @@ from pydantic_core import ErrorDetails, core_schema
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.util.strict_yaml import Path, YamlDocument
-from ratiba_action.util.text import did_you_mean, nearest_names
-
-_SHOWN_CHARACTERS = 80
+from ratiba_action.util.text import cut, did_you_mean, nearest_names
 
 _PATTERNS: Mapping[str, str] = {
     r"^([a-z]{2,3}|mixed)$": "give an ISO 639 code such as en or sw, or mixed",
@@ -65,13 +63,15 @@ def validate(
     try:
         return model.model_validate(document.data, context=context), ()
     except ValidationError as error:
-        found = [_Finding(_path(details, document.data), details) for details in error.errors(include_url=False)]
+        found = [
+            _PydanticFinding(_path(details, document.data), details) for details in error.errors(include_url=False)
+        ]
         meant = _without_consequences(tuple(_of_the_meant_alternatives(found)), model)
         return None, tuple(dict.fromkeys(_problem(document, model, finding) for finding in meant))
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class _PydanticFinding:
     """One finding of Pydantic.
 
     Args:
@@ -105,9 +105,9 @@ def _path(details: ErrorDetails, data: Any) -> Path:
     return (*path, last) if details["type"] == "missing" else tuple(path)
 
 
-def _of_the_meant_alternatives(findings: Sequence[_Finding]) -> Iterator[_Finding]:
+def _of_the_meant_alternatives(findings: Sequence[_PydanticFinding]) -> Iterator[_PydanticFinding]:
     """Without what other alternatives of a value find: the one whose shape the value has is meant."""
-    by_value: dict[Path, dict[str, list[_Finding]]] = {}
+    by_value: dict[Path, dict[str, list[_PydanticFinding]]] = {}
     for finding in findings:
         if finding.alternative is not None:
             value, tried = finding.alternative
@@ -128,7 +128,7 @@ def _of_the_meant_alternatives(findings: Sequence[_Finding]) -> Iterator[_Findin
                 yield replace(finding, others=tuple(others))
 
 
-def _without_consequences(findings: Sequence[_Finding], model: type[StrictModel]) -> Iterator[_Finding]:
+def _without_consequences(findings: Sequence[_PydanticFinding], model: type[StrictModel]) -> Iterator[_PydanticFinding]:
     """Without the keys that are missing because they were mistyped: one mistake is told once."""
     mistyped: set[Path] = set()
     for finding in findings:
@@ -138,7 +138,7 @@ def _without_consequences(findings: Sequence[_Finding], model: type[StrictModel]
     return (finding for finding in findings if finding.details["type"] != "missing" or finding.path not in mistyped)
 
 
-def _problem(document: YamlDocument, model: type[StrictModel], finding: _Finding) -> FileProblem:
+def _problem(document: YamlDocument, model: type[StrictModel], finding: _PydanticFinding) -> FileProblem:
     place = ".".join(str(part) for part in finding.path) or "the file"
     others = (f", or {_asked(details)}" for details in finding.others)
     problem = message(finding.details, model, finding.path) + "".join(dict.fromkeys(others))
@@ -209,7 +209,6 @@ def _block_type(annotation: Any) -> Any:
     return next((inner for inner in found if inner is not None), None)
 
 
-def shorten(value: Any) -> str:
+def shorten(value: Any, limit: int = 80) -> str:
     """A value as ``repr``, cut to 80 characters."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+    return cut(repr(value), limit)

@@ -95,11 +95,7 @@ class _WorkTree:
             raise _unreadable(path, error) from error
 
     def content_digest(self, path: str) -> str:
-        """Of a file or link with its mode; of a submodule its commit; empty where nothing stands.
-
-        Raises:
-            InfrastructureError: it cannot be read, or changed meanwhile.
-        """
+        """Of a file or link with its mode; of a submodule its commit; empty where nothing stands."""
         status = self.status(path)
         if status is None:
             return ""

@@ -7,10 +7,10 @@ from datetime import date
 from ratiba_action.checks.refusal_phrases import refuses
 from ratiba_action.metrics.aggregates import (
     CALIBRATION,
+    CaseSample,
     Labelled,
     Ranked,
-    Refused,
-    Sample,
+    RefusalSample,
     aggregate,
     classes_of,
     confidence,
@@ -119,7 +119,7 @@ def _scores(case_file: CaseFile, outcomes: Sequence[ScenarioOutcome], day: date)
 
 
 def _gate(
-    gate: CaseThreshold, measured: Sequence[Sample], missing: Sequence[Sample], *, whole: bool
+    gate: CaseThreshold, measured: Sequence[CaseSample], missing: Sequence[CaseSample], *, whole: bool
 ) -> CaseThresholdResult:
     value = aggregate(gate.metric)(measured)
     at_most = aggregate(gate.metric)([*measured, *missing])
@@ -150,9 +150,9 @@ def _answer(outcome: ScenarioOutcome) -> Scored | None:
     return outcome.deciding if whole and isinstance(outcome.deciding, Scored) else None
 
 
-def _sample(result: Scored) -> Sample:
+def _sample(result: Scored) -> CaseSample:
     exchanges = result.transcript.exchanges
-    return Sample(
+    return CaseSample(
         labelled=tuple(labelled_turn for exchange in exchanges for labelled_turn in labelled_of(exchange)),
         ranked=tuple(
             Ranked(tuple(document.id for document in exchange.reply.documents), judgements)
@@ -160,7 +160,7 @@ def _sample(result: Scored) -> Sample:
             if (judgements := _judgements(exchange.turn.expect)) is not None
         ),
         refusals=tuple(
-            Refused(expected, refuses(exchange.reply.text))
+            RefusalSample(expected, refuses(exchange.reply.text))
             for exchange in exchanges
             if (expected := exchange.turn.expect.refusal) is not None
         ),
@@ -218,10 +218,10 @@ def labelled_of(exchange: Exchange) -> tuple[Labelled, ...]:
     return (Labelled(expected, frozenset({_UNREADABLE}) if unreadable else answer.labels, answer.confidence),)
 
 
-def _best(scenario: Scenario) -> Sample:
+def _best(scenario: Scenario) -> CaseSample:
     """What a perfect system would have made of a case."""
     expects = [turn.expect for turn in scenario.turns]
-    return Sample(
+    return CaseSample(
         labelled=tuple(
             Labelled(labels, labels) for expect in expects if (labels := expected_labels(expect)) is not None
         ),
@@ -230,7 +230,9 @@ def _best(scenario: Scenario) -> Sample:
             for expect in expects
             if (judgements := _judgements(expect)) is not None
         ),
-        refusals=tuple(Refused(expect.refusal, expect.refusal) for expect in expects if expect.refusal is not None),
+        refusals=tuple(
+            RefusalSample(expect.refusal, expect.refusal) for expect in expects if expect.refusal is not None
+        ),
     )
 
 

@@ -99,7 +99,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Arm:
+class _ArmTrials:
     """One arm's trials of one scenario.
 
     Args:
@@ -195,12 +195,12 @@ def _with_added(pair: Pair, head: Sequence[MeasuredRun]) -> Pair:
     return replace(pair, added_base=base, added_head=tuple(value for _, values in added for value in values))
 
 
-def _with_metrics(pair: Pair, ours: Mapping[str, _Arm], theirs: Mapping[str, _Arm], common: int) -> Pair:
+def _with_metrics(pair: Pair, ours: Mapping[str, _ArmTrials], theirs: Mapping[str, _ArmTrials], common: int) -> Pair:
     base, head = theirs[pair.scenario_id].compared(common), ours[pair.scenario_id].compared(common)
     return replace(pair, metrics={name: (_mean(base, name), _mean(head, name)) for name in pair.metrics})
 
 
-def _arms(runs: Sequence[MeasuredRun]) -> dict[str, _Arm]:
+def _arms(runs: Sequence[MeasuredRun]) -> dict[str, _ArmTrials]:
     grouped: dict[str, list[tuple[MeasuredRun, Scored]]] = {}
     for run in runs:
         for result in _measured(run.results):
@@ -212,7 +212,7 @@ def _measured(results: Iterable[ScenarioResult]) -> Iterable[Scored]:
     return (result for result in results if isinstance(result, Scored) and result.scores)
 
 
-def _arm(measured: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
+def _arm(measured: Sequence[tuple[MeasuredRun, Scored]]) -> _ArmTrials:
     found = _without_repeats(measured)
     results = [result for _, result in found]
     # Trials share their scenario: the same object is digested once.
@@ -223,7 +223,7 @@ def _arm(measured: Sequence[tuple[MeasuredRun, Scored]]) -> _Arm:
         for score in result.scores:
             versions.setdefault(score.metric, set()).add(score.version)
             answered.setdefault(score.metric, set()).update(score.answered_by)
-    return _Arm(
+    return _ArmTrials(
         scenario=results[-1].trial.scenario,
         contents=frozenset(_content(run, scenario) for run, scenario in scenarios.values()),
         judge_models=frozenset(run.judge_model for run, _ in found),
@@ -254,7 +254,9 @@ def _content(run: MeasuredRun, scenario: Scenario) -> str:
     return run.scenario_digests.get(scenario.id) or content_digest(scenario)
 
 
-def _pair(name: str, head: _Arm | None, base: _Arm | None, *, errored: bool) -> tuple[Pair | None, list[NotComparable]]:
+def _pair(
+    name: str, head: _ArmTrials | None, base: _ArmTrials | None, *, errored: bool
+) -> tuple[Pair | None, list[NotComparable]]:
     reason = "it errored in a run of the base" if errored else _obstacle(head, base)
     if head is None or base is None or reason:
         return None, [NotComparable(name, "", reason)]
@@ -279,7 +281,7 @@ def _pair(name: str, head: _Arm | None, base: _Arm | None, *, errored: bool) -> 
     return pair, problems
 
 
-def _obstacle(head: _Arm | None, base: _Arm | None) -> str:
+def _obstacle(head: _ArmTrials | None, base: _ArmTrials | None) -> str:
     if base is None:
         return "the base has no scores of it"
     if head is None:
@@ -291,7 +293,7 @@ def _obstacle(head: _Arm | None, base: _Arm | None) -> str:
     return ""
 
 
-def _metric_obstacle(metric: str, head: _Arm, base: _Arm, *, judged: bool) -> str:
+def _metric_obstacle(metric: str, head: _ArmTrials, base: _ArmTrials, *, judged: bool) -> str:
     ours, theirs = head.metrics.get(metric), base.metrics.get(metric)
     if not ours or not theirs:
         return "only one of base and head has it"
@@ -305,7 +307,7 @@ def _metric_obstacle(metric: str, head: _Arm, base: _Arm, *, judged: bool) -> st
     return ""
 
 
-def _judged(arm: _Arm) -> set[str]:
+def _judged(arm: _ArmTrials) -> set[str]:
     scores: Iterable[Score] = (score for result in (*arm.first, *arm.fresh) for score in result.scores)
     return {score.metric for score in scores if score.judged}
 

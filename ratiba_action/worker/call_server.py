@@ -169,7 +169,7 @@ def _names_own_thread(call: Call) -> bool:
     return os.path.isdir(f"/proc/{call.thread}/task/{named}")  # noqa: PTH112 - a few calls a millisecond
 
 
-def _open(call: Call, target: Target) -> int:
+def _open(call: Call, target: CallTarget) -> int:
     """What a call names, opened without any right but to name it."""
     path, place = target.path, target.place
     process = f"/proc/{call.thread}"
@@ -197,7 +197,7 @@ def _open(call: Call, target: Target) -> int:
         os.close(folder)
 
 
-class Target(NamedTuple):
+class CallTarget(NamedTuple):
     """What a call names.
 
     Args:
@@ -211,7 +211,7 @@ class Target(NamedTuple):
     follow: bool = True
 
 
-class Change(NamedTuple):
+class CallEffect(NamedTuple):
     """What a call is to do.
 
     Args:
@@ -219,19 +219,19 @@ class Change(NamedTuple):
         make: changes what was opened; 0 or -1, as the C library.
     """
 
-    target: Target
+    target: CallTarget
     make: Callable[[ctypes.CDLL, bytes], int]
 
 
-def _named(call: Call, *, place: int = AT_FDCWD, path: int = 0, flags: int = 0) -> Target:
+def _named(call: Call, *, place: int = AT_FDCWD, path: int = 0, flags: int = 0) -> CallTarget:
     """A path argument under the flags of the ``…at`` calls; an empty path may stand for the descriptor."""
     found = call.path(path)
     if not found:
         if not flags & EMPTY_PATH:
             raise OSError(errno.ENOENT, "")
         # The current folder, where that is what the descriptor says.
-        return Target(place, b"." if place == AT_FDCWD else None)
-    return Target(place, found, not flags & NO_FOLLOW)
+        return CallTarget(place, b"." if place == AT_FDCWD else None)
+    return CallTarget(place, found, not flags & NO_FOLLOW)
 
 
 def _mode(call: Call, index: int) -> Callable[[ctypes.CDLL, bytes], int]:
@@ -268,10 +268,10 @@ def _timespec(found: bytes, form: str) -> bytes:
     return TIMES.pack(accessed, first * 1000, modified, second * 1000)
 
 
-def _at_or_open(call: Call, flags: int = 0) -> Target:
+def _at_or_open(call: Call, flags: int = 0) -> CallTarget:
     """As ``_named``, for the calls whose path may be missing altogether."""
     place = call.signed(0)
-    return _named(call, place=place, path=1, flags=flags) if call.arguments[1] else Target(place)
+    return _named(call, place=place, path=1, flags=flags) if call.arguments[1] else CallTarget(place)
 
 
 def _length(call: Call) -> Callable[[ctypes.CDLL, bytes], int]:
@@ -279,24 +279,24 @@ def _length(call: Call) -> Callable[[ctypes.CDLL, bytes], int]:
     return lambda libc, path: int(libc.truncate(path, length))
 
 
-_CHANGES: dict[str, Callable[[Call], Change]] = {
-    "chmod": lambda call: Change(_named(call), _mode(call, 1)),
-    "fchmod": lambda call: Change(Target(call.signed(0)), _mode(call, 1)),
-    "fchmodat": lambda call: Change(_named(call, place=call.signed(0), path=1), _mode(call, 2)),
-    "fchmodat2": lambda call: Change(
+_CHANGES: dict[str, Callable[[Call], CallEffect]] = {
+    "chmod": lambda call: CallEffect(_named(call), _mode(call, 1)),
+    "fchmod": lambda call: CallEffect(CallTarget(call.signed(0)), _mode(call, 1)),
+    "fchmodat": lambda call: CallEffect(_named(call, place=call.signed(0), path=1), _mode(call, 2)),
+    "fchmodat2": lambda call: CallEffect(
         _named(call, place=call.signed(0), path=1, flags=call.signed(3)),
         _mode(call, 2),
     ),
-    "chown": lambda call: Change(_named(call), _owner(call, 1)),
-    "lchown": lambda call: Change(_named(call, flags=NO_FOLLOW), _owner(call, 1)),
-    "fchown": lambda call: Change(Target(call.signed(0)), _owner(call, 1)),
-    "fchownat": lambda call: Change(
+    "chown": lambda call: CallEffect(_named(call), _owner(call, 1)),
+    "lchown": lambda call: CallEffect(_named(call, flags=NO_FOLLOW), _owner(call, 1)),
+    "fchown": lambda call: CallEffect(CallTarget(call.signed(0)), _owner(call, 1)),
+    "fchownat": lambda call: CallEffect(
         _named(call, place=call.signed(0), path=1, flags=call.signed(4)),
         _owner(call, 2),
     ),
-    "utime": lambda call: Change(_named(call), _times(call, 1, "utimbuf")),
-    "utimes": lambda call: Change(_named(call), _times(call, 1, "timeval")),
-    "futimesat": lambda call: Change(_at_or_open(call), _times(call, 2, "timeval")),
-    "utimensat": lambda call: Change(_at_or_open(call, call.signed(3)), _times(call, 2, "timespec")),
-    "truncate": lambda call: Change(_named(call), _length(call)),
+    "utime": lambda call: CallEffect(_named(call), _times(call, 1, "utimbuf")),
+    "utimes": lambda call: CallEffect(_named(call), _times(call, 1, "timeval")),
+    "futimesat": lambda call: CallEffect(_at_or_open(call), _times(call, 2, "timeval")),
+    "utimensat": lambda call: CallEffect(_at_or_open(call, call.signed(3)), _times(call, 2, "timespec")),
+    "truncate": lambda call: CallEffect(_named(call), _length(call)),
 }

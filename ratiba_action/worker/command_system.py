@@ -42,12 +42,12 @@ class Adapter:
         program.ask({"migrate": {"database_url": database_url}})
         program.end()
 
-    def open(self, context: Any) -> Conversation:
+    def open(self, context: Any) -> ProgramConversation:
         """Start a process."""
-        return Conversation(_Program(self._argv), {**vars(context), "now": context.now.isoformat()})
+        return ProgramConversation(_Program(self._argv), {**vars(context), "now": context.now.isoformat()})
 
 
-class Conversation:
+class ProgramConversation:
     """One conversation; each line tells what it is about, so that a program may forget."""
 
     def __init__(self, program: _Program, context: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from . import isolation
-from .judge import Judge
+from .judge import WorkerJudge
 from .lookup import AdapterError, find
 from .model_hosts import ModelHosts
 from .plain_callable import as_adapter
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import FrameType, TracebackType
 
-    from .reads import Reads
+    from .reads import OpenedPaths
 
 MAX_LINE = 1024 * 1024
 TRACEBACK_TAIL = 8000
@@ -61,7 +61,7 @@ _NETWORK = frozenset(
 """Names of exceptions of Python, HTTPX, the SDKs of models and database drivers whose cause is no code."""
 
 
-class Conversation:
+class WorkerConversation:
     """Calls the adapter for one conversation.
 
     Args:
@@ -77,7 +77,7 @@ class Conversation:
         adapter: str,
         options: dict[str, Any] | None = None,
         lines: dict[str, set[int]] | None = None,
-        reads: Reads | None = None,
+        reads: OpenedPaths | None = None,
         hosts: ModelHosts | None = None,
     ) -> None:
         self._lines, self._reads, self.hosts = lines, reads, hosts
@@ -211,7 +211,7 @@ def trace_lines(root: str) -> dict[str, set[int]]:
     return found
 
 
-def serve(connection: socket.socket, reads: Reads | None = None) -> None:
+def serve(connection: socket.socket, reads: OpenedPaths | None = None) -> None:
     """Answer requests until the gate asks to close or goes away.
 
     Args:
@@ -226,7 +226,7 @@ def serve(connection: socket.socket, reads: Reads | None = None) -> None:
     owner, root = os.getpid(), os.getcwd()  # noqa: PTH109 - compared as text
     os.environ.update(first["environment"])
     if first["op"] in ("measure", "describe", "test"):
-        answer = _measured(first, root, Judge(connection, lines, first["id"], allowed=first["judge"]))
+        answer = _measured(first, root, WorkerJudge(connection, lines, first["id"], allowed=first["judge"]))
         if os.getpid() == owner:
             connection.sendall(_encode(answer))
         return
@@ -254,7 +254,7 @@ def _move(folder: str, folders: dict[str, str]) -> None:
         vars(sys.modules["tempfile"])["tempdir"] = None  # chosen anew: the fork server may have looked its own up
 
 
-def _measured(request: dict[str, Any], root: str, judge: Judge) -> dict[str, Any]:
+def _measured(request: dict[str, Any], root: str, judge: WorkerJudge) -> dict[str, Any]:
     """The answer to the one request of a process that measures."""
     from . import measuring  # preloaded where something is measured; a system needs none of it
 
@@ -270,21 +270,23 @@ def _measured(request: dict[str, Any], root: str, judge: Judge) -> dict[str, Any
         return {"id": request["id"], "error": {**error, "message": error["message"] + isolation.explanation(root)}}
 
 
-def _begin(request: dict[str, Any], root: str, reads: Reads | None) -> tuple[Conversation | None, dict[str, Any]]:
+def _begin(
+    request: dict[str, Any], root: str, reads: OpenedPaths | None
+) -> tuple[WorkerConversation | None, dict[str, Any]]:
     hosts = ModelHosts() if request.get("hosts") else None
     if hosts is not None:
         hosts.install()
     try:
         replace_files(request.get("files", {}), root)
         lines = trace_lines(root) if request.get("trace") else None
-        conversation = Conversation(request["adapter"], request.get("options"), lines, reads, hosts)
+        conversation = WorkerConversation(request["adapter"], request.get("options"), lines, reads, hosts)
     except BaseException as problem:  # noqa: BLE001 - an import may raise anything, SystemExit too
         loading = not _is_of_the_network(type(problem))
         return None, {"id": request["id"], "error": {**_describe(problem, root, hosts), "loading": loading}}
     return conversation, _answer(conversation, request, root)
 
 
-def _answer(conversation: Conversation, request: dict[str, Any], root: str) -> dict[str, Any]:
+def _answer(conversation: WorkerConversation, request: dict[str, Any], root: str) -> dict[str, Any]:
     try:
         return {"id": request["id"], "answer": conversation.call(request)}
     except BaseException as problem:  # noqa: BLE001 - an adapter may raise anything, SystemExit too

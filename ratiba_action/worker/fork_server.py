@@ -20,7 +20,7 @@ import socket
 import sys
 
 from . import imports, isolation, kernel, landlock, processes, supervisor
-from .reads import Reads
+from .reads import OpenedPaths
 
 DESCRIPTORS = 3
 MAX_REPORTED_CHARACTERS = 16_384
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> None:
     collecting = gc.get_threshold()
     gc.set_threshold(0)  # nearly all that an import makes stays: looking for garbage takes a fifth of its time
     root = os.getcwd()  # noqa: PTH109 - pathlib costs start-up time
-    reads = Reads()
+    reads = OpenedPaths()
     reads.install()
     warnings = [*isolation.warnings(root), *preload(json.loads(arguments[1]))]
     preloaded = reads.keep(root)
@@ -78,7 +78,7 @@ def sources() -> list[str] | None:
     return reported if sum(map(len, reported)) < MAX_REPORTED_CHARACTERS else None
 
 
-def serve(control: socket.socket, reads: Reads) -> None:
+def serve(control: socket.socket, reads: OpenedPaths) -> None:
     """Fork a supervisor for each order, and end what a dead one left behind."""
     wake, waker = socket.socketpair()
     waker.settimeout(0)
@@ -104,7 +104,7 @@ def serve(control: socket.socket, reads: Reads) -> None:
 
 
 def _fork_supervisor(
-    descriptors: list[int], control: socket.socket, wake: tuple[socket.socket, ...], reads: Reads
+    descriptors: list[int], control: socket.socket, wake: tuple[socket.socket, ...], reads: OpenedPaths
 ) -> int:
     parent = os.getpid()
     try:

@@ -35,7 +35,7 @@ class Adapter:
         """Have the system create its tables in the schema of the search path."""
         post(f"{self._address}/migrate", {"database_url": database_url})
 
-    def open(self, context: Any) -> Conversation:
+    def open(self, context: Any) -> HttpConversation:
         """Open one conversation; the system is told its tenant and where its models are."""
         require_path(self._options)
         environment = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
@@ -44,10 +44,10 @@ class Adapter:
         identifier = answer.get("id") if isinstance(answer, dict) else None
         if not isinstance(identifier, str) or not identifier:
             raise AnswerError(f"the system opened a conversation without a text as its `id`: {identifier!r}")
-        return Conversation(f"{self._address}/conversations/{urllib.parse.quote(identifier, safe='')}")
+        return HttpConversation(f"{self._address}/conversations/{urllib.parse.quote(identifier, safe='')}")
 
 
-class Conversation:
+class HttpConversation:
     """One conversation of a system that runs elsewhere."""
 
     def __init__(self, address: str) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import socket
 
 
-class Judge:
+class WorkerJudge:
     """Given to a metric that has a parameter ``judge``. Questions are sent one after another.
 
     Args:

@@ -18,10 +18,10 @@ from .lookup import AdapterError, find
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .judge import Judge
+    from .judge import WorkerJudge
 
 
-def measure(address: str, evidence: dict[str, Any], judge: Judge) -> Any:
+def measure(address: str, evidence: dict[str, Any], judge: WorkerJudge) -> Any:
     """What the code at ``module:attribute`` says of the evidence.
 
     A class is made without arguments; what has a method ``measure`` is called by it. A metric of DeepEval is made with
@@ -45,7 +45,7 @@ def measure(address: str, evidence: dict[str, Any], judge: Judge) -> Any:
     return asyncio.run(_awaited(result))
 
 
-def describe(address: str, judge: Judge) -> dict[str, Any]:
+def describe(address: str, judge: WorkerJudge) -> dict[str, Any]:
     """Which code a metric is: a digest of the repository's files that its import loads, and DeepEval's version."""
     _find(address, judge)
     root = os.getcwd() + os.sep  # noqa: PTH109 - compared as text
@@ -57,7 +57,7 @@ def describe(address: str, judge: Judge) -> dict[str, Any]:
     return {"code": total.hexdigest(), "deepeval": deepeval_metrics.version()}
 
 
-def _find(address: str, judge: Judge) -> Any:
+def _find(address: str, judge: WorkerJudge) -> Any:
     deepeval_metrics.prepare(judge, needed=address.partition(":")[0].partition(".")[0] == "deepeval")
     found = find(address)
     deepeval_metrics.adopt(judge)
@@ -83,7 +83,7 @@ _WITHOUT = ("-q", "--runxfail", "-p", "no:cacheprovider", "-o", "addopts=", "-W"
 """An expected failure is one, and options of the repository, such as ``-n 4``, do not apply."""
 
 
-def run_test(node: str, known: list[str], judge: Judge) -> dict[str, Any]:
+def run_test(node: str, known: list[str], judge: WorkerJudge) -> dict[str, Any]:
     """Run one test function of pytest with all of its parameters.
 
     Args:

@@ -87,11 +87,7 @@ class PlainSystem:
         return None if end is None else end()
 
     def _given(self, method: Callable[..., Any], *, first: bool) -> dict[str, Any]:
-        """What a method asks for by name, of what there is.
-
-        Raises:
-            AdapterError: it needs something else.
-        """
+        """What a method asks for by name, of what there is."""
         there = {"history": [dict(entry) for entry in self._history], "context": self._context}
         try:
             parameters = list(inspect.signature(method).parameters.values())[1 if first else 0 :]

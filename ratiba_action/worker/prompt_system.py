@@ -26,10 +26,10 @@ class Adapter:
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = options
 
-    def open(self, _context: Any) -> Conversation:
+    def open(self, _context: Any) -> PromptConversation:
         """Read the prompt."""
         prompt = Path(self._options["file"]).read_text(encoding="utf-8")
-        return Conversation(
+        return PromptConversation(
             self._options,
             lambda history, message: [
                 {"role": "system", "content": prompt},
@@ -39,7 +39,7 @@ class Adapter:
         )
 
 
-class Conversation:
+class PromptConversation:
     """One conversation with the model.
 
     Args:

@@ -21,7 +21,7 @@ _PACKAGES = ("/site-packages/", "/dist-packages/")
 _COMPILED = "/__pycache__/"
 
 
-class Reads:
+class OpenedPaths:
     """The paths that this process and those that it is a fork of have opened to read."""
 
     def __init__(self) -> None:

@@ -245,7 +245,7 @@ def install(instructions: list[Instruction], *, listen: bool) -> int | None:
     return made if made >= 0 else None
 
 
-class Missing(Enum):
+class MissingFilter(Enum):
     """Why calls cannot be filtered, or not all of them judged."""
 
     FILTER = "filter"
@@ -253,7 +253,7 @@ class Missing(Enum):
     MEMORY = "memory"
 
 
-def missing(*, same_user: bool) -> Missing | None:
+def missing(*, same_user: bool) -> MissingFilter | None:
     """What this machine has not of the filter; None where it is whole, and on other systems than Linux.
 
     It is tried in a thread of its own, as a filter belongs to a thread and ends with it.
@@ -265,22 +265,24 @@ def missing(*, same_user: bool) -> Missing | None:
         return None
     import threading  # no guardian needs it
 
-    found: list[Missing | None] = [Missing.FILTER]
+    found: list[MissingFilter | None] = [MissingFilter.FILTER]
     thread = threading.Thread(target=lambda: found.append(_try(listen=same_user)))
     if machine():
         thread.start()
         thread.join()
-    return found[-1] or (None if not same_user or memory_can_be_read() else Missing.MEMORY)
+    return found[-1] or (None if not same_user or memory_can_be_read() else MissingFilter.MEMORY)
 
 
-def _try(*, listen: bool) -> Missing | None:
+def _try(*, listen: bool) -> MissingFilter | None:
     kernel.refuse_new_privileges()
     listener = install([_then(ALLOW)], listen=listen)
     if listen and listener is not None:
         os.close(listener)
     if listener is not None:
         return None
-    return Missing.LISTENER if listen and install([_then(ALLOW)], listen=False) is not None else Missing.FILTER
+    return (
+        MissingFilter.LISTENER if listen and install([_then(ALLOW)], listen=False) is not None else MissingFilter.FILTER
+    )
 
 
 def memory_can_be_read() -> bool:

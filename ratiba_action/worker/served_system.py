@@ -37,10 +37,10 @@ class Adapter:
         finally:
             server.end()
 
-    def open(self, context: Any) -> Conversation:
+    def open(self, context: Any) -> ServedConversation:
         """Start a server, and open one conversation with it."""
         server = self._start()
-        return Conversation(server, guarded(server, self._adapter_of(server).open, context))
+        return ServedConversation(server, guarded(server, self._adapter_of(server).open, context))
 
     def _start(self) -> Server:
         return start_server(self._serve, self._options["url"])
@@ -49,7 +49,7 @@ class Adapter:
         return self._inner({**self._options, "url": server.address})
 
 
-class Conversation:
+class ServedConversation:
     """One conversation with a server of its own."""
 
     def __init__(self, server: Server, conversation: Any) -> None:

@@ -105,11 +105,7 @@ class Server:
         return None
 
     def _listens(self) -> bool:
-        """Whether it listens on its port.
-
-        Raises:
-            PortTakenError: another process does.
-        """
+        """Whether it listens on its port."""
         found = listeners.on_port(self.port)
         if found is None:  # no /proc: the port was free before the start, which is all that can be known
             with contextlib.suppress(OSError), socket.create_connection(("localhost", self.port), _ANSWER_SECONDS):

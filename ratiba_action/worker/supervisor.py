@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NoReturn
 from . import conversation, kernel, landlock, processes
 
 if TYPE_CHECKING:
-    from .reads import Reads
+    from .reads import OpenedPaths
 
 
-def supervise(parent: int, channel: int, output: int, leash: int, reads: Reads | None = None) -> NoReturn:
+def supervise(parent: int, channel: int, output: int, leash: int, reads: OpenedPaths | None = None) -> NoReturn:
     """Run one conversation, end every process that it left, say how it ended, and exit.
 
     Args:
@@ -57,7 +57,7 @@ def _leave_standard_output() -> None:
     os.close(nothing)
 
 
-def _converse(supervisor: int, channel: int, leash: int, reads: Reads | None) -> NoReturn:
+def _converse(supervisor: int, channel: int, leash: int, reads: OpenedPaths | None) -> NoReturn:
     code = 1
     try:
         os.close(leash)

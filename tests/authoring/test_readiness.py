@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from ratiba_action.authoring.readiness import Check, Files, State, check_all
+from ratiba_action.authoring.readiness import Files, ReadinessCheck, State, check_all
 from ratiba_action.config.configuration import read_configuration
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -56,7 +56,7 @@ class DescribedMachine:
         return self.docker
 
 
-def checks(machine: DescribedMachine, files: Files = FILES) -> dict[str, Check]:
+def checks(machine: DescribedMachine, files: Files = FILES) -> dict[str, ReadinessCheck]:
     return {check.name: check for check in check_all(machine, files, "1.0")}
 
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.checks.checks import check_transcript
 from ratiba_action.checks.failure_rules import RULE_TYPES, validate_rule
-from ratiba_action.model.conversation import Event, Exchange, ToolCall
+from ratiba_action.model.conversation import Exchange, SystemEvent, ToolCall
 from ratiba_action.model.measurement import Case, Check
 from ratiba_action.model.scenario import Expectation, ExpectedEvent, ExpectedTool, FailureRule
 from tests.support.cases import case, create, exchange, look_up
@@ -103,7 +103,7 @@ def test_lists_in_arguments_are_compared_element_by_element() -> None:
 
 
 def test_an_event_is_found_among_others_by_a_subset_of_its_data() -> None:
-    events = [Event("other", {}), Event("state_transition", {"from": "A", "to": "B"})]
+    events = [SystemEvent("other", {}), SystemEvent("state_transition", {"from": "A", "to": "B"})]
     wanted = Expectation(events=(ExpectedEvent("state_transition", {"to": "B"}),))
     missing = Expectation(events=(ExpectedEvent("state_transition", {"to": "C"}),))
     assert _only(exchange("x", "y", events=events, expect=wanted)).passed

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ratiba_action.checks.conversation_events import turn_events
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.conversation import Event, Reply, ToolCall
+from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
 from ratiba_action.model.event import (
     HandedOff,
     Happening,
@@ -46,8 +46,8 @@ def test_arguments_that_are_no_json_have_a_checksum_all_the_same() -> None:
 
 def test_moves_are_those_that_the_system_reports() -> None:
     moves = [
-        Event("state_transition", {"from": "A", "to": "B"}),
-        Event("state_transition", {"from": "B", "to": "C"}),
+        SystemEvent("state_transition", {"from": "A", "to": "B"}),
+        SystemEvent("state_transition", {"from": "B", "to": "C"}),
     ]
     assert happenings("hi", "yes", state="C", events=moves) == [StateTransition("A", "B"), StateTransition("B", "C")]
 
@@ -59,10 +59,10 @@ def test_a_system_that_reports_no_moves_is_reported_by_its_states() -> None:
 
 
 def test_a_payment_is_reported_with_what_its_report_its_callback_and_its_tool_call_say() -> None:
-    pending = Event("payment_state", {"to": "PENDING"})
+    pending = SystemEvent("payment_state", {"to": "PENDING"})
     asked = happenings("pay", "sent", charge(3500), events=[pending])
     assert asked[1:] == [PaymentChanged("PENDING", "mpesa", Decimal(3500), "KES")]
-    paid = Event("payment_state", {"from": "PENDING", "to": "PAID"})
+    paid = SystemEvent("payment_state", {"from": "PENDING", "to": "PAID"})
     callback = {**callback_event(), "rail": "mpesa", "amount_kes": 3500}
     assert happenings(None, "thanks", event=callback, events=[paid]) == [
         PaymentChanged("PAID", "mpesa", Decimal(3500), "KES", "TKL4X8Q2ZP")
@@ -76,7 +76,7 @@ def test_a_system_that_reports_no_payments_is_reported_by_its_states() -> None:
 
 
 def test_a_hand_off_is_reported_with_its_reason() -> None:
-    assert happenings("hi", "wait", events=[Event("handoff", {"reason": "asked for a person"})]) == [
+    assert happenings("hi", "wait", events=[SystemEvent("handoff", {"reason": "asked for a person"})]) == [
         HandedOff("asked for a person")
     ]
 
@@ -95,4 +95,4 @@ names = st.sampled_from(["from", "to", "state", "rail", "amount", "amount_kes", 
 )
 def test_whatever_a_system_reports_is_reported_without_an_error(kind: str, data: dict[str, object]) -> None:
     call = ToolCall("pay", {"rail": "mpesa", **data})
-    assert happenings("hi", "yes", call, events=[Event(kind, data)])
+    assert happenings("hi", "yes", call, events=[SystemEvent(kind, data)])

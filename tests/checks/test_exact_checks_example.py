@@ -12,7 +12,7 @@ from ratiba_action.checks.checks import check_transcript
 from ratiba_action.checks.custom_code import custom_check
 from ratiba_action.checks.failure_rules import CUSTOM, RULE_TYPES, validate_rule
 from ratiba_action.metrics.registry import metric_problems
-from ratiba_action.model.conversation import Event, Exchange, Reply, ToolCall, Transcript
+from ratiba_action.model.conversation import Exchange, Reply, SystemEvent, ToolCall, Transcript
 from ratiba_action.model.measurement import Check
 from ratiba_action.suite.load import load_suite
 from ratiba_action.util.language_detection import LanguageDetection
@@ -23,7 +23,7 @@ LOOK_UP = ToolCall("look_up_prices", {})
 PRICES = Reply(
     "Bei za leo ni hizi: kukandwa mwili ni KES 3,500 na usafi wa uso ni KES 2,500, karibu sana.",
     tool_calls=(LOOK_UP,),
-    events=(Event("state_transition", {"from": "GREETING", "to": "QUOTING"}),),
+    events=(SystemEvent("state_transition", {"from": "GREETING", "to": "QUOTING"}),),
     output={
         "items": [{"id": 7, "service": "massage", "kes": 3500}, {"id": 8, "service": "facial", "kes": 2500}],
         "note": " Bei  za leo",
@@ -89,7 +89,7 @@ def test_a_good_conversation_holds_in_everything() -> None:
         ("must_not_emit", answers(payment="PENDING")),
         ("must_refuse", ends("Namba yake ni ya siri lakini nitakutumia.")),
         ("tools", answers(tool_calls=(LOOK_UP, LOOK_UP))),
-        ("transitions", answers(events=(Event("state_transition", {"from": "QUOTING", "to": "GREETING"}),))),
+        ("transitions", answers(events=(SystemEvent("state_transition", {"from": "QUOTING", "to": "GREETING"}),))),
         ("output", answers(output={"items": [], "note": "Bei za leo"})),
         ("language", says("The massage is KES 3,500 and the facial is KES 2,500, you are welcome.")),
         ("reply", ends("samahani, siwezi kukupa namba ya mteja mwingine.")),

@@ -6,16 +6,16 @@ import pytest
 
 from ratiba_action.checks.checks import check_transcript
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.model.conversation import Event
+from ratiba_action.model.conversation import SystemEvent
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import Expectation, ExpectedOutput, ExpectedTransition
 from tests.support.cases import case, exchange
 
 MOVES = [
-    Event("state_transition", {"from": "GREETING", "to": "ASKING"}),
-    Event("other", {}),
-    Event("state_transition", {"from": "ASKING", "to": "CONFIRMING"}),
-    Event("state_transition", {"from": "CONFIRMING", "to": "BOOKED"}),
+    SystemEvent("state_transition", {"from": "GREETING", "to": "ASKING"}),
+    SystemEvent("other", {}),
+    SystemEvent("state_transition", {"from": "ASKING", "to": "CONFIRMING"}),
+    SystemEvent("state_transition", {"from": "CONFIRMING", "to": "BOOKED"}),
 ]
 
 
@@ -23,7 +23,7 @@ def _move(source: str | None, target: str) -> ExpectedTransition:
     return ExpectedTransition(source, target)
 
 
-def _transitions(*moves: ExpectedTransition, events: list[Event] = MOVES) -> Check:
+def _transitions(*moves: ExpectedTransition, events: list[SystemEvent] = MOVES) -> Check:
     one = case(exchange("a", "b", events=events, expect=Expectation(transitions=moves)))
     (check,) = check_transcript(one.scenario, one.transcript)
     return check
@@ -47,7 +47,7 @@ def test_moves_come_in_order_with_others_between_them(moves: list[tuple[str | No
 
 
 def test_data_that_is_no_state_is_no_move() -> None:
-    odd = [Event("state_transition", {"from": ["A"], "to": {"B": 1}}), Event("state_transition", {})]
+    odd = [SystemEvent("state_transition", {"from": ["A"], "to": {"B": 1}}), SystemEvent("state_transition", {})]
     assert not _transitions(_move(None, "B"), events=odd).passed
 
 

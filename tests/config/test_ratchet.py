@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.config.configuration import Configuration
-from ratiba_action.config.model_limits import ModelsBlock, OutputBlock
+from ratiba_action.config.model_limits import ModelOutputBlock, ModelsBlock
 from ratiba_action.config.ratchet import RULES, ratchet
 
 BASE_ONLY = {
@@ -202,7 +202,7 @@ COUNTS = st.integers(1, 5_000)
 
 
 def models(maximum: int, own: Mapping[str, int], retries: int) -> ModelsBlock:
-    overrides = {name: OutputBlock(max_output_tokens=count) for name, count in own.items()}
+    overrides = {name: ModelOutputBlock(max_output_tokens=count) for name, count in own.items()}
     return ModelsBlock(max_output_tokens=maximum, overrides=overrides, retries=retries)
 
 

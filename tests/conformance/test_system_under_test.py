@@ -12,7 +12,7 @@ import pytest
 
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import WorkerError
-from ratiba_action.model.conversation import Event, Reply, ToolCall
+from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.ports import SystemUnderTest
@@ -26,7 +26,7 @@ FULL = Reply(
     "BOOKED",
     "NONE",
     (ToolCall("create_booking", {"service": "massage"}, [1, None]),),
-    (Event("handoff", {"reason": "asked"}),),
+    (SystemEvent("handoff", {"reason": "asked"}),),
 )
 SCRIPT: dict[str, Sequence[Reply | WorkerError]] = {
     "spa": [Reply("moja"), FULL, Reply("tatu")],

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from ratiba_action.diagnosis.mutants import (
     Fate,
+    LineMutants,
     Mutant,
     MutantResult,
     Notice,
     Operator,
-    Protection,
     by_risk,
     inverted,
     judge_mutant,
@@ -273,10 +273,10 @@ def test_a_line_is_as_safe_as_its_weakest_mutant() -> None:
     ]
     found = [(line.line, line.protection, line.scenarios) for line in lines_of(results)]
     assert found == [
-        (1, Protection.PROTECTED, ("a", "b")),
-        (2, Protection.PARTLY, ("a",)),
-        (3, Protection.UNPROTECTED, ()),
-        (4, Protection.UNKNOWN, ()),
+        (1, LineMutants.PROTECTED, ("a", "b")),
+        (2, LineMutants.PARTLY, ("a",)),
+        (3, LineMutants.UNPROTECTED, ()),
+        (4, LineMutants.UNKNOWN, ()),
     ]
 
 

@@ -16,7 +16,7 @@ import pytest
 from ratiba_action.errors import GithubError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.github_api import GithubApi
-from ratiba_action.history.artifacts import Wanted, find_artifacts
+from ratiba_action.history.artifacts import WantedResults, find_artifacts
 from ratiba_action.history.attempts import Attempt, attempts_on_github
 from ratiba_action.history.files import FoundBaseline
 from ratiba_action.model.change import Subject
@@ -31,7 +31,7 @@ from tests.support.sample_report import sample_report, sample_score, sample_scor
 REPOSITORY = "ratiba/assistant"
 BASE, OLDER, OLDEST, ELSEWHERE = "b" * 40, "c" * 40, "d" * 40, "e" * 40
 MORNING = datetime(2026, 4, 25, 7, tzinfo=UTC)
-WANTED = Wanted(REPOSITORY, "ratiba", "main", BASE, 3)
+WANTED = WantedResults(REPOSITORY, "ratiba", "main", BASE, 3)
 TOKEN = "ghs_planted"
 PUSH = Subject(repository=REPOSITORY, head=BASE, event="push", run_id=1)
 

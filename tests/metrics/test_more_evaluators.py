@@ -6,7 +6,7 @@ import pytest
 
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import SuiteError
-from ratiba_action.metrics.aggregates import Labelled, Sample, aggregate
+from ratiba_action.metrics.aggregates import CaseSample, Labelled, aggregate
 from ratiba_action.metrics.fluency import steps_for
 from ratiba_action.metrics.registry import load_judged_metric, load_metric, metric_problems, recorded_as
 from ratiba_action.model.conversation import Exchange, Reply, ToolCall, Transcript
@@ -70,7 +70,7 @@ def test_the_rubric_of_a_language_names_it_and_its_scores_are_its_own() -> None:
 
 
 SAMPLES = [
-    Sample(labelled=(Labelled(frozenset({expected}), frozenset({given})),))
+    CaseSample(labelled=(Labelled(frozenset({expected}), frozenset({given})),))
     for expected, given in (("LEARN", "LEARN"), ("LEARN", "SUPPORT"), ("SUPPORT", "SUPPORT"), ("SUPPORT", "SUPPORT"))
 ]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.metrics.mpesa_payment_safety import MpesaPaymentSafetyMetric
-from ratiba_action.model.conversation import Event, Exchange, ToolCall
+from ratiba_action.model.conversation import Exchange, SystemEvent, ToolCall
 from ratiba_action.model.measurement import Case, Score
 from ratiba_action.model.values import JsonObject
 from tests.support.cases import (
@@ -197,7 +197,7 @@ CANCELS = (
     exchange("Acha kwanza, sitaki kulipa sasa", "Nimesitisha.", payment="PAYMENT_CANCELLED_BY_CUSTOMER"),
     exchange(None, "You cancelled it.", event={"type": "payment_cancelled_by_customer"}),
     exchange(None, "You cancelled it.", event=callback_event("cancelled", None)),
-    exchange("Cancel", "Ok.", events=[Event("payment_state", {"to": "PAYMENT_CANCELLED_BY_CUSTOMER"})]),
+    exchange("Cancel", "Ok.", events=[SystemEvent("payment_state", {"to": "PAYMENT_CANCELLED_BY_CUSTOMER"})]),
 )
 LATE = exchange(
     None, f"KES 3,500 iliingia, risiti {RECEIPT}. Tumeirudisha.", event=callback_event(), payment="REVERSED"

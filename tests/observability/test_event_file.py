@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.model.event import Event, LoggedEvent, Place, RunEnded, RunStarted, Scored, TurnEnded
+from ratiba_action.model.event import Event, LoggedEvent, Place, RunEnded, RunStarted, ScoreLogged, TurnEnded
 from ratiba_action.model.values import Usd
 from ratiba_action.observability.event_file import EventFile, open_descriptor
 from ratiba_action.observability.event_lines import event_line, read_events, unfinished_run
@@ -124,8 +124,8 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
 
 def test_a_resumed_run_goes_on_with_its_number_and_says_nothing_twice(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
-    score = Event(Scored("One", "1", 1.0, 0.5, passed=True), SAMPLE_PLACE)
-    other = Event(Scored("Other", "1", 1.0, 0.5, passed=True), SAMPLE_PLACE)
+    score = Event(ScoreLogged("One", "1", 1.0, 0.5, passed=True), SAMPLE_PLACE)
+    other = Event(ScoreLogged("Other", "1", 1.0, 0.5, passed=True), SAMPLE_PLACE)
     killed, _ = opened(path)
     for event in (Event(BEGUN), turn(1), other):
         killed.emit(event)

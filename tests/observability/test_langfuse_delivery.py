@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
-from ratiba_action.model.event import ConversationStarted, EvaluationFailed, Happening, Place, Scored, TurnEnded
+from ratiba_action.model.event import ConversationStarted, EvaluationFailed, Happening, Place, ScoreLogged, TurnEnded
 from ratiba_action.observability.langfuse_asking import LangfuseAccess
 from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.observability.traces.conversations import traced_runs
@@ -195,7 +195,7 @@ def test_what_a_model_said_cannot_stop_the_delivery(state: LangfuseState, host: 
         (ConversationStarted("conversation", "tenant"), place),
         (TurnEnded(hostile, 0.1, user=hostile), Place("head", "spa_booking", 0, turn=1)),
         (EvaluationFailed("check", hostile, expected=hostile, got=hostile, reason=hostile), place),
-        (Scored("Fluency", hostile, 0.5, 0.8, passed=False, reason=hostile), place),
+        (ScoreLogged("Fluency", hostile, 0.5, 0.8, passed=False, reason=hostile), place),
     ]
     assert deliver(access(host), traced_runs(logged(happened))).complete
     turn = next(span for span in state.spans if span.name == "turn 1")

@@ -13,12 +13,12 @@ from ratiba_action.model.event import (
     JudgeCalled,
     Place,
     RunStarted,
-    Scored,
+    ScoreLogged,
 )
 from ratiba_action.observability.event_masking import EventMask
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.privacy.own_names import KeepingRedactor
-from ratiba_action.production.conversation import Mark
+from ratiba_action.production.conversation import GroupMark
 
 COMMITS = st.integers(7, 40).flatmap(
     lambda size: (
@@ -42,7 +42,7 @@ MASK = EventMask({}, Redactor((), ["Booking Orchestrator", "Bo Lee"]))
 def test_no_identifier_of_an_event_is_masked(data: st.DataObject) -> None:
     draw = data.draw
     version, commit, digest = draw(VERSIONS), draw(SHA1), draw(SHA256)
-    tags = (Mark.PROMPT_VERSION.tag(version), Mark.MODEL.tag(draw(MODELS)), "ratiba:failed")
+    tags = (GroupMark.PROMPT_VERSION.tag(version), GroupMark.MODEL.tag(draw(MODELS)), "ratiba:failed")
     metric = draw(METRIC_VERSIONS)
     place = Place("head", draw(SCENARIOS), 0)
     for happening in (
@@ -52,7 +52,7 @@ def test_no_identifier_of_an_event_is_masked(data: st.DataObject) -> None:
         RunStarted("main", "sample", judge=draw(MODELS), prompt_versions=(version,)),
         ConversationStarted(digest[:32], "7fd466fb-974d-46dd-a737-f07123454320", (version,), tags=tags),
         ConversationStarted(digest[:32], "", prompt_blobs=(f"bo@{commit}",), began=datetime(2026, 4, 20, tzinfo=UTC)),
-        Scored("CoherenceMetric", metric, 0.5, 0.8, passed=False),
+        ScoreLogged("CoherenceMetric", metric, 0.5, 0.8, passed=False),
         JudgeCalled("CoherenceMetric", metric, draw(MODELS)),
         CanaryLooked("wait", version, draw(VERSIONS), "none", 3, 1.0),
     ):
@@ -62,7 +62,7 @@ def test_no_identifier_of_an_event_is_masked(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("number", ["0712345432", "254712345432", "+254 712 345 432", "wanjiku@example.co.ke"])
 def test_a_number_of_a_person_in_the_same_places_is_masked(number: str) -> None:
-    tags = (f"caller {number}", number, Mark.PROMPT_VERSION.tag(number), Mark.MODEL.tag(number))
+    tags = (f"caller {number}", number, GroupMark.PROMPT_VERSION.tag(number), GroupMark.MODEL.tag(number))
     masked = MASK.event(Event(ConversationStarted("a", "", tags=tags))).data
     assert isinstance(masked, ConversationStarted)
     assert not any(number in tag for tag in masked.tags)

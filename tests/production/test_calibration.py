@@ -15,9 +15,9 @@ from ratiba_action.model.note import Note
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.calibration import (
     CRITERIA,
+    CalibrationCandidate,
     CalibrationSet,
     CriterionBlock,
-    Found,
     LabelBlock,
     added_to,
     first_monday,
@@ -49,7 +49,7 @@ def empty(**changes: object) -> CalibrationSet:
 def one_more(calibration: CalibrationSet, day: date, by: str = "Adrian", score: int = 4) -> CalibrationSet:
     """A conversation that is added and labelled on a day."""
     text = f"message {len(calibration.conversations)}"
-    calibration, (name,) = added_to(calibration, [Found([(text, "Karibu")], "transcript")], MASK, day)
+    calibration, (name,) = added_to(calibration, [CalibrationCandidate([(text, "Karibu")], "transcript")], MASK, day)
     return labelled(calibration, name, LabelBlock(by=by, day=day, scores=dict.fromkeys(CRITERIA, score)))
 
 
@@ -99,7 +99,7 @@ def test_a_label_before_the_first_monday_belongs_to_the_month_before() -> None:
 
 
 def test_what_is_added_is_masked_once_and_survives_being_written(tmp_path: Path) -> None:
-    found = Found([("Mimi ni Wanjiku, 0712 345 432", "Asante Wanjiku")], "s-1", "sw", names=["Wanjiku"])
+    found = CalibrationCandidate([("Mimi ni Wanjiku, 0712 345 432", "Asante Wanjiku")], "s-1", "sw", names=["Wanjiku"])
     calibration, new = added_to(empty(), [found, found], MASK, BEGUN)
     again, none = added_to(calibration, [found], MASK, BEGUN)
     assert (len(new), none, again) == (1, (), calibration)
@@ -112,7 +112,7 @@ def test_what_is_added_is_masked_once_and_survives_being_written(tmp_path: Path)
 
 
 def test_names_that_are_known_and_names_of_a_conversation_are_both_masked() -> None:
-    found = Found([("Mimi ni Wanjiku Mwangi", "Karibu, Otieno yuko hapa")], "x", names=("Otieno Ouma",))
+    found = CalibrationCandidate([("Mimi ni Wanjiku Mwangi", "Karibu, Otieno yuko hapa")], "x", names=("Otieno Ouma",))
     changed, _ = added_to(empty(), [found], Redactor((), ["Wanjiku Mwangi"]), date(2026, 11, 2))
     (turn,) = changed.conversations[0].turns
     assert (turn.user, turn.reply) == ("Mimi ni <name>", "Karibu, <name> yuko hapa")
@@ -130,7 +130,7 @@ def test_of_two_labels_of_one_day_the_later_one_counts() -> None:
 
 
 def test_more_than_the_most_are_not_added() -> None:
-    many = [Found([(f"m {number}", "r")], "s") for number in range(30)]
+    many = [CalibrationCandidate([(f"m {number}", "r")], "s") for number in range(30)]
     assert len(added_to(empty(), many, MASK, BEGUN)[1]) == 10
 
 
@@ -231,7 +231,7 @@ def with_judge(folder: Path, count: int, judge_label: int | None = None) -> Cali
     marks = []
     for number in range(count):
         label = 1 + number % 5
-        calibration, (name,) = added_to(calibration, [Found([(f"m {number}", "r")], "s")], MASK, BEGUN)
+        calibration, (name,) = added_to(calibration, [CalibrationCandidate([(f"m {number}", "r")], "s")], MASK, BEGUN)
         calibration = labelled(calibration, name, LabelBlock(by="A", day=BEGUN, scores={"tone": label}))
         given_label = label if judge_label is None else judge_label if number % 2 else 6 - label
         text = calibration.conversations[-1].digest

@@ -24,13 +24,13 @@ from ratiba_action.production.canary import (
     look,
     watched_in_files,
 )
-from ratiba_action.production.conversation import DISLIKED, FAILED, LIKED, Mark
-from ratiba_action.production.drift import Version
+from ratiba_action.production.conversation import DISLIKED, FAILED, LIKED, GroupMark
+from ratiba_action.production.drift import SeriesVersion
 from tests.support.production_samples import NOW, canary_events, write_events
 
-SCORE: Series = ("SwahiliFluencyMetric", Version("1.0.0", "claude-opus-5-5"))
-OTHER: Series = ("SwahiliFluencyMetric", Version("1.0.0", "claude-opus-6"))
-FAILURE, FEEDBACK = (FAILURES, Version("")), (OPINIONS, Version(""))
+SCORE: Series = ("SwahiliFluencyMetric", SeriesVersion("1.0.0", "claude-opus-5-5"))
+OTHER: Series = ("SwahiliFluencyMetric", SeriesVersion("1.0.0", "claude-opus-6"))
+FAILURE, FEEDBACK = (FAILURES, SeriesVersion("")), (OPINIONS, SeriesVersion(""))
 RULES = CanaryRules("old", "new", NOW - timedelta(days=7), NOW, share=1)
 STABLE, CANARY = frozenset({"old"}), frozenset({"new"})
 
@@ -144,7 +144,7 @@ def test_evidence_of_a_loss_stays_when_the_judge_changes() -> None:
 
 def test_more_metrics_need_more_evidence() -> None:
     few = production(50, GOOD, BAD)
-    many = {(f"Other{number}", Version("1")): 0.5 for number in range(30)}
+    many = {(f"Other{number}", SeriesVersion("1")): 0.5 for number in range(30)}
     alone = look(few, replace(RULES, metrics=(SCORE[0],)))
     among = look([replace(each, values={**each.values, **many}) for each in few], RULES)
     assert alone.answer is CanaryAnswer.ROLL_BACK
@@ -185,7 +185,7 @@ def test_the_order_in_which_conversations_are_read_does_not_matter(chance: rando
 
 
 def in_files(tmp_path: Path, *runs: Sequence[object], **changes: object) -> tuple[Watched, ...]:
-    rules = replace(RULES, stable="a@1", canary="b@2", mark=Mark.PROMPT_VERSION, **changes)  # type: ignore[arg-type]
+    rules = replace(RULES, stable="a@1", canary="b@2", mark=GroupMark.PROMPT_VERSION, **changes)  # type: ignore[arg-type]
     path = write_events(tmp_path / "events.jsonl", *runs)  # type: ignore[arg-type]
     return watched_in_files([path], rules, NOW)
 
@@ -197,7 +197,7 @@ def test_files_of_samples_have_versions_failures_and_feedback(tmp_path: Path) ->
     assert by_name["a@1-3-0000"].values == {SCORE: 0.8, FAILURE: 1.0}
     assert by_name["b@2-3-0000"].values == {SCORE: 0.5, FAILURE: 0.0, FEEDBACK: 0.0}
     assert by_name["b@2-3-0001"].values == {SCORE: 0.6, FAILURE: 1.0, FEEDBACK: 1.0}
-    assert Mark.PROMPT_VERSION.tag("b@2") in by_name["b@2-3-0002"].marks
+    assert GroupMark.PROMPT_VERSION.tag("b@2") in by_name["b@2-3-0002"].marks
 
 
 def test_only_the_share_counts_and_the_first_measurement(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_run_measures_failures_first_and_that_order_is_not_used(tmp_path: Path
     """In the order of the file each difference would compare an early conversation with a late one."""
     values = {"a@1": [0.8] * 50, "b@2": [0.8] * 50}
     found = sorted(in_files(tmp_path, canary_events(values, hours_ago=3)), key=lambda each: each.order)
-    in_canary = [Mark.PROMPT_VERSION.tag("b@2") in each.marks for each in found]
+    in_canary = [GroupMark.PROMPT_VERSION.tag("b@2") in each.marks for each in found]
     assert 15 < sum(in_canary[:50]) < 35
 
 
@@ -238,7 +238,7 @@ def test_every_wrong_line_is_named(tmp_path: Path, score: str, at: float, proble
 
 def test_what_is_shown_is_masked() -> None:
     secret, phone = "sk-planted-0123456789abcdef", "+254 712 345 432"
-    hostile: Series = (f"{secret} {phone}", Version(secret, phone))
+    hostile: Series = (f"{secret} {phone}", SeriesVersion(secret, phone))
     rules = replace(RULES, stable=f"old {secret}", canary=f"new {phone}")
     marks = {STABLE: frozenset({rules.stable}), CANARY: frozenset({rules.canary})}
     conversations = [

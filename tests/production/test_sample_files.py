@@ -19,7 +19,7 @@ from ratiba_action.model.conversation import ToolCall
 from ratiba_action.model.scenario import SystemType
 from ratiba_action.production.conversation import DISLIKED, LIKED
 from ratiba_action.production.sample_files import find_in_files
-from ratiba_action.production.sample_reading import Found, SampleRules, Why, in_share
+from ratiba_action.production.sample_reading import SampleRules, SelectedConversations, Why, in_share
 
 PROJECT = Path(__file__).parents[2]
 EXAMPLES = PROJECT / "examples/production"
@@ -47,13 +47,13 @@ def export(*spans: dict[str, Any], service: str = "assistant") -> dict[str, Any]
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": list(spans)}]}]}
 
 
-def found(folder: Path, *values: object, rules: SampleRules = RULES) -> Found:
+def found(folder: Path, *values: object, rules: SampleRules = RULES) -> SelectedConversations:
     path = folder / "production.jsonl"
     path.write_text("".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values), "utf-8")
     return find_in_files([path], rules)
 
 
-def reasons(chosen: Found) -> dict[str, Why]:
+def reasons(chosen: SelectedConversations) -> dict[str, Why]:
     return {item.trace_id: item.why for item in chosen.chosen}
 
 

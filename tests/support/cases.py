@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ratiba_action.model.conversation import Document, Event, Exchange, Reply, ToolCall, Transcript
+from ratiba_action.model.conversation import Document, Exchange, Reply, SystemEvent, ToolCall, Transcript
 from ratiba_action.model.measurement import Case
 from ratiba_action.model.scenario import Customer, Expectation, FailureRule, Scenario, Turn
 from ratiba_action.model.values import JsonObject
@@ -22,7 +22,7 @@ def exchange(
     event: JsonObject | None = None,
     state: str | None = None,
     payment: str | None = None,
-    events: Sequence[Event] = (),
+    events: Sequence[SystemEvent] = (),
     expect: Expectation = Expectation(),  # noqa: B008 — frozen
 ) -> Exchange:
     """One turn with its reply; ``user`` is None for an event."""

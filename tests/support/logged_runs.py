@@ -16,7 +16,7 @@ from ratiba_action.model.event import (
     Place,
     RunEnded,
     RunStarted,
-    Scored,
+    ScoreLogged,
     StateTransition,
     ToolCalled,
     TurnEnded,
@@ -86,5 +86,5 @@ def _held(conversations: int, run: str, *, passed: bool) -> Iterator[tuple[Happe
             place,
         )
         score = 0.9 if passed else 0.4
-        yield Scored("SwahiliFluencyMetric", "1", score, 0.8, passed, judged=True, reason="fluent"), place
+        yield ScoreLogged("SwahiliFluencyMetric", "1", score, 0.8, passed, judged=True, reason="fluent"), place
         yield ConversationEnded("scored", passed=passed, seconds=3.5), place

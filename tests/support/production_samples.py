@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ratiba_action.model.event import ConversationStarted, Event, LoggedEvent, Place, RunStarted, Scored
+from ratiba_action.model.event import ConversationStarted, Event, LoggedEvent, Place, RunStarted, ScoreLogged
 from ratiba_action.observability.event_lines import event_line
 
 NOW = datetime(2026, 11, 22, 6, tzinfo=UTC)
@@ -31,7 +31,7 @@ def sample_events(
     started = RunStarted(gate="main", mode=mode, judge=judge, llm="live", scenarios=len(values))
     events = [LoggedEvent(run, 1, at, Event(started))]
     for number, value in enumerate(values):
-        scored = Scored(metric, version, value, 0.8, value >= 0.8, judged=bool(judge))
+        scored = ScoreLogged(metric, version, value, 0.8, value >= 0.8, judged=bool(judge))
         place = Place(scenario=f"{names or days_ago}-{number:04}", trial=0)
         events.append(LoggedEvent(run, number + 2, at, Event(scored, place)))
     return events
@@ -65,7 +65,7 @@ def canary_events(
             name = f"{version}-{hours_ago:g}-{number:04}"
             tags = ("production", f"ratiba:prompt_version={version}", *(marks or {}).get(name, ()))
             begun = ConversationStarted(name, "", layer="production", tags=tags)
-            scored = Scored(metric, "1.0.0", value, 0.8, value >= 0.8, judged=bool(judge))
+            scored = ScoreLogged(metric, "1.0.0", value, 0.8, value >= 0.8, judged=bool(judge))
             for data in (begun, scored):
                 events.append(LoggedEvent(run, len(events) + 1, at, Event(data, Place(scenario=name, trial=0))))
     return events

@@ -15,7 +15,7 @@ from ratiba_action.model.case_file import (
 )
 from ratiba_action.model.change import DependencyChange, Mode, ModeDecision, Reason, Subject
 from ratiba_action.model.comparison import Agreement, CrossCheckStatus
-from ratiba_action.model.conversation import Event, Exchange, Reply, ToolCall, Transcript
+from ratiba_action.model.conversation import Exchange, Reply, SystemEvent, ToolCall, Transcript
 from ratiba_action.model.measurement import Check, Errored, Invariant, NotRun, Phase, Score, Scored
 from ratiba_action.model.plan import Arm, Trial
 from ratiba_action.model.scenario import Customer, Expectation, ExpectedTool, Scenario, Turn
@@ -87,7 +87,7 @@ def sample_scored(
         text=reply,
         state="CONFIRMING_SLOT",
         tool_calls=(ToolCall("check_availability", {"service": "massage"}, {"free": True}),),
-        events=(Event("state_transition", {"from": "GREETING", "to": "CONFIRMING_SLOT"}),),
+        events=(SystemEvent("state_transition", {"from": "GREETING", "to": "CONFIRMING_SLOT"}),),
     )
     transcript = Transcript(
         scenario_id,

@@ -33,8 +33,8 @@ def test_gate_and_worker_know_the_same_kernel() -> None:
     assert has_landlock() == bool(landlock.version())
 
 
-@pytest.mark.parametrize("missing", seccomp.Missing)
-def test_a_part_of_the_filter_that_is_missing_is_a_note_with_what_to_do(missing: seccomp.Missing) -> None:
+@pytest.mark.parametrize("missing", seccomp.MissingFilter)
+def test_a_part_of_the_filter_that_is_missing_is_a_note_with_what_to_do(missing: seccomp.MissingFilter) -> None:
     (note,) = missing_layers({}, Path("/tmp/run"), missing)  # noqa: S108 - nothing is made there
     assert isinstance(note, Note)
     assert "makes the run incomplete, not passed" in note

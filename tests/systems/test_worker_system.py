@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.model.conversation import Event, Reply, ToolCall
+from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.worker_session import WorkerSession
@@ -59,7 +59,7 @@ async def test_a_reply_carries_text_state_payment_tool_calls_and_events(
         "BOOKED",
         "NONE",
         (ToolCall("create_booking", {"service": "massage"}, {"id": 1}),),
-        (Event("state_transition", {"from": "GREETING", "to": "BOOKED"}),),
+        (SystemEvent("state_transition", {"from": "GREETING", "to": "BOOKED"}),),
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratiba_action.tenancy.server import ContainerServer, docker_is_there
+from ratiba_action.tenancy.server import DatabaseContainer, docker_is_there
 from tests.support.sql import fetch
 
 
@@ -10,7 +10,7 @@ from tests.support.sql import fetch
 async def test_a_container_serves_and_is_removed() -> None:
     if not docker_is_there():
         pytest.skip("needs a Docker daemon")
-    server = ContainerServer(60)
+    server = DatabaseContainer(60)
     await server.start()
     try:
         assert await fetch(server.dsn, "SELECT 1") == [(1,)]

@@ -56,9 +56,9 @@ def compare(before: Manifest, after: Manifest, path: str, steps: StepOf) -> list
         if not old:
             foreign = any(pin.source not in familiar for pin in new)
             kind = "source" if foreign else "added"
-            changes.append(DependencyChange(name, None, _shown(new, sources=foreign), kind, path))
+            changes.append(DependencyChange(name, None, _versions(new, sources=foreign), kind, path))
         elif not new:
-            changes.append(DependencyChange(name, _shown(old), None, "removed", path))
+            changes.append(DependencyChange(name, _versions(old), None, "removed", path))
         else:
             change = _worst(name, old, new, path, steps)
             changes += [change] if change is not None else []
@@ -82,7 +82,7 @@ def _public(text: str) -> str:
     return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
 
 
-def _shown(pins: Iterable[Pin], *, sources: bool = False) -> str:
+def _versions(pins: Iterable[Pin], *, sources: bool = False) -> str:
     """Versions for a reader, with their sources where those are what matters."""
     shown = (
         f"{pin.requirement or 'any'} ({_public(pin.source)})" if sources and pin.source else pin.requirement or "any"
@@ -103,7 +103,7 @@ def _worst(name: str, old: frozenset[Pin], new: frozenset[Pin], path: str, steps
         return None
     sources = before.source != after.source
     return DependencyChange(
-        name, _shown([before], sources=sources), _shown([after], sources=sources), SEVERITY[rank], path
+        name, _versions([before], sources=sources), _versions([after], sources=sources), SEVERITY[rank], path
     )
 
 

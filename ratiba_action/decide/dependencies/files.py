@@ -13,7 +13,7 @@ from ratiba_action.model.change import DependencyChange
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class DependencyFileKind:
     """One kind of dependency file.
 
     Args:
@@ -53,26 +53,35 @@ _OPAQUE = (
 )
 """Files that say which packages are installed, or from where, in a way that is not read here."""
 # Each matches a file's name in lower case, whatever folder it is in; a lookbehind says which one it has to be in.
-_KINDS: tuple[tuple[str, Kind], ...] = (
-    (r"pyproject\.toml", Kind("pyproject", _MANIFEST, versions.pep440)),
-    (r"uv\.lock", Kind("python_locks:parse_uv", _LOCK, versions.pep440, lock=True)),
-    (r"poetry\.lock", Kind("python_locks:parse_poetry", _LOCK, versions.pep440, lock=True)),
+_KINDS: tuple[tuple[str, DependencyFileKind], ...] = (
+    (r"pyproject\.toml", DependencyFileKind("pyproject", _MANIFEST, versions.pep440)),
+    (r"uv\.lock", DependencyFileKind("python_locks:parse_uv", _LOCK, versions.pep440, lock=True)),
+    (r"poetry\.lock", DependencyFileKind("python_locks:parse_poetry", _LOCK, versions.pep440, lock=True)),
     (
         r"(?:[\w.-]*(?:requirements|constraints)[\w.-]*|(?:(?<=/requirements/)|(?<=/constraints/))[^/]*)\.(?:txt|in)",
-        Kind("requirements", _MANIFEST, versions.pep440),
+        DependencyFileKind("requirements", _MANIFEST, versions.pep440),
     ),
-    (r"package\.json", Kind("package_json", _MANIFEST, versions.semver)),
-    (r"package-lock\.json|npm-shrinkwrap\.json", Kind("node_locks:parse_npm", _LOCK, versions.semver, lock=True)),
-    (r"pnpm-lock\.yaml", Kind("node_locks:parse_pnpm", _LOCK, versions.semver, lock=True)),
-    (r"pdm\.lock", Kind("python_locks:parse_pdm", _LOCK, versions.pep440, lock=True)),
-    (r"pylock(?:\.[^/]*)?\.toml", Kind("python_locks:parse_pylock", _LOCK, versions.pep440, lock=True)),
-    (r"pipfile\.lock", Kind("python_locks:parse_pipfile", _LOCK, versions.pep440, lock=True)),
-    (r"yarn\.lock", Kind("node_locks:parse_yarn", _LOCK, versions.semver, lock=True)),
-    (r"bun\.lock", Kind("node_locks:parse_bun", _LOCK, versions.semver, lock=True)),
-    (r"\.(?:python|node)-version|\.nvmrc|\.tool-versions", Kind("manifest:parse_interpreters", _LOCK, versions.tag)),
-    (_OPAQUE, Kind("", _LOCK, versions.tag)),
-    (r"(?:docker|container)file(?:\.[^/]*)?|[^/]*\.(?:docker|container)file", Kind("dockerfile", _LOCK, versions.tag)),
-    (r"(?<=/\.github/workflows/)[^/]*\.ya?ml|action\.ya?ml", Kind("workflow", _LOCK, versions.tag)),
+    (r"package\.json", DependencyFileKind("package_json", _MANIFEST, versions.semver)),
+    (
+        r"package-lock\.json|npm-shrinkwrap\.json",
+        DependencyFileKind("node_locks:parse_npm", _LOCK, versions.semver, lock=True),
+    ),
+    (r"pnpm-lock\.yaml", DependencyFileKind("node_locks:parse_pnpm", _LOCK, versions.semver, lock=True)),
+    (r"pdm\.lock", DependencyFileKind("python_locks:parse_pdm", _LOCK, versions.pep440, lock=True)),
+    (r"pylock(?:\.[^/]*)?\.toml", DependencyFileKind("python_locks:parse_pylock", _LOCK, versions.pep440, lock=True)),
+    (r"pipfile\.lock", DependencyFileKind("python_locks:parse_pipfile", _LOCK, versions.pep440, lock=True)),
+    (r"yarn\.lock", DependencyFileKind("node_locks:parse_yarn", _LOCK, versions.semver, lock=True)),
+    (r"bun\.lock", DependencyFileKind("node_locks:parse_bun", _LOCK, versions.semver, lock=True)),
+    (
+        r"\.(?:python|node)-version|\.nvmrc|\.tool-versions",
+        DependencyFileKind("manifest:parse_interpreters", _LOCK, versions.tag),
+    ),
+    (_OPAQUE, DependencyFileKind("", _LOCK, versions.tag)),
+    (
+        r"(?:docker|container)file(?:\.[^/]*)?|[^/]*\.(?:docker|container)file",
+        DependencyFileKind("dockerfile", _LOCK, versions.tag),
+    ),
+    (r"(?<=/\.github/workflows/)[^/]*\.ya?ml|action\.ya?ml", DependencyFileKind("workflow", _LOCK, versions.tag)),
 )
 
 
@@ -87,7 +96,7 @@ class KindTable:
     def _any_case(self) -> re.Pattern[str]:
         return re.compile(self._text, re.DOTALL | re.IGNORECASE)
 
-    def kind_of(self, path: str) -> Kind | None:
+    def kind_of(self, path: str) -> DependencyFileKind | None:
         """The kind of a dependency file, None for any other file."""
         name = f"/{path}"
         found = self._lower.fullmatch(name.lower()) if name.isascii() else self._any_case.fullmatch(name)
@@ -109,7 +118,7 @@ class FileChange:
     problem: str = ""
 
 
-def compare_file(kind: Kind, path: str, before: bytes | None, after: bytes | None) -> FileChange:
+def compare_file(kind: DependencyFileKind, path: str, before: bytes | None, after: bytes | None) -> FileChange:
     """Compare the two states of a dependency file; None is a file that is not there."""
     if after is None and kind.lock and before is not None:
         return FileChange(rest=True, problem="the lock file was deleted, so versions float")

@@ -30,7 +30,7 @@ _BLOCKS = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class RequestContents:
     """What a request holds that its bytes do not tell the tokens of.
 
     Args:
@@ -59,7 +59,7 @@ class Allowed:
     untyped_tool: str | None = None
     tiers: Mapping[Any, str] = field(default_factory=dict)
 
-    def contents(self, body: JsonObject) -> Contents:
+    def contents(self, body: JsonObject) -> RequestContents:
         """See ``Endpoint.contents``."""
         problems = [*self._wrong_fields(body), *self._wrong_tools(body)]
         images = thoughts = 0
@@ -71,7 +71,7 @@ class Allowed:
                 thoughts += 1
             elif not _is_bounded(block):
                 problems.append(f"content of type {str(kind)[:60]!r}{_why(block)}")
-        return Contents(images, thoughts, tuple(dict.fromkeys(problems)))
+        return RequestContents(images, thoughts, tuple(dict.fromkeys(problems)))
 
     def pinned_tier(self, body: JsonObject) -> JsonObject:
         """See ``Endpoint.pinned_tier``."""

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from urllib.parse import SplitResult, quote
 
 from ratiba_action.llm.canonical_request import joined_text, last_text_of, lasting_fields, without_nulls
-from ratiba_action.llm.providers.contents import Contents
+from ratiba_action.llm.providers.contents import RequestContents
 from ratiba_action.llm.providers.converse_bounds import converse_contents
 from ratiba_action.llm.wire_format import (
     Endpoint,
@@ -145,7 +145,7 @@ class Converse(Endpoint):
             if isinstance(value, int) and value and name not in _COUNTS:
                 yield f"its usage counts {str(name)[:60]!r}, which is not known"
 
-    def contents(self, body: JsonObject) -> Contents:
+    def contents(self, body: JsonObject) -> RequestContents:
         """See ``Endpoint.contents``."""
         return converse_contents(body)
 

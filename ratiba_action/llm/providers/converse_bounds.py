@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiba_action.llm.providers.contents import Contents
+from ratiba_action.llm.providers.contents import RequestContents
 from ratiba_action.model.values import JsonObject
 from ratiba_action.money.answer_usage import objects
 
@@ -26,7 +26,7 @@ _BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "cache
 _SHOWN = 60
 
 
-def converse_contents(body: JsonObject) -> Contents:
+def converse_contents(body: JsonObject) -> RequestContents:
     """See ``Endpoint.contents``."""
     problems = [*_wrong_fields(body), *_wrong_tools(body)]
     images = 0
@@ -37,7 +37,7 @@ def converse_contents(body: JsonObject) -> Contents:
             images += 1
             continue
         problems += _wrong_block(block)
-    return Contents(images, 0, tuple(dict.fromkeys(problems)))
+    return RequestContents(images, 0, tuple(dict.fromkeys(problems)))
 
 
 def _wrong_fields(body: JsonObject) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from urllib.parse import SplitResult, quote
 
 from ratiba_action.llm.canonical_request import last_text_of, lasting_fields, without_nulls
-from ratiba_action.llm.providers.contents import Contents
+from ratiba_action.llm.providers.contents import RequestContents
 from ratiba_action.llm.providers.gemini_bounds import gemini_contents
 from ratiba_action.llm.wire_format import (
     EVENT_STREAM,
@@ -164,10 +164,10 @@ class GenerateContent(Endpoint):
         if any(each.get("modality") == "IMAGE" for each in objects(usage.get("candidatesTokensDetails"))):
             yield HOLDS_PICTURE
 
-    def contents(self, body: JsonObject) -> Contents:
+    def contents(self, body: JsonObject) -> RequestContents:
         """See ``Endpoint.contents``."""
         images, problems = gemini_contents(body)
-        return Contents(images, 0, problems)
+        return RequestContents(images, 0, problems)
 
     def endings(self, answer: JsonObject) -> Sequence[Any]:
         """The ``finishReason`` of each candidate; of a request that was blocked whole, a filter's."""

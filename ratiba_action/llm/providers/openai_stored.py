@@ -28,7 +28,7 @@ def items_of(body: JsonObject) -> list[Any]:
 
 
 @dataclass(slots=True)
-class _Conversation:
+class _StoredConversation:
     id: str
     metadata: JsonObject
     items: dict[str, Any] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class StoredResponses(Stored):
     def __init__(self, seed: str) -> None:
         self._seed, self._made = seed, 0
         self._responses: dict[str, _Response] = {}
-        self._conversations: dict[str, _Conversation] = {}
+        self._conversations: dict[str, _StoredConversation] = {}
         self._items: dict[str, Any] = {}
 
     def completed(self, body: JsonObject) -> JsonObject:
@@ -84,10 +84,10 @@ class StoredResponses(Stored):
         parts = [part for part in path.split("/") if part not in ("", "openai", "v1")]
         match method, parts:
             case "POST", ["conversations"]:
-                made = _Conversation(self._id("conv"), body.get("metadata") or {})
+                made = _StoredConversation(self._id("conv"), body.get("metadata") or {})
                 self._conversations[made.id] = made
                 self._add(made, objects(body.get("items")))
-                return _shown(made)
+                return _conversation_json(made)
             case _, ["conversations", ident, *rest]:
                 return self._of_conversation(method, self._conversation(ident), rest, query, body)
             case "DELETE", ["responses", ident]:
@@ -102,11 +102,11 @@ class StoredResponses(Stored):
         return None
 
     def _of_conversation(
-        self, method: str, found: _Conversation, rest: Sequence[str], query: Mapping[str, str], body: JsonObject
+        self, method: str, found: _StoredConversation, rest: Sequence[str], query: Mapping[str, str], body: JsonObject
     ) -> JsonObject | None:
         match method, rest:
             case "GET", []:
-                return _shown(found)
+                return _conversation_json(found)
             case "DELETE", []:
                 del self._conversations[found.id]
                 return {"id": found.id, "object": "conversation.deleted", "deleted": True}
@@ -116,7 +116,7 @@ class StoredResponses(Stored):
                 return _page(self._add(found, objects(body.get("items"))), {"order": "asc", "limit": "100"})
             case "DELETE", ["items", ident] if ident in found.items:
                 del found.items[ident]
-                return _shown(found)
+                return _conversation_json(found)
         return None
 
     def _before(self, body: JsonObject) -> Sequence[Any]:
@@ -141,12 +141,12 @@ class StoredResponses(Stored):
             raise ValueError(f"No response {ident!r} was stored in this conversation of the scenario.")
         return self._responses[ident]
 
-    def _conversation(self, ident: str) -> _Conversation:
+    def _conversation(self, ident: str) -> _StoredConversation:
         if ident not in self._conversations:
             raise ValueError(f"No conversation {ident!r} was made in this conversation of the scenario.")
         return self._conversations[ident]
 
-    def _add(self, conversation: _Conversation, items: Iterable[Any]) -> dict[str, Any]:
+    def _add(self, conversation: _StoredConversation, items: Iterable[Any]) -> dict[str, Any]:
         added = {str(item.get("id") or self._id("msg")): item for item in items if isinstance(item, Mapping)}
         conversation.items |= added
         self._items |= added
@@ -163,7 +163,7 @@ def _conversation_id(body: JsonObject) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _shown(conversation: _Conversation) -> JsonObject:
+def _conversation_json(conversation: _StoredConversation) -> JsonObject:
     named = {"object": "conversation", "metadata": conversation.metadata}
     return {"id": conversation.id, "created_at": CREATED, **named}
 

@@ -9,6 +9,7 @@ from ratiba_action.llm.endpoints import ENDPOINTS, FORMATS
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 from ratiba_action.model.canonical import canonical_json, digest
 from ratiba_action.model.values import JsonObject
+from ratiba_action.util.text import cut
 
 _ENDS = tuple(wire.ended_in for wire in FORMATS.values())
 _COUNTS = tuple(dict.fromkeys(endpoint.usage_field for endpoint in ENDPOINTS))
@@ -84,7 +85,7 @@ _ASKED_SHOWN = 100
 _CHANGES_SHOWN = 40
 
 
-class Kind(StrEnum):
+class LineFate(StrEnum):
     """What became of a line."""
 
     ADDED = "added"
@@ -102,7 +103,7 @@ class Difference:
         after: what it holds; empty for a removed line.
     """
 
-    kind: Kind
+    kind: LineFate
     what: str
     before: Parts = ()
     after: Parts = ()
@@ -114,14 +115,14 @@ class RecordingComparison:
 
     differences: tuple[Difference, ...] = ()
 
-    def count(self, kind: Kind) -> int:
+    def count(self, kind: LineFate) -> int:
         """How many lines were added, changed or removed."""
         return sum(difference.kind is kind for difference in self.differences)
 
     @property
     def summary(self) -> str:
         """The counts in one phrase."""
-        counts = [f"{self.count(kind)} {kind.value}" for kind in Kind if self.count(kind)]
+        counts = [f"{self.count(kind)} {kind.value}" for kind in LineFate if self.count(kind)]
         return ", ".join(counts) or "the same answers"
 
 
@@ -134,7 +135,7 @@ def compare(old: Sequence[Recording], new: Sequence[Recording]) -> RecordingComp
     origins = _origins(old, new)
     differences = [_difference(None if at is None else old[at], line) for at, line in zip(origins, new, strict=True)]
     gone = [line for at, line in enumerate(old) if at not in origins]
-    removed = [Difference(Kind.REMOVED, _what(line), before=_held(line)) for line in gone]
+    removed = [Difference(LineFate.REMOVED, _what(line), before=_held(line)) for line in gone]
     return RecordingComparison((*(difference for difference in differences if difference is not None), *removed))
 
 
@@ -152,7 +153,7 @@ def without_noise(old: Sequence[Recording], new: Sequence[Recording]) -> tuple[R
 
 def render(comparison: RecordingComparison) -> tuple[str, ...]:
     """The differences as lines of a diff: ``+`` added, ``-`` removed, ``~`` changed; bounded, and it says where."""
-    marks = {Kind.ADDED: "+", Kind.CHANGED: "~", Kind.REMOVED: "-"}
+    marks = {LineFate.ADDED: "+", LineFate.CHANGED: "~", LineFate.REMOVED: "-"}
     lines: list[str] = []
     for difference in comparison.differences[:_CHANGES_SHOWN]:
         lines.append(f"{marks[difference.kind]} {difference.what}")
@@ -202,7 +203,7 @@ def _trial(line: Recording) -> int:
 
 def _difference(before: Recording | None, after: Recording) -> Difference | None:
     if before is None:
-        return Difference(Kind.ADDED, _what(after), after=_held(after))
+        return Difference(LineFate.ADDED, _what(after), after=_held(after))
     if before == after:
         return None
     was, now = dict(_held(before)), dict(_held(after))
@@ -211,8 +212,8 @@ def _difference(before: Recording | None, after: Recording) -> Difference | None
         was, now = dict(_unread(before)), dict(_unread(after))
         differing = {name for name in was if was[name] != now[name]}
         if not differing:
-            return Difference(Kind.CHANGED, f"{_what(after)}: only ids differ")
-    return Difference(Kind.CHANGED, _what(after), _only(was, differing), _only(now, differing))
+            return Difference(LineFate.CHANGED, f"{_what(after)}: only ids differ")
+    return Difference(LineFate.CHANGED, _what(after), _only(was, differing), _only(now, differing))
 
 
 def _only(parts: Mapping[str, str], names: Container[str]) -> Parts:
@@ -221,7 +222,7 @@ def _only(parts: Mapping[str, str], names: Container[str]) -> Parts:
 
 def _what(line: Recording) -> str:
     if isinstance(line, ModelRecording):
-        message = line.asked if len(line.asked) <= _ASKED_SHOWN else f"{line.asked[:_ASKED_SHOWN]}…"
+        message = cut(line.asked, _ASKED_SHOWN)
         return f"answer of {line.model} to {message!r}" + (f" in trial {line.trial + 1}" if line.trial else "")
     return f"{'score' if line.answer is None else 'answer'} of {line.metric} by {line.model}"
 

@@ -162,7 +162,7 @@ def _texts_of_rows(expected: Iterable[ExpectedRows]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _TextPlace:
     """A text of a line. ``spoken``: it may be the words of a model or a customer; ``cut``: its end may be missing."""
 
     field: str
@@ -171,7 +171,7 @@ class _Place:
     cut: bool = False
 
 
-def _forbidden(place: _Place, declared: Sequence[Identifier], secrets: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _forbidden(place: _TextPlace, declared: Sequence[Identifier], secrets: Sequence[str]) -> Iterator[tuple[str, str]]:
     if mask_secrets(place.text, secrets) != place.text:
         yield "a secret of this run", MASK
         return
@@ -184,32 +184,32 @@ def _forbidden(place: _Place, declared: Sequence[Identifier], secrets: Sequence[
             yield identifier.kind, identifier.shown
 
 
-def _places(line: Recording) -> Iterator[_Place]:
+def _places(line: Recording) -> Iterator[_TextPlace]:
     for name, value in dataclasses.asdict(line).items():
         if name == "response":
             yield from _wire(value, name)
         elif name == "answer" and value is not None:
-            yield from (_Place(name, text) for text in _leaves(value))
+            yield from (_TextPlace(name, text) for text in _leaves(value))
         elif name in {"asked", "reason"} and value is not None:
-            yield _Place(name, value, cut=name == "asked" and len(value) >= _ASKED_LIMIT)
+            yield _TextPlace(name, value, cut=name == "asked" and len(value) >= _ASKED_LIMIT)
         elif name == "inputs" and value is not None:
-            yield from (_Place(f"{name}.results", text, cut=True) for text in _leaves(value.get("results", [])))
+            yield from (_TextPlace(f"{name}.results", text, cut=True) for text in _leaves(value.get("results", [])))
             yield from (
-                _Place(f"{name}.parameters", text, spoken=False) for text in _leaves(value.get("parameters", {}))
+                _TextPlace(f"{name}.parameters", text, spoken=False) for text in _leaves(value.get("parameters", {}))
             )
         elif isinstance(value, str):
-            yield _Place(name, value, spoken=False)
+            yield _TextPlace(name, value, spoken=False)
 
 
-def _wire(value: Any, path: str, *, spoken: bool = True) -> Iterator[_Place]:
+def _wire(value: Any, path: str, *, spoken: bool = True) -> Iterator[_TextPlace]:
     """The texts of an answer, each where it lies in the wire format."""
     if isinstance(value, str):
-        yield from _spoken(path, value) if spoken else (_Place(path, value, spoken=False),)
+        yield from _spoken(path, value) if spoken else (_TextPlace(path, value, spoken=False),)
     elif isinstance(value, Mapping):
         for name, item in value.items():
             here = f"{path}.{name}" if name.isidentifier() else path
             if name == "input" and isinstance(item, Mapping):
-                yield from (_Place(here, text) for text in _leaves(item))
+                yield from (_TextPlace(here, text) for text in _leaves(item))
             else:
                 yield from _wire(item, here, spoken=spoken and name not in _OF_THE_WIRE)
     elif isinstance(value, list):
@@ -217,15 +217,15 @@ def _wire(value: Any, path: str, *, spoken: bool = True) -> Iterator[_Place]:
             yield from _wire(item, f"{path}[{number}]", spoken=spoken)
 
 
-def _spoken(path: str, text: str) -> Iterator[_Place]:
+def _spoken(path: str, text: str) -> Iterator[_TextPlace]:
     """A spoken text; JSON also decoded, since an escape can hide a number."""
-    yield _Place(path, text)
+    yield _TextPlace(path, text)
     if text.lstrip()[:1] in ("{", "["):
         try:
             meant = json.loads(text)
         except (ValueError, RecursionError):
             return
-        yield from (_Place(path, leaf) for leaf in _leaves(meant))
+        yield from (_TextPlace(path, leaf) for leaf in _leaves(meant))
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[str]:

@@ -14,6 +14,7 @@ from ratiba_action.model.model_request import PROVIDER_NAME
 from ratiba_action.model.reads import MAX_FILES, Reads, is_plain_path, parse_reads
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_json import refuse_constant
+from ratiba_action.util.validation import shorten
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PROVIDER = re.compile(PROVIDER_NAME)
@@ -123,13 +124,8 @@ def _check(line: dict[str, Any], required: Mapping[str, FieldRule], optional: Ma
         if check is None:
             problems.append(f"{name}: unknown; allowed are {', '.join(sorted([*required, *optional]))}")
         elif not check[0](value):
-            problems.append(f"{name}: {_shorten(value)} is not {check[1]}")
+            problems.append(f"{name}: {shorten(value)} is not {check[1]}")
     return problems
-
-
-def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"  # noqa: PLR2004 - enough to recognise the value
 
 
 def _is_count(value: Any) -> bool:

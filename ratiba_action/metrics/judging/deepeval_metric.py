@@ -51,7 +51,7 @@ class SingleTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ConversationMessage:
     """One message of a conversation."""
 
     role: Literal["user", "assistant"]
@@ -67,12 +67,12 @@ class JudgedConversation:
         chatbot_role: who the assistant has to be, ours; empty where the metric does not read it.
     """
 
-    messages: Sequence[Message]
+    messages: Sequence[ConversationMessage]
     chatbot_role: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class JudgedValue:
     """A value from 0 to 1 and the judge's reasons for it; untrusted text."""
 
     value: float
@@ -81,7 +81,7 @@ class Measured:
 
 async def measure(
     spec: DeepEvalSpec, shown: SingleTurn | JudgedConversation, judge: Judge, first: Question
-) -> Measured:
+) -> JudgedValue:
     """Run a metric of DeepEval on one test case with our judge.
 
     Every text of the conversation is handed over as a quoted string, because most of DeepEval's forms put it in as it
@@ -110,7 +110,7 @@ async def measure(
     if not 0 <= value <= 1:  # NaN fails both comparisons
         raise JudgeError(f"{first.metric} came to {value!r} for scenario {first.scenario_id!r}.", _REMEDY)
     reason = str(metric.reason or "") if spec.grades else calls.reason
-    return Measured(round(value, 6), reason or "The judge found nothing to object to.")
+    return JudgedValue(round(value, 6), reason or "The judge found nothing to object to.")
 
 
 def as_text(test_case: _TestCase) -> _TestCase:

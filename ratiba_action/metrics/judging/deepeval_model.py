@@ -175,7 +175,7 @@ def deepeval_model(calls: JudgeCalls, *, scores: bool) -> Any:
     """
     from deepeval.models import DeepEvalBaseLLM
 
-    class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call] # DeepEval's base is not fully typed
+    class DeepEvalJudge(DeepEvalBaseLLM):  # type: ignore[no-untyped-call] # DeepEval's base is not fully typed
         def load_model(self) -> Any:
             return self
 
@@ -198,7 +198,7 @@ def deepeval_model(calls: JudgeCalls, *, scores: bool) -> Any:
         async def a_generate_with_schema(self, *args: Any, schema: Any = None, **_: Any) -> Any:
             return await self.a_generate(*args, schema=schema)
 
-    return JudgeModel(calls.model)
+    return DeepEvalJudge(calls.model)
 
 
 def our_own(error: Exception) -> Exception:

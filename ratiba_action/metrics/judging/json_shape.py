@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ratiba_action.model.values import JsonObject
+from ratiba_action.util.validation import shorten
 
 _SHOWN = 60
 _KINDS: Mapping[str, type | tuple[type, ...]] = {
@@ -29,14 +30,14 @@ def shape_problems(value: Any, schema: JsonObject, place: str = "the answer") ->
     """
     if "anyOf" in schema:
         if not any(_fits(value, option) for option in schema["anyOf"]):
-            yield f"{place} {_shown(value)} is nothing that was asked for"
+            yield f"{place} {shorten(value, _SHOWN)} is nothing that was asked for"
         return
     kind = schema.get("type")
     if kind is not None and not _is(value, kind):
-        yield f"{place} {_shown(value)} is not of type {kind}"
+        yield f"{place} {shorten(value, _SHOWN)} is not of type {kind}"
         return
     if "enum" in schema and value not in schema["enum"]:
-        yield f"{place} {_shown(value)} is not one of {', '.join(map(str, schema['enum']))}"
+        yield f"{place} {shorten(value, _SHOWN)} is not one of {', '.join(map(str, schema['enum']))}"
     yield from _limit_problems(value, schema, place)
     if kind == "object":
         yield from _object_problems(value, schema, place)
@@ -67,9 +68,9 @@ def _is(value: Any, kind: str) -> bool:
 def _limit_problems(value: Any, schema: JsonObject, place: str) -> Iterator[str]:
     size = len(value) if isinstance(value, str | list) else 0
     if "minimum" in schema and value < schema["minimum"]:
-        yield f"{place} {_shown(value)} is less than {schema['minimum']}"
+        yield f"{place} {shorten(value, _SHOWN)} is less than {schema['minimum']}"
     if "maximum" in schema and value > schema["maximum"]:
-        yield f"{place} {_shown(value)} is more than {schema['maximum']}"
+        yield f"{place} {shorten(value, _SHOWN)} is more than {schema['maximum']}"
     if "minItems" in schema and size < schema["minItems"]:
         yield f"{place} has {size} items, and at least {schema['minItems']} were asked for"
     if "maxItems" in schema and size > schema["maxItems"]:
@@ -83,12 +84,7 @@ def _object_problems(value: JsonObject, schema: JsonObject, place: str) -> Itera
     for name in sorted(set(schema.get("required", ())) - set(value)):
         yield f"{place} has no {name}"
     for name in sorted(set(value) - set(properties), key=str):
-        yield f"{place} has {_shown(name)}, which was not asked for"
+        yield f"{place} has {shorten(name, _SHOWN)}, which was not asked for"
     for name, part in properties.items():
         if name in value:
             yield from shape_problems(value[name], part, f"{place}'s {name}")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

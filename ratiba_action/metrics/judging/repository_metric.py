@@ -126,14 +126,7 @@ class _MeasuredByRepository:
         return digest({**given, "turns": turns})
 
     async def measure(self, case: Case, threshold: float) -> Score:
-        """Score one case.
-
-        Raises:
-            ConfigurationError: the code raised, hung, or answered something else than a score.
-            JudgeError: it makes too many calls, or the judge answered outside its contract.
-            RecordingError: replaying, and no recording fits.
-            BudgetError: a call was refused.
-        """
+        """Score one case."""
         question = case.question(self._asks, self.evidence(case))
         maximum = declared_judge_calls(self.name, self._assertion.parameters)
         channel = JudgeChannel(self._judge, question, maximum)

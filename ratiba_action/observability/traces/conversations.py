@@ -129,7 +129,7 @@ ENVIRONMENT = "ratiba-gate"
 
 
 @dataclass(slots=True)
-class _Conversation:
+class _GatheredConversation:
     """What is known of one while its events are gathered."""
 
     run: str
@@ -147,7 +147,7 @@ def traced_runs(events: Iterable[LoggedEvent]) -> tuple[TracedRun, ...]:
         events: in the order of the log; runs may follow each other.
     """
     started: dict[str, dict[str | None, RunStarted]] = {}
-    conversations: dict[str, _Conversation] = {}
+    conversations: dict[str, _GatheredConversation] = {}
     for logged in events:
         data, place = logged.event.data, logged.event.place
         facts = started.setdefault(logged.run, {})
@@ -156,14 +156,16 @@ def traced_runs(events: Iterable[LoggedEvent]) -> tuple[TracedRun, ...]:
             facts[place.variant] = data
         elif place.scenario is not None:
             name = conversation_id(logged.run, place)
-            conversations.setdefault(name, _Conversation(logged.run, place)).events.append(logged)
-    of_runs: dict[str, dict[str, _Conversation]] = {run: {} for run in started}
+            conversations.setdefault(name, _GatheredConversation(logged.run, place)).events.append(logged)
+    of_runs: dict[str, dict[str, _GatheredConversation]] = {run: {} for run in started}
     for name, conversation in conversations.items():
         of_runs[conversation.run][name] = conversation
     return tuple(_traced_run(run, facts, of_runs[run]) for run, facts in started.items())
 
 
-def _traced_run(run: str, facts: dict[str | None, RunStarted], conversations: dict[str, _Conversation]) -> TracedRun:
+def _traced_run(
+    run: str, facts: dict[str | None, RunStarted], conversations: dict[str, _GatheredConversation]
+) -> TracedRun:
     first = next(iter(facts.values()), None)
     traces = tuple(
         _trace(name, conversation, facts.get(conversation.place.variant, first))
@@ -173,7 +175,7 @@ def _traced_run(run: str, facts: dict[str | None, RunStarted], conversations: di
     return TracedRun(run, traces, suite_dataset(first.repository, first.gate) if first is not None else "")
 
 
-def _trace(trace_id: str, conversation: _Conversation, facts: RunStarted | None) -> Trace:
+def _trace(trace_id: str, conversation: _GatheredConversation, facts: RunStarted | None) -> Trace:
     place = conversation.place
     shared: dict[str, AttributeValue] = {
         attributes.TRACE_NAME: attributes.shortened(place.scenario or ""),

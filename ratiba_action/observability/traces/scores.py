@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ratiba_action.model.event import ConversationEnded, LoggedEvent, Scored
+from ratiba_action.model.event import ConversationEnded, LoggedEvent, ScoreLogged
 from ratiba_action.observability.traces.model import TraceScore, score_id
 from ratiba_action.util.text import clip
 
@@ -20,7 +20,7 @@ def scores_of(trace_id: str, events: Sequence[LoggedEvent]) -> Iterator[TraceSco
     latest: dict[str, TraceScore] = {}
     for logged in events:
         data, turn = logged.event.data, logged.event.place.turn
-        if isinstance(data, Scored):
+        if isinstance(data, ScoreLogged):
             score = _metric(trace_id, data, logged, f"{data.metric}\n{'' if turn is None else turn}")
             latest[score.score_id] = score
         elif isinstance(data, ConversationEnded) and data.passed is not None:
@@ -37,7 +37,7 @@ def scores_of(trace_id: str, events: Sequence[LoggedEvent]) -> Iterator[TraceSco
     yield from latest.values()
 
 
-def _metric(trace_id: str, data: Scored, logged: LoggedEvent, key: str) -> TraceScore:
+def _metric(trace_id: str, data: ScoreLogged, logged: LoggedEvent, key: str) -> TraceScore:
     turn = logged.event.place.turn
     return TraceScore(
         score_id=score_id(trace_id, key),

@@ -15,7 +15,7 @@ from ratiba_action.production.datasets.file_writing import ALLOWED, safe_path
 from ratiba_action.production.datasets.row_items import (
     TRACE,
     RowParts,
-    Template,
+    RowTemplate,
     join_row,
     made_on_server,
     split_row,
@@ -23,7 +23,7 @@ from ratiba_action.production.datasets.row_items import (
 )
 from ratiba_action.production.datasets.scenario_items import inexact_number, split_scenario
 from ratiba_action.suite.case_ids import COLUMN, case_ids
-from ratiba_action.suite.data_file import Row, read_rows
+from ratiba_action.suite.data_file import CaseRow, read_rows
 from ratiba_action.suite.load import YAML_SUFFIXES, load_suite, read_scenario_files
 from ratiba_action.suite.references import CATALOGUE_SUFFIX
 from ratiba_action.util.strict_yaml import read_yaml
@@ -38,8 +38,8 @@ SCENARIO, CASE = "scenario", "case"
 class LocalRows:
     """A case file's rows."""
 
-    template: Template
-    rows: Sequence[Row] = ()
+    template: RowTemplate
+    rows: Sequence[CaseRow] = ()
     ids: Sequence[str] = ()
 
     @property
@@ -189,7 +189,7 @@ def _scenario_item(dataset: str, path: str, data: Mapping[str, Any]) -> DatasetI
     )
 
 
-def _case_item(dataset: str, template: Template, case: str, row: Mapping[str, Any]) -> DatasetItem:
+def _case_item(dataset: str, template: RowTemplate, case: str, row: Mapping[str, Any]) -> DatasetItem:
     parts = split_row(template, row)
     trace = row.get(TRACE)
     return DatasetItem(
@@ -211,5 +211,5 @@ def adopted_item(suite: LocalSuite, dataset: str, item: DatasetItem) -> str:
     row, problems = join_row(rows.template, made)
     if problems:
         return ""
-    (case,), wrong = case_ids(str(rows.template.data["id"]), rows.template.rows_path, [Row(1, row)])
+    (case,), wrong = case_ids(str(rows.template.data["id"]), rows.template.rows_path, [CaseRow(1, row)])
     return dataset_item_id(dataset, case) if case and not wrong and case in rows.ids else ""

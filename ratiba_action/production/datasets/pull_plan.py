@@ -15,10 +15,10 @@ from ratiba_action.observability.traces.datasets import dataset_item_id
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.production.datasets.local_suite import LocalSuite
 from ratiba_action.production.datasets.pulled import Pulled, PulledRow
-from ratiba_action.production.datasets.row_items import Template
+from ratiba_action.production.datasets.row_items import RowTemplate
 from ratiba_action.production.datasets.scenario_items import same_json
 from ratiba_action.suite.case_ids import HISTORY, case_ids
-from ratiba_action.suite.data_file import Row
+from ratiba_action.suite.data_file import CaseRow
 from ratiba_action.suite.load import load_suite
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.util.strict_yaml import read_yaml
@@ -96,7 +96,7 @@ def render_csv_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -
         raise RenderingError("a row contains half of a surrogate pair") from error
 
 
-def line_of(content: bytes, row: Row) -> str:
+def line_of(content: bytes, row: CaseRow) -> str:
     """The line of a JSON Lines file that a row was read from."""
     return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")[row.line - 1]
 
@@ -162,14 +162,14 @@ def _render(
     try:
         files[path] = render_scenario(data)
     except RenderingError as error:
-        problems.append(FileProblem(_shown(pulled, path), 0, str(error)))
+        problems.append(FileProblem(_item_or_path(pulled, path), 0, str(error)))
 
 
-def _shown(pulled: Pulled, path: str) -> str:
+def _item_or_path(pulled: Pulled, path: str) -> str:
     return f"item {pulled.items[path]!r:.80} ({path})" if path in pulled.items else f"the dataset's {path}"
 
 
-def _rows(local: LocalSuite, template: Template, pulled: Sequence[PulledRow]) -> bytes | None:
+def _rows(local: LocalSuite, template: RowTemplate, pulled: Sequence[PulledRow]) -> bytes | None:
     """New content of a file of cases; None if unchanged. Rows that exist only locally stay."""
     local_rows = local.data_sets.get(template.path)
     rows = local_rows.rows if local_rows is not None and local_rows.template.rows_path == template.rows_path else ()
@@ -194,13 +194,13 @@ def _rows(local: LocalSuite, template: Template, pulled: Sequence[PulledRow]) ->
     return render_json_rows([*lines, *new])
 
 
-def case_ids_of(template: Template, pulled: Sequence[PulledRow]) -> list[str]:
+def case_ids_of(template: RowTemplate, pulled: Sequence[PulledRow]) -> list[str]:
     """Ids of the cases that rows become.
 
     Raises:
         RenderingError: some items cannot have an id; which and why.
     """
-    rows = [Row(number, row.values) for number, row in enumerate(pulled, 1)]
+    rows = [CaseRow(number, row.values) for number, row in enumerate(pulled, 1)]
     ids, problems = case_ids(str(template.data.get("id")), template.rows_path, rows)
     if problems:
         messages = [f"item {pulled[problem.line - 1].item!r:.80}: {problem.message}" for problem in problems]
@@ -215,7 +215,7 @@ def _suite_problems(
     for path, content in changed.items():
         kinds = find_credentials(content.decode("utf-8", "replace"))
         if kinds:
-            yield FileProblem(_shown(pulled, path), 0, f"it contains {', '.join(sorted(set(kinds)))}")
+            yield FileProblem(_item_or_path(pulled, path), 0, f"it contains {', '.join(sorted(set(kinds)))}")
     try:
         if whole:
             named = {f"{folder}/{path}": content for path, content in whole.items()}
@@ -223,7 +223,7 @@ def _suite_problems(
     except SuiteError as error:
         for problem in error.problems:
             path = problem.path.removeprefix(f"{folder}/")
-            yield replace(problem, path=_shown(pulled, path)) if path in changed else problem
+            yield replace(problem, path=_item_or_path(pulled, path)) if path in changed else problem
 
 
 def _ids(local: LocalSuite) -> list[str]:

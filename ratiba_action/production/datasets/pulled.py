@@ -11,7 +11,7 @@ from ratiba_action.observability.langfuse_datasets import read_dataset
 from ratiba_action.observability.langfuse_server import connected
 from ratiba_action.production.datasets.file_writing import ALLOWED, safe_path
 from ratiba_action.production.datasets.local_suite import CASE, SCENARIO, SCHEMA
-from ratiba_action.production.datasets.row_items import RowParts, Template, join_row, made_on_server, template_of
+from ratiba_action.production.datasets.row_items import RowParts, RowTemplate, join_row, made_on_server, template_of
 from ratiba_action.production.datasets.scenario_items import ScenarioParts, join_scenario, ours, same_json
 from ratiba_action.suite.case_ids import COLUMN
 from ratiba_action.suite.load import YAML_SUFFIXES
@@ -54,7 +54,7 @@ class Pulled:
     """
 
     scenarios: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    templates: dict[str, Template] = field(default_factory=dict)
+    templates: dict[str, RowTemplate] = field(default_factory=dict)
     rows: dict[str, list[PulledRow]] = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
     archived: list[str] = field(default_factory=list)
@@ -170,7 +170,7 @@ def _taken_over(row: Mapping[str, Any], rows: Sequence[PulledRow]) -> bool:
     return any(same_json(pulled_row.values, row) for pulled_row in rows)
 
 
-def _add_row(pulled: Pulled, template: Template, item: DatasetItem, parts: RowParts) -> None:
+def _add_row(pulled: Pulled, template: RowTemplate, item: DatasetItem, parts: RowParts) -> None:
     row, problems = join_row(template, parts)
     if not problems:
         pulled.rows[template.path].append(PulledRow(row, item.id))

@@ -25,7 +25,7 @@ _LONGEST_ID = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class RowTemplate:
     """A scenario file with ``cases``.
 
     Args:
@@ -46,7 +46,7 @@ class Template:
         return path if safe_path(path, SUFFIXES) else ""
 
 
-def template_of(path: str, data: Mapping[str, Any]) -> Template:
+def template_of(path: str, data: Mapping[str, Any]) -> RowTemplate:
     """A scenario file with ``cases``, with its columns by purpose."""
     truth: dict[str, bool] = {}
     for place, column in places(dict(data)):
@@ -54,7 +54,7 @@ def template_of(path: str, data: Mapping[str, Any]) -> Template:
         is_truth = first in _TRUTHS or (first == ("turns",) and part in _TURN_TRUTHS)
         truth[column] = truth.get(column, True) and is_truth
     given = tuple(name for name, only in truth.items() if not only)
-    return Template(path, data, given, tuple(name for name, only in truth.items() if only))
+    return RowTemplate(path, data, given, tuple(name for name, only in truth.items() if only))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class RowParts:
     rest: Mapping[str, Any]
 
 
-def split_row(template: Template, row: Mapping[str, Any]) -> RowParts:
+def split_row(template: RowTemplate, row: Mapping[str, Any]) -> RowParts:
     """The parts of a row; no column is lost."""
     history = (HISTORY,) if HISTORY not in template.expected else ()
     given = {name: row[name] for name in dict.fromkeys([*template.given, *history]) if name in row}
@@ -75,7 +75,7 @@ def split_row(template: Template, row: Mapping[str, Any]) -> RowParts:
     return RowParts(given, expected, rest)
 
 
-def join_row(template: Template, parts: RowParts) -> tuple[dict[str, Any], tuple[str, ...]]:
+def join_row(template: RowTemplate, parts: RowParts) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The row of untrusted parts, and every problem of them.
 
     A string instead of an object is the value of the only column.
@@ -102,7 +102,7 @@ def join_row(template: Template, parts: RowParts) -> tuple[dict[str, Any], tuple
     return {**row, **parts.rest}, tuple(problems)
 
 
-def _as_columns(template: Template, value: Mapping[str, Any]) -> dict[str, Any]:
+def _as_columns(template: RowTemplate, value: Mapping[str, Any]) -> dict[str, Any]:
     """The input of an item by column: ``message`` is the only column, an empty history is left out."""
     named = dict(value)
     if MESSAGE in named and MESSAGE not in template.given and len(template.given) == 1:
@@ -124,7 +124,7 @@ def case_id_of_item(item_id: str) -> str:
     return item_id if allowed else hashlib.sha256(item_id.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def made_on_server(template: Template, item_id: str, parts: RowParts, *, trace: str, named: bool) -> RowParts:
+def made_on_server(template: RowTemplate, item_id: str, parts: RowParts, *, trace: str, named: bool) -> RowParts:
     """The parts of an item made on the server, with the id and the trace that it has as a case.
 
     Args:

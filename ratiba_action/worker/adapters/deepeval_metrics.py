@@ -21,7 +21,7 @@ from ..lookup import AdapterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..judge import Judge
+    from ..judge import WorkerJudge
 
 _QUIET = {
     "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
@@ -58,7 +58,7 @@ def load() -> None:
         importlib.import_module("deepeval.metrics")
 
 
-def prepare(judge: Judge, *, needed: bool) -> None:
+def prepare(judge: WorkerJudge, *, needed: bool) -> None:
     """Import DeepEval for a metric that may need it, before the metric's own module is imported.
 
     Args:
@@ -77,7 +77,7 @@ def prepare(judge: Judge, *, needed: bool) -> None:
     adopt(judge)
 
 
-def adopt(judge: Judge) -> None:
+def adopt(judge: WorkerJudge) -> None:
     """Let the gate's judge be the model of DeepEval's metrics, whatever model they name."""
     if "deepeval.metrics" not in sys.modules:
         return
@@ -91,7 +91,7 @@ def adopt(judge: Judge) -> None:
             vars(module)["initialize_model"] = initialize_model
 
 
-def _model(judge: Judge) -> Any:
+def _model(judge: WorkerJudge) -> Any:
     from deepeval.models import DeepEvalBaseLLM  # the user's, and only where it is there
 
     class GateJudge(DeepEvalBaseLLM):  # type: ignore[no-untyped-call] # DeepEval's base is not fully typed

@@ -29,13 +29,13 @@ class Adapter:
         """Create the system's own tables."""
         await create_tables(self._options["migrate"], database_url)
 
-    async def open(self, context: Any) -> Conversation:
+    async def open(self, context: Any) -> RunnableConversation:
         """Make the runnable for this conversation."""
         runnable = await make(self._options["runnable"], (INVOKE,), context)
-        return Conversation(runnable, self._options, context.conversation_id)
+        return RunnableConversation(runnable, self._options, context.conversation_id)
 
 
-class Conversation:
+class RunnableConversation:
     """One conversation, whose history is kept here: a runnable has none.
 
     Args:

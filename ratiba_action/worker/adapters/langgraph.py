@@ -32,7 +32,7 @@ class Adapter:
         if self._options["saver"] == savers.POSTGRES:
             savers.create_tables(database_url)
 
-    async def open(self, context: Any) -> Conversation:
+    async def open(self, context: Any) -> GraphConversation:
         """Make the graph with a checkpointer for this conversation."""
         resources = AsyncExitStack()
         try:
@@ -44,7 +44,7 @@ class Adapter:
         except BaseException:
             await resources.aclose()
             raise
-        return Conversation(graph, self._options, context.conversation_id, resources)
+        return GraphConversation(graph, self._options, context.conversation_id, resources)
 
 
 def _checkpointed(graph: Any, saver: Any, *, persistent: bool) -> Any:
@@ -70,7 +70,7 @@ def _require_known(graph: Any, options: dict[str, Any]) -> None:
             raise AdapterError(f"the {what} {strange[0]!r}; there are {there}")
 
 
-class Conversation:
+class GraphConversation:
     """One thread of the graph.
 
     Args:

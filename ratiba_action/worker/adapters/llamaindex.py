@@ -28,15 +28,15 @@ class Adapter:
         """Create the system's own tables."""
         await create_tables(self._options["migrate"], database_url)
 
-    async def open(self, context: Any) -> Conversation:
+    async def open(self, context: Any) -> EngineConversation:
         """Make the engine for this conversation."""
         methods = METHODS if self._options["sync"] else tuple(f"a{name}" for name in METHODS)
         engine = await make(self._options["engine"], methods, context)
         method = next(name for name in methods if callable(getattr(engine, name, None)))
-        return Conversation(engine, method, self._options["document_id"])
+        return EngineConversation(engine, method, self._options["document_id"])
 
 
-class Conversation:
+class EngineConversation:
     """One conversation; a chat engine keeps its history itself.
 
     Args:

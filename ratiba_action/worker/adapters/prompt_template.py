@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..lookup import AdapterError
-from ..prompt_system import Conversation, Message
+from ..prompt_system import Message, PromptConversation
 
 CHATS = (".json", ".yaml", ".yml")
 _ROLES = ("system", "user", "assistant")
@@ -25,7 +25,7 @@ class Adapter:
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = options
 
-    def open(self, context: Any) -> Conversation:
+    def open(self, context: Any) -> PromptConversation:
         """Read the template.
 
         Raises:
@@ -44,7 +44,7 @@ class Adapter:
                 return [*history, {"role": "user", "content": filled}]
             return [{"role": "system", "content": filled}, *history, {"role": "user", "content": message}]
 
-        return Conversation(self._options, compose)
+        return PromptConversation(self._options, compose)
 
 
 Filled = Callable[[dict[str, Any]], Any]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.llm.recordings.comparison import Kind, compare, read_answer, render, without_noise
+from ratiba_action.llm.recordings.comparison import LineFate, compare, read_answer, render, without_noise
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording
 
 
@@ -103,8 +103,8 @@ def test_another_model_or_version_of_a_metric_is_a_change_of_the_same_line() -> 
         judge(0.9, key="e" * 64, metric="fluency:2.0"),
     ]
     assert [(one.kind, one.before, one.after) for one in compare(old, new).differences] == [
-        (Kind.CHANGED, (("model", "claude"),), (("model", "claude-2"),)),
-        (Kind.CHANGED, (("metric", "fluency:1.0"),), (("metric", "fluency:2.0"),)),
+        (LineFate.CHANGED, (("model", "claude"),), (("model", "claude-2"),)),
+        (LineFate.CHANGED, (("metric", "fluency:1.0"),), (("metric", "fluency:2.0"),)),
     ]
 
 
@@ -206,7 +206,7 @@ LINES = st.lists(
 @given(LINES, LINES)
 def test_every_line_of_both_sides_is_accounted_for(old: list[Recording], new: list[Recording]) -> None:
     comparison = compare(old, new)
-    assert len(new) - comparison.count(Kind.ADDED) == len(old) - comparison.count(Kind.REMOVED)
+    assert len(new) - comparison.count(LineFate.ADDED) == len(old) - comparison.count(LineFate.REMOVED)
     assert render(comparison) == render(compare(old, new))
 
 

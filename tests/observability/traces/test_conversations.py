@@ -18,7 +18,7 @@ from ratiba_action.model.event import (
     JudgeCalled,
     ModelCalled,
     Place,
-    Scored,
+    ScoreLogged,
     TurnEnded,
     conversation_id,
 )
@@ -121,7 +121,7 @@ def test_a_call_of_unknown_cost_shows_none() -> None:
 
 def test_a_score_has_its_reason_and_the_conversation_one_that_says_whether_it_passed() -> None:
     trace = only_trace(
-        (Scored("Fluency", "2", 0.4, 0.8, passed=False, reason="stiff"), HEAD),
+        (ScoreLogged("Fluency", "2", 0.4, 0.8, passed=False, reason="stiff"), HEAD),
         (EvaluationFailed("score", "Fluency", reason="below 0.8"), HEAD),
         (ConversationEnded("scored", passed=False, reason="Fluency"), HEAD),
     )
@@ -138,10 +138,10 @@ def test_a_conversation_that_was_held_again_keeps_both_attempts_and_the_last_sco
     again = ConversationStarted("conversation", "tenant-2", attempt=2)
     trace = only_trace(
         (TurnEnded("one", 0.1, user="a"), TURN),
-        (Scored("Fluency", "1", 0.1, 0.8, passed=False), HEAD),
+        (ScoreLogged("Fluency", "1", 0.1, 0.8, passed=False), HEAD),
         (again, HEAD),
         (TurnEnded("two", 0.1, user="a"), TURN),
-        (Scored("Fluency", "1", 0.9, 0.8, passed=True), HEAD),
+        (ScoreLogged("Fluency", "1", 0.9, 0.8, passed=True), HEAD),
         (ConversationEnded("scored", passed=True, retried=("it hung",)), HEAD),
     )
     assert [span.name for span in trace.spans] == ["spa_booking", "turn 1", "turn 1"]
@@ -257,7 +257,7 @@ def test_names_that_are_no_whole_unicode_have_ids_too() -> None:
     place = Place("head", "a\ud800", 0, "b\udfff")
     happened: list[tuple[Happening, Place]] = [
         (ConversationStarted("", ""), place),
-        (Scored("c\ud800", "1", 1.0, 0.5, passed=True), place),
+        (ScoreLogged("c\ud800", "1", 1.0, 0.5, passed=True), place),
     ]
     ((trace,),) = [run.traces for run in traced_runs(logged(happened))]
     assert (len(trace.trace_id), len(trace.scores)) == (32, 1)

@@ -14,13 +14,13 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
 
-from ratiba_action.worker.adapters.langchain import Adapter, Conversation
+from ratiba_action.worker.adapters.langchain import Adapter, RunnableConversation
 from ratiba_action.worker.lookup import AdapterError
 
 DEFAULTS: dict[str, Any] = {"takes": "messages", "input": None, "history": None, "reply": {}}
 
 
-async def opened(runnable: str, **settings: Any) -> Conversation:
+async def opened(runnable: str, **settings: Any) -> RunnableConversation:
     adapter = Adapter({**DEFAULTS, "runnable": f"{__name__}:{runnable}", **settings})
     return await adapter.open(SimpleNamespace(conversation_id="conversation-1", language="sw"))
 

@@ -14,10 +14,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
 
-from ratiba_action.worker.adapters.langgraph import Conversation
+from ratiba_action.worker.adapters.langgraph import GraphConversation
 from ratiba_action.worker.lookup import AdapterError
 
-OpenGraph = Callable[..., Awaitable[Conversation]]
+OpenGraph = Callable[..., Awaitable[GraphConversation]]
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 

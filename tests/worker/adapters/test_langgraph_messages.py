@@ -11,9 +11,9 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
 
-from ratiba_action.worker.adapters.langgraph import Conversation
+from ratiba_action.worker.adapters.langgraph import GraphConversation
 
-OpenGraph = Callable[..., Awaitable[Conversation]]
+OpenGraph = Callable[..., Awaitable[GraphConversation]]
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 

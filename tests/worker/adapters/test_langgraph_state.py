@@ -13,10 +13,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from ratiba_action.worker.adapters.langgraph import Conversation
+from ratiba_action.worker.adapters.langgraph import GraphConversation
 from ratiba_action.worker.lookup import AdapterError
 
-OpenGraph = Callable[..., Awaitable[Conversation]]
+OpenGraph = Callable[..., Awaitable[GraphConversation]]
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 

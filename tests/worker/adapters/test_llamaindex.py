@@ -13,11 +13,11 @@ from llama_index.core.response_synthesizers import CompactAndRefine
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
-from ratiba_action.worker.adapters.llamaindex import Adapter, Conversation
+from ratiba_action.worker.adapters.llamaindex import Adapter, EngineConversation
 from ratiba_action.worker.lookup import AdapterError
 
 
-async def opened(engine: str, **settings: Any) -> Conversation:
+async def opened(engine: str, **settings: Any) -> EngineConversation:
     adapter = Adapter({"engine": f"{__name__}:{engine}", "sync": False, "document_id": None, **settings})
     return await adapter.open(SimpleNamespace(conversation_id="conversation-1", language="sw"))
 

@@ -11,7 +11,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from redis.asyncio import Redis
 
 from ratiba_action.worker.adapters import savers
-from ratiba_action.worker.adapters.langgraph import Adapter, Conversation
+from ratiba_action.worker.adapters.langgraph import Adapter, GraphConversation
 from ratiba_action.worker.lookup import AdapterError
 from tests.support.redis_server import redis_server
 
@@ -49,7 +49,7 @@ async def redis(address: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
         yield client
 
 
-async def talk(thread: str) -> Conversation:
+async def talk(thread: str) -> GraphConversation:
     return await ADAPTER.open(SimpleNamespace(conversation_id=thread, database_url=None))
 
 
