@@ -20,8 +20,8 @@ def answer(message: str, history: list[Any]) -> dict[str, Any]:
         messages=[{"role": "system", "content": prompt}, *history, {"role": "user", "content": message}],
         tools=[{"type": "function", "function": FUNCTION}],
     )
-    said = completion.choices[0].message
-    orders = [json.loads(call.function.arguments) for call in said.tool_calls or []]
+    reply = completion.choices[0].message
+    orders = [json.loads(call.function.arguments) for call in reply.tool_calls or []]
     bills = [f"Merci. KES {order['quantity'] * PRICES[order['item']]}." for order in orders]
     calls = [{"name": "place_order", "args": order} for order in orders]
-    return {"text": " ".join([said.content or "", *bills]).strip(), "tool_calls": calls}
+    return {"text": " ".join([reply.content or "", *bills]).strip(), "tool_calls": calls}
