@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import pytest
 pytestmark = pytest.mark.processes
 PROJECT = Path(__file__).parents[2]
 _PAGE = (PROJECT / "docs" / "quickstart.md").read_text(encoding="utf-8")
-_FILES = dict(re.findall(r"```\w+\n(?:#|<!--) ([\w./]+)(?: -->)?\n(.*?)```", _PAGE, re.DOTALL))
-_, _INIT, _RECORD, _RED = re.findall(r"```bash\n(.*?)```", _PAGE, re.DOTALL)
+_FILES = dict(re.findall(r"```\w+\n# ([\w./]+)\n(.*?)```", _PAGE, re.DOTALL))
+(_PROMPT,) = re.findall(r"```text\n(.*?)```", _PAGE, re.DOTALL)
+_, _GIT, _PYTHON, _NODE, _RECORD, _RED = re.findall(r"```bash\n(.*?)```", _PAGE, re.DOTALL)
 _REMOVED = "Call place_order for an order.\n"
 _CLIENTS = os.environ.get("RATIBA_TEST_CLIENTS")
 
@@ -37,7 +39,7 @@ def test_a_prompt_edit_is_red_without_a_key_and_its_line_is_named(name: str, tmp
     (tmp_path / ".gitconfig").write_text("[user]\n  name = A Tester\n  email = tester@example.invalid\n", "utf-8")
     folder = tmp_path / "bot"
     (folder / "prompts").mkdir(parents=True)
-    (folder / "prompts" / "baker.md").write_text(_FILES["prompts/baker.md"], encoding="utf-8")
+    (folder / "prompts" / "baker.md").write_text(_PROMPT, encoding="utf-8")
     (folder / "stand_in_model.py").write_text(_FILES["stand_in_model.py"], encoding="utf-8")
     for file in ("assistant.py", "server.js", "package.json"):
         if (PROJECT / "examples" / "tutorials" / name / file).exists():
@@ -58,12 +60,12 @@ def test_a_prompt_edit_is_red_without_a_key_and_its_line_is_named(name: str, tmp
         )
         return done.returncode, done.stdout + done.stderr
 
-    git, python, node = (line.partition("#")[0] for line in _INIT.splitlines())
-    code, printed = run(git + "\n" + (node if name == "express" else python))
+    code, printed = run(_GIT + (_NODE if name == "express" else _PYTHON))
     assert code == 0, printed
     configuration = folder / ".github" / "ratiba.yml"
     if name == "express":
-        (called,) = re.findall(r"```yaml\nsystem:\n(  http:\n.*?)```", _PAGE, re.DOTALL)
+        (shown,) = re.findall(r"```yaml\n( +system:\n.*?)```", _PAGE, re.DOTALL)
+        called = textwrap.dedent(shown.rstrip(" ")).partition("\n")[2]
         text = re.sub(r"  http:\n(?:    .*\n)+", lambda _: called, configuration.read_text(encoding="utf-8"))
         modules = Path(_CLIENTS or "").absolute() / "node" / "node_modules"
         setup = f"  setup: [ln, -s, {modules}, node_modules]\n"
@@ -82,6 +84,6 @@ def test_a_prompt_edit_is_red_without_a_key_and_its_line_is_named(name: str, tmp
     code, printed = run(_RED)
     assert code == 1, printed
     assert "**Which line did it:** `prompts/baker.md` line 2" in printed
-    prompt.write_text(_FILES["prompts/baker.md"], encoding="utf-8")
+    prompt.write_text(_PROMPT, encoding="utf-8")
     code, printed = run(_RED)
     assert code == 0, printed
