@@ -29,7 +29,6 @@ _MAX_MARKS = 4
 """On one letter: Hebrew has three, Vietnamese two; a stack of more covers the lines around it."""
 _LIST_START = re.compile(r"\A(\d{1,9})([.)])(?= |\Z)")
 _BLOCK_START = re.compile(r"\A([-+=])")
-_ALERT = re.compile(r"\A> \[![A-Z]+\]\n")
 _HIDDEN = re.compile(r"<!--.*?-->\n?|<details>.*?</details>\n*", re.DOTALL)
 _SAFE_CODE = re.compile(r"[A-Za-z0-9_./=-]{1,200}", re.ASCII)
 
@@ -171,8 +170,8 @@ def named(name: str, title: str) -> str:
 
 
 def visible(body: str) -> str:
-    """A comment without hidden lines, folded parts and the mark of GitHub's alert."""
-    return _ALERT.sub("", _HIDDEN.sub("", body).strip())
+    """A comment without hidden lines and folded parts."""
+    return _HIDDEN.sub("", body).strip()
 
 
 _IN_LOGS = re.compile(r"<details><summary>(Metrics|Judges|Money|\d+ notes?)</summary>\n(.*?)\n\n</details>", re.DOTALL)
