@@ -195,10 +195,7 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
         ),
         (
             {"pyproject.toml": "", "poetry.lock": '[package.source]\ntype = "directory"\nurl = "own"\n'},
-            [
-                "--no-root]  # once your system replaces the stand-in, "
-                "and before the first merge\n  # python: .venv/bin/python"
-            ],
+            ["--no-root]  # uncomment for your own system, before the first merge\n  # python: .venv/bin/python"],
         ),
         (
             {"Gemfile": "gem 'rails', '~> 8'\ngem 'puma'\n", "config.ru": "", "config/application.rb": ""},
@@ -240,8 +237,7 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
         (
             {"requirements.txt": "openai\n-r more.txt\n"},
             [
-                "-r requirements.txt]  # once your system replaces the stand-in, "
-                "and before the first merge\n  # python: .venv/bin/python"
+                "-r requirements.txt]  # uncomment for your own system, before the first merge\n  # python: .venv/bin/python"
             ],
         ),
         ({"requirements.txt": "openai==1 \\\n    --hash=sha256:00\n"}, ["# setup_reads: [requirements.txt]"]),
