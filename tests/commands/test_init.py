@@ -236,9 +236,7 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
         ),
         (
             {"requirements.txt": "openai\n-r more.txt\n"},
-            [
-                "-r requirements.txt]  # uncomment for your own system, before the first merge\n  # python: .venv/bin/python"
-            ],
+            ["-r requirements.txt]  # uncomment for your own system, before the first merge\n  # python:"],
         ),
         ({"requirements.txt": "openai==1 \\\n    --hash=sha256:00\n"}, ["# setup_reads: [requirements.txt]"]),
         ({"requirements-dev.txt": "", "pyproject.toml": ""}, [".venv/bin/pip install .]"]),
