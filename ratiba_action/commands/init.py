@@ -225,14 +225,13 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     if judged or answers.kind == "prompt":
         until = f". Until then {RECORDING} has a score written by hand" if judged else ""
         yield f"ratiba record --accept       # records the answers of models and judge; needs an API key{until}"
-    without_key = [
-        f"set `metrics: {{fluency: false}}` in {CONFIGURATION}, so that no judge scores replies, and delete {RECORDING}"
-    ] * judged
+    if judged:
+        off = f"set `metrics: {{fluency: false}}` in {CONFIGURATION} and delete {RECORDING}"
+        yield f"Without an API key, {off}: no judge scores replies then."
     if answers.kind != "prompt":
-        without_key.append(f"mock the model that your system calls: `layer: fsm` and `script` in {SCENARIO}")
-        without_key[-1] += ", or record a program that stands in for it (docs/quickstart.md): ratiba record --authored"
-    if without_key:
-        yield f"Without an API key, {'; '.join(without_key)}"
+        stand_in_model = "record a program that stands in for it (docs/quickstart.md): ratiba record --authored"
+        mocked = f"mock it: `layer: fsm` and `script` in {SCENARIO}"
+        yield f"Without an API key for the model that your system calls, {stand_in_model}. Or {mocked}."
     yield f"ratiba validate              # checks {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
         yield f"In {WORKFLOW} replace OWNER by the account that has ratiba-eval-gate, and COMMIT by the id of a commit."
