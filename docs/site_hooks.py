@@ -17,9 +17,15 @@ from mkdocs.structure.pages import Page
 PROJECT = Path(__file__).parents[1]
 ABOVE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 """Pages of the site that stand above ``docs``; the site names them in small letters."""
+MOVED = {"first-run": "github-checklist"}
+"""Pages that had another name, so that old addresses lead on."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 _ITEM = re.compile(r"( *)([-*]|\d+\.) ")
+_LEADS_ON = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Moved</title><meta http-equiv="refresh" content="0; url={address}">
+<p>This page has moved: <a href="{address}">{address}</a></p></html>
+"""
 _NESTED = 4
 """Columns by which Python-Markdown knows a nested item; CommonMark takes two."""
 
@@ -60,7 +66,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write ``llms.txt``, the list of the pages for models (https://llmstxt.org)."""
+    """Write ``llms.txt``, the list of the pages for models (https://llmstxt.org), and pages at old addresses."""
+    for before, now in MOVED.items():
+        folder = Path(config.site_dir) / before
+        folder.mkdir()
+        (folder / "index.html").write_text(_LEADS_ON.format(address=f"../{now}/"), "utf-8")
     lines = [f"# {config.site_name}", "", f"> {config.site_description}"]
     for section in config.nav or []:
         ((heading, entries),) = section.items()

@@ -87,7 +87,7 @@ def recording_advice(
     """
     owners = scenarios.get(Path(path).stem, ())
     if not owners:
-        yield FileProblem(path, 0, "no scenario has this id")
+        yield FileProblem(path, 0, "no scenario has this id: delete the file, or rename it to the id of its scenario")
         return
     measured = {
         recorded_as(entry.metric, entry.parameters)
@@ -101,8 +101,11 @@ def recording_advice(
                 yield FileProblem(path, number, "it is never used: the scenario has a mocked model")
         elif not recorded_names([line.metric]) & measured and all(owner.test is None for owner in owners):
             others = [name for name in sorted(measured) if name.partition(":")[0] == line.metric.partition(":")[0]]
-            now = f", but {others[0]!r:.80}; run: ratiba record --scenario {Path(path).stem} --accept" if others else ""
-            yield FileProblem(path, number, f"it is never used: the scenario does not use {line.metric!r:.80}{now}")
+            again = (
+                f", but {others[0]!r:.80}; run: ratiba record --scenario {Path(path).stem} --accept" if others else ""
+            )
+            rest = again or ": delete the line"
+            yield FileProblem(path, number, f"it is never used: the scenario does not use {line.metric!r:.80}{rest}")
 
 
 def scored_metrics(lines: Iterable[Recording]) -> Iterator[str]:

@@ -231,20 +231,23 @@ def _check_keys(machine: Machine, files: Files) -> Iterator[ReadinessCheck]:
     variables = [(name, (f"RATIBA_{name.upper()}_API_KEY", SHELL_KEYS[name][0])) for name in BUILT_IN]
     variables += [(each, (each,)) for each in sorted({entry.key_variable for entry in declared if entry.key_variable})]
     for provider, names in variables:
-        value = next((found for name in names if (found := machine.variable(name))), None)
+        found = next((name for name in names if machine.variable(name)), names[-1])
+        value = machine.variable(found)
         check = f"key {provider}" if provider in BUILT_IN else f"key {names[0]}"
-        if value is None:
-            yield ReadinessCheck(
-                check, State.OPTIONAL, f"{names[-1]} is not set", f"export {names[-1]}=…  # for live answers"
-            )
+        address = f"RATIBA_{provider.upper()}_BASE_URL"
+        if not value:
+            yield ReadinessCheck(check, State.OPTIONAL, f"{found} is not set", f"export {found}=…  # for live answers")
+        elif provider in BUILT_IN and machine.variable(address):
+            message = f"present; {address} names another server, whose keys may have any form"
+            yield ReadinessCheck(check, State.OK, message)
         elif _FORMS.get(provider, _OTHER_FORM).fullmatch(value):
             yield ReadinessCheck(check, State.OK, "present, in the form of a key")
         else:
             yield ReadinessCheck(
                 check,
                 State.MISSING,
-                f"{names[-1]} has not the form of a key of {provider}",
-                f"export {names[-1]}=…  # copy the key again, without spaces",
+                f"{found} has not the form of a key of {provider}",
+                f"export {found}=…  # copy the key again, without spaces",
             )
 
 

@@ -11,6 +11,7 @@ from ratiba_action.settings.input_values import parse_name
 
 KINDS: Mapping[str, str] = {
     "python": "a Python class of your own repository, which may call anything",
+    "function": "a Python function of your own repository that answers one message",
     "langgraph": "a LangGraph graph, or a factory of one; LangGraph is installed where the system runs",
     "prompt": "a prompt file and a model, no code at all",
     "command": "a program in any language that reads and writes JSON lines",
@@ -40,6 +41,7 @@ class StarterAnswers:
         language: ISO 639 code of the first conversation.
         prompts: glob patterns of the prompt files; may be empty.
         url: of the server, for the kind ``http``.
+        function: module and name of the repository's own function, for the kind ``function``; empty for a stand-in.
         code: one of ``CODE_MODES``.
         providers: those with a key in the environment, the judge's first.
         project: what the repository's own files say.
@@ -52,6 +54,7 @@ class StarterAnswers:
     branch: str = "main"
     action: str = ACTION
     url: str = "http://127.0.0.1:8000/chat"
+    function: str = ""
     code: str = "advisory"
     providers: tuple[str, ...] = ()
     project: Project = NO_PROJECT

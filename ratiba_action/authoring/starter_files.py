@@ -116,6 +116,7 @@ SCHEMAS = ".github/ratiba"
 
 _STAND_INS: Mapping[str, str] = {
     "python": "ratiba_adapter.py",
+    "function": "ratiba_function.py",
     "command": "ratiba_system.py",
     "prompt": "prompts/assistant.md",
     "langgraph": "ratiba_graph.py",
@@ -162,7 +163,8 @@ def starter_files(answers: StarterAnswers, *, has_prompt: bool = False) -> Mappi
         serve=() if answers.has_url or answers.project.port else answers.project.serve or _STAND_IN_SERVER,
         port=None if answers.has_url else answers.project.port,
         setup=answers.project.setup,
-        uses_setup=answers.kind == "http" and not stand_in(answers),
+        function=answers.function or "ratiba_function:answer",
+        uses_setup=answers.kind in {"http", "function"} and not stand_in(answers),
         system_provider=system_provider,
         system_model=_SYSTEM_MODELS[system_provider],
         judges=[(name, JUDGES[name]) for name in judges],
@@ -191,11 +193,11 @@ def _judges_of(providers: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def stand_in(answers: StarterAnswers) -> str:
-    """The stand-in that users replace by their system; empty for a server that exists already."""
+    """The stand-in that users replace by their system; empty for a server or function that exists already."""
     there = answers.has_url or (answers.kind == "http" and (answers.project.serve or answers.project.port))
     if answers.kind == "prompt":
         return answers.prompt_file
-    return "" if there else _STAND_INS.get(answers.kind, "")
+    return "" if there or answers.function else _STAND_INS.get(answers.kind, "")
 
 
 def _template_of(answers: StarterAnswers) -> str:

@@ -50,10 +50,12 @@ never changed. Once scenarios are recorded, it proposes `prompts` and `touches` 
 and writes nothing."""
 EXAMPLE = """example:
   ratiba init
+  ratiba init --yes --function bot:answer
   ratiba init --yes --language sw --prompts 'prompts/*.md'
   ratiba init --yes --kind prompt --json"""
 
 _BRANCH = re.compile(r"ref: refs/(?:remotes/origin|heads)/(\S+)\s*")
+_FUNCTION = re.compile(r"\w+(?:\.\w+)*:\w+")
 _ACTION = re.compile(r"[\w.-]+/[\w./-]+@[\w./-]+")
 
 
@@ -78,6 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--action", metavar="ACTION", help="the action that the workflow uses: owner/repository@commit")
     parser.add_argument(
         "--url", metavar="URL", help="URL of your server, for --kind http, if the gate does not start it"
+    )
+    parser.add_argument(
+        "--function", metavar="MODULE:NAME", help="your own function, such as bot:answer, for --kind function"
     )
     add_repo(parser, "this folder's repository")
     parser.add_argument("--yes", action="store_true", help="ask no questions; use options and defaults")
@@ -134,9 +139,12 @@ def _proposed(repository: Path, environment: Mapping[str, str]) -> list[str] | N
 def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAnswers:
     proposed, project = StarterAnswers(), read_project(repository)
     kind = "http" if project.serve or project.port or arguments.url else proposed.kind
+    kind = arguments.kind or ("function" if arguments.function else kind)
+    if arguments.function and kind != "function":
+        raise UsageError(f"--kind {kind} calls no function.", "Leave out --kind, or --function.")
     found = "prompts/*.md" if any((repository / "prompts").glob("*.md")) else ""
     return StarterAnswers(
-        kind=parse_option("--kind", arguments.kind or kind, parse_kind),
+        kind=parse_option("--kind", kind, parse_kind),
         language=parse_option("--language", arguments.language or proposed.language, parse_language),
         prompts=parse_prompts(found if arguments.prompts is None else arguments.prompts),
         name=parse_option("--name", arguments.name or proposed.name, parse_name),
@@ -144,6 +152,7 @@ def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAns
         branch=_default_branch(repository),
         action=parse_option("--action", arguments.action or ACTION, _parse_action),
         url=arguments.url or proposed.url,
+        function=parse_option("--function", arguments.function, _parse_function) if arguments.function else "",
         project=project,
     )
 
@@ -155,6 +164,12 @@ def _has_prompt(answers: StarterAnswers, repository: Path) -> bool:
 def _parse_action(text: str) -> str:
     if not _ACTION.fullmatch(text):
         raise ValueError("owner/repository@commit")
+    return text
+
+
+def _parse_function(text: str) -> str:
+    if not _FUNCTION.fullmatch(text):
+        raise ValueError("module:name, such as bot:answer for `answer` of bot.py")
     return text
 
 
@@ -179,11 +194,16 @@ def _first_gate(contents: Mapping[str, bytes]) -> Iterable[str]:
         yield f"Without --llm replay the gate calls the judge with the key in {spent}, which {CONFIGURATION} names."
 
 
+def _own_system(answers: StarterAnswers) -> Iterable[str]:
+    yield from () if answers.function else _own_server(answers)
+    yield f"Write a message of your customers, and what must be true then, into {SCENARIO}."
+    what = "function" if answers.function else "server"
+    yield f"ratiba gate --llm replay     # calls your {what}; `script` or recordings answer its calls of models"
+
+
 def _own_server(answers: StarterAnswers) -> Iterable[str]:
     start = "Start your server, and set" if answers.has_url else "Set"
     yield f"{start} the server's `url`, `body` and `reply` in {CONFIGURATION}: docs/adapters.md lists the places."
-    yield f"Write a message of your customers, and what must be true then, into {SCENARIO}."
-    yield "ratiba gate --llm replay     # calls your server; `script` or recordings answer its calls of models"
 
 
 def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:
@@ -191,7 +211,7 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     if judged and find_spec("deepeval") is None:
         yield f"{install_command('judges')}  # a judge scores replies in this language"
     if not own:
-        yield from _own_server(answers)
+        yield from _own_system(answers)
     else:
         yield from _first_gate(contents)
         what = "your prompt" if answers.kind == "prompt" else "your system"
@@ -201,11 +221,13 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     if judged or answers.kind == "prompt":
         until = f". Until then {RECORDING} has a score written by hand" if judged else ""
         yield f"ratiba record --accept       # records the answers of models and judge; needs an API key{until}"
-    without_key = [f"set `metrics: {{fluency: false}}` in {CONFIGURATION}, so that no judge scores replies"] * judged
+    if judged:
+        off = f"set `metrics: {{fluency: false}}` in {CONFIGURATION} and delete {RECORDING}"
+        yield f"Without an API key, {off}: no judge scores replies then."
     if answers.kind != "prompt":
-        without_key.append(f"mock the model that your system calls: `layer: fsm` and `script` in {SCENARIO}")
-    if without_key:
-        yield f"Without an API key, {', and '.join(without_key)}."
+        stand_in_model = "record a program that stands in for it (docs/quickstart.md): ratiba record --authored"
+        mocked = f"mock it: `layer: fsm` and `script` in {SCENARIO}"
+        yield f"Without an API key for the model that your system calls, {stand_in_model}. Or {mocked}."
     yield f"ratiba validate              # checks {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
         yield f"In {WORKFLOW} replace OWNER by the account that has ratiba-eval-gate, and COMMIT by the id of a commit."

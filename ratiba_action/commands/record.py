@@ -20,7 +20,7 @@ from ratiba_action.github.workflow import WorkflowLog
 from ratiba_action.llm.recordings.comparison import LineFate, render
 from ratiba_action.llm.recordings.folder import read_folder
 from ratiba_action.llm.recordings.writer import write_all
-from ratiba_action.model.answer_origin import Llm
+from ratiba_action.model.answer_origin import Llm, RecordingSource
 from ratiba_action.model.change import Mode
 from ratiba_action.model.scenario import MAX_TRIALS
 from ratiba_action.model.verdict import Report
@@ -50,7 +50,8 @@ EXAMPLE = """example:
   ratiba record --scenario spa_booking_swahili_happy
   ratiba record --tag smoke --accept
   ratiba record --scenario spa_booking_swahili_happy --trials 3
-  ratiba record --reads"""
+  ratiba record --reads
+  ratiba record --authored"""
 
 DEFAULT_CONCURRENCY = "4"
 _INPUTS = frozenset(
@@ -83,6 +84,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="call no model: run with the recorded answers, and save only which files each scenario reads",
     )
+    parser.add_argument(
+        "--authored",
+        action="store_true",
+        help="mark the answers as written by hand: a program that stands in for the model gave them",
+    )
     parser.add_argument("--accept", action="store_true", help="replace existing recordings that differ")
     parser.add_argument(
         "--concurrency", default=DEFAULT_CONCURRENCY, metavar="N", help="scenarios to run in parallel (default: 4)"
@@ -109,6 +115,8 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
         InfrastructureError: there is no key.
         RecordingError: a file cannot be written.
     """
+    if arguments.reads and arguments.authored:
+        raise UsageError("--reads records no answer that --authored could mark.", "Leave out one of them.")
     options: dict[str, str | None] = {entry.name: getattr(arguments, entry.attribute) for entry in _inputs()}
     settings = read_settings(environment, {**options, "llm": Llm.REPLAY if arguments.reads else Llm.LIVE})
     settings = settings if arguments.reads else replace(settings, llm=Llm.RECORD)
@@ -126,7 +134,7 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
         print(keys_line(inputs.settings, inputs.configuration, environment), file=stream, flush=True)
     if expected is not None:
         log_forecast(expected, lambda line: print(printable(line), file=stream, flush=True), log.note)
-    recorded = _keep(inputs, log, recorder, overwrite=arguments.accept, reads_only=arguments.reads)
+    recorded = _keep(inputs, log, _marking(recorder) if arguments.authored else recorder, arguments)
     with _plain(stream, environment):
         _print(recorded, redactor, stream)
     if arguments.json:
@@ -152,8 +160,23 @@ class _Recorded:
     waiting: Mapping[Path, Path]
 
 
-def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, *, overwrite: bool, reads_only: bool) -> _Recorded:
+def _marking(recorder: Recorder) -> Recorder:
+    """The recorder, with every answer marked as written by hand."""
+
+    def run_and_mark(inputs: RunInputs, log: RunLog) -> RunOutcome:
+        outcome = recorder(inputs, log)
+        marked = {
+            scenario: tuple(replace(line, source=RecordingSource.AUTHORED) for line in lines)
+            for scenario, lines in outcome.recorded.items()
+        }
+        return replace(outcome, recorded=marked)
+
+    return run_and_mark
+
+
+def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, arguments: argparse.Namespace) -> _Recorded:
     """Record and write. Unreadable recordings are reported before anything is spent."""
+    overwrite, reads_only = arguments.accept, arguments.reads
     settings, scenarios = inputs.settings, inputs.selection.scenarios
     folder = inputs.recordings
     before = read_folder(folder, [scenario.id for scenario in scenarios])

@@ -207,7 +207,9 @@ def print_comment(body: str, console: "Console") -> None:
         return
     from rich.markdown import Markdown  # heavy, and needed on a terminal only
 
-    console.print(Markdown(visible(body), hyperlinks=False))
+    shown = visible(body)
+    mark, _, rest = shown.partition("\n")
+    console.print(Markdown(rest if mark.startswith("> [!") else shown, hyperlinks=False))
 
 
 def print_files(paths: Mapping[str, Path], console: "Console") -> None:

@@ -136,6 +136,13 @@ def test_a_key_that_is_there_is_never_shown() -> None:
     assert found["key openai"].state is State.OPTIONAL
 
 
+def test_a_key_for_another_server_may_have_any_form_and_the_variable_that_has_it_is_named() -> None:
+    given = {"RATIBA_OPENAI_API_KEY": "none"}
+    assert "RATIBA_OPENAI_API_KEY has not" in checks(DescribedMachine(variables=given))["key openai"].found
+    elsewhere = {**given, "RATIBA_OPENAI_BASE_URL": "http://127.0.0.1:8081/v1"}
+    assert checks(DescribedMachine(variables=elsewhere))["key openai"].state is State.OK
+
+
 def test_the_keys_of_declared_providers_are_looked_for() -> None:
     declared = read_configuration(
         "ratiba.yml",

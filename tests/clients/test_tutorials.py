@@ -17,6 +17,7 @@ PROJECT = Path(__file__).parents[2]
 _TUTORIALS = PROJECT / "examples" / "tutorials"
 _PAGES = {
     "express": "express", "vercel_ai": "vercel-ai", "openai_agents": "openai-agents", "pydantic_ai": "pydantic-ai",
+    "openai_sdk": "openai-sdk",
     "langgraph": "langgraph", "llamaindex": "llamaindex", "crewai": "crewai", "mcp": "mcp", "go": "go",
 }  # fmt: skip
 _SHARED = (PROJECT / "docs" / "tutorials.md").read_text(encoding="utf-8")

@@ -52,7 +52,10 @@ def written(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(
     ("kind", "language"),
-    [("python", "en"), ("python", "fr"), ("prompt", "sw"), ("command", "en"), ("langgraph", "fr"), ("http", "fr")],
+    [
+        *(("python", "en"), ("python", "fr"), ("function", "en"), ("function", "fr")),
+        *(("prompt", "sw"), ("command", "en"), ("langgraph", "fr"), ("http", "fr")),
+    ],
 )
 def test_what_it_writes_passes_at_once_without_a_key(kind: str, language: str, ratiba: Ratiba) -> None:
     assert ratiba("init", "--yes", "--kind", kind, "--language", language).returncode == 0
@@ -192,7 +195,7 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
         ),
         (
             {"pyproject.toml": "", "poetry.lock": '[package.source]\ntype = "directory"\nurl = "own"\n'},
-            ["--no-root]  # once your system replaces the stand-in\n  # python: .venv/bin/python"],
+            ["--no-root]  # uncomment for your own system, before the first merge\n  # python: .venv/bin/python"],
         ),
         (
             {"Gemfile": "gem 'rails', '~> 8'\ngem 'puma'\n", "config.ru": "", "config/application.rb": ""},
@@ -233,7 +236,7 @@ def test_no_file_that_is_there_is_changed_and_nothing_is_written_beside_it(empty
         ),
         (
             {"requirements.txt": "openai\n-r more.txt\n"},
-            ["-r requirements.txt]  # once your system replaces the stand-in\n  # python: .venv/bin/python"],
+            ["-r requirements.txt]  # uncomment for your own system, before the first merge\n  # python:"],
         ),
         ({"requirements.txt": "openai==1 \\\n    --hash=sha256:00\n"}, ["# setup_reads: [requirements.txt]"]),
         ({"requirements-dev.txt": "", "pyproject.toml": ""}, [".venv/bin/pip install .]"]),
@@ -357,6 +360,7 @@ def test_name_action_and_prompts_stand_where_they_belong(empty: Path, ratiba: Ra
         ("--prompts", "x'}\nevil: [", "not a glob pattern"),
         ("--name", "a b", "letters, digits"),
         ("--url", "ftp://x", "is not allowed"),
+        ("--function", "bot:answer", "--kind http calls no function"),
         ("--action", "x\n      run: evil", "owner/repository@commit"),
     ],
 )
@@ -366,6 +370,25 @@ def test_a_wrong_option_writes_nothing(empty: Path, option: str, value: str, mes
     assert message in refused.stderr
     assert "Traceback" not in refused.stderr
     assert written(empty) == {}
+
+
+@pytest.mark.parametrize("value", ["bot", "bot.py", "bot:answer: evil", "bot:answer\nevil: x", "-m:x"])
+def test_a_function_is_named_by_its_module(empty: Path, value: str, ratiba: Ratiba) -> None:
+    refused = ratiba("init", "--yes", f"--function={value}")
+    assert (refused.returncode, written(empty)) == (2, {})
+    assert "Give module:name" in refused.stderr
+
+
+def test_a_function_of_ones_own_is_called_at_once_under_its_own_interpreter(empty: Path, ratiba: Ratiba) -> None:
+    (empty / "bot.py").write_text("def answer(message):\n    return 'From 9:00.'\n")
+    (empty / "requirements.txt").touch()
+    assert ratiba("init", "--yes", "--function", "bot:answer").returncode == 0
+    assert sorted(path.name for path in empty.glob("*.py")) == ["bot.py"]
+    assert not (empty / "scenarios/recordings").exists()
+    system = yaml.safe_load((empty / ".github/ratiba.yml").read_text())["system"]
+    assert (system["adapter"], system["database"], system["python"]) == ("bot:answer", False, ".venv/bin/python")
+    gate = ratiba("gate", "--llm", "replay", "--json")
+    assert json.loads(gate.stdout)["conclusion"] == "passed", gate.stderr
 
 
 def test_without_a_terminal_it_says_how_to_go_on(ratiba: Ratiba) -> None:

@@ -104,6 +104,13 @@ def test_only_the_chosen_scenarios_are_recorded_and_models_are_really_asked(shop
         shop.record(recorder, "--scenario", "third")
 
 
+def test_answers_of_a_program_that_stands_in_for_a_model_are_marked_as_written_by_hand(shop: Shop) -> None:
+    assert shop.record(FakeRecorder({"first": [line("Karibu")]}), "--scenario", "first", "--authored") == 0
+    assert [one.source for one in recorded_models(shop.path("first"))] == ["authored"]
+    with pytest.raises(UsageError, match="--reads records no answer"):
+        shop.record(FakeRecorder(), "--authored", "--reads")
+
+
 def test_an_existing_recording_that_differs_waits_for_accept(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     before = shop.before("first", line("Karibu"))
     recorder = FakeRecorder({"first": [line("Karibu tena")], "second": [line("Sawa")]})

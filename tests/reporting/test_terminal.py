@@ -131,6 +131,8 @@ def test_the_comment_is_printed_without_marker_and_folded_parts() -> None:
     body = render_comment(summarise(sample_report()))
     print_comment(body, make_console(stream, {"CI": "true"}))
     print_comment(body, make_console(terminal, TERMINAL))
+    assert "[!CAUTION]" in stream.getvalue()  # Markdown, which GitHub shows as an alert
+    assert "[!CAUTION]" not in terminal.getvalue()
     for printed in (stream.getvalue(), terminal.getvalue()):
         assert "Failed: 1 of 4 scenarios passed" in printed
         assert "COLLECTING" in printed
