@@ -13,7 +13,7 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import ScenarioResult
-from ratiba_action.model.model_request import ModelRequest
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
 from ratiba_action.model.scenario import Scenario, Suite
@@ -241,6 +241,7 @@ class RunLog:
         alerts: which of them are sent; all until the configuration has been read.
         execution: id of the run in the ledger's database; empty where it is not written there.
         asked: called with each request to a model, of the system and of the simulated customer, before it is answered.
+        answered: called with each of these requests and its answer, whether that was recorded or is live.
         end_journal: removes what nobody goes on with, once the report is written: until then, a killed run needs it.
             Called with whether the run was cancelled meanwhile.
     """
@@ -252,6 +253,7 @@ class RunLog:
     execution: str = ""
     end_journal: Callable[[bool], None] | None = None
     asked: Callable[[ModelRequest], None] | None = None
+    answered: Callable[[ModelRequest, ModelAnswer], None] | None = None
 
     def note(self, warning: str) -> None:
         """Add a warning."""
