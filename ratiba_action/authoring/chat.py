@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 from ratiba_action.authoring.chat_conversation import ChatConversation, Heard, KeptAnswers, open_conversation
 from ratiba_action.authoring.chat_expectations import Offer, expect_of, of_text, offers_of
-from ratiba_action.errors import ConfigurationError, RatibaError, UsageError
+from ratiba_action.errors import ConfigurationError, RatibaError, RecordingError, UsageError
 from ratiba_action.llm.recordings.lines import ModelRecording, find_forbidden
 from ratiba_action.llm.recordings.writer import render_recordings
 from ratiba_action.metrics.registry import is_judged
@@ -137,6 +137,7 @@ class ChatPorts:
         redactor: masks what is typed, and knows the run's secrets.
         secrets: that no file may hold.
         recorded: answers that are given before a model is called.
+        without_model: what to do where an answer is not recorded and no model may be called.
     """
 
     services: RunServices
@@ -146,6 +147,7 @@ class ChatPorts:
     redactor: Redactor
     secrets: Sequence[str] = ()
     recorded: Sequence[ModelRecording] = ()
+    without_model: str = ""
     prepare_judging: Callable[[Scenario], Awaitable[None]] | None = None
 
 
@@ -226,7 +228,8 @@ class Chat:
 
     def masked(self, text: str) -> str:
         """A text as it is sent: the customer's own number and name stay, every other identifier is masked."""
-        own = [value for value in self.about.customer.values() if value]
+        name, phone = self.about.customer.get("name", ""), self.about.customer.get("phone", "")
+        own = [value for value in (phone, "".join(phone.split()), name) if value]
         return _apart(text, own, self._ports.redactor.text)
 
     def _masked_value(self, name: str, value: Any) -> Any:
@@ -266,7 +269,7 @@ class Chat:
                 for each in self.turns:
                     heard.append(await conversation.say(each.turn))
             except RatibaError as error:
-                return heard, error
+                return heard, self._advised(error)
             finally:
                 self._base_lines = _each_once((*self._base_lines, *self._ports.answers.of(arm.name)))
         return heard, None
@@ -290,7 +293,10 @@ class Chat:
             await self._ports.prepare_judging(scenario)
         transcript = Transcript(CHAT, tuple(turn.heard.exchange for turn in self.turns))
         case = Case(scenario, transcript, 0, self._arm.name)
-        return await self._ports.services.metric(assertion).measure(case, 0.0)
+        try:
+            return await self._ports.services.metric(assertion).measure(case, 0.0)
+        except RecordingError as error:
+            raise self._advised(error) from error
 
     async def offers(self) -> tuple[Offer, ...]:
         """What can be asserted of the last turn; the conversation is repeated once to see what stays the same.
@@ -382,12 +388,17 @@ class Chat:
         conversation = await self._ready()
         try:
             heard = await conversation.say(turn)
-        except RatibaError:
+        except RatibaError as error:
             await self._end()
-            raise
+            raise self._advised(error) from error
         self.turns.append(ChatTurn(turn, heard))
         self._repeated = None
         return heard
+
+    def _advised(self, error: RatibaError) -> RatibaError:
+        """The error; of an answer that is not recorded with what helps here: a chat is no scenario to record."""
+        without_model = self._ports.without_model
+        return RecordingError(error.problem, without_model) if isinstance(error, RecordingError) else error
 
     async def _ready(self) -> ChatConversation:
         """The conversation with all turns taken; begun again in a new tenant where it has ended."""

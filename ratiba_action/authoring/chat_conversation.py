@@ -181,18 +181,25 @@ def changes(before: Rows, after: Rows) -> tuple[RowChange, ...]:
     """The tables whose rows differ, in order of their names; one that was not compared on both sides is left out."""
     found = list[RowChange]()
     for table in sorted(before.keys() & after.keys()):
-        old, new = map(_counted, (before[table], after[table]))
-        change = RowChange(table, _parsed(new - old), _parsed(old - new), after[table])
+        added, removed = _without(after[table], before[table]), _without(before[table], after[table])
+        change = RowChange(table, added, removed, after[table])
         found += [change] if change.added or change.removed else []
     return tuple(found)
 
 
-def _counted(rows: Sequence[JsonObject]) -> Counter[str]:
-    return Counter(json.dumps(row, sort_keys=True) for row in rows)
+def _without(rows: Sequence[JsonObject], others: Sequence[JsonObject]) -> tuple[JsonObject, ...]:
+    """The rows that the others do not have, or not as often, in order."""
+    left, found = Counter(map(_key, others)), list[JsonObject]()
+    for row in rows:
+        if left[_key(row)] > 0:
+            left[_key(row)] -= 1
+        else:
+            found.append(row)
+    return tuple(found)
 
 
-def _parsed(rows: Counter[str]) -> tuple[JsonObject, ...]:
-    return tuple(json.loads(row) for row in rows.elements())
+def _key(row: JsonObject) -> str:
+    return json.dumps(row, sort_keys=True)
 
 
 async def open_conversation(

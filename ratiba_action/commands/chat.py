@@ -365,6 +365,7 @@ class _Talk:
             redactor=self._redactor.knowing(names),
             secrets=self._secrets,
             recorded=starting.recorded,
+            without_model=f"No model is called: {self._why_no_model()}" if self._inputs.llm is Llm.REPLAY else "",
             prepare_judging=self._prepare_judging,
         )
         async with Chat(ports, starting.about) as chat:
@@ -398,14 +399,26 @@ class _Talk:
         inputs, about = self._inputs, self._starting.about
         keys = keys_line(inputs.settings, inputs.configuration, self._starting.environment)
         if inputs.llm is Llm.REPLAY:
-            keys = (
-                "No model is called: there is no key, or llm is replay. A system that calls one gets recorded answers "
-                "only (--scenario ID); with a key in RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY it is called."
-            )
+            keys = f"No model is called: {self._why_no_model()}"
         notes = [f"note: {note}" for note in self._log.warnings]
         text = "\n".join([keys, *notes, about_line(about), "  /help lists the commands, /quit ends."])
         data = {"keys": keys, "notes": list(self._log.warnings), "now": about.now, "language": about.language}
         terminal.screen.show("start", {**data, "customer": dict(about.customer)}, text)
+
+    def _why_no_model(self) -> str:
+        """Why none is called, and what helps."""
+        settings = self._inputs.settings
+        if settings.why_withheld:
+            return settings.why_withheld
+        if settings.llm is Llm.REPLAY:
+            return (
+                "llm is replay. Leave that out, or say what a scenario says whose answers are recorded: "
+                "ratiba chat --scenario ID"
+            )
+        return (
+            "there is no key. Put one into RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY, or say what a scenario "
+            "says whose answers are recorded: ratiba chat --scenario ID"
+        )
 
     def _base(self) -> "ArmInputs":
         from ratiba_action.run.arms import base_inputs

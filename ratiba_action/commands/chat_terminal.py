@@ -198,24 +198,25 @@ class ChatTerminal:
 
     async def run(self) -> None:
         """Read and do, to the end of the input; what goes wrong with one line is shown, and the next is read."""
-        while (line := await self.lines.next()) is not None:
-            line = line.strip()
-            if not line:
-                continue
-            if self.echo:
-                self.screen.show("line", {"line": line}, f"> {line}")
-            if line in {"/quit", "/exit"}:
-                break
-            try:
-                await self._do(line)
-            except RatibaError as error:
-                self.failures += 1
-                self.screen.show("error", {"problem": error.problem, "remedy": error.remedy}, f"  error     {error}")
-        self._farewell()
+        try:
+            while (line := await self.lines.next()) is not None and line.strip() not in {"/quit", "/exit"}:
+                if line.strip():
+                    await self._answer(line.strip())
+        finally:  # a signal ends it, too
+            self._farewell()
+
+    async def _answer(self, line: str) -> None:
+        if self.echo:
+            self.screen.show("line", {"line": line}, f"> {line}")
+        try:
+            await self._do(line)
+        except RatibaError as error:
+            self.failures += 1
+            self.screen.show("error", {"problem": error.problem, "remedy": error.remedy}, f"  error     {error}")
 
     def _farewell(self) -> None:
         if self.chat.turns and not self._saved:
-            self.screen.show("end", {"saved": False}, "Not saved. To write a scenario, end with: /save ID")
+            self.screen.show("end", {"saved": False}, "\nNot saved. To write a scenario, end with: /save ID")
 
     async def _do(self, line: str) -> None:
         if len(line) > _MAX_LINE:
@@ -384,6 +385,7 @@ class ChatTerminal:
             "saved", {"id": saved.id, "written": list(paths), "assertions": saved.assertions}, "\n".join(text)
         )
         if self.show_mutants is not None:
+            self.screen.show("mutating", {"id": saved.id}, "  Faults are put into a copy of the system …")
             found = await self.show_mutants(saved.id, place.strip())
             self.screen.show("mutants", {"lines": list(found)}, "\n".join(f"  {line}" for line in found))
 
