@@ -46,10 +46,10 @@ class About:
 
     def data(self, scenario_id: str, turns: Sequence[JsonObject]) -> JsonObject:
         """The scenario as plain data, in the order of a file."""
-        said = next((turn["user"] for turn in turns if "user" in turn), "")
+        first = next((turn["user"] for turn in turns if "user" in turn), "")
         return {
             "id": scenario_id,
-            **title_of(said),
+            **title_of(first),
             "language": self.language,
             "now": self.now,
             "customer": dict(self.customer),
@@ -95,6 +95,11 @@ LoadScenario = Callable[[JsonObject], Scenario]
 """Reads plain data as a scenario file is read; raises ``SuiteError`` with every problem."""
 
 
+def message_of(turn: Turn) -> JsonObject:
+    """The customer's message or the event of a turn, as a scenario file has it."""
+    return {"event": turn.event} if turn.user is None else {"user": turn.user}
+
+
 @dataclass(slots=True)
 class ChatTurn:
     """A turn that was taken, with what is asserted of it."""
@@ -105,9 +110,8 @@ class ChatTurn:
 
     def data(self) -> JsonObject:
         """The turn as a scenario file has it."""
-        said: JsonObject = {"event": self.turn.event} if self.turn.user is None else {"user": self.turn.user}
         expect = expect_of(self.chosen)
-        return {**said, **({"expect": expect} if expect else {})}
+        return {**message_of(self.turn), **({"expect": expect} if expect else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,7 @@ class ChatPorts:
     """What a chat runs by.
 
     Args:
-        services: of an open run; its log tells ``answers`` of each answer.
+        services: of an open run; its log hands each answer to ``answers``.
         load: reads a scenario.
         prepare_judging: makes ready what judges a scenario.
         redactor: masks what is typed, and knows the run's secrets.
@@ -196,7 +200,7 @@ class Chat:
         """
         if not isinstance(event.get("type"), str):
             raise UsageError(f"The event {event!r:.80} has no 'type' that is text.", 'Write: /event {"type": "paid"}')
-        return await self._take(Turn(event={name: self._masked_value(name, part) for name, part in event.items()}))
+        return await self._take(Turn(event=self.masked_event(event)))
 
     async def undo(self) -> None:
         """Take the last turn back: a new tenant, and the turns before it with their recorded answers.
@@ -231,6 +235,10 @@ class Chat:
         name, phone = self.about.customer.get("name", ""), self.about.customer.get("phone", "")
         own = [value for value in (phone, "".join(phone.split()), name) if value]
         return _apart(text, own, self._ports.redactor.text)
+
+    def masked_event(self, event: JsonObject) -> JsonObject:
+        """An event as it is delivered."""
+        return {name: self._masked_value(name, part) for name, part in event.items()}
 
     def _masked_value(self, name: str, value: Any) -> Any:
         if isinstance(value, str):
@@ -352,7 +360,7 @@ class Chat:
         data = self.about.data(scenario_id, [turn.data() for turn in self.turns])
         scenario = self._ports.load(data)
         if any(is_judged(entry.metric, entry.parameters) for entry in scenario.assertions):
-            # No judge was asked, and the recording of a scenario holds an answer to each of its questions.
+            # No judge was called, and a recording needs the answer of one to each of its questions.
             data = {**data, "metrics": {"fluency": False}}
             scenario = self._ports.load(data)
         lines = self._lines()
@@ -462,7 +470,7 @@ class Chat:
         return _each_once((*self._lines(), *self._ports.recorded))
 
     def _load(self, turns: Sequence[JsonObject]) -> Scenario:
-        """The scenario without its turns: what the system is told of a conversation before it begins."""
+        """The scenario without its turns: what the system is given before a conversation begins."""
         return replace(self._ports.load(self.about.data(CHAT, [*turns, {"user": "-"}])), turns=(), assertions=())
 
     async def _end(self) -> None:

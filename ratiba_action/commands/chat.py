@@ -6,7 +6,6 @@ import json
 import re
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -21,9 +20,9 @@ from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import clip
 
 if TYPE_CHECKING:
-    from ratiba_action.authoring.captured_session import CapturedSession
     from ratiba_action.authoring.chat import About, ChatArm, SavedScenario
     from ratiba_action.authoring.chat_conversation import KeptAnswers
+    from ratiba_action.authoring.chat_trace import TracedConversation
     from ratiba_action.commands.chat_terminal import ChatTerminal
     from ratiba_action.llm.recordings.lines import ModelRecording
     from ratiba_action.model.scenario import Scenario
@@ -40,6 +39,7 @@ EXAMPLE = """example:
   ratiba chat --language sw --budget-usd 1
   ratiba chat --scenario spa_booking_swahili_happy
   ratiba chat --from conversation.json --turn 2
+  ratiba chat --from 0af7651916cd43dd8448eb211c80319c --tenants ../tenants.yaml
   printf 'Habari\\n/expect all\\n/save greets\\n' | ratiba chat"""
 
 _INPUTS = (
@@ -48,10 +48,11 @@ _INPUTS = (
 )
 _MUTANTS, _MAX_MUTANTS = 20, 1_000
 _LISTED = 5
+_TRACE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}", re.ASCII)
 _PLACE = re.compile(r"(?P<file>.+?)(?::(?P<line>[1-9][0-9]{0,5}))?")
 _NOTE = "# Written by `ratiba chat`.\n"
 _WITHOUT_JUDGE = (
-    "# No judge was asked: to measure fluency too, remove `metrics` and run: ratiba record --scenario {} --accept\n"
+    "# No judge was called: to measure fluency too, remove `metrics` and run: ratiba record --scenario {} --accept\n"
 )
 
 
@@ -71,9 +72,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from",
         dest="trace",
         metavar="TRACE",
-        help="JSON file with a conversation of production: say the same, masked, and go on",
+        help="a conversation of production, in a JSON file or a trace's id in Langfuse: say the same, masked, and go on",
     )
     parser.add_argument("--turn", metavar="N", help="say only the first N turns of --from (default: all)")
+    parser.add_argument(
+        "--tenants",
+        metavar="FILE",
+        help="YAML file with vertical and names of each tenant of a trace; keep it outside the checkout",
+    )
     parser.add_argument("--language", metavar="CODE", help="language of the conversation (default: that of the suite)")
     parser.add_argument(
         "--mutants",
@@ -114,7 +120,7 @@ def run(
     arguments.scenario = [chosen] if chosen else []
     settings = _settings(arguments, environment)
     inputs = _inputs(arguments, settings, environment)
-    session = _session(arguments)
+    session = _traced(arguments, settings, environment, inputs.repository)
     draft = _Draft(inputs)
     about = draft.about(arguments.language, next(iter(inputs.selection.scenarios)) if chosen else None, session)
     recorded = model_recordings(read_folder(inputs.recordings, [chosen])).get(chosen, ()) if chosen else ()
@@ -148,24 +154,46 @@ def _inputs(arguments: argparse.Namespace, settings: Settings, environment: Muta
     return replace(inputs, edited_recordings=0)
 
 
-def _session(arguments: argparse.Namespace) -> "CapturedSession | None":
-    from ratiba_action.authoring.captured_session import read_session_file
+def _traced(
+    arguments: argparse.Namespace, settings: Settings, environment: Mapping[str, str], repository: Path
+) -> "TracedConversation | None":
+    """The conversation of production that --from names, as far as --turn; None without one.
 
-    if arguments.trace is None:
-        if arguments.turn is not None:
-            raise UsageError("--turn is for a conversation of production.", "Add --from TRACE.")
+    Raises:
+        UsageError: an option is invalid, or there is no such file or trace.
+        ConfigurationError: its tenant's conversations must not leave production, or it contains a credential.
+        InfrastructureError: Langfuse failed.
+    """
+    from ratiba_action.authoring.captured_session import read_session_file
+    from ratiba_action.authoring.chat_trace import read_trace, traced_session
+    from ratiba_action.commands.dataset_options import server_failed
+    from ratiba_action.observability.langfuse_asking import LangfuseError
+    from ratiba_action.production.tenants import tenants_outside
+    from ratiba_action.run.event_logging import required_access
+
+    name = arguments.trace
+    if name is None:
+        unused = [option for option in ("turn", "tenants") if getattr(arguments, option) is not None]
+        if unused:
+            raise UsageError(f"--{unused[0]} is for a conversation of production.", "Add --from TRACE.")
         return None
-    session = read_session_file(arguments.trace)
-    count = len(session.turns)
+    if Path(name).is_file() or not _TRACE_ID.fullmatch(name):
+        traced = traced_session(read_session_file(name))
+    else:
+        access = required_access(settings, environment, f"there is neither a file nor a trace {name!r} to read")
+        try:
+            traced = read_trace(access, name, tenants_outside(arguments.tenants, repository))
+        except LangfuseError as error:
+            raise server_failed(error) from error
+    count = len(traced.turns)
 
     def number(text: str) -> int:
         if not (text.isascii() and text.isdecimal()) or not 0 <= int(text) <= count:
-            raise ValueError(f"a number from 0 to {count}, the turns of {arguments.trace}")
+            raise ValueError(f"a number from 0 to {count}, the turns of {name}")
         return int(text)
 
-    if arguments.turn is None:
-        return session
-    return replace(session, turns=session.turns[: parse_option("--turn", arguments.turn, number)])
+    last = count if arguments.turn is None else parse_option("--turn", arguments.turn, number)
+    return replace(traced, turns=traced.turns[:last])
 
 
 class _Draft:
@@ -207,7 +235,7 @@ class _Draft:
         attached = replace(scenario, assertions=attach_metrics(scenario, configuration.metrics))
         return with_defaults(attached, configuration.suite.defaults)
 
-    def about(self, language: str | None, like: "Scenario | None", session: "CapturedSession | None") -> "About":
+    def about(self, language: str | None, like: "Scenario | None", session: "TracedConversation | None") -> "About":
         """What the scenario says besides its turns: as another one, as the captured conversation, or as none."""
         from ratiba_action.authoring.chat import About
         from ratiba_action.model.scenario import DEFAULT_NOW
@@ -217,17 +245,17 @@ class _Draft:
         if like is not None:
             return _about_like(like, language)
         spoken = language or (session.language if session is not None else "") or self._language()
-        now = (session.captured_at if session is not None else "") or DEFAULT_NOW.isoformat()
-        kinds = Counter(scenario.system_type.value for scenario in self.inputs.suite.scenarios)
-        more: dict[str, Any] = {"system_type": kinds.most_common(1)[0][0]} if kinds else {}
+        now = (session.started if session is not None else "") or DEFAULT_NOW.isoformat()
+        kinds = [scenario.system_type.value for scenario in self.inputs.suite.scenarios]
+        more: dict[str, Any] = {"system_type": max(kinds, key=kinds.count)} if kinds else {}
         if session is not None:
-            provider = Redactor(names=session.names).text(session.provider) or "unknown"
+            provider = Redactor(names=session.names).text(session.source)
             more["provenance"] = {"captured_at": now, "provider": provider}
         return About(language=spoken, now=now, customer=fictional_customer(spoken), more=more)
 
     def _language(self) -> str:
-        found = Counter(scenario.language for scenario in self.inputs.suite.scenarios)
-        return found.most_common(1)[0][0] if found else "en"
+        found = [scenario.language for scenario in self.inputs.suite.scenarios]
+        return max(found, key=found.count) if found else "en"
 
 
 def _about_like(like: "Scenario", language: str | None) -> "About":
@@ -262,7 +290,7 @@ class _Starting:
     draft: _Draft
     about: "About"
     recorded: "tuple[ModelRecording, ...]"
-    session: "CapturedSession | None"
+    session: "TracedConversation | None"
     answers: "KeptAnswers"
 
     @property
@@ -371,7 +399,7 @@ class _Talk:
         async with Chat(ports, starting.about) as chat:
             terminal = self._terminal(chat)
             self._greet(terminal)
-            await _say_first(terminal, starting.session)
+            await terminal.repeat(starting.session.turns if starting.session is not None else ())
             await terminal.run()
             self._failed = terminal.failures
 
@@ -452,14 +480,6 @@ class _Talk:
         return tuple(reversed(contents))
 
 
-async def _say_first(terminal: "ChatTerminal", session: "CapturedSession | None") -> None:
-    """Say what production's customer said, each message with production's reply beside that of this checkout."""
-    for turn in session.turns if session is not None else ():
-        shown = terminal.chat.masked(turn.user)
-        terminal.screen.show("line", {"line": shown}, f"> {shown}")
-        await terminal.say(shown, terminal.chat.masked(turn.reply))
-
-
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or not 0 <= int(text) <= _MAX_MUTANTS:
         raise ValueError(f"a number from 0 to {_MAX_MUTANTS:,}")
@@ -505,8 +525,8 @@ class _Mutants:
         try:
             known = json.loads(printed)
         except ValueError:
-            said = clip(complaints.decode("utf-8", "replace"), 300)
-            return (f"mutants   not run: {said}", f"Run it again: {_again(scenario_id, file)}")
+            problem = clip(complaints.decode("utf-8", "replace"), 300)
+            return (f"mutants   not run: {problem}", f"Run it again: {_again(scenario_id, file)}")
         return tuple(_noticed(known, scenario_id, file, int(line) if line else None))
 
 
@@ -515,7 +535,7 @@ def _again(scenario_id: str, file: str) -> str:
 
 
 def _noticed(known: Mapping[str, Any], scenario_id: str, file: str, line: int | None) -> Iterator[str]:
-    """The faults that make the scenario fail; what nothing was shown of is said, too."""
+    """The faults that make the scenario fail, and what was not shown."""
     lines = [each for each in known["lines"] if line is None or each["line"] == line]
     mutants = [(each, mutant) for each in lines for mutant in each["mutants"]]
     killed = [(each, mutant) for each, mutant in mutants if mutant["result"] == "killed"]

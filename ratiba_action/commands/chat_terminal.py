@@ -6,15 +6,17 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol, TextIO
 
-from ratiba_action.authoring.chat import About, Chat, SavedScenario
+from ratiba_action.authoring.chat import About, Chat, SavedScenario, message_of
 from ratiba_action.authoring.chat_conversation import Heard
 from ratiba_action.authoring.chat_expectations import Offer, chosen_by
 from ratiba_action.errors import RatibaError, UsageError
 from ratiba_action.model.conversation import ToolCall
+from ratiba_action.model.scenario import Turn
 from ratiba_action.model.values import Usd
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.util.text import clip, did_you_mean, plural, printable_lines
@@ -207,12 +209,39 @@ class ChatTerminal:
 
     async def _answer(self, line: str) -> None:
         if self.echo:
-            self.screen.show("line", {"line": line}, f"> {line}")
+            self._echo(line)
+        await self._attempt(self._do(line))
+
+    def _echo(self, line: str) -> None:
+        self.screen.show("line", {"line": line}, f"> {line}")
+
+    async def _attempt(self, doing: Awaitable[None]) -> bool:
+        """Wait for something; what goes wrong with it is shown."""
         try:
-            await self._do(line)
+            await doing
         except RatibaError as error:
             self.failures += 1
             self.screen.show("error", {"problem": error.problem, "remedy": error.remedy}, f"  error     {error}")
+            return False
+        return True
+
+    async def repeat(self, production: Iterable[tuple[Turn, str]]) -> None:
+        """Take the turns of a conversation of production, up to one that does not come to its end.
+
+        Args:
+            production: each turn with the reply to it; not masked.
+        """
+        for turn, reply in production:
+            theirs = self.chat.masked(reply)
+            if turn.user is not None:
+                self._echo(self.chat.masked(turn.user))
+                taken = self._turn(partial(self.chat.say, turn.user), theirs)
+            else:
+                event = self.chat.masked_event(turn.event or {})
+                self._echo(f"/event {_json(event)}")
+                taken = self._turn(partial(self.chat.send_event, event), theirs)
+            if not await self._attempt(taken):
+                break
 
     def _farewell(self) -> None:
         if self.chat.turns and not self._saved:
@@ -222,7 +251,7 @@ class ChatTerminal:
         if len(line) > _MAX_LINE:
             raise UsageError(f"The line has {len(line):,} characters, and {_MAX_LINE:,} are allowed.", "Shorten it.")
         if not line.startswith("/"):
-            await self.say(line)
+            await self._say(line)
             return
         name, _, rest = line[1:].partition(" ")
         command = self._commands().get(name)
@@ -247,16 +276,11 @@ class ChatTerminal:
             "help": self._help,
         }
 
-    async def say(self, text: str, production: str | None = None) -> None:
-        """Say something as the customer, and show what came of it.
-
-        Args:
-            production: what production replied to it; None where that is not known.
-        """
+    async def _say(self, text: str) -> None:
         sent = self.chat.masked(text)
         if sent != text:
             self.screen.show("masked", {"sent": sent}, f"  masked    sent as: {sent}")
-        await self._turn(lambda: self.chat.say(text), production)
+        await self._turn(partial(self.chat.say, text))
 
     async def _event(self, rest: str) -> None:
         try:
@@ -265,7 +289,7 @@ class ChatTerminal:
             raise UsageError(f"The event is not JSON: {error}.", 'Write: /event {"type": "paid"}') from error
         if not isinstance(event, dict):
             raise UsageError(f"The event {rest!r:.80} is no JSON object.", 'Write: /event {"type": "paid"}')
-        await self._turn(lambda: self.chat.send_event(event))
+        await self._turn(partial(self.chat.send_event, event))
 
     async def _turn(self, take: Callable[[], Awaitable[Heard]], production: str | None = None) -> None:
         self._offers = ()
@@ -282,8 +306,8 @@ class ChatTerminal:
         text = "\n".join(_shown(heard, self.money.spent() - before, self.money))
         if production is not None:
             text += f"\n  production  {_indented(production, 14)}"
-        told = {} if production is None else {"production": production}
-        self.screen.show("turn", {**_turn_data(heard), **told, "spent_usd": str(self.money.spent())}, text)
+        beside = {} if production is None else {"production": production}
+        self.screen.show("turn", {**_turn_data(heard), **beside, "spent_usd": str(self.money.spent())}, text)
 
     async def _undo(self, _rest: str) -> None:
         self._offers = ()
@@ -443,9 +467,8 @@ def _json(value: Any) -> str:
 
 def _turn_data(heard: Heard) -> dict[str, Any]:
     exchange, reply = heard.exchange, heard.exchange.reply
-    said = {"event": exchange.turn.event} if exchange.turn.user is None else {"user": exchange.turn.user}
     return {
-        **said,
+        **message_of(exchange.turn),
         "reply": reply.text,
         "state": reply.state,
         "payment": reply.payment,

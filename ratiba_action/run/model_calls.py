@@ -86,7 +86,7 @@ class ModelCalls(TrialCalls):
         self._recorder = AnswerRecorder()
         self._scripts = scripts_of(head.scenarios)
         self._answers: AnswerChain[ModelRequest, ModelAnswer] = AnswerChain(
-            _told(model_logger(prices, log.events), log.answered),
+            _handing_on(model_logger(prices, log.events), log.answered),
             keep=self._keep if inputs.llm == Llm.RECORD else keep_nothing,
             stays_live=True,
             asked=log.asked,
@@ -294,7 +294,7 @@ class ModelCalls(TrialCalls):
         return recorded
 
 
-def _told(
+def _handing_on(
     log: Callable[[ModelRequest, ModelAnswer], None], answered: Callable[[ModelRequest, ModelAnswer], None] | None
 ) -> Callable[[ModelRequest, ModelAnswer], None]:
     """Writes an answer down, and hands it to whoever wants to know of it."""

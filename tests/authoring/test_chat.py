@@ -325,7 +325,7 @@ async def test_whatever_ends_a_chat_drops_its_tenants() -> None:
     assert not talk.tenants.alive
 
 
-def test_rows_that_came_went_or_changed_are_told_by_table() -> None:
+def test_rows_that_came_went_or_changed_are_listed_by_table() -> None:
     one, two, new = {"id": 1, "day": "Friday"}, {"id": 2, "day": "Friday"}, {"id": 1, "day": "Sunday"}
     before = {"bookings": (one, two), "gone": (one,), "same": (one,)}
     (change,) = changes(before, {"bookings": (new, two), "same": (one,), "new": ()})

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -206,6 +207,31 @@ async def test_a_conversation_of_production_is_said_to_this_checkout_up_to_a_tur
     sent = json.dumps([received.body for received in talkative.models.received])
     assert "Otieno" not in sent
     assert "123 456" not in sent
+
+
+async def test_a_signal_ends_a_chat_and_drops_its_tenant(talkative: LiveRepository) -> None:
+    dsn = talkative.small.environment["RATIBA_DATABASE_URL"]
+    before = tenants_of(dsn)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "ratiba_action", "chat", "--json"),
+        cwd=talkative.small.folder,
+        env=talkative.small.environment,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"Hello\n")
+    async with asyncio.timeout(60):
+        while b'"kind": "turn"' not in await process.stdout.readline():
+            pass
+        assert tenants_of(dsn) > before
+        process.send_signal(signal.SIGINT)
+        rest, _ = await process.communicate()
+    assert process.returncode == 0
+    assert json.loads(rest)["kind"] == "end"
+    assert tenants_of(dsn) <= before
+    assert talkative.journals == []
 
 
 async def test_without_a_key_a_system_that_calls_no_model_is_talked_with_and_one_that_does_says_what_helps(
