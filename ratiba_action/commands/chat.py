@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from",
         dest="trace",
         metavar="TRACE",
-        help="a conversation of production, in a JSON file or a trace's id in Langfuse: say the same, masked, and go on",
+        help="conversation of production (a JSON file, or a trace's id in Langfuse): say the same, masked, and go on",
     )
     parser.add_argument("--turn", metavar="N", help="say only the first N turns of --from (default: all)")
     parser.add_argument(
