@@ -360,7 +360,8 @@ class _Talk:
         data = starting.about.data(CHAT, [{"user": "-"}])
         scenario = replace(starting.draft.load(data), assertions=(), turns=())
         selection = Selection(inputs.decided.decision, (scenario,))
-        self._inputs = replace(inputs, selection=selection)
+        # The gate may run in this checkout meanwhile, and what was killed there can be resumed later.
+        self._inputs = replace(inputs, selection=selection, journal=CHAT)
         self._head = replace(head_inputs(self._inputs), recordings={})
         persisted = persisted_credentials(inputs.decided.change.git, starting.environment)
         self._secrets = (*inputs.settings.secrets, *persisted.secrets)

@@ -93,6 +93,7 @@ class RunRequest:
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
         outage: what the run knows of GitHub; see ``GithubApi``.
+        journal: distinguishes the write-ahead journal from that of the repository's runs; empty for one of those.
     """
 
     settings: Settings
@@ -108,6 +109,7 @@ class RunRequest:
     variant: str = ""
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     kept: Kept | None = None
+    journal: str = ""
     outage: Outage = field(default_factory=Outage, repr=False, compare=False)
 
     @property

@@ -209,7 +209,7 @@ async def test_a_conversation_of_production_is_said_to_this_checkout_up_to_a_tur
     assert "123 456" not in sent
 
 
-async def test_a_signal_ends_a_chat_and_drops_its_tenant(talkative: LiveRepository) -> None:
+async def test_the_gate_runs_beside_a_chat_and_a_signal_ends_it_and_drops_its_tenant(talkative: LiveRepository) -> None:
     dsn = talkative.small.environment["RATIBA_DATABASE_URL"]
     before = tenants_of(dsn)
     process = await asyncio.create_subprocess_exec(
@@ -222,10 +222,12 @@ async def test_a_signal_ends_a_chat_and_drops_its_tenant(talkative: LiveReposito
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(b"Hello\n")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while b'"kind": "turn"' not in await process.stdout.readline():
             pass
         assert tenants_of(dsn) > before
+        gate = await talkative.gate("--scenario", "first", RATIBA_LLM="live")
+        assert gate.code == 0, gate.printed
         process.send_signal(signal.SIGINT)
         rest, _ = await process.communicate()
     assert process.returncode == 0
