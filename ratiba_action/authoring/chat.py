@@ -299,7 +299,8 @@ class Chat:
         assertion = next(entry for entry in scenario.assertions if entry.metric == metric)
         if is_judged(metric, assertion.parameters) and self._ports.prepare_judging is not None:
             await self._ports.prepare_judging(scenario)
-        transcript = Transcript(CHAT, tuple(turn.heard.exchange for turn in self.turns))
+        pairs = zip(self.turns, scenario.turns, strict=True)
+        transcript = Transcript(CHAT, tuple(replace(taken.heard.exchange, turn=turn) for taken, turn in pairs))
         case = Case(scenario, transcript, 0, self._arm.name)
         try:
             return await self._ports.services.metric(assertion).measure(case, 0.0)

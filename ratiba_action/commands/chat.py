@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.commands.explain import change_request
 from ratiba_action.commands.options import add_json, add_repo, parse_option
-from ratiba_action.errors import ConfigurationError, UsageError
+from ratiba_action.errors import ConfigurationError, SuiteError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import clip
@@ -222,6 +222,7 @@ class _Draft:
         Raises:
             SuiteError: it is invalid; every problem.
         """
+        from ratiba_action.authoring.chat import CHAT
         from ratiba_action.checks.failure_rules import validate_rule
         from ratiba_action.config.metrics_block import attach_metrics
         from ratiba_action.metrics.registry import metric_problems, readers_of
@@ -230,8 +231,14 @@ class _Draft:
 
         configuration = self.inputs.configuration
         names, timezone = configuration.metrics.names, configuration.timezone or ""
-        files = {self.path(str(data["id"])): self.content(data)}
-        (scenario,) = load_suite(files, metric_problems, validate_rule, readers_of, names, timezone=timezone).scenarios
+        path = self.path(str(data["id"]))
+        try:
+            (scenario,) = load_suite(
+                {path: self.content(data)}, metric_problems, validate_rule, readers_of, names, timezone=timezone
+            ).scenarios
+        except SuiteError as error:  # nobody can look up a line of a file that is not written
+            place = CHAT if data["id"] == CHAT else path
+            raise SuiteError([replace(problem, path=place, line=0) for problem in error.problems]) from error
         attached = replace(scenario, assertions=attach_metrics(scenario, configuration.metrics))
         return with_defaults(attached, configuration.suite.defaults)
 
@@ -439,6 +446,10 @@ class _Talk:
         settings = self._inputs.settings
         if settings.why_withheld:
             return settings.why_withheld
+        if self._starting.recorded:
+            keys = "there is no key in RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY"
+            why = "llm is replay" if settings.llm is Llm.REPLAY else keys
+            return f"{why}. The answers that are recorded for the scenario are given to the same words."
         if settings.llm is Llm.REPLAY:
             return (
                 "llm is replay. Leave that out, or say what a scenario says whose answers are recorded: "

@@ -171,6 +171,30 @@ async def test_a_text_is_asserted_only_if_it_is_so_in_the_reply() -> None:
         assert expect_of(chat.turns[-1].chosen) == {}
 
 
+class CountsExpectedTools:
+    """Implements ``Metric``: the share of turns of which tools are expected."""
+
+    name, version, judged = "ToolCallAccuracyMetric", "1", False
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        """See ``Metric``."""
+        expected = [exchange.turn.expect.tools is not None for exchange in case.transcript.exchanges]
+        return Score(self.name, self.version, sum(expected) / len(expected), threshold, judged=False)
+
+
+async def test_a_metric_measures_the_conversation_so_far_with_what_is_asserted_of_it() -> None:
+    async with talking(ASKED, BOOKED, metric=lambda _: CountsExpectedTools()) as (chat, _):
+        await chat.say("Un massage")
+        await chat.say("Vendredi")
+        assert (await chat.judge("ToolCallAccuracyMetric")).value == 0
+        chat.expect((await chat.offers())[1:2])
+        assert (await chat.judge("ToolCallAccuracyMetric")).value == 0.5
+        with pytest.raises(SuiteError, match="did you mean"):
+            await chat.judge("ToolCalAccuracyMetric")
+        with pytest.raises(UsageError, match="code of the repository"):
+            await chat.judge("metrics:Own")
+
+
 async def test_the_base_hears_the_same_and_a_turn_that_does_not_end_there_does_not_end_the_chat() -> None:
     async with talking(ASKED, BOOKED) as (chat, talk):
         await chat.say("Un massage")

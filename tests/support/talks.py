@@ -1,6 +1,6 @@
 """A chat on fakes: no process, no database and no model."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,7 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.plan import HEAD, Arm
-from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Metric
 from ratiba_action.privacy.masking import Redactor
@@ -91,34 +91,44 @@ def load(data: JsonObject) -> Scenario:
     return scenario
 
 
-def no_metric(assertion: Any) -> Metric:
+def no_metric(assertion: Assertion) -> Metric:
     raise AssertionError(assertion)
 
 
 class Talk:
     """A chat on fakes, and what it did with them."""
 
-    def __init__(self, lines: Sequence[Line], saved_as: Sequence[str], tenants: InMemoryTenants | None = None) -> None:
+    def __init__(
+        self,
+        lines: Sequence[Line],
+        saved_as: Sequence[str] = (),
+        tenants: InMemoryTenants | None = None,
+        metric: Callable[[Assertion], Metric] = no_metric,
+    ) -> None:
         self.lines = list(lines)
         self.system = ScriptedSystem(dict.fromkeys(("chat", *saved_as), self.lines))
         self.tenants = tenants or InMemoryTenants()
         self.gateway = InMemoryGateway()
         self.arms = SharedArms({HEAD: ArmServices(Arm(HEAD, ""), self.system)})
         self.chat_arms = FakeChatArms(self.arms)
+        self.metric = metric
 
     async def start(self, **given: Any) -> Chat:
         await self.tenants.start()
         await self.system.start()
         await self.tenants.prepare(Arm(HEAD, ""), self.system.migrate)
-        services = RunServices(self.arms, self.tenants, self.gateway, no_metric, RunLog(RecordedProgress()))
+        services = RunServices(self.arms, self.tenants, self.gateway, self.metric, RunLog(RecordedProgress()))
         return Chat(ChatPorts(services, self.chat_arms, KeptAnswers(), load, Redactor(), **given), ABOUT)
 
 
 @asynccontextmanager
-async def talking(
-    *lines: Line, saved_as: Sequence[str] = (), tenants: InMemoryTenants | None = None
-) -> AsyncIterator[tuple[Chat, Talk]]:
-    talk = Talk(lines, saved_as, tenants)
+async def talking(*lines: Line, **given: Any) -> AsyncIterator[tuple[Chat, Talk]]:
+    """A chat on fakes; at its end no tenant, arm or way to a model is left.
+
+    Args:
+        given: of ``Talk``.
+    """
+    talk = Talk(lines, **given)
     async with await talk.start() as chat:
         yield chat, talk
     assert not talk.tenants.alive
