@@ -8,6 +8,7 @@ from ratiba_action.authoring.chat_conversation import changes
 from ratiba_action.authoring.chat_expectations import expect_of, offers_of
 from ratiba_action.errors import BudgetError, ConfigurationError, RatibaError, SuiteError, UsageError, WorkerError
 from ratiba_action.model.conversation import Event, Reply, ToolCall
+from ratiba_action.model.measurement import Case, Score
 from tests.support.talks import ABOUT, GrowingTenants, Talk, load, talking
 
 ASKED = Reply("Pour quand ?", "ASKING")
