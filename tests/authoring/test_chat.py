@@ -187,7 +187,8 @@ async def test_a_metric_measures_the_conversation_so_far_with_what_is_asserted_o
     async with talking(ASKED, BOOKED, metric=lambda _: CountsExpectedTools()) as (chat, _):
         await chat.say("Un massage")
         await chat.say("Vendredi")
-        assert (await chat.judge("ToolCallAccuracyMetric")).value == 0
+        with pytest.raises(SuiteError, match=r"no turn says expect\.tools"):
+            await chat.judge("ToolCallAccuracyMetric")
         chat.expect((await chat.offers())[1:2])
         assert (await chat.judge("ToolCallAccuracyMetric")).value == 0.5
         with pytest.raises(SuiteError, match="did you mean"):
