@@ -289,6 +289,9 @@ class ChatTerminal:
             raise UsageError(f"The event is not JSON: {error}.", 'Write: /event {"type": "paid"}') from error
         if not isinstance(event, dict):
             raise UsageError(f"The event {rest!r:.80} is no JSON object.", 'Write: /event {"type": "paid"}')
+        sent = self.chat.masked_event(event)
+        if sent != event:
+            self.screen.show("masked", {"sent": sent}, f"  masked    sent as: {_json(sent)}")
         await self._turn(partial(self.chat.send_event, event))
 
     async def _turn(self, take: Callable[[], Awaitable[Heard]], production: str | None = None) -> None:

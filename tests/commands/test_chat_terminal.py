@@ -102,6 +102,16 @@ async def test_a_line_that_cannot_be_done_says_what_helps_and_the_chat_goes_on(
     assert turn["reply"] == "Pour quand ?"
 
 
+async def test_what_is_masked_is_shown_as_it_is_sent() -> None:
+    number = "+254 722 123 456"
+    shown = await typed(f"Call {number}", f'/event {{"type": "paid", "payer": "{number}"}}', as_json=True)
+    things = [json.loads(line) for line in shown.splitlines()][:4]
+    assert [thing["kind"] for thing in things] == ["masked", "turn", "masked", "turn"]
+    assert things[0]["sent"] == things[1]["user"]
+    assert things[2]["sent"] == things[3]["event"]
+    assert "123 456" not in shown
+
+
 async def test_customer_and_clock_are_those_of_a_conversation_that_has_not_begun() -> None:
     shown = await typed("/as Wanjiku Kamau +254 700 000 101", "Un massage", "/as Otieno +254 700 000 102", as_json=True)
     about, _, error, _ = [json.loads(text) for text in shown.splitlines()]
