@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ratiba_action.authoring.chat_conversation import changes
 from ratiba_action.authoring.chat_expectations import expect_of, offers_of
@@ -238,6 +240,23 @@ def test_rows_that_came_went_or_changed_are_listed_by_table() -> None:
     before = {"bookings": (one, two), "gone": (one,), "same": (one,)}
     (change,) = changes(before, {"bookings": (new, two), "same": (one,), "new": ()})
     assert (change.table, change.added, change.removed) == ("bookings", (new,), (one,))
+
+
+ROWS = st.lists(st.fixed_dictionaries({"id": st.integers(1, 3), "day": st.sampled_from(["Friday", None])}))
+
+
+@given(before=ROWS, after=ROWS)
+def test_what_was_there_with_what_came_and_without_what_went_is_what_is_there(
+    before: list[dict[str, object]], after: list[dict[str, object]]
+) -> None:
+    rows = sorted(map(repr, after))
+    found = changes({"bookings": tuple(before)}, {"bookings": tuple(after)})
+    assert bool(found) == (sorted(map(repr, before)) != rows)
+    for change in found:
+        left = [repr(row) for row in before]
+        for row in change.removed:
+            left.remove(repr(row))
+        assert sorted([*left, *map(repr, change.added)]) == rows
 
 
 async def test_a_row_that_went_is_asserted_by_its_absence() -> None:
