@@ -1,6 +1,8 @@
 """A chat on fakes: no process, no database and no model."""
 
+import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -249,14 +251,15 @@ ROWS = st.lists(st.fixed_dictionaries({"id": st.integers(1, 3), "day": st.sample
 def test_what_was_there_with_what_came_and_without_what_went_is_what_is_there(
     before: list[dict[str, object]], after: list[dict[str, object]]
 ) -> None:
-    rows = sorted(map(repr, after))
+    key = partial(json.dumps, sort_keys=True)
+    rows = sorted(map(key, after))
     found = changes({"bookings": tuple(before)}, {"bookings": tuple(after)})
-    assert bool(found) == (sorted(map(repr, before)) != rows)
+    assert bool(found) == (sorted(map(key, before)) != rows)
     for change in found:
-        left = [repr(row) for row in before]
+        left = [key(row) for row in before]
         for row in change.removed:
-            left.remove(repr(row))
-        assert sorted([*left, *map(repr, change.added)]) == rows
+            left.remove(key(row))
+        assert sorted([*left, *map(key, change.added)]) == rows
 
 
 async def test_a_row_that_went_is_asserted_by_its_absence() -> None:
