@@ -14,6 +14,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "validate": ("ratiba_action.commands.validate", "check configuration, scenarios and recordings"),
     "gate": ("ratiba_action.commands.gate", "run the scenarios; say whether a change may merge"),
     "record": ("ratiba_action.commands.record", "run scenarios with live models; keep the answers"),
+    "chat": ("ratiba_action.commands.chat", "write a scenario by talking with the system"),
     "report": ("ratiba_action.commands.report", "show or publish the last run's report"),
     "compare": ("ratiba_action.commands.compare", "show two to six runs side by side"),
     "explain": ("ratiba_action.commands.explain", "find the lines of a change that make scenarios fail"),
@@ -37,7 +38,7 @@ A module has ``DESCRIPTION``, ``EXAMPLE``, ``add_arguments(parser)`` and ``run(a
 """
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "start": ("init", "doctor", "import", "generate", "validate"),
+    "start": ("init", "doctor", "import", "chat", "generate", "validate"),
     "run": ("gate", "record"),
     "understand": ("report", "compare", "explain", "mutate"),
     "production": ("sample", "promote", "drift", "canary", "check", "calibrate", "dataset"),

@@ -32,18 +32,23 @@ class AnswerRecorder:
 
     def keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
         """Keep one answer; a call that fails leaves no line."""
-        self._kept.setdefault((request.scenario_id, request.trial), {})[_place(request)] = ModelRecording(
-            key=request.key,
-            ordinal=request.ordinal,
-            source=RecordingSource.LIVE,
-            provider=request.provider,
-            model=request.model,
-            asked=request.last_message,
-            system=request.system,
-            response=answer.body,
-            trial=request.trial,
-            inputs=request_inputs(request),
-        )
+        self._kept.setdefault((request.scenario_id, request.trial), {})[_place(request)] = recording_of(request, answer)
+
+
+def recording_of(request: ModelRequest, answer: ModelAnswer) -> ModelRecording:
+    """The line of a live answer."""
+    return ModelRecording(
+        key=request.key,
+        ordinal=request.ordinal,
+        source=RecordingSource.LIVE,
+        provider=request.provider,
+        model=request.model,
+        asked=request.last_message,
+        system=request.system,
+        response=answer.body,
+        trial=request.trial,
+        inputs=request_inputs(request),
+    )
 
 
 def _place(request: ModelRequest) -> tuple[bool, int]:

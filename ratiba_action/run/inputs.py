@@ -13,7 +13,7 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import ScenarioResult
-from ratiba_action.model.model_request import ModelRequest
+from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.note import AlertKind
 from ratiba_action.model.plan import Arm, Plan, Selection, Trial
 from ratiba_action.model.scenario import Scenario, Suite
@@ -100,6 +100,7 @@ class RunRequest:
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
         outage: what the run knows of GitHub; see ``GithubApi``.
+        journal: distinguishes the write-ahead journal from that of the repository's runs; empty for one of those.
     """
 
     settings: Settings
@@ -118,6 +119,7 @@ class RunRequest:
     shard_reports: tuple[str, ...] = ()
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     kept: Kept | None = None
+    journal: str = ""
     outage: Outage = field(default_factory=Outage, repr=False, compare=False)
 
     @property
@@ -251,6 +253,7 @@ class RunLog:
         alerts: which of them are sent; all until the configuration has been read.
         execution: id of the run in the ledger's database; empty where it is not written there.
         asked: called with each request to a model, of the system and of the simulated customer, before it is answered.
+        answered: called with each of these requests and its answer, whether that was recorded or is live.
         end_journal: removes what nobody goes on with, once the report is written: until then, a killed run needs it.
             Called with whether the run was cancelled meanwhile.
     """
@@ -262,6 +265,7 @@ class RunLog:
     execution: str = ""
     end_journal: Callable[[bool], None] | None = None
     asked: Callable[[ModelRequest], None] | None = None
+    answered: Callable[[ModelRequest, ModelAnswer], None] | None = None
 
     def note(self, warning: str) -> None:
         """Add a warning."""

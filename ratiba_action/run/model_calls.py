@@ -91,7 +91,7 @@ class ModelCalls(TrialCalls):
         self._recorder = AnswerRecorder()
         self._scripts = scripts_of(head.scenarios)
         self._answers: AnswerChain[ModelRequest, ModelAnswer] = AnswerChain(
-            model_logger(prices, log.events),
+            _handing_on(model_logger(prices, log.events), log.answered),
             keep=self._keep if inputs.llm == Llm.RECORD else keep_nothing,
             stays_live=True,
             asked=log.asked,
@@ -298,6 +298,20 @@ class ModelCalls(TrialCalls):
             answers = (line for lines in trials for line in lines)
             recorded[scenario.id] = (*answers, *scores.get(scenario.id, ()))
         return recorded
+
+
+def _handing_on(
+    log: Callable[[ModelRequest, ModelAnswer], None], answered: Callable[[ModelRequest, ModelAnswer], None] | None
+) -> Callable[[ModelRequest, ModelAnswer], None]:
+    """Writes an answer down, and hands it to whoever wants to know of it."""
+    if answered is None:
+        return log
+
+    def both(request: ModelRequest, answer: ModelAnswer) -> None:
+        log(request, answer)
+        answered(request, answer)
+
+    return both
 
 
 def judge_models(inputs: RunInputs, second: tuple[str, str] | None) -> tuple[str, ...]:

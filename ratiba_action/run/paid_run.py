@@ -94,6 +94,7 @@ def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
         }
     )
     path = journal_path(inputs.repository, inputs.environment, inputs.settings.shard)
+    path = path.with_stem(f"{path.stem}-{inputs.journal}") if inputs.journal else path
     return JournalPlace(path, identity, inputs.repository, inputs.resume, inputs.sealed)
 
 
