@@ -1,7 +1,7 @@
 """``ratiba chat``: a conversation with the system under test that becomes a scenario."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -137,7 +137,6 @@ class ChatPorts:
     Args:
         services: of an open run; its log hands each answer to ``answers``.
         load: reads a scenario.
-        prepare_judging: makes ready what judges a scenario.
         redactor: masks what is typed, and knows the run's secrets.
         secrets: that no file may hold.
         recorded: answers that are given before a model is called.
@@ -152,7 +151,6 @@ class ChatPorts:
     secrets: Sequence[str] = ()
     recorded: Sequence[ModelRecording] = ()
     without_model: str = ""
-    prepare_judging: Callable[[Scenario], Awaitable[None]] | None = None
 
 
 class Chat:
@@ -297,8 +295,6 @@ class Chat:
         data = self.about.data(CHAT, [turn.data() for turn in self.turns])
         scenario = self._ports.load({**data, "assertions": [{"metric": metric, "threshold": 0.0}]})
         assertion = next(entry for entry in scenario.assertions if entry.metric == metric)
-        if is_judged(metric, assertion.parameters) and self._ports.prepare_judging is not None:
-            await self._ports.prepare_judging(scenario)
         pairs = zip(self.turns, scenario.turns, strict=True)
         transcript = Transcript(CHAT, tuple(replace(taken.heard.exchange, turn=turn) for taken, turn in pairs))
         case = Case(scenario, transcript, 0, self._arm.name)

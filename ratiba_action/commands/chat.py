@@ -402,7 +402,6 @@ class _Talk:
             secrets=self._secrets,
             recorded=starting.recorded,
             without_model=f"No model is called: {self._why_no_model()}" if self._inputs.llm is Llm.REPLAY else "",
-            prepare_judging=self._prepare_judging,
         )
         async with Chat(ports, starting.about) as chat:
             terminal = self._terminal(chat)
@@ -417,7 +416,9 @@ class _Talk:
 
         starting, interactive = self._starting, sys.stdin.isatty() and sys.stdout.isatty()
         columns = make_console(sys.stdout, starting.environment).width
-        mutants = _Mutants(self._inputs, starting.environment, starting.mutants).lines if starting.mutants else None
+        mutants = (
+            _ScenarioMutants(self._inputs, starting.environment, starting.mutants).lines if starting.mutants else None
+        )
         return ChatTerminal(
             chat,
             StandardInput("you> "),
@@ -470,11 +471,6 @@ class _Talk:
             raise UsageError(f"There is no base to talk with: {base.reason}.", "Commit the version to compare with.")
         return base_inputs(self._inputs, base, self._scratch, github_history(self._inputs))
 
-    async def _prepare_judging(self, scenario: "Scenario") -> None:
-        from ratiba_action.run.composition import load_judging
-
-        await load_judging(self._inputs, replace(self._head, scenarios=(scenario,)), self._scratch)
-
     def _write(self, saved: "SavedScenario") -> Sequence[str]:
         from ratiba_action.privacy.credentials import find_credentials
         from ratiba_action.util.locked_folder import write_new_files
@@ -498,7 +494,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-class _Mutants:
+class _ScenarioMutants:
     """Runs ``ratiba mutate`` on a scenario that was written, in a process of its own: it needs a database of its own.
 
     Args:

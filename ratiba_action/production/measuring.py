@@ -182,7 +182,7 @@ def measure(
             open_judging(inputs, head, scratch) as judging,
             open_model_calls(inputs, head, journal=None, judging=judging, **given) as (_, services),
         ):
-            await ready_to_judge(judging)
+            await ready_to_judge(judging, head)
             yield replace(
                 services, arms=arms, metric=partial(_masked_metric, services.metric, partial(_masked, redactors))
             )

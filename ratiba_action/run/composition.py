@@ -100,7 +100,7 @@ async def open_services(
             await copy_early(code[0])
             first = caught(opening.open_base(base, calls))
         tenants, found, _ = await asyncio.gather(
-            stack.enter_async_context(open_tenants(inputs, log)), first, ready_to_judge(judging)
+            stack.enter_async_context(open_tenants(inputs, log)), first, ready_to_judge(judging, head)
         )
         no_base = base.reason if isinstance(base, NoBase) else NO_BASE
         arms = ArmsOfRun(head, opening.open, calls, tenants=tenants, log=log, setups=opening.setups, no_base=no_base)
@@ -147,7 +147,9 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
         code = await opening.open(stack, head) if block.setup is None else ()
         judging = None
         if _judges_by_deepeval(head.scenarios):
-            judging = await stack.enter_async_context(open_judging_server(_beside_system(inputs, head, scratch)))
+            judging = await stack.enter_async_context(
+                open_judging_server(partial(_beside_system, inputs, head, scratch))
+            )
         # The server dies with the thread that starts it, which is this one.
         await asyncio.gather(
             *([server.start()] if server is not None else []),
@@ -289,11 +291,12 @@ def _commits_of(inputs: RunInputs, arm: Arm) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def open_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> "AsyncIterator[JudgingProcesses | None]":
-    """Start what DeepEval's metrics run in, beside whatever comes next; None where nothing needs it."""
-    if not _judges_by_deepeval(arm.scenarios):
-        yield None
-        return
+async def open_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> "AsyncIterator[JudgingProcesses]":
+    """What DeepEval's metrics run in; started beside whatever comes next where a scenario needs it, else by the first.
+
+    Raises:
+        ConfigurationError: it is needed, and DeepEval is not installed.
+    """
     from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
     from ratiba_action.systems.judging_launch import JudgingServer, open_judging_server
 
@@ -301,7 +304,10 @@ async def open_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> "Asy
         if inputs.kept is not None and inputs.kept.judging_control is not None:
             server = JudgingServer(inputs.kept.judging_control)
         else:
-            server = await stack.enter_async_context(open_judging_server(_beside_system(inputs, arm, scratch)))
+            around = partial(_beside_system, inputs, arm, scratch)
+            server = await stack.enter_async_context(open_judging_server(around))
+        if _judges_by_deepeval(arm.scenarios):
+            server.begin()
         number = min(_MAX_JUDGING, (os.cpu_count() or 1) - 1) if len(arm.scenarios) > _MANY_SCENARIOS else 1
         processes = JudgingProcesses(server.connect, max(number, 1))
         stack.push_async_callback(processes.close)
@@ -314,13 +320,13 @@ def _judges_by_deepeval(scenarios: Sequence[Scenario]) -> bool:
     return any(not is_address(entry.metric) and is_judged(entry.metric) for entry in entries)
 
 
-async def ready_to_judge(judging: "JudgingProcesses | None") -> None:
-    """Wait until something can be judged.
+async def ready_to_judge(judging: "JudgingProcesses", arm: ArmInputs) -> None:
+    """Wait until the scenarios of an arm can be judged.
 
     Raises:
         InfrastructureError: DeepEval could not be started.
     """
-    if judging is not None:
+    if _judges_by_deepeval(arm.scenarios):
         await judging.start()
 
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from ratiba_action.errors import InfrastructureError
@@ -27,25 +27,39 @@ class JudgingServer:
 
     Args:
         control: the gate's end of its socket.
-        starting: ends when it is ready.
+        start: starts it; None where it is ready.
     """
 
-    def __init__(self, control: socket.socket, starting: "asyncio.Task[None] | None" = None) -> None:
-        self.control, self._starting = control, starting
+    def __init__(self, control: socket.socket, start: Callable[[], Awaitable[None]] | None = None) -> None:
+        self.control, self._start = control, start
+        self.starting: asyncio.Future[None] | None = None
 
-    async def ready(self) -> None:
-        """Wait until it can make processes.
+    def begin(self) -> None:
+        """Start it beside whatever comes next, unless that was done.
 
         Raises:
+            ConfigurationError: DeepEval is not installed.
+        """
+        if self._start is not None and self.starting is None:
+            deepeval_version()
+            self.starting = asyncio.ensure_future(self._start())
+
+    async def ready(self) -> None:
+        """Wait until it can make processes; it is started where that was not done.
+
+        Raises:
+            ConfigurationError: DeepEval is not installed.
             InfrastructureError: it could not be started.
         """
-        if self._starting is not None:
-            await asyncio.shield(self._starting)
+        self.begin()
+        if self.starting is not None:
+            await asyncio.shield(self.starting)
 
     async def connect(self) -> socket.socket:
         """Have a process made; gives the gate's end of its channel.
 
         Raises:
+            ConfigurationError: DeepEval is not installed.
             InfrastructureError: it could not be started, or has ended.
         """
         await self.ready()
@@ -61,28 +75,26 @@ class JudgingServer:
 
 
 @asynccontextmanager
-async def open_judging_server(around: Surroundings) -> AsyncIterator[JudgingServer]:
-    """Start it beside whatever comes next, and end it with all of its processes.
+async def open_judging_server(around: Callable[[], Surroundings]) -> AsyncIterator[JudgingServer]:
+    """Make a server that starts when it is needed, and end it with all of its processes.
 
     Args:
-        around: where it runs; nothing of ``root`` is copied.
-
-    Raises:
-        ConfigurationError: DeepEval is not installed.
+        around: where it runs; asked when it starts. Nothing of ``root`` is copied.
     """
-    deepeval_version()
     near, far = socket.socketpair()
     near.settimeout(0)
     async with AsyncExitStack() as stack:
         stack.callback(near.close)
-        starting = asyncio.create_task(_start(around, near, far, stack))
+        stack.callback(far.close)
+        server = JudgingServer(near, lambda: _start(around(), near, far, stack))
         try:
-            yield JudgingServer(near, starting)
+            yield server
         finally:
-            starting.cancel()
-            await asyncio.wait([starting])
-            if not starting.cancelled():
-                starting.exception()  # whoever waited for it has raised it
+            if server.starting is not None:
+                server.starting.cancel()
+                await asyncio.wait([server.starting])
+                if not server.starting.cancelled():
+                    server.starting.exception()  # whoever waited for it has raised it
 
 
 async def _start(around: Surroundings, near: socket.socket, far: socket.socket, stack: AsyncExitStack) -> None:

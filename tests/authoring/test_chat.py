@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ratiba_action.authoring.chat_conversation import changes
 from ratiba_action.authoring.chat_expectations import expect_of, offers_of
 from ratiba_action.errors import BudgetError, ConfigurationError, RatibaError, SuiteError, UsageError, WorkerError
-from ratiba_action.model.conversation import Event, Reply, ToolCall
+from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
 from ratiba_action.model.measurement import Case, Score
 from tests.support.talks import ABOUT, GrowingTenants, Talk, load, talking
 
@@ -108,7 +108,7 @@ async def test_only_what_was_the_same_in_another_tenant_is_offered() -> None:
 
 
 async def test_what_would_be_masked_is_not_offered() -> None:
-    number = Reply("Appelez le +254 722 123 456", "ASKING", events=(Event("call", {"to": "+254 722 123 456"}),))
+    number = Reply("Appelez le +254 722 123 456", "ASKING", events=(SystemEvent("call", {"to": "+254 722 123 456"}),))
     async with talking(number) as (chat, _):
         await chat.say("Un massage")
         offers = await chat.offers()

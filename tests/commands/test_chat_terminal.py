@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ratiba_action.commands.chat_terminal import HELP, ChatTerminal, Money, Screen
-from ratiba_action.model.conversation import Event, Reply, ToolCall
+from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
 from ratiba_action.model.scenario import Turn
 from ratiba_action.privacy.masking import Redactor
 from tests.support.systems import Line
@@ -60,7 +60,7 @@ async def test_a_turn_shows_reply_state_tools_and_money() -> None:
 
 async def test_what_a_system_replies_can_neither_move_the_cursor_nor_show_a_secret() -> None:
     hostile = Reply(
-        "\x1b[2J\x1b]0;title\x07planted-secret\u202e", "A\x1b[1m", events=(Event("e\x9b", {"\x1b": "\x1b"}),)
+        "\x1b[2J\x1b]0;title\x07planted-secret\u202e", "A\x1b[1m", events=(SystemEvent("e\x9b", {"\x1b": "\x1b"}),)
     )
     shown = await typed("Salut", "/expect", "/base", replies=[hostile])
     assert not set(shown) & set("\x1b\x07\x9b\u202e")

@@ -24,7 +24,7 @@ ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": KEY, "GITHUB_TOKEN": KEY, "RATIBA
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[JudgingProcesses]:
     around = Surroundings(folder, ENVIRONMENT, scratch=folder)
-    async with open_judging_server(around) as server:
+    async with open_judging_server(lambda: around) as server:
         processes = JudgingProcesses(server.connect)
         await processes.start()
         yield processes

@@ -108,7 +108,7 @@ class _Measuring:
         if asked is None or asked.done():  # cancelled meanwhile
             return
         if answer is None:
-            asked.set_exception(_RefusedError(question))
+            asked.set_exception(_UnansweredError(question))
         else:
             asked.set_result(answer)
 
@@ -156,7 +156,7 @@ class _FarJudge:
         return await self._ask(self._number, next(self._questions), question)
 
 
-class _RefusedError(RatibaError):
+class _UnansweredError(RatibaError):
     """The gate has no answer; it knows why.
 
     Args:
@@ -169,7 +169,7 @@ class _RefusedError(RatibaError):
 
 
 def _described(error: Exception, name: str, case: Case) -> JsonObject:
-    if isinstance(error, _RefusedError):
+    if isinstance(error, _UnansweredError):
         return {"refused": error.question}
     if isinstance(error, RatibaError) and type(error).__name__ in ERRORS:
         return {"error": type(error).__name__, "problem": error.problem, "remedy": error.remedy}
