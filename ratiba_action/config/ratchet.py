@@ -155,7 +155,7 @@ RULES: Mapping[str, Rule] = {
     "system": _block({"price_per_turn_usd": BASE, "*": CHANGE}),
     **dict.fromkeys(("rows", "timezone"), CHANGE),
     "tests": _each_path,
-    **dict.fromkeys(("judge", "simulator", "providers", "prices", "dependencies", "events", "notifications"), BASE),
+    **dict.fromkeys(("judge", "simulator", "providers", "prices", "dependencies", "events", "notifications", "site"), BASE),
     "attribution": _block({"*": BASE}),
     "models": _models,
     "pass_rate": GREATER,
