@@ -40,7 +40,7 @@ def write_to_branch(
     days = parse_option("--keep-days", arguments.keep_days, lambda text: parse_count(text, _MAX_DAYS))
     megabytes = parse_option("--keep-mb", arguments.keep_mb, lambda text: parse_count(text, _MAX_MEGABYTES))
     root = checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
-    git = _git(root, environment)
+    git = open_git(root, environment)
     report = read_results(results)
     refuse_untrusted(report, environment)
     transcripts = site_block(root, settings).transcripts
@@ -71,7 +71,8 @@ def site_block(root: Path, settings: Settings) -> SiteBlock:
     return SiteBlock() if found is None else found.site
 
 
-def _git(root: Path, environment: Mapping[str, str]) -> Git | None:
+def open_git(root: Path, environment: Mapping[str, str]) -> Git | None:
+    """The repository of a checkout; None where there is none."""
     try:
         return Git(root, environment)
     except InfrastructureError:

@@ -204,6 +204,18 @@ def read_agreements(url: str, series: Series, seconds: float = SECONDS) -> tuple
     return asyncio.run(MetricsHistory(url, seconds).agreements(series))
 
 
+def read_records(url: str, gate: str, repository: str = "", seconds: float = 60.0) -> tuple[RunRecord, ...]:
+    """Every run of a gate, at most the latest 5,000, with its results and scores, the latest first.
+
+    Args:
+        repository: ``owner/name``; empty for any.
+
+    Raises:
+        LedgerError: they cannot be read.
+    """
+    return asyncio.run(MetricsHistory(url, seconds).records(gate, repository, _MAX))
+
+
 def judge_drift(points: Sequence[AgreementPoint]) -> Note | None:
     """What is said when two comparisons of the same judges in a row are below the bound, the latest among them.
 

@@ -68,6 +68,8 @@ class RunFiles:
                 runs.append((name, keep(load())))
             except RatibaError as error:
                 broken.append(BrokenFile(name, error.problem[:_SHOWN]))
+            except Exception as error:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no reading
+                broken.append(BrokenFile(name, f"It could not be read: {type(error).__name__}."))
         return FoundRuns(tuple(runs), tuple(broken))
 
 

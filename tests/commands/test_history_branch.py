@@ -85,9 +85,8 @@ def test_a_run_of_a_pull_request_is_refused_and_nothing_is_pushed(
     assert not subprocess.run(["git", "for-each-ref"], cwd=remote, check=True, capture_output=True).stdout
 
 
-def test_the_same_run_again_is_said_as_json_too(
-    remote: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("remote")
+def test_the_same_run_again_is_said_as_json_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     variables = leave(branch_run(0), tmp_path)
     for new in (True, False):
         assert run(["report", "--to-branch", "ratiba-history", "--json"], variables) == 0
@@ -96,7 +95,8 @@ def test_the_same_run_again_is_said_as_json_too(
 
 
 @pytest.mark.parametrize("option", ["--keep-days", "--keep-mb"])
-def test_limits_are_numbers(option: str, remote: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("remote")
+def test_limits_are_numbers(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "--to-branch", "h", option, "none"], leave(branch_run(0), tmp_path)) == 2
     assert option in capsys.readouterr().err
 
@@ -109,7 +109,8 @@ def test_a_repository_without_a_remote_is_named(
     assert "no remote 'origin'" in capsys.readouterr().err
 
 
-def test_a_shard_is_no_run(remote: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("remote")
+def test_a_shard_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = replace(branch_run(0), shard=ShardReport(Shard(1, 2)))
     assert run(["report", "--to-branch", "ratiba-history"], leave(report, tmp_path)) == 2
     assert "ratiba merge" in capsys.readouterr().err

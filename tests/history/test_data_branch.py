@@ -33,8 +33,8 @@ def git(remote: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def append(remote: Path, number: int, **limits: int) -> Appended:
-    return append_run(branch_run(number), DataBranch(str(remote), "ratiba-history", **limits), PATH, lambda _: None)
+def append(remote: Path, number: int) -> Appended:
+    return append_run(branch_run(number), DataBranch(str(remote), "ratiba-history"), PATH, lambda _: None)
 
 
 def test_each_run_is_a_commit_of_an_orphan_branch_and_is_read_again(remote: Path, repository: GitRepository) -> None:
