@@ -49,7 +49,7 @@ class RunFiles:
     """The files of runs, none of them read yet.
 
     Args:
-        source: what they come from, in words.
+        source: what they come from, in words; of a folder its own name alone, since pages show it.
         files: what reads each one, by its name.
     """
 
@@ -85,7 +85,7 @@ def find_runs(named: str, git: Callable[[], Git | None]) -> RunFiles:
     """
     folder = Path(named)
     if folder.is_dir():
-        return RunFiles(f"the folder {named!r}", _of_folder(folder))
+        return RunFiles(f"the folder {folder.resolve().name!r}", _of_folder(folder))
     repository = git()
     refs = (f"refs/heads/{named}", f"refs/remotes/origin/{named}")
     found = None if repository is None or "\n" in named else repository.first_commit(refs)

@@ -16,6 +16,7 @@ from ratiba_action.history.keeping import AGREEMENT_BOUND, WINDOWS, join_trends,
 from ratiba_action.history.run_files import BrokenFile
 from ratiba_action.model.history import Trend, TrendPoint
 from ratiba_action.model.measurement import NotRun, Scored
+from ratiba_action.model.plan import HEAD
 from ratiba_action.model.published import Transcripts, publishable
 from ratiba_action.model.values import Usd, mean
 from ratiba_action.model.verdict import Report
@@ -68,7 +69,8 @@ class History:
     @property
     def own(self) -> tuple[RunLine, ...]:
         """Runs of the branch itself that measured something, the newest first."""
-        return tuple(line for line in self.lines if line.branch == self.branch and line.rate is not None)
+        own = (line for line in self.lines if line.pull_request is None and line.branch == self.branch)
+        return tuple(line for line in own if line.rate is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,7 @@ class _Site:
             f"{summary.headline} on {line.started_at:%Y-%m-%d %H:%M}",
             line=line,
             summary=summary,
-            rows=[(row, self._said(row)) for row in rows],
+            rows=[(row, self._said(row)) for row in rows if row.deciding.result.trial.arm.name == HEAD],
             quarantined=[(row, self._said(row)) for row in summary.quarantined],
         )
 

@@ -22,6 +22,7 @@ from ratiba_action.reporting.summary import ScenarioRow, summarise
 
 PASSED, FAILED, INCOMPLETE = "passed", "failed", "incomplete"
 _LONGEST_NAME = 60
+_RUN_URL = re.compile(r"https://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]+/actions/runs/[0-9]+", re.ASCII)
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*", re.ASCII)
 
 
@@ -58,6 +59,7 @@ class RunLine:
         points: the mean of each metric.
         shared: what runs that share a ledger have spent together, and their cap, by the account's name.
         remarks: what a reader of the run should keep in mind.
+        run_url: of the workflow run; empty where it has none, or names no such address.
     """
 
     id: str
@@ -184,7 +186,7 @@ def line_of(report: Report) -> RunLine:
         by_model=report.spending.by_model,
         shared=tuple((each.name, each.spent, each.cap) for each in report.shared_spending),
         remarks=(*report.verdict.warnings, *summary.caveats),
-        run_url=subject.run_url if subject.run_url.startswith("https://") else "",
+        run_url=subject.run_url if _RUN_URL.fullmatch(subject.run_url) else "",
     )
 
 

@@ -20,12 +20,12 @@ APART = 15
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """A scenario over the last runs of a branch.
+    """A scenario over the runs of a branch.
 
     Args:
-        measured: of those runs, in which it passed or failed.
+        measured: of the ``RECENT`` last runs, in which it passed or failed.
         interval: of the share of them in which it failed, with 95 % confidence; None without any.
-        changes: how often its outcome changed from one of them to the next, while its file stayed the same.
+        changes: how often its outcome changed, in its last unrest, from one run to the next with the same file.
         flaky_since: when the first of the changes was that make it flaky; None for a stable one.
         flaky_runs: runs since then.
         flaky_usd: estimated cost of its model calls since then; None where it is not known.
@@ -46,19 +46,19 @@ def stability_of(name: str, lines: Sequence[RunLine]) -> Stability:
     Args:
         lines: runs of a branch, the newest first.
     """
-    found = [(line, line.outcomes[name]) for line in reversed(lines[:RECENT]) if name in line.outcomes]
+    found = [(line, line.outcomes[name]) for line in reversed(lines) if name in line.outcomes]
     measured = [(line, outcome) for line, outcome in found if outcome.status != INCOMPLETE]
-    failed = sum(outcome.status == FAILED for _, outcome in measured)
-    interval = wilson_interval(failed, len(measured)) if measured else None
-    changed = [at for at, ((_, a), (_, b)) in enumerate(pairwise(measured), 1) if _changed(a, b)]
-    unrest = _last_unrest(changed)
+    recent = [outcome for line in lines[:RECENT] if (outcome := line.outcomes.get(name)) and outcome.status != INCOMPLETE]
+    failed = sum(outcome.status == FAILED for outcome in recent)
+    interval = wilson_interval(failed, len(recent)) if recent else None
+    unrest = _last_unrest([at for at, ((_, a), (_, b)) in enumerate(pairwise(measured), 1) if _changed(a, b)])
     if len(unrest) < CHANGES or len(measured) - unrest[-1] > APART:
-        return Stability(len(measured), failed, interval, len(changed))
+        return Stability(len(recent), failed, interval, len(unrest))
     since = measured[unrest[0]][0].started_at
     after = [outcome for line, outcome in found if line.started_at >= since]
     costs = [outcome.usd for outcome in after if outcome.usd is not None]
     usd = sum(costs, Decimal(0)) if costs else None
-    return Stability(len(measured), failed, interval, len(changed), since, len(after), usd)
+    return Stability(len(recent), failed, interval, len(unrest), since, len(after), usd)
 
 
 def _changed(before: Outcome, after: Outcome) -> bool:

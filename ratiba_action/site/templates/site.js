@@ -116,6 +116,7 @@
         .filter(([, marks]) => new Set(marks).size > 1);
       differing.replaceChildren(heads("scenario"), ...lines.map(([scenario, marks]) => row(linked(scenario[0], `scenario/${scenario[1]}.html`),
         ...marks.map((mark, at) => cell("td", names[mark], runs[at].label, names[mark])))));
+      differing.hidden = lines.length === 0;
       element("many").textContent = `${lines.length} of ${data.scenarios.length} scenarios ended differently.`;
     };
     const wanted = location.hash.slice(1).split(",").filter((id) => places.has(id));
