@@ -9,6 +9,8 @@ from pathlib import Path
 
 from ratiba_action.commands.options import checkout_of, parse_option
 from ratiba_action.config.configuration import SiteBlock, optional_configuration
+from ratiba_action.decide.event import load_event
+from ratiba_action.decide.workflow_run import WorkflowRun, read_workflow_run
 from ratiba_action.errors import InfrastructureError, UsageError
 from ratiba_action.history.data_branch import DataBranch, append_run, refuse_untrusted
 from ratiba_action.model.published import Transcripts, publishable
@@ -42,7 +44,8 @@ def write_to_branch(
     root = checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
     git = open_git(root, environment)
     report = read_results(results)
-    refuse_untrusted(report, environment)
+    event = environment.get("GITHUB_EVENT_NAME", "")
+    refuse_untrusted(report, event, _followed(environment) if event == "workflow_run" else None)
     transcripts = site_block(root, settings).transcripts
     secrets = (*settings.secrets, *persisted_credentials(git, environment).secrets)
     masked = publishable(Redactor(secrets).report(report), transcripts)
@@ -59,6 +62,18 @@ def write_to_branch(
     else:
         sys.stdout.write(f"The run is in {target.branch} already: {done.file}.\n")
     return 0
+
+
+def _followed(environment: Mapping[str, str]) -> WorkflowRun:
+    """The run that this job follows.
+
+    Raises:
+        UsageError: the event does not say.
+    """
+    try:
+        return read_workflow_run(load_event(Path(environment.get("GITHUB_EVENT_PATH", ""))))
+    except InfrastructureError as error:
+        raise UsageError(error.problem, "Trigger the workflow by 'workflow_run' of type 'completed'.") from error
 
 
 def site_block(root: Path, settings: Settings) -> SiteBlock:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
+from ratiba_action.decide.workflow_run import WorkflowRun
 from ratiba_action.errors import InfrastructureError, RatibaError, UsageError
 from ratiba_action.history.artifacts import TRUSTED_EVENTS
 from ratiba_action.model.verdict import Report
@@ -35,6 +36,7 @@ _README = (
     b"Runs of the evaluation gate, one file each: results.json, compressed. Written by `ratiba report --to-branch`.\n"
 )
 _AUTHOR = "ratiba"
+_OWN = "Use --to-branch after runs of the default branch."
 _AGAIN = "The run is whole in results.json: run the same command again."
 
 
@@ -73,24 +75,34 @@ class Appended:
     runs: int = 0
 
 
-def refuse_untrusted(report: Report, environment: Mapping[str, str]) -> None:
+def refuse_untrusted(report: Report, event: str, of: WorkflowRun | None = None) -> None:
     """Only runs of the repository's own branches are kept: anybody can open a pull request.
 
+    Args:
+        event: that started this job; empty outside a workflow.
+        of: the run that this job follows, as GitHub states it; None for a job of the run itself.
+
     Raises:
-        UsageError: the run, or this job, is one of a pull request or of another event that a stranger can cause.
+        UsageError: the run, or this job, is one of a pull request, of a fork, or of another event that a stranger can
+            cause, or the results are not those of the run that is followed.
     """
-    subject, event = report.subject, environment.get("GITHUB_EVENT_NAME", "")
+    subject = report.subject
     if subject.pull_request is not None:
         raise UsageError(
-            f"The run is of pull request {subject.pull_request}, and the history has runs of branches alone.",
-            "Use --to-branch in the workflow of the default branch.",
+            f"The run is of pull request {subject.pull_request}, and the history has runs of branches alone.", _OWN
         )
-    for name in filter(None, (subject.event, event)):
+    if of is not None and of.repository.casefold() != of.head_repository.casefold():
+        raise UsageError(f"The run is of the repository {of.head_repository!r:.120}, a fork.", _OWN)
+    for name in filter(None, (subject.event, event if of is None else of.event)):
         if name not in TRUSTED_EVENTS:
-            raise UsageError(
-                f"The event is {name!r:.80}, and only runs of {', '.join(TRUSTED_EVENTS)} are kept.",
-                "Use --to-branch in the workflow of the default branch.",
-            )
+            raise UsageError(f"The event is {name!r:.80}, and only runs of {', '.join(TRUSTED_EVENTS)} are kept.", _OWN)
+    measured = report.commit or subject.head
+    if of is not None and (measured, subject.run_id) != (of.head, of.run_id):
+        raise UsageError(
+            f"The results are of the commit {measured!r:.80} and the workflow run {subject.run_id}, but this job "
+            f"follows run {of.run_id} of {of.head!r}.",
+            "Download the artifact of that run.",
+        )
     if report.shard is not None:
         raise UsageError("The results are of one shard, not of a whole run.", "Give the results of: ratiba merge")
 

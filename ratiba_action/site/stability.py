@@ -48,7 +48,9 @@ def stability_of(name: str, lines: Sequence[RunLine]) -> Stability:
     """
     found = [(line, line.outcomes[name]) for line in reversed(lines) if name in line.outcomes]
     measured = [(line, outcome) for line, outcome in found if outcome.status != INCOMPLETE]
-    recent = [outcome for line in lines[:RECENT] if (outcome := line.outcomes.get(name)) and outcome.status != INCOMPLETE]
+    recent = [
+        outcome for line in lines[:RECENT] if (outcome := line.outcomes.get(name)) and outcome.status != INCOMPLETE
+    ]
     failed = sum(outcome.status == FAILED for outcome in recent)
     interval = wilson_interval(failed, len(recent)) if recent else None
     unrest = _last_unrest([at for at, ((_, a), (_, b)) in enumerate(pairwise(measured), 1) if _changed(a, b)])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.decide.workflow_run import WorkflowRun
 from ratiba_action.errors import InfrastructureError, UsageError
 from ratiba_action.history.data_branch import Appended, DataBranch, append_run, file_of, prune, refuse_untrusted
 from ratiba_action.history.run_files import find_runs
@@ -123,12 +124,25 @@ def test_a_hook_of_the_scratch_repository_or_configuration_of_a_user_has_no_part
 
 @pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "issue_comment", "workflow_run"])
 def test_runs_of_pull_requests_and_events_of_strangers_are_refused(event: str) -> None:
-    for_change = sample_report()
     with pytest.raises(UsageError, match="pull request 7"):
-        refuse_untrusted(for_change, {})
+        refuse_untrusted(sample_report(), "")
     own = branch_run(0)
-    refuse_untrusted(own, {"GITHUB_EVENT_NAME": "push"})
+    refuse_untrusted(own, "push")
     with pytest.raises(UsageError, match=f"The event is '{event}'"):
-        refuse_untrusted(own, {"GITHUB_EVENT_NAME": event})
+        refuse_untrusted(own, event)
     with pytest.raises(UsageError, match=f"The event is '{event}'"):
-        refuse_untrusted(replace(own, subject=Subject(event=event)), {"GITHUB_EVENT_NAME": "push"})
+        refuse_untrusted(replace(own, subject=Subject(event=event)), "push")
+
+
+def test_a_job_that_follows_a_run_takes_the_results_of_that_run_alone() -> None:
+    own = branch_run(0)
+    followed = WorkflowRun("a/b", "A/b", "main", own.commit, 1000, 1, "push", "failure")
+    refuse_untrusted(own, "workflow_run", followed)
+    for other, why in (
+        (replace(followed, head_repository="stranger/b"), "a fork"),
+        (replace(followed, event="pull_request"), "The event is 'pull_request'"),
+        (replace(followed, head="f" * 40), "this job follows run 1000 of 'ffff"),
+        (replace(followed, run_id=2), "this job follows run 2 of"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            refuse_untrusted(own, "workflow_run", other)
