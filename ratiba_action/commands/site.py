@@ -15,8 +15,8 @@ from ratiba_action.settings.settings import Settings, read_settings
 if TYPE_CHECKING:
     from ratiba_action.history.run_files import BrokenFile, FoundRuns, RunFiles
     from ratiba_action.model.verdict import Report
-    from ratiba_action.site.pages import History
-    from ratiba_action.site.runs import RunLine, ScenarioFacts
+    from ratiba_action.publish.site.pages import History
+    from ratiba_action.publish.site.runs import RunLine, ScenarioFacts
 
 DESCRIPTION = """Write the history of runs as a site of static pages: an overview, every run, runs side by side, the
 scenarios over the runs with what is flaky, trends of the metrics, the judges and the money. It works from a file and on
@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         ConfigurationError: the source or the configuration cannot be read.
         LedgerError: the database cannot be read.
     """
-    from ratiba_action.site.folder import require_own_folder, write_site
-    from ratiba_action.site.pages import all_pages
+    from ratiba_action.publish.site.folder import require_own_folder, write_site
+    from ratiba_action.publish.site.pages import all_pages
 
     settings, target = read_settings(environment, {}), Path(arguments.to)
     require_own_folder(target)  # before a long history is read
@@ -100,8 +100,8 @@ def _history(
 ) -> "tuple[History, Callable[[RunLine], Report | None]]":
     from ratiba_action.commands.history_branch import open_git, site_block
     from ratiba_action.history.run_files import find_runs
-    from ratiba_action.site.pages import History
-    from ratiba_action.site.runs import newest_first
+    from ratiba_action.publish.site.pages import History
+    from ratiba_action.publish.site.runs import newest_first
 
     root = checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
     transcripts = site_block(root, settings).transcripts
@@ -122,7 +122,7 @@ def _history(
             "Keep runs with: ratiba report --to-branch ratiba-history",
         )
     counted = Counter(line.branch for line in lines if line.branch)
-    branch = arguments.branch or (counted.most_common(1)[0][0] if counted else "")
+    branch = arguments.branch or max(counted, key=lambda name: (counted[name], name), default="")
     return History(source, lines, branch, facts, broken, transcripts), load
 
 
@@ -137,7 +137,7 @@ class _Collected:
     def keep(self, report: "Report") -> "RunLine":
         from dataclasses import replace
 
-        from ratiba_action.site.runs import facts_of, line_of
+        from ratiba_action.publish.site.runs import facts_of, line_of
 
         line = line_of(report)
         for name, facts in facts_of(report).items():
@@ -162,7 +162,7 @@ def _unknown(_: "RunLine") -> None:
 def _of_ledger(settings: Settings, environment: Mapping[str, str]) -> "tuple[RunLine, ...]":
     from ratiba_action.commands.status import ledger_of
     from ratiba_action.history.keeping import read_records
-    from ratiba_action.site.runs import line_of_record, newest_first
+    from ratiba_action.publish.site.runs import line_of_record, newest_first
 
     repository = environment.get("GITHUB_REPOSITORY", "")
     return newest_first(map(line_of_record, read_records(ledger_of(settings), settings.name, repository)))

@@ -248,11 +248,11 @@ class _Scratch:
             raise InfrastructureError(f"git could not be run: {type(error).__name__}.", "Install git.") from error
 
     def _failed(self, what: str, done: "subprocess.CompletedProcess[bytes]") -> RatibaError:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        reason = said[-1][:300] if said else str(done.returncode)
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        reason = lines[-1][:300] if lines else str(done.returncode)
         return InfrastructureError(
             f"The branch {self.target.branch!r} could not be written ('git {what}'): {reason}.",
-            "Give the job the permission 'contents: write', and the step github-token. " + _AGAIN,
+            "Give the job the permission 'contents: write', and the step RATIBA_GITHUB_TOKEN. " + _AGAIN,
         )
 
     def fetch(self) -> str:
@@ -292,10 +292,10 @@ class _Scratch:
         """Whether the branch is now at the commit; False where it was no longer at ``tip``."""
         lease = f"--force-with-lease={self._ref}:{tip}"
         done = self._run("push", "--quiet", "--porcelain", lease, "--", self.target.remote, f"{commit}:{self._ref}")
-        said = (done.stdout + done.stderr).decode("utf-8", "replace")
+        output = (done.stdout + done.stderr).decode("utf-8", "replace")
         if done.returncode == 0:
             return True
-        if any(word in said for word in _OVERTAKEN):
+        if any(word in output for word in _OVERTAKEN):
             return False
         raise self._failed("push", done)
 

@@ -159,9 +159,9 @@ def test_without_a_run_nothing_is_written(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs/bad.json").write_text("{")
     assert run(["site", "--from", "runs"], {}) == 2
-    said = capsys.readouterr().err
-    assert "There is no run in the folder 'runs'" in said
-    assert "bad.json" in said
+    printed = capsys.readouterr().err
+    assert "There is no run in the folder 'runs'" in printed
+    assert "bad.json" in printed
     assert not (tmp_path / "site").exists()
 
 

@@ -20,20 +20,20 @@ from ratiba_action.model.plan import HEAD
 from ratiba_action.model.published import Transcripts, publishable
 from ratiba_action.model.values import Usd, mean
 from ratiba_action.model.verdict import Report
+from ratiba_action.publish.site.charts import LineChart, line_chart, strip_of
+from ratiba_action.publish.site.runs import FAILED, RunLine, ScenarioFacts, facts_of_name
+from ratiba_action.publish.site.stability import RECENT, Stability, marks_of, stability_of
 from ratiba_action.reporting.comment_failures import transcript_text
 from ratiba_action.reporting.html import page_template
 from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, summarise
-from ratiba_action.site.charts import LineChart, line_chart, strip_of
-from ratiba_action.site.runs import FAILED, RunLine, ScenarioFacts, facts_of_name
-from ratiba_action.site.stability import RECENT, Stability, marks_of, stability_of
 from ratiba_action.verdict.interval import Interval
 
 RUN_PAGES = 200
 """Runs with a page of their own, the newest ones; the figures of older ones stay in the lists."""
 COMPARED = 200
 """Runs to choose from where runs are compared."""
-MOST_COMPARED = 6
+MAX_COMPARED = 6
 ROWS = 100
 """Runs on one page of the list."""
 _MONTH = timedelta(days=30)
@@ -41,7 +41,7 @@ _MONTHS = 12
 _EXPENSIVE = 15
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
 _LETTERS = {"passed": "p", "failed": "f", "incomplete": "i"}
-_PACKAGE = "ratiba_action.site"
+_PACKAGE = "ratiba_action.publish.site"
 
 Pages = Iterator[tuple[str, bytes]]
 
@@ -184,7 +184,7 @@ class _Site:
         return path, text.encode("utf-8", "replace")
 
     def runs_with_pages(self, load: Callable[[RunLine], Report | None]) -> Pages:
-        """The page of each of the newest runs; what was said in them is kept for the pages of scenarios."""
+        """The page of each of the newest runs; their conversations are kept for the pages of scenarios."""
         for line in self._history.lines[:RUN_PAGES]:
             report = load(line)
             if report is None:
@@ -204,11 +204,11 @@ class _Site:
             f"{summary.headline} on {line.started_at:%Y-%m-%d %H:%M}",
             line=line,
             summary=summary,
-            rows=[(row, self._said(row)) for row in rows if row.deciding.result.trial.arm.name == HEAD],
-            quarantined=[(row, self._said(row)) for row in summary.quarantined],
+            rows=[(row, self._conversation_of(row)) for row in rows if row.deciding.result.trial.arm.name == HEAD],
+            quarantined=[(row, self._conversation_of(row)) for row in summary.quarantined],
         )
 
-    def _said(self, row: ScenarioRow) -> str:
+    def _conversation_of(self, row: ScenarioRow) -> str:
         """The deciding trial's conversation; empty where it is not published."""
         result = row.deciding.result
         all_of_them = self._history.transcripts is Transcripts.ALL
@@ -219,10 +219,10 @@ class _Site:
 
     def _keep_talks(self, line: RunLine, summary: ReportSummary) -> None:
         for row in (*summary.deciding, *summary.quarantined):
-            said, kept = self._said(row), self._talks.setdefault(row.scenario.id, [])
+            text, kept = self._conversation_of(row), self._talks.setdefault(row.scenario.id, [])
             status = row.deciding.ended
-            if said and len(kept) < 2 and status not in {each.status for each in kept}:  # noqa: PLR2004 - now and then
-                kept.append(Conversation(line.id, line.started_at, status, said))
+            if text and len(kept) < 2 and status not in {each.status for each in kept}:  # noqa: PLR2004 - now and then
+                kept.append(Conversation(line.id, line.started_at, status, text))
 
     def lists(self) -> Pages:
         """The pages of all runs."""
@@ -281,7 +281,7 @@ class _Site:
             "outcomes": ["".join(_letter(line, name) for name in names) for line in lines],
         }
         return self._page(
-            "compare.html", "compare.html.j2", "Compare", lines=lines, most=MOST_COMPARED, data=embedded(data)
+            "compare.html", "compare.html.j2", "Compare", lines=lines, maximum=MAX_COMPARED, data=embedded(data)
         )
 
     def _metrics(self) -> list[MetricLine]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from ratiba_action.model.values import Usd
-from ratiba_action.site.runs import FAILED, INCOMPLETE, Outcome, RunLine
+from ratiba_action.publish.site.runs import FAILED, INCOMPLETE, Outcome, RunLine
 from ratiba_action.verdict.interval import Interval, wilson_interval
 
 RECENT = 60

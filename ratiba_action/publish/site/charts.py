@@ -10,7 +10,7 @@ _PADDING = 8
 _MIN_SPAN = 0.05
 _BAR, _GAP, STRIP_HEIGHT = 7, 1, 18
 _TOPS = {"passed": 10, "failed": 0, "incomplete": 5}
-"""Of each bar: an outcome is told by its height too, not by its colour alone."""
+"""Of each bar: its height shows the outcome too, not only its colour."""
 
 Point = tuple[datetime, float]
 

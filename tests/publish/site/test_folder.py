@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import UsageError
-from ratiba_action.site.folder import write_site
+from ratiba_action.publish.site.folder import write_site
 
 PAGES = [("index.html", b"one"), ("run/a.html", b"two")]
 

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from ratiba_action.site.runs import Outcome, RunLine, line_of
-from ratiba_action.site.stability import Stability, marks_of, stability_of
+from ratiba_action.publish.site.runs import Outcome, RunLine, line_of
+from ratiba_action.publish.site.stability import Stability, marks_of, stability_of
 from ratiba_action.verdict.interval import wilson_interval
 from tests.support.run_history import START, branch_run
 
