@@ -17,6 +17,7 @@ EXAMPLE = """example:
   ratiba report --open
   ratiba report --diff main/results.json
   ratiba report --trends --branch main
+  ratiba report --trends --branch main --from ratiba-history   # without a database
   ratiba report --resend-langfuse ratiba-report/events.jsonl
   ratiba report --resend-otlp ratiba-report/events.jsonl
   ratiba report --compress        # write results.json.gz
@@ -78,6 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--branch", metavar="NAME", help="branch of --trends (default: the base branch of the last run)"
+    )
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="SOURCE",
+        help="a folder or branch of runs for --trends, instead of the database in ledger-url",
     )
     parser.add_argument(
         "--remote",

@@ -195,6 +195,19 @@ async def _trends(history: MetricsHistory, series: Series) -> tuple[Trend, ...]:
     return tuple(replace(trend, windows=windows_of(every.get(trend.metric), latest)) for trend in trends)
 
 
+def trends_of(points: Sequence[TrendPoint], last: int) -> tuple[Trend, ...]:
+    """How each metric went over the last runs, without a database: the windows are of every run that is given.
+
+    Args:
+        points: of the runs of a branch that a trend may show, in any order.
+        last: runs that are shown at most.
+    """
+    began = sorted({point.started_at for point in points})
+    shown = join_trends(point for point in points if point.started_at in set(began[-last:]))
+    every = {trend.metric: trend for trend in join_trends(points)}
+    return tuple(replace(trend, windows=windows_of(every.get(trend.metric), began[-1])) for trend in shown)
+
+
 def read_agreements(url: str, series: Series, seconds: float = SECONDS) -> tuple[AgreementPoint, ...]:
     """How far the two judges agreed in each of the last runs of a gate, the oldest first.
 
