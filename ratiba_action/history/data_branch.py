@@ -233,7 +233,8 @@ class _Scratch:
         return done.stdout.decode("utf-8", "surrogateescape")
 
     def _run(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-        command = ["git", "-c", f"core.hooksPath={os.devnull}", *arguments]
+        # A redirection would take the token to another host.
+        command = ["git", "-c", f"core.hooksPath={os.devnull}", "-c", "http.followRedirects=false", *arguments]
         try:
             return subprocess.run(
                 command,

@@ -10,6 +10,7 @@ import pytest
 
 from ratiba_action.history.keeping import keep_run
 from ratiba_action.main import run
+from ratiba_action.model.change import Subject
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.results_json import packed, render_results
 from ratiba_action.reporting.summary import summarise
@@ -201,6 +202,14 @@ def test_a_history_without_a_run_of_a_branch_says_so(tmp_path: Path) -> None:
     assert "so there is no pass rate and no trend" in overview
     assert json.loads((site / "badge.json").read_text())["message"] == "no run"
     assert "No complete, blocking run" in (site / "metrics.html").read_text("utf-8")
+
+
+def test_runs_of_a_laptop_have_shares_and_trends_of_their_own(tmp_path: Path) -> None:
+    reports = [replace(branch_run(number), subject=Subject(head="a" * 40)) for number in range(3)]
+    site = site_of(tmp_path, reports)
+    assert "Newest run of the suite" in (site / "index.html").read_text("utf-8")
+    assert "SwahiliFluencyMetric" in (site / "metrics.html").read_text("utf-8")
+    assert json.loads((site / "badge.json").read_text())["message"] == "100 % passed"
 
 
 def test_a_run_that_measured_nothing_changes_neither_badge_nor_trend(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The branch that keeps runs: one commit a run, nothing but data, pruned, and safe with others who push."""
 
+import base64
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -146,3 +147,21 @@ def test_a_job_that_follows_a_run_takes_the_results_of_that_run_alone() -> None:
     ):
         with pytest.raises(UsageError, match=why):
             refuse_untrusted(own, "workflow_run", other)
+
+
+def test_the_token_is_in_gits_environment_alone(tmp_path: Path) -> None:
+    program = tmp_path / "git"
+    program.write_text(
+        f'#!/bin/sh\necho "$@" >>{tmp_path}/arguments\necho "$GIT_CONFIG_VALUE_0" >>{tmp_path}/header\n'
+        '[ "$5" = init ] || { echo "$GIT_CONFIG_VALUE_0" | tail -c 9 >&2; exit 1; }\n'
+    )
+    program.chmod(0o755)
+    target = DataBranch("https://github.com/owner/name", "ratiba-history", token="planted-token")
+    with pytest.raises(InfrastructureError, match="'git ls-remote'") as refused:
+        append_run(branch_run(0), target, f"{tmp_path}:{PATH}")
+    basic = base64.b64encode(b"x-access-token:planted-token").decode()
+    assert (tmp_path / "header").read_text().splitlines() == [f"Authorization: Basic {basic}"] * 2
+    arguments = (tmp_path / "arguments").read_text()
+    assert "http.followRedirects=false" in arguments
+    assert "planted" not in arguments + str(refused.value)
+    assert basic not in arguments + str(refused.value)

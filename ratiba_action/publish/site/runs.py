@@ -54,7 +54,6 @@ class RunLine:
         commit: that was evaluated; empty where it is not known.
         branch: that was evaluated itself; empty for a pull request and on a laptop.
         answers: ``replay``, ``mixed``, ``live`` or ``record``.
-        second_model: of the cross-check; empty without one.
         outcomes: by the scenario's id.
         points: the mean of each metric.
         shared: what runs that share a ledger have spent together, and their cap, by the account's name.
