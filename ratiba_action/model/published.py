@@ -40,10 +40,11 @@ def _without_words(result: ScenarioResult) -> ScenarioResult:
     trial = replace(result.trial, scenario=_scenario(result.trial.scenario))
     if isinstance(result, NotRun):
         return replace(result, trial=trial)
+    retried = ("",) * len(result.retried)
     checks, scores = tuple(map(_check, result.checks)), tuple(map(_score, result.scores))
     if isinstance(result, Scored):
         transcript = _transcript(result.transcript)
-        return replace(result, trial=trial, transcript=transcript, checks=checks, scores=scores, retried=())
+        return replace(result, trial=trial, transcript=transcript, checks=checks, scores=scores, retried=retried)
     return replace(
         result,
         trial=trial,
@@ -51,7 +52,7 @@ def _without_words(result: ScenarioResult) -> ScenarioResult:
         transcript=None if result.transcript is None else _transcript(result.transcript),
         checks=checks,
         scores=scores,
-        retried=(),
+        retried=retried,
         suspected=tuple(map(_check, result.suspected)),
     )
 
