@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "chat": ("ratiba_action.commands.chat", "write a scenario by talking with the system"),
     "report": ("ratiba_action.commands.report", "show or publish the last run's report"),
     "compare": ("ratiba_action.commands.compare", "show two to six runs side by side"),
+    "site": ("ratiba_action.commands.site", "write the history of runs as static pages"),
     "explain": ("ratiba_action.commands.explain", "find the lines of a change that make scenarios fail"),
     "mutate": ("ratiba_action.commands.mutate", "find lines of the system that no scenario protects"),
     "sample": ("ratiba_action.commands.sample", "measure a sample of production conversations"),
@@ -40,7 +41,7 @@ A module has ``DESCRIPTION``, ``EXAMPLE``, ``add_arguments(parser)`` and ``run(a
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "start": ("init", "doctor", "import", "chat", "generate", "validate"),
     "run": ("gate", "record"),
-    "understand": ("report", "compare", "explain", "mutate"),
+    "understand": ("report", "compare", "site", "explain", "mutate"),
     "production": ("sample", "promote", "drift", "canary", "check", "calibrate", "dataset"),
     "advanced": ("decide", "merge", "status", "wait", "completion"),
 }

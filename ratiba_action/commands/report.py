@@ -17,10 +17,12 @@ EXAMPLE = """example:
   ratiba report --open
   ratiba report --diff main/results.json
   ratiba report --trends --branch main
+  ratiba report --trends --branch main --from ratiba-history   # without a database
   ratiba report --resend-langfuse ratiba-report/events.jsonl
   ratiba report --resend-otlp ratiba-report/events.jsonl
   ratiba report --compress        # write results.json.gz
   ratiba report --to-history      # write the last run to the metrics history
+  ratiba report --to-branch ratiba-history   # or to a branch of the repository, without a database
   ratiba report --unfinished      # last step of a workflow, which always runs
   ratiba report --workflow-run    # in the second workflow, for pull requests of forks"""
 
@@ -62,6 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the run to the metrics history in ledger-url; a run is written only once",
     )
     task.add_argument(
+        "--to-branch",
+        metavar="NAME",
+        help="add the run to a branch that holds runs alone, such as ratiba-history, and push it",
+    )
+    task.add_argument(
         "--resend-langfuse", metavar="EVENTS", help="send an events.jsonl to Langfuse, except what it has already"
     )
     task.add_argument(
@@ -72,6 +79,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--branch", metavar="NAME", help="branch of --trends (default: the base branch of the last run)"
+    )
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="SOURCE",
+        help="a folder or branch of runs for --trends, instead of the database in ledger-url",
+    )
+    parser.add_argument(
+        "--remote",
+        metavar="URL",
+        help="repository of --to-branch (default: this one on its server in a workflow, else the remote origin)",
+    )
+    parser.add_argument(
+        "--keep-days", metavar="N", default="400", help="--to-branch removes runs that are older (default: 400)"
+    )
+    parser.add_argument(
+        "--keep-mb",
+        metavar="N",
+        default="50",
+        help="--to-branch removes the oldest runs beyond this many megabytes (default: 50)",
     )
     parser.add_argument("--last", metavar="N", default="20", help="maximum number of runs in --trends (default: 20)")
 
@@ -91,6 +118,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         (arguments.resend_otlp, _resend_otlp),
         (arguments.trends, _trends),
         (arguments.to_history, _to_history),
+        (arguments.to_branch, _to_branch),
         (arguments.compress, _compress),
         (arguments.open, _open),
     )
@@ -124,6 +152,13 @@ def _to_history(arguments: argparse.Namespace, environment: Mapping[str, str]) -
 
     settings = read_settings(environment, {})
     return write_to_history(settings, _results(arguments, settings), named=bool(arguments.results))
+
+
+def _to_branch(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from ratiba_action.commands.history_branch import write_to_branch
+
+    settings = read_settings(environment, {})
+    return write_to_branch(arguments, settings, environment, _results(arguments, settings))
 
 
 def _results(arguments: argparse.Namespace, settings: Settings) -> Path:

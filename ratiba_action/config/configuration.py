@@ -20,6 +20,7 @@ from ratiba_action.errors import ConfigurationError, SuiteError
 from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.model.comparison import Figure, Rules
 from ratiba_action.model.note import AlertKind
+from ratiba_action.model.published import Transcripts
 from ratiba_action.model.verdict import InAdvisory, PassRateRule
 from ratiba_action.money.pricing import BuiltInTool
 from ratiba_action.settings.provider_keys import BUILT_IN, JUDGES
@@ -194,6 +195,15 @@ class NotificationsBlock(StrictModel):
         return value
 
 
+class SiteBlock(StrictModel):
+    """What ``ratiba site`` and ``ratiba report --to-branch`` publish of conversations."""
+
+    transcripts: Annotated[Transcripts, Field(strict=False)] = Field(
+        default=Transcripts.NONE,
+        description="conversations, and texts that quote them: none, failing (of trials that failed), or all",
+    )
+
+
 def _known_zone(name: str) -> str:
     problem = zone_problem(name)
     if problem:
@@ -237,6 +247,7 @@ class Configuration(StrictModel):
     prices: dict[Name, PriceBlock] = Field(default_factory=dict)
     events: EventsBlock = Field(default_factory=EventsBlock)
     notifications: NotificationsBlock = Field(default_factory=NotificationsBlock)
+    site: SiteBlock = Field(default_factory=SiteBlock)
 
     @model_validator(mode="after")
     def _rows_need_a_database(self) -> Self:

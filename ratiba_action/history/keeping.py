@@ -195,6 +195,19 @@ async def _trends(history: MetricsHistory, series: Series) -> tuple[Trend, ...]:
     return tuple(replace(trend, windows=windows_of(every.get(trend.metric), latest)) for trend in trends)
 
 
+def trends_of(points: Sequence[TrendPoint], last: int) -> tuple[Trend, ...]:
+    """How each metric went over the last runs, without a database: the windows are of every run that is given.
+
+    Args:
+        points: of the runs of a branch that a trend may show, in any order.
+        last: runs that are shown at most.
+    """
+    began = sorted({point.started_at for point in points})
+    shown = join_trends(point for point in points if point.started_at in set(began[-last:]))
+    every = {trend.metric: trend for trend in join_trends(points)}
+    return tuple(replace(trend, windows=windows_of(every.get(trend.metric), began[-1])) for trend in shown)
+
+
 def read_agreements(url: str, series: Series, seconds: float = SECONDS) -> tuple[AgreementPoint, ...]:
     """How far the two judges agreed in each of the last runs of a gate, the oldest first.
 
@@ -202,6 +215,18 @@ def read_agreements(url: str, series: Series, seconds: float = SECONDS) -> tuple
         LedgerError: they cannot be read.
     """
     return asyncio.run(MetricsHistory(url, seconds).agreements(series))
+
+
+def read_records(url: str, gate: str, repository: str = "", seconds: float = 60.0) -> tuple[RunRecord, ...]:
+    """Every run of a gate, at most the latest 5,000, with its results and scores, the latest first.
+
+    Args:
+        repository: ``owner/name``; empty for any.
+
+    Raises:
+        LedgerError: they cannot be read.
+    """
+    return asyncio.run(MetricsHistory(url, seconds).records(gate, repository, _MAX))
 
 
 def judge_drift(points: Sequence[AgreementPoint]) -> Note | None:

@@ -17,7 +17,9 @@ from ratiba_action.model.history import (
     KeptRun,
     KeptScore,
     KeptValue,
+    ResultRecord,
     RunRecord,
+    ScoreRecord,
     TrendPoint,
 )
 from ratiba_action.money.connection import LedgerConnection
@@ -124,6 +126,27 @@ LEFT JOIN ratiba_history.metric
     ON (metric.run, metric.scenario, metric.trial) = (result.run, result.scenario, result.trial)
 WHERE result.run = ANY(%(runs)s::bigint[])
 ORDER BY result.run, result.scenario, result.trial, metric.metric
+"""
+
+_RUN_COLUMNS = (
+    *("repository", "gate", "commit", "run_id", "run_attempt", "started_at", "event", "branch", "pull_request"),
+    *("suite_version", "mode", "conclusion", "answers", "judge_model", "spent_usd", "seconds", "trials"),
+    *("second_model", "pairs", "same_side", "kappa", "anchor", "decline"),
+)
+
+_RECORDS = """
+SELECT id, {columns}
+FROM ratiba_history.run
+WHERE gate = %(gate)s AND (%(repository)s = '' OR repository = %(repository)s)
+ORDER BY started_at DESC, id DESC
+LIMIT %(last)s
+"""
+
+_RESULTS = "SELECT run, scenario, trial, status, digest FROM ratiba_history.result WHERE run = ANY(%(runs)s::bigint[])"
+
+_METRICS = """
+SELECT run, scenario, trial, metric, version, judge_model, score, threshold, status, required
+FROM ratiba_history.metric WHERE run = ANY(%(runs)s::bigint[])
 """
 
 _OWN_VALUES = """
@@ -273,6 +296,37 @@ class MetricsHistory:
             LedgerError: they cannot be read.
         """
         return tuple(KeptScore(*row) for row in await self._rows("decline", _SCORES, {"runs": list(runs)}))
+
+    async def records(self, gate: str, repository: str, last: int) -> tuple[RunRecord, ...]:
+        """Runs of a gate with their results and scores, the latest first.
+
+        Args:
+            repository: ``owner/name``; empty for any.
+            last: at most so many.
+
+        Raises:
+            LedgerError: they cannot be read.
+        """
+        wanted = {"gate": gate, "repository": repository, "last": last}
+        runs = await self._rows("decline", _RECORDS.format(columns=", ".join(_RUN_COLUMNS)), wanted)
+        ids = {"runs": [row[0] for row in runs]}
+        results: dict[int, list[ResultRecord]] = {}
+        for row in await self._rows("decline", _RESULTS, ids):
+            results.setdefault(row[0], []).append(ResultRecord(*row[1:]))
+        scores: dict[int, list[ScoreRecord]] = {}
+        for row in await self._rows("required", _METRICS, ids):
+            scores.setdefault(row[0], []).append(ScoreRecord(*row[1:]))
+        return tuple(
+            RunRecord(
+                **{
+                    **dict(zip(_RUN_COLUMNS, row[1:], strict=True)),
+                    "started_at": row[6].astimezone(UTC),
+                    "results": tuple(results.get(row[0], ())),
+                    "scores": tuple(scores.get(row[0], ())),
+                }
+            )
+            for row in runs
+        )
 
     async def own_values(self, series: Series, judge: str, own: str, digests: Sequence[str]) -> tuple[KeptValue, ...]:
         """What a judge gave scenarios in whole runs of a branch with live answers, the latest first.

@@ -178,13 +178,17 @@ def report_template() -> "Template":
 
 
 @cache
-def page_template(name: str) -> "Template":
-    """A template of a document, compiled when a process first asks for it."""
+def page_template(name: str, package: str = "ratiba_action.reporting") -> "Template":
+    """A template of a document, compiled when a process first asks for it.
+
+    Args:
+        package: that has it in its folder ``templates``.
+    """
     # Imported here: a skipped run renders no report.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("ratiba_action.reporting"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -19,7 +19,8 @@ from ratiba_action.model.verdict import Conclusion, CrossChecking, Report, Verdi
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
-from tests.support.sample_report import sample_report, sample_score, sample_scored
+from tests.support.run_history import write_history
+from tests.support.sample_report import sample_cross_checking, sample_report, sample_score, sample_scored
 from tests.support.sql import fetch
 
 START = datetime(2026, 11, 1, 8, tzinfo=UTC)
@@ -202,3 +203,36 @@ def test_the_agreement_of_the_judges_is_shown_with_its_drift(
     printed = " ".join(capsys.readouterr().out.split())
     assert "Agreement of the judges" in printed
     assert "Judge drift: claude-opus-5-5 and gpt-5.6 agreed with a quadratic kappa of 0.60 and 0.50" in printed
+
+
+def test_kept_runs_show_the_same_trends_without_a_database(
+    variables: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reports = [
+        *(run_of_main(day, 0.8 + day / 100, cross_checking=sample_cross_checking()) for day in range(6)),
+        run_of_main(6, 0.9, judge_model="claude-sonnet-5"),
+        run_of_main(7, 0.9, name="another"),
+        sample_report(started_at=START + timedelta(days=8)),
+    ]
+    for report in reports:
+        keep_run(report, variables["RATIBA_LEDGER_URL"])
+    write_history(tmp_path / "runs", reports)
+    found = []
+    for source in ([], ["--from", str(tmp_path / "runs")]):
+        command = ["report", "--trends", "--branch", "main", "--last", "4", "--json", *source]
+        environment = variables if not source else {"RATIBA_REPORT_DIR": variables["RATIBA_REPORT_DIR"]}
+        assert run(command, environment | {"GITHUB_REPOSITORY": "ratiba/assistant"}) == 0
+        found.append(json.loads(capsys.readouterr().out, parse_float=lambda text: round(float(text), 9)))
+    assert found[0] == found[1]
+    assert [len(trend["segments"]) for trend in found[1]["trends"]] == [1, 2]
+
+
+def test_a_kept_file_that_cannot_be_read_is_named(
+    variables: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_history(tmp_path / "runs", [run_of_main(0, 0.9)])
+    (tmp_path / "runs/bad.json").write_text("{")
+    assert run(["report", "--trends", "--branch", "main", "--from", str(tmp_path / "runs")], variables) == 0
+    printed = capsys.readouterr()
+    assert "SwahiliFluencyMetric" in printed.out
+    assert "ratiba: bad.json could not be read: " in printed.err

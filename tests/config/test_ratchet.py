@@ -18,6 +18,7 @@ BASE_ONLY = {
     "dependencies": [],
     "events": {"directory": "elsewhere"},
     "notifications": {"events": []},
+    "site": {"transcripts": "all"},
 }
 LOOSE_COMPARISON = {
     "screen_level": 0.01,
