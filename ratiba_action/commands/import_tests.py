@@ -42,6 +42,11 @@ from ratiba_action.util.text import plural, printable, printable_lines
 SOURCES: Mapping[str, str] = {
     "promptfoo": "a configuration or a file of tests: YAML, JSON, JSON Lines or CSV",
     "deepeval": "goldens or test cases as JSON, JSON Lines or CSV, and pytest files",
+    "ragas": "samples or a test set as JSON, JSON Lines or CSV, and Python files",
+    "inspect": "Python files with tasks, or samples with --scorer",
+    "openai-evals": "a registry's YAML, or samples with --scorer",
+    "langsmith": "an export of a dataset as JSON, JSON Lines or CSV, and Python files",
+    "langfuse": "an export of a dataset as JSON, JSON Lines or CSV, and Python files",
     "csv": "rows, with --map or --format",
     "jsonl": "rows as JSON Lines or a JSON list, with --map or --format",
 }
@@ -189,7 +194,7 @@ def _read(arguments: argparse.Namespace, repository: Path, prefix: str) -> Impor
     promptfoo = arguments.source == "promptfoo"
     parse = partial(parse_field, ["input"] if promptfoo else list(FIELDS))
     columns = dict(parse_option("--map", text, parse) for text in arguments.map)
-    usual = FORMATS[arguments.format or ("deepeval" if arguments.source == "deepeval" else "plain")]
+    usual = FORMATS[arguments.format or (arguments.source if arguments.source in FORMATS else "plain")]
     metric = parse_option("--metric", arguments.metric, parse_metric) if arguments.metric else DEFAULT_METRIC
     shared: list[dict[str, Any]] = []
     # Test files come first: their metrics apply to the goldens of the other files.
