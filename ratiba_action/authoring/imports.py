@@ -491,6 +491,11 @@ def checks_file() -> bytes:
     return (resources.files("ratiba_action.authoring") / "starter" / "promptfoo_checks.py.j2").read_bytes()
 
 
+def scorers_file() -> bytes:
+    """The module that scores replies as Inspect and OpenAI evals do."""
+    return (resources.files("ratiba_action.authoring") / "starter" / "scorer_checks.py.j2").read_bytes()
+
+
 def is_new(repository: Path, name: str, content: bytes) -> bool:
     """Whether a file is missing, or has this content already."""
     return not _exists(repository, name) or _read(repository, name) == content
