@@ -104,7 +104,13 @@ INSPECT: list[tuple[str, dict[str, Any]]] = [
     ("pattern", {"pattern": PATTERN, "match_all": True}),
     ("pattern", {"pattern": PATTERN, "ignore_case": False}),
 ]
-CHOICES: list[tuple[str | list[str], bool]] = [("A", False), ("B", False), ("C", False), (["A", "C"], True), ("A,C", True)]
+CHOICES: list[tuple[str | list[str], bool]] = [
+    ("A", False),
+    ("B", False),
+    ("C", False),
+    (["A", "C"], True),
+    ("A,C", True),
+]
 IDEALS: list[str | list[str]] = [*TARGETS, ""]
 JSONS: list[str | list[str]] = ['{"a": 1, "b": [1, 2]}', ['{"a": null}', "[]"], "null", '"x"', '{"a": 1}']
 
@@ -138,9 +144,7 @@ def state_of(reply: str, choices: list[str] | None) -> Any:
     model: Any = importlib.import_module("inspect_ai.model")
     solver: Any = importlib.import_module("inspect_ai.solver")
     output = model.ModelOutput.from_content("none", reply)
-    return solver.TaskState(
-        model="none", sample_id=1, epoch=1, input="?", messages=[], choices=choices, output=output
-    )
+    return solver.TaskState(model="none", sample_id=1, epoch=1, input="?", messages=[], choices=choices, output=output)
 
 
 def openai_verdicts(checkout: Path) -> list[list[Any]]:

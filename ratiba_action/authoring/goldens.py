@@ -3,11 +3,19 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
+from ratiba_action.authoring.imports import (
+    SCORERS,
+    TEST,
+    Import,
+    ImportedCase,
+    ImportOutcome,
+    NotImportedError,
+    SourceFolder,
+)
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.util.json_expression import Expression, ExpressionError
@@ -45,6 +53,9 @@ _MEASURED = {
     "key_phrases": "KeyPhraseMetric",
     "documents": "RecallAtKMetric",
 }
+CONTAINED = f"{SCORERS}:openai_includes"
+"""Scores whether the reply contains the reference."""
+_NO_ANSWER = "it needs an expected output, and this test has none"
 OVER_ALL: Mapping[str, str] = MappingProxyType({"label": "LabelMetric", "labels": "LabelsMetric"})
 """Fields that thresholds over all cases compare, and the metric that they bring."""
 _WORDS = ("contains_word", "contains_any_word", "not_contains_word")
@@ -100,7 +111,7 @@ class Mapped:
 
     columns: Mapping[str, str]
     metric: tuple[str, float] = DEFAULT_METRIC
-    shared: Sequence[Mapping[str, Any]] = ()
+    shared: list[dict[str, Any]] = field(default_factory=list)
     over_all: bool = False
 
 
@@ -154,9 +165,9 @@ def read_row(found: Import, case: ImportedCase, row: Mapping[str, Any], mapped: 
             outcome = _NEAR if column in _EFFECTLESS else _PERSON
             found.note(case.whole, outcome, f"column {shorten(column)[1:-1]}", result)
     try:
-        case.messages = _messages(found, place, _one_of(found, case, values.pop("input"), _MESSAGES, "input"))
+        case.messages = messages_of(found, place, _one_of(found, case, values.pop("input"), _MESSAGES, "input"))
         if earlier := values.pop("history", None):
-            case.messages = (*_messages(found, place, earlier), *case.messages)
+            case.messages = (*messages_of(found, place, earlier), *case.messages)
     except NotImportedError as error:
         found.note(place, _PERSON, TEST, f"not imported: {error}")
         return
@@ -267,7 +278,12 @@ def _as_json(value: Any) -> Any:
     return value
 
 
-def _messages(found: Import, place: tuple[str, int], value: Any) -> tuple[str, ...]:
+def messages_of(found: Import, place: tuple[str, int], value: Any) -> tuple[str, ...]:
+    """The user's messages of a text or a list of messages, and a finding if the list has others.
+
+    Raises:
+        NotImportedError: it is neither, or has none of the user.
+    """
     value = _as_json(value)
     if isinstance(value, str) and value.strip():
         return (value,)
@@ -298,7 +314,9 @@ def _field(found: Import, case: ImportedCase, key: str, value: Any, mapped: Mapp
         return
     if key == "answer":
         if mapped.shared and not any(needs_answer(entry) for entry in case.assertions):
-            found.note(place, _NEAR, column, "left out: no metric of the test file compares with it")
+            used = "equals" in case.expect or any(entry["metric"] == CONTAINED for entry in case.assertions)
+            result = "compared by the metrics of the test file" if used else "left out: no metric compares with it"
+            found.note(place, _NEAR, column, result)
             return
         metric, threshold = mapped.metric
         if not mapped.shared:
@@ -342,11 +360,15 @@ def _add(case: ImportedCase, entry: Mapping[str, Any], answer: Any, tools: Seque
     kind, _, key = entry["metric"].partition(".")
     if kind == "must_call_tool":
         _must_call(case, entry["threshold"], tools)
+    elif entry["metric"] == CONTAINED:
+        if not isinstance(answer, str):
+            raise NotImportedError(_NO_ANSWER)
+        case.measure(CONTAINED, entry["threshold"], ideal=[answer])
     elif kind != "expect":
         if entry["metric"] == "RoleAdherenceMetric" and "with" not in entry:
             raise NotImportedError("it needs the assistant's role, and this test has none: add `with: {role: …}`")
         if needs_answer(entry) and not isinstance(answer, str):
-            raise NotImportedError("it needs an expected output, and this test has none")
+            raise NotImportedError(_NO_ANSWER)
         case.measure(entry["metric"], entry["threshold"], **entry.get("with", {}))
     elif key == "json":
         case.expect.setdefault("json", {})
@@ -355,7 +377,7 @@ def _add(case: ImportedCase, entry: Mapping[str, Any], answer: Any, tools: Seque
     elif isinstance(answer, str):
         case.expect["equals"] = answer
     else:
-        raise NotImportedError("it needs an expected output, and this test has none")
+        raise NotImportedError(_NO_ANSWER)
 
 
 def _must_call(case: ImportedCase, threshold: float, tools: Sequence[Any]) -> None:

@@ -38,6 +38,8 @@ ITEM = "_item"
 """Column with the id of the dataset item that a row was made of: a note, which no scenario uses."""
 _FIXED = frozenset({"threshold", "criterion"})
 """Values that an import chooses; they are the same in all rows."""
+SCORERS = "scorer_checks"
+"""The module, written by an import, that scores replies as Inspect and OpenAI evals do."""
 TEST = "test"
 """What a finding about a whole test names."""
 

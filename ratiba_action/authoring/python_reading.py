@@ -4,9 +4,10 @@ What cannot be known without running the file stays the expression that it is.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ratiba_action.authoring.imports import SourceFolder
@@ -41,6 +42,7 @@ class PythonFile:
         asserted: is given each ``assert``.
         functions: of the file, also methods.
         modules: what an imported name is, as ``module:name``.
+        outside: what names of the module stand for.
         read: places of calls of which an argument was read, as ``golden.input``.
     """
 
@@ -51,6 +53,7 @@ class PythonFile:
     functions: dict[str, Function] = field(default_factory=dict)
     modules: dict[str, str] = field(default_factory=dict)
     read: set[Place] = field(default_factory=set)
+    outside: Names = field(default_factory=dict)
     _sizes: dict[int, int] = field(default_factory=dict)
     _kept: list[ast.expr] = field(default_factory=list)
     _called: set[str] = field(default_factory=set)
@@ -64,7 +67,7 @@ class PythonFile:
                 self.functions.setdefault(node.name, node)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 self.modules |= {each.asname or each.name: f"{node.module}:{each.name}" for each in node.names}
-        outside: Names = {}
+        outside = self.outside
         self._block(self.tree.body, outside)
         listed = [node for node in in_order(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         for decorator in (each for function in listed for each in function.decorator_list):
@@ -241,6 +244,15 @@ class PythonFile:
                 return None
         return None
 
+    def applied(self, function: ast.expr, argument: ast.expr) -> ast.expr | None:
+        """What a function of the file, or a lambda, gives for one argument; None if that cannot be known."""
+        if isinstance(function, ast.Lambda) and len(function.args.args) == 1:
+            return self.value(function.body, {function.args.args[0].arg: argument})
+        known = self.functions.get(function.id) if isinstance(function, ast.Name) else None
+        if known is None or len(_parameters(known)) != 1:
+            return None
+        return self._returned(known, {**self.outside, _parameters(known)[0].arg: argument})
+
     def value(self, node: ast.expr, names: Names) -> ast.expr:
         """The expression with names replaced by what they stand for, and what is literal worked out."""
         self._step()
@@ -353,6 +365,8 @@ class PythonFile:
             first, second = left.value, right.value
             if isinstance(first, str) and isinstance(second, str):
                 return self._made(ast.Constant(first + second), node)
+            if isinstance(first, int) and isinstance(second, int):
+                return self._made(ast.Constant(first + second), node)
         return self._made(ast.BinOp(left, node.op, right), node)
 
     def _rows(self, generators: Sequence[ast.comprehension], names: Names) -> list[Names] | None:
@@ -463,13 +477,18 @@ def _is_fixture(function: Function) -> bool:
 
 def _folded(name: str, owner: ast.expr | None, given: Sequence[ast.expr]) -> ast.expr | None:
     """What a function of Python gives for literals; None for any other."""
-    lists = [each.elts for each in given if isinstance(each, ast.List | ast.Tuple)]
     if owner is not None:
-        return _method(name, owner) if not given else None
-    if name == "str" and len(given) == 1 and isinstance(given[0], ast.Constant):
-        return ast.Constant(str(given[0].value))
-    if not lists or len(lists) < len(given):
-        return None
+        return _method(name, owner, given)
+    if name in _PLAIN and len(given) == 1 and isinstance(given[0], ast.Constant):
+        try:
+            return ast.Constant(_PLAIN[name](given[0].value))
+        except (TypeError, ValueError, OverflowError):
+            return None
+    lists = [each.elts for each in given if isinstance(each, ast.List | ast.Tuple)]
+    return _of_lists(name, lists) if lists and len(lists) == len(given) else None
+
+
+def _of_lists(name: str, lists: Sequence[list[ast.expr]]) -> ast.expr | None:
     if name == "zip":
         return ast.List([_pair(*row) for row in zip(*lists, strict=False)])
     if name == "enumerate" and len(lists) == 1:
@@ -478,7 +497,16 @@ def _folded(name: str, owner: ast.expr | None, given: Sequence[ast.expr]) -> ast
     return ast.List(lists[0]) if name in {"list", "tuple"} and len(lists) == 1 else None
 
 
-def _method(name: str, owner: ast.expr) -> ast.expr | None:
+_PLAIN: Mapping[str, Callable[[Any], Any]] = MappingProxyType({"str": str, "int": int, "chr": chr, "ord": ord})
+
+
+def _method(name: str, owner: ast.expr, given: Sequence[ast.expr]) -> ast.expr | None:
+    if name == "get" and isinstance(owner, ast.Dict) and given:
+        pairs = zip(owner.keys, owner.values, strict=True)
+        found = [value for key, value in pairs if key is not None and ast.dump(key) == ast.dump(given[0])]
+        return (found or [*given[1:], ast.Constant(None)])[0]
+    if given:
+        return None
     if name == "items" and isinstance(owner, ast.Dict) and None not in owner.keys:
         pairs = zip(owner.keys, owner.values, strict=True)
         return ast.List([_pair(key, value) for key, value in pairs if key is not None])

@@ -31,8 +31,12 @@ def evidence(parameters: Any, reply: str) -> Any:
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in ROWS}))
 def test_a_reply_gets_the_value_that_the_scorer_itself_gives(name: str, written: ModuleType) -> None:
     measure = getattr(written, name)
-    rows = [(given, reply, value) for each, given, values in ROWS if each == name
-            for reply, value in zip(MADE["replies"], values, strict=True)]
+    rows = [
+        (given, reply, value)
+        for each, given, values in ROWS
+        if each == name
+        for reply, value in zip(MADE["replies"], values, strict=True)
+    ]
     here = [(given, reply, measure(evidence(given, reply))["value"]) for given, reply, _ in rows]
     assert len(rows) >= 200
     assert {value for _, _, value in rows} >= {0.0, 1.0}
