@@ -179,6 +179,10 @@ class TestFile:
                 self.note(node, _PERSON, called(node), result)
             elif self._is_metric(node):
                 self.note(node, _PERSON, called(node), _LEFT_OVER)
+            if called(node) not in {*_RUNS, *_COMPONENT}:
+                for each in items_of(arguments(node).get("metrics")):
+                    if not (isinstance(each, ast.Call) and self._is_metric(each)):
+                        self.note(each, _PERSON, "metric", f"not imported: `{shown(node)}` does not run it as a test")
 
     def note(self, node: ast.AST, outcome: ImportOutcome, what: str, result: str) -> None:
         """Add a finding at a place of the file."""

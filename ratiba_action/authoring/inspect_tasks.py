@@ -3,18 +3,21 @@
 import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.authoring.goldens import messages_of
 from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
 from ratiba_action.authoring.python_reading import (
+    Place,
     PythonFile,
     arguments,
     called,
     follow,
+    in_order,
     items_of,
     literal,
+    place_of,
     read_python,
     shown,
 )
@@ -85,15 +88,21 @@ class Question:
 
 @dataclass(slots=True)
 class TaskFile:
-    """A file of tasks."""
+    """A file of tasks.
+
+    Args:
+        used: places of the samples and tasks that were read.
+    """
 
     name: str
     folder: SourceFolder
     found: Import
     file: PythonFile
+    used: set[Place] = field(default_factory=set)
 
     def visit(self, node: ast.Call) -> None:
         """A call of ``Task``, with names replaced."""
+        self.used.add(place_of(node))
         given = arguments(node, ("dataset",))
         for key, value in given.items():
             self._option(node, key, value)
@@ -104,6 +113,20 @@ class TaskFile:
             add_sample(self.found, ImportedCase(*place), sample, question, scorings)
         if samples:
             self.note(node, _NEAR, "Task", EVERY)
+
+    def left_over(self) -> None:
+        """Samples that no task uses, and tasks that are not written here."""
+        for node in in_order(self.file.tree):
+            if isinstance(node, ast.Call) and called(node) == "Sample" and place_of(node) not in self.used:
+                self.note(node, _PERSON, "Sample", "not imported: no task here that can be read uses it")
+        for function in self.file.functions.values():
+            marks = [each.func if isinstance(each, ast.Call) else each for each in function.decorator_list]
+            made = (each for each in ast.walk(function) if isinstance(each, ast.Call))
+            if any(shown(each).rpartition(".")[2] == "task" for each in marks) and not any(map(self._makes, made)):
+                self.note(function, _PERSON, f"task {function.name}", _OWN.format(function.name))
+
+    def _makes(self, node: ast.Call) -> bool:
+        return called(node) == "Task" or called(node) in self.file.functions
 
     def note(self, node: ast.AST | None, outcome: ImportOutcome, what: str, result: str) -> None:
         """Add a finding at a place of the file."""
@@ -210,6 +233,7 @@ class TaskFile:
             return
         for each in items_of(node):
             if isinstance(each, ast.Call) and called(each) == "Sample":
+                self.used.add(place_of(each))
                 yield (self.name, each.lineno), _sample(each)
             else:
                 result = (
@@ -256,6 +280,7 @@ class TaskFile:
         made = self.file.applied(fields, given)
         if not (isinstance(made, ast.Call) and called(made) == "Sample"):
             return None
+        self.used.add(place_of(made))
         sample = _sample(made)
         return None if any(isinstance(sample.get(key), ast.expr) for key in FIELDS) else sample
 
@@ -308,6 +333,7 @@ def read_tasks(folder: SourceFolder, name: str, found: Import) -> None:
     file.visit = tasks.visit
     before = len(found.findings)
     follow(file, tasks.name)
+    tasks.left_over()
     if len(found.findings) == before and not found.cases:
         found.note((tasks.name, 1), _PERSON, "file", "not imported: it makes no `Task`")
 

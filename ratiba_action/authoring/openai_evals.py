@@ -53,6 +53,9 @@ def read_registry(folder: SourceFolder, name: str, found: Import) -> None:
         SuiteError: it, or a file of samples, cannot be read or is malformed.
     """
     document = folder.document(name)
+    registry = folder
+    if folder.below_top("..") is not None:
+        registry = SourceFolder(folder.root.parent, str(PurePosixPath(folder.shown).parent), folder.repository)
     if not isinstance(document.data, Mapping):
         raise SuiteError([FileProblem(document.name, 1, f"{shorten(document.data)} is not a mapping of evals")])
     for key, entry in document.data.items():
@@ -65,7 +68,7 @@ def read_registry(folder: SourceFolder, name: str, found: Import) -> None:
                 found.note(place, _PERSON, what, f"not imported: {shorten(entry.get('id'))} is not in this file")
         else:
             try:
-                _eval(folder, found, place, what, entry)
+                _eval(registry, found, place, what, entry)
             except NotImportedError as error:
                 found.note(place, _PERSON, what, f"not imported: {error}")
             except SuiteError as error:
@@ -107,7 +110,7 @@ def _samples_path(folder: SourceFolder, path: str) -> str:
     try:
         folder.read(here)
     except SuiteError:
-        return str(PurePosixPath("../data") / path)
+        return f"data/{path}"
     return here
 
 
@@ -118,7 +121,7 @@ def _judge(folder: SourceFolder, given: Mapping[str, Any]) -> Judged:
         NotImportedError: it is not in the repository, or no choice passes.
     """
     name = given.get("modelgraded_spec")
-    where = f"../modelgraded/{name}.yaml"
+    where = f"modelgraded/{name}.yaml"
     try:
         document = folder.document(where)
     except SuiteError as error:

@@ -122,8 +122,14 @@ class EvaluationFile:
             if not isinstance(node, ast.Call) or place_of(node) in self.used:
                 continue
             known = called(node) in RAGAS_METRICS or self._imported(called(node))
-            if called(node) in _SAMPLES or known:
+            made = called(node) == "EvaluationDataset" or shown(node.func).startswith("EvaluationDataset.")
+            if called(node) in _SAMPLES or known or (made and not self._held(node)):
                 self.note(node, _PERSON, called(node), _LEFT_OVER)
+
+    def _held(self, node: ast.Call) -> bool:
+        """Whether a dataset is made of samples that are listed themselves."""
+        inner = (each for each in ast.walk(node) if isinstance(each, ast.Call) and each is not node)
+        return any(called(each) in _SAMPLES for each in inner)
 
     def _imported(self, name: str) -> bool:
         """Whether a name is one of Ragas's metrics."""
@@ -150,6 +156,8 @@ class EvaluationFile:
 
     def _rows(self, node: ast.expr | None) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Samples as rows, with their lines."""
+        if isinstance(node, ast.Call):
+            self.used.add(place_of(node))
         if isinstance(node, ast.Call) and called(node) in {"EvaluationDataset", "from_list", "Dataset"}:
             node = arguments(node, ("samples",)).get("samples") or next(iter(node.args), None)
         if isinstance(node, ast.Call) and called(node) == "from_dict":

@@ -246,6 +246,13 @@ def _reader(arguments: argparse.Namespace, prefix: str) -> Callable[[SourceFolde
         UsageError: an option is invalid.
     """
     source = arguments.source
+    ways = {"map"} if source == "promptfoo" else {"scorer"} if source in _SCORED else {"map", "format", "metric"}
+    unused = [name for name in ("map", "format", "metric", "scorer") if getattr(arguments, name) and name not in ways]
+    if unused:
+        raise UsageError(
+            f"--{' and --'.join(unused)} do nothing for {source}.",
+            f"Leave them out; {source} has --{', --'.join(sorted(ways))}.",
+        )
     fields = ["input"] if source == "promptfoo" else list(FIELDS)
     columns = dict(parse_option("--map", text, partial(parse_field, fields)) for text in arguments.map)
     if source == "promptfoo":
