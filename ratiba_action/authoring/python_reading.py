@@ -56,7 +56,6 @@ class PythonFile:
     outside: Names = field(default_factory=dict)
     _sizes: dict[int, int] = field(default_factory=dict)
     _kept: list[ast.expr] = field(default_factory=list)
-    _called: set[str] = field(default_factory=set)
     _steps: int = 0
     _depth: int = 0
 
@@ -69,11 +68,13 @@ class PythonFile:
                 self.modules |= {each.asname or each.name: f"{node.module}:{each.name}" for each in node.names}
         outside = self.outside
         self._block(self.tree.body, outside)
+        calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        followed = {function.name for function in map(self._own, calls) if function is not None}
         listed = [node for node in in_order(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         for decorator in (each for function in listed for each in function.decorator_list):
             self._calls(decorator, outside)
         for function in sorted(listed, key=lambda each: not each.name.startswith("test")):
-            if function.name.startswith("test") or function.name not in self._called:
+            if function.name.startswith("test") or function.name not in followed:
                 self._alone(function, outside)
 
     def _alone(self, function: Function, outside: Names) -> None:
@@ -204,7 +205,6 @@ class PythonFile:
             resolved = self.value(node, names)
             self.visit(resolved if isinstance(resolved, ast.Call) else node)
         elif function is not None and self._depth < _MAX_CALLS:
-            self._called.add(function.name)
             self._depth += 1
             self._block(function.body, self._entered(function, node, names))
             self._depth -= 1
@@ -312,7 +312,6 @@ class PythonFile:
             returned = self._returned(function, self._entered(function, node, names))
             self._depth -= 1
             if returned is not None:
-                self._called.add(function.name)
                 return returned
         given = [each for item in node.args for each in self._spread(item, names)]
         keywords = [ast.keyword(each.arg, self.value(each.value, names)) for each in node.keywords]
