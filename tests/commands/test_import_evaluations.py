@@ -210,30 +210,11 @@ def test_a_file_that_would_grow_without_end_ends(text: str, folder: Path, capsys
     assert not (folder / "scenarios").exists()
 
 
-PYTHON = st.sampled_from(
-    [
-        "case",
-        "metric",
-        "x",
-        "[]",
-        "[x]",
-        "(x,)",
-        "{}",
-        '{"a":x}',
-        "f(x)",
-        "x.y",
-        "x[0]",
-        'x["a"]',
-        '"t"',
-        "1",
-        "None",
-        'f"{x}"',
-        "x+x",
-        "[y-for-y-in-x]",
-        "lambda:x",
-    ]
-    + ['LLMTestCase(input="q")', "GEval(name=x)", "BiasMetric(threshold=x)", 'Golden("q")', "Turn(x,x)", "ToolCall()"]
-)
+PYTHON = st.sampled_from([
+    "case", "metric", "x", "[]", "[x]", "(x,)", "{}", '{"a":x}', "f(x)", "x.y", "x[0]", 'x["a"]', '"t"', "1", "None",
+    'f"{x}"', "x+x", "[y-for-y-in-x]", "lambda:x", 'LLMTestCase(input="q")', "GEval(name=x)", 'Golden("q")',
+    "BiasMetric(threshold=x)", "Turn(x,x)", "ToolCall()",
+])  # fmt: skip
 
 
 @given(
