@@ -191,7 +191,7 @@ class TestFile:
     def _is_metric(self, node: ast.Call) -> bool:
         """Whether a metric is made, of DeepEval's or of the team's own; a class is written with a capital."""
         name = called(node)
-        return name in _RUBRICS or name in self.own or (name.endswith("Metric") and name[:1].isupper())
+        return name in _RUBRICS or name in self.own or (name.endswith("Metric") and name.lstrip("_")[:1].isupper())
 
     def _component(self, node: ast.Call) -> None:
         """Metrics of a part of the system."""
@@ -266,14 +266,14 @@ class TestFile:
 
     def _metric(self, run: ast.Call, node: ast.expr) -> Iterator[dict[str, Any]]:
         """The assertion of a metric; none, and a finding, if it cannot be one."""
-        if not isinstance(node, ast.Call) or not called(node)[:1].isupper():
+        if not isinstance(node, ast.Call) or not called(node).lstrip("_")[:1].isupper():
             self.note(node or run, _PERSON, "metric", f"not imported: `{shown(node)}` is not written here as a call")
             return
         self.used.add(place_of(node))
         name = called(node)
         given = _literals(arguments(node))
         try:
-            entry = self._known(name)
+            entry = self._known(name, rubric="rubric" in given)
             threshold = _threshold(name, given)
             parameters = _parameters(name, entry, given)
         except NotImportedError as error:
@@ -288,8 +288,10 @@ class TestFile:
         self.note(node, _NEAR if note else _MAPPED, name, result + (f"; {note}" if note else ""))
         yield {"metric": entry.becomes, "threshold": float(threshold), **({"with": parameters} if parameters else {})}
 
-    def _known(self, name: str) -> DeepEvalMetric:
+    def _known(self, name: str, *, rubric: bool) -> DeepEvalMetric:
         found = DEEPEVAL_METRICS.get(name) or AS_THEY_ARE.get(name)
+        if rubric and name in DEEPEVAL_METRICS:
+            found = DeepEvalMetric(f"deepeval.metrics:{name}", "with its rubric, as it is")
         if found is not None and not self.file.modules.get(name, "deepeval.").startswith("deepeval"):
             found = None  # a class of the team's own by the same name
         address = self.file.modules.get(name, "")
@@ -448,6 +450,12 @@ def _attributes(node: Any) -> list[str]:
     return [each.attr for each in listed if isinstance(each, ast.Attribute)]
 
 
+def _unread(value: Any) -> bool:
+    """Whether a value, or a part of it, is no literal."""
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return isinstance(value, ast.expr) or any(map(_unread, parts))
+
+
 def _only_names(given: Mapping[str, Any]) -> None:
     """Raise unless tools are compared by name alone, in any order."""
     more = [
@@ -465,7 +473,11 @@ def _as_they_are(given: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(parameters.get("evaluation_params"), ast.expr):
         names = _attributes(parameters["evaluation_params"])
         parameters["evaluation_params"] = [each.lower() for each in names] or parameters["evaluation_params"]
-    wrong = [key for key, value in parameters.items() if isinstance(value, ast.expr)]
+    for key in ("available_tools", "rubric"):
+        listed = items_of(parameters[key]) if isinstance(parameters.get(key), ast.expr) else []
+        if listed and all(isinstance(each, ast.Call) for each in listed):
+            parameters[key] = [_literals(arguments(each)) for each in listed if isinstance(each, ast.Call)]
+    wrong = [key for key, value in parameters.items() if _unread(value)]
     if wrong:
         raise NotImportedError(f"{', '.join(wrong)} is not written here as a literal")
     return {key: value for key, value in parameters.items() if value is not None}
