@@ -21,7 +21,7 @@ from ratiba_action.authoring.python_reading import (
     read_python,
     shown,
 )
-from ratiba_action.authoring.scorers import INSPECT_SCORERS, Scoring, read_scorer
+from ratiba_action.authoring.scorers import INSPECT_SCORERS, Scoring, places_of, read_scorer
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.validation import shorten
 
@@ -181,7 +181,7 @@ class TaskFile:
             return self._multiple_choice(node, question, given, template)
         if name == "chain_of_thought" or (name == "prompt_template" and set(given) <= {"template"}):
             usual = _REASON if name == "chain_of_thought" and "template" not in given else template
-            if usual and set(_places(usual)) == {"prompt"}:
+            if usual and set(places_of(usual)) == {"prompt"}:
                 if template is None:
                     self.note(node, _NEAR, name, "asks to reason step by step, in other words than Inspect's")
                 else:
@@ -196,7 +196,7 @@ class TaskFile:
     def _multiple_choice(
         self, node: ast.expr, question: Question, given: Mapping[str, Any], template: str | None
     ) -> Question:
-        if "template" in given and (template is None or not {"question", "choices"} <= set(_places(template))):
+        if "template" in given and (template is None or not {"question", "choices"} <= set(places_of(template))):
             self.note(node, _PERSON, "multiple_choice", "not imported: its template is not written here as a text")
             return question
         if given.get("shuffle") not in (None, False):
@@ -385,12 +385,6 @@ def _choices(value: Any) -> list[str]:
         listed = listed if len(listed) > 1 else value.split()
         return [each.strip() for each in listed if each.strip()]
     return [str(each) for each in (value if isinstance(value, list) else [value]) if str(each).strip()]
-
-
-def _places(template: str) -> list[str]:
-    import re  # beside its only use
-
-    return re.findall(r"\{(\w+)\}", template)
 
 
 def _literals(given: Mapping[str, ast.expr]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ratiba_action.authoring.imports import (
     SourceFolder,
 )
 from ratiba_action.authoring.inspect_tasks import note_scorer
-from ratiba_action.authoring.scorers import IDEAL, OPENAI_SCORERS, Scorer, Scoring, by_judge, scoring
+from ratiba_action.authoring.scorers import IDEAL, OPENAI_SCORERS, Scorer, Scoring, by_judge, places_of, scoring
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.util.validation import shorten
 
@@ -35,14 +35,23 @@ class Judged:
 
     Args:
         choices: what each is worth, from 0 to 1.
+        values: what places of the prompt stand for, the same for all samples.
     """
 
     prompt: str
     choices: Mapping[str, float]
+    values: Mapping[str, str]
 
     def add(self, case: ImportedCase, sample: Mapping[str, Any]) -> None:
-        """Let a judge choose."""
-        values = {key: _text(value) for key, value in sample.items() if key != "input"}
+        """Let a judge choose.
+
+        Raises:
+            NotImportedError: the prompt names what the sample does not have.
+        """
+        values = {str(key): _text(value) for key, value in sample.items() if key != "input"} | dict(self.values)
+        missing = set(places_of(self.prompt)) - {"input", "completion", *values}
+        if missing:
+            raise NotImportedError(f"the question names {', '.join(sorted(missing))}, which the sample does not have")
         case.measure(f"{SCORERS}:by_judge", 1.0, **by_judge(self.prompt, self.choices, **values))
 
 
@@ -90,7 +99,11 @@ def _eval(folder: SourceFolder, found: Import, place: tuple[str, int], what: str
         note_scorer(found, place, scorer)
     else:
         raise NotImportedError(f"{shorten(entry['class'])} has no counterpart: write a metric of your own")
-    read = _HOW | {"modelgraded_spec"} | (OPENAI_SCORERS[kind].options.keys() if kind in OPENAI_SCORERS else set())
+    read = (
+        _HOW
+        | {"modelgraded_spec", "modelgraded_spec_args"}
+        | (OPENAI_SCORERS[kind].options.keys() if kind in OPENAI_SCORERS else set())
+    )
     for key in sorted(set(given) - read):
         few = key in {"num_few_shot", "few_shot_jsonl"}
         result = "left out: your system has its own instructions" if few else f"not imported: {shorten(given[key])}"
@@ -138,8 +151,12 @@ def _judge(folder: SourceFolder, given: Mapping[str, Any]) -> Judged:
     scores = spec.get("choice_scores")
     if scores == "from_strings":
         scores = {each: float(each) for each in choices if each.replace(".", "", 1).isdecimal()}
-    if not isinstance(prompt, str) or not choices or spec.get("output_template"):
-        raise NotImportedError(f"{document.name} has no prompt with choices for one answer")
+    outputs = spec.get("input_outputs")
+    reply = outputs.get("input") if isinstance(outputs, Mapping) and len(outputs) == 1 else None
+    if not isinstance(prompt, str) or not choices or spec.get("output_template") or not isinstance(reply, str):
+        raise NotImportedError(f"{document.name} has no prompt with choices for one answer to `input`")
+    if "{{" in prompt:
+        raise NotImportedError(f"{document.name} has doubled braces in its prompt; write single ones")
     if not isinstance(scores, Mapping):
         raise NotImportedError(
             f"{document.name} does not say what a choice is worth, so none passes or fails; add `choice_scores`"
@@ -151,7 +168,10 @@ def _judge(folder: SourceFolder, given: Mapping[str, Any]) -> Judged:
             f"{document.name} has {different} different `choice_scores`; with two, the higher one passes"
         )
     best = max(values.values())
-    return Judged(prompt, {key: float(value == best) for key, value in values.items()})
+    more = given.get("modelgraded_spec_args")
+    known = {str(key): _text(value) for key, value in more.items()} if isinstance(more, Mapping) else {}
+    prompt = prompt.replace(f"{{{reply}}}", "{completion}")
+    return Judged(prompt, {key: float(value == best) for key, value in values.items()}, known)
 
 
 def read_samples(folder: SourceFolder, name: str, found: Import, scorer: Scoring | None) -> None:

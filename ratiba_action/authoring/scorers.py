@@ -1,6 +1,8 @@
 """What the scorers of Inspect and OpenAI evals become: metrics of ``scorer_checks.py``, which an import writes."""
 
 import ast
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -179,12 +181,20 @@ def by_judge(prompt: str, choices: Mapping[str, float], **values: Any) -> dict[s
     return {"prompt": prompt, "choices": dict(choices), "values": values, "judge_calls": 1}
 
 
+def places_of(template: str) -> list[str]:
+    """The names in braces of a template."""
+    return re.findall(r"\{(\w+)\}", template)
+
+
 def _judged(options: Mapping[str, Any], target: Sequence[str]) -> dict[str, Any]:
     partly = bool(options.get("partial_credit"))
     choices = {"C": 1.0, **({"P": 0.5} if partly else {}), "I": 0.0}
     usual = JUDGED + (", P if it does so in part," if partly else "") + " or I if it does not."
     instructions = options.get("instructions", usual.rpartition("\n\n")[2])
     prompt = options.get("template", usual)
+    unknown = set(places_of(prompt)) - {"question", "answer", "criterion", "instructions"}
+    if unknown:
+        raise NotImportedError(f"its template names {', '.join(sorted(unknown))}, which is not known here")
     return by_judge(prompt, choices, criterion="".join(target), instructions=instructions)
 
 
@@ -207,8 +217,6 @@ def _known_choices(target: Sequence[str], choices: int) -> None:
 
 
 def _all_json(ideal: Sequence[str]) -> None:
-    import json  # beside its only use
-
     for each in ideal:
         try:
             json.loads(each)

@@ -358,7 +358,8 @@ fuzzy.dev.v0:
   args: {samples_jsonl: capitals/samples.jsonl, num_few_shot: 2}
 polite.dev.v0:
   class: evals.elsuite.modelgraded.classify:ModelBasedClassify
-  args: {samples_jsonl: capitals/samples.jsonl, eval_type: cot_classify, modelgraded_spec: polite}
+  args: {samples_jsonl: capitals/samples.jsonl, eval_type: cot_classify, modelgraded_spec: polite,
+    modelgraded_spec_args: {how: polite}}
 fact.dev.v0:
   class: evals.elsuite.modelgraded.classify:ModelBasedClassify
   args: {samples_jsonl: capitals/samples.jsonl, modelgraded_spec: fact}
@@ -378,22 +379,29 @@ SAMPLES = lines(
 
 
 def test_evals_of_a_registry_score_as_they_do_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    prompt = "Is it polite?\n{input}\n{completion} ({ideal})"
+    prompt = "Is it {how}?\n{input}\n{reply} ({ideal})"
     write(
         folder,
         r__evals__a_yaml=REGISTRY,
         r__data__capitals__samples_jsonl=SAMPLES,
         r__modelgraded__polite_yaml=json.dumps(
-            {"polite": {"prompt": prompt, "choice_strings": "YN", "choice_scores": {"Y": 5, "N": 1}}}
+            {
+                "polite": {
+                    "prompt": prompt,
+                    "choice_strings": "YN",
+                    "choice_scores": {"Y": 5, "N": 1},
+                    "input_outputs": {"input": "reply"},
+                }
+            }
         ),
     )
     printed = do(capsys, "openai-evals", "r/evals/a.yaml")
     assert printed["tests"] == 6
     assert manual(printed) == [
-        (11, "eval fact.dev.v0"),
-        (14, "eval remote.dev.v0"),
-        (17, "eval own.dev.v0"),
-        (18, "eval gone"),
+        (12, "eval fact.dev.v0"),
+        (15, "eval remote.dev.v0"),
+        (18, "eval own.dev.v0"),
+        (19, "eval gone"),
     ]
     files = read_scenario_files(folder, "scenarios")
     suite = load_suite(files, metric_problems, validate_rule).scenarios
@@ -404,8 +412,8 @@ def test_evals_of_a_registry_score_as_they_do_there(folder: Path, capsys: pytest
     assert [scores(fuzzy, each) for each in ("the ACCRA!", "Kumasi")] == [[1.0], [0.0]]
     judged = by_metric["scorer_checks:by_judge", "Capital of Kenya?"].assertions[0].parameters
     assert judged["choices"] == {"Y": 1.0, "N": 0.0}
-    assert judged["values"] == {"ideal": "Nairobi"}
-    assert judged["prompt"] == prompt
+    assert judged["values"] == {"ideal": "Nairobi", "how": "polite"}
+    assert judged["prompt"] == prompt.replace("{reply}", "{completion}")
 
 
 def test_a_judge_chooses_and_its_choice_is_worth_what_the_file_says() -> None:
