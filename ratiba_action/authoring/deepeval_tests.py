@@ -422,7 +422,8 @@ def _parameters(name: str, entry: DeepEvalMetric, given: Mapping[str, Any]) -> d
         if not isinstance(pattern, str) or pattern_problem(pattern):
             raise NotImportedError("its pattern is not a text that can be searched for")
         flag = "(?i)" if given.get("ignore_case") is True else ""
-        return {"pattern": rf"{flag}\A(?:{pattern.strip()})\Z"}
+        # White space around the reply is ignored, and the pattern may not match it.
+        return {"pattern": rf"{flag}\A\s*+(?:{pattern.strip()})(?<!\s)\s*\Z"}
     if name == "ToolCorrectnessMetric":
         _only_names(given)
         return {}

@@ -434,7 +434,7 @@ def test_a_judge_chooses_and_its_choice_is_worth_what_the_file_says() -> None:
     }
     turns = [{"user": "Q", "reply": {"text": "{ideal}"}}]
     assert module.by_judge({"parameters": parameters, "turns": turns}, Judge())["value"] == 1.0
-    assert asked == ["Q {ideal} {x} {other}"]
+    assert asked == ['"Q" "{ideal}" {x} {other}']
 
 
 RAGAS = """\
