@@ -92,6 +92,8 @@ _EFFECTLESS = {
     **dict.fromkeys(_DOCUMENTS.split(), "left out: your system retrieves its own documents"),
     **dict.fromkeys(_NOTES.split(), "left out: a note"),
 }
+_LISTS_OF_ROWS = ("goldens", "test_cases", "examples", "samples", "data", "items")
+"""Keys of a file under which tools write their rows."""
 _MESSAGES = "question input query message user_input user_message prompt text content messages chat_history"
 _REPLIES = "answer output expected_output expected reference response ground_truth label text content messages"
 DEFAULT_METRIC = ("AnswerCorrectnessMetric", 0.5)
@@ -124,8 +126,12 @@ def read_goldens(folder: SourceFolder, name: str, found: Import, mapped: Mapped)
     document = folder.document(name)
     data, key = document.data, tuple[str, ...]()
     if isinstance(data, Mapping):
-        listed = [each for each in ("goldens", "test_cases", "examples", "samples") if isinstance(data.get(each), list)]
+        listed = [each for each in _LISTS_OF_ROWS if isinstance(data.get(each), list)]
         key = tuple(listed[:1])
+        for other in sorted(set(map(str, data)) - set(key)) if key else ():
+            lost = isinstance(data.get(other), list) and data[other]
+            result = f"not imported: only {shorten(key[0])} is read" if lost else "left out: a note"
+            found.note((document.name, document.line((other,))), _PERSON if lost else _NEAR, f"key {other}", result)
         data = data[key[0]] if key else data
     if not isinstance(data, list):
         raise SuiteError([FileProblem(document.name, 1, f"{shorten(data)} is not a list of rows")])

@@ -248,7 +248,10 @@ class TaskFile:
             self.note(node, _PERSON, called(node), f"not imported: {shown(node)} names no file of the repository")
             return
         document = self.folder.document(path)
-        rows = document.data if isinstance(document.data, list) else []
+        rows = document.data
+        if not isinstance(rows, list):
+            self.found.wrong((document.name, 1), f"{shorten(rows)} is not a list of rows")
+            return
         limit = literal(given["limit"]) if "limit" in given else None
         for key in sorted(set(given) & {"shuffle", "seed", "shuffle_choices", "auto_id", "name"}):
             self.note(node, _NEAR, f"{called(node)} {key}", "left out: order and names decide nothing here")

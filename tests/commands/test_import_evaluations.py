@@ -555,10 +555,25 @@ def test_an_archived_item_is_left_out(folder: Path, capsys: pytest.CaptureFixtur
     assert "left out: it is archived" in [each["result"] for each in printed["findings"]]
 
 
+def test_other_lists_of_a_file_of_goldens_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = {"alias": "x", "goldens": [{"input": "When?", "expected_output": "At nine"}], "more": [{"input": "Who?"}]}
+    write(folder, a_json=json.dumps(content, indent=1))
+    printed = do(capsys, "deepeval", "a.json")
+    assert [what for _, what in manual(printed)] == ["key more"]
+    assert list(scenarios(folder)) == ["When?"]
+
+
+def test_rows_of_a_dataset_that_are_no_list_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, a_py="Task(dataset=json_dataset('b.json'), scorer=match())", b_json='{"data": []}')
+    with pytest.raises(SuiteError, match=re.escape("b.json:1: ")):
+        do(capsys, "inspect", "a.py")
+
+
 def hostile() -> Iterator[tuple[str, dict[str, str], str]]:
     yield "deepeval", {"a_py": "def ("}, "a.py:1: not Python"
     yield "inspect", {"a_py": "x = 'a\0'"}, "a.py:1: not Python"
     yield "inspect", {"a_py": "Task(dataset=json_dataset('../../none.jsonl'), scorer=match())"}, "none.jsonl:1: "
+    yield "inspect", {"a_py": "Task(dataset=json_dataset('b.json'), scorer=match())"}, "b.json:1: "
     yield "inspect", {"a_jsonl": "[1]\n"}, "a.jsonl:1: "
     yield "inspect", {"a_txt": "x"}, "a.txt:1: its name does not end with"
     yield "openai-evals", {"a_yaml": "- 1\n"}, "a.yaml:1: "
