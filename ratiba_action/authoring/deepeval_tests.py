@@ -245,20 +245,23 @@ class TestFile:
         metrics = [each for value in [given.get("metrics")] for each in items_of(value)]
         cases = items_of(given.get("test_case", given.get("test_cases", given.get("golden"))))
         if name == "evals_iterator" or of_dataset:
-            held = arguments(dataset, ("goldens",)) if isinstance(dataset, ast.Call) else {}
-            cases = [each for key in ("goldens", "test_cases") for each in items_of(held.get(key))]
+            cases = _held(dataset)
+        elif len(cases) == 1 and isinstance(cases[0], ast.Call) and called(cases[0]) == "EvaluationDataset":
+            cases = _held(cases[0])
         self._run(node, metrics, cases)
 
     def _run(self, run: ast.Call, metrics: Sequence[ast.expr], cases: Sequence[ast.expr]) -> None:
         """What runs metrics on cases; those of cases that are not written here are shared."""
         entries = [(each, entry) for each in metrics for entry in self._metric(run, each)]
-        elsewhere = not cases
+        elsewhere, before = not cases, len(self.found.cases)
         for case in cases:
             if isinstance(case, ast.Call) and called(case) in _CASES + _CHATS:
                 self.used.add(place_of(case))
                 elsewhere |= self._case(case, [entry for _, entry in entries])
             else:
                 elsewhere = True
+        if entries and not elsewhere and len(self.found.cases) == before:
+            self.note(run, _PERSON, called(run), "not imported: none of its cases is, so its metrics measure nothing")
         if elsewhere and metrics:
             self.shared += [entry for _, entry in entries if entry not in self.shared]
             result = "its metrics apply to every golden of this import: give the goldens' file in the same command"
@@ -369,13 +372,12 @@ class TestFile:
     def _lost(self, node: ast.Call, fields: Mapping[str, ast.expr], reason: str) -> bool:
         """A case without a text; returns whether its input is that of a golden."""
         text = (fields or arguments(node, ("input",))).get("input")
-        golden = isinstance(text, ast.Name) or (isinstance(text, ast.Attribute) and text.attr in {"input", "turns"})
-        if golden:
-            result = "left out: its input is not a text written here, it comes from goldens"
+        if isinstance(text, ast.Name | ast.Attribute | ast.Subscript):
+            result = f"left out: its input `{shown(text)}` comes from other data; give that file to this command too"
             self.note(node, _NEAR, called(node), result)
-        else:
-            self.note(node, _PERSON, called(node), reason)
-        return golden
+            return True
+        self.note(node, _PERSON, called(node), reason)
+        return False
 
 
 def read_test_file(folder: SourceFolder, name: str, found: Import) -> list[dict[str, Any]]:
@@ -399,6 +401,12 @@ def read_test_file(folder: SourceFolder, name: str, found: Import) -> list[dict[
     follow(file, tests.name)
     tests.left_over()
     return tests.shared
+
+
+def _held(dataset: ast.expr | None) -> list[ast.expr]:
+    """The cases with which a dataset is made."""
+    held = arguments(dataset, ("goldens",)) if isinstance(dataset, ast.Call) else {}
+    return [each for key in ("goldens", "test_cases") for each in items_of(held.get(key))]
 
 
 def _threshold(name: str, given: Mapping[str, Any]) -> float:

@@ -18,6 +18,8 @@ from ratiba_action.util.text import clip
 _MAX_NODES = 100_000
 """Of one value; a list that doubles itself is refused."""
 _MAX_STEPS = 500_000
+_ADDS: Mapping[str, str] = MappingProxyType({"add_golden": "goldens", "add_test_case": "test_cases"})
+"""Methods that add to a list by which an object can be made, as DeepEval's datasets have them."""
 _MAX_CALLS = 5
 """Calls of the file's own functions inside each other."""
 
@@ -180,10 +182,23 @@ class PythonFile:
             return
         owner, method = node.func.value, node.func.attr
         before = names.get(owner.id) if isinstance(owner, ast.Name) else None
+        if isinstance(owner, ast.Name) and isinstance(before, ast.Call) and method in _ADDS:
+            names[owner.id] = self._added(before, _ADDS[method], self.value(node.args[0], names))
+            return
         if isinstance(owner, ast.Name) and isinstance(before, ast.List) and method in {"append", "extend"}:
             value = self.value(node.args[0], names)
             items = [value] if method == "append" else self._items(value)
             names[owner.id] = None if items is None else self._made(ast.List([*before.elts, *items]), node)
+
+    def _added(self, before: ast.Call, key: str, item: ast.expr) -> ast.expr:
+        """What an object is made with, and one item more."""
+        held = next((each.value for each in before.keywords if each.arg == key), None)
+        items = self._items(held) if held is not None else []
+        if items is None:
+            return before
+        others = [each for each in before.keywords if each.arg != key]
+        more = ast.keyword(key, self._made(ast.List([*items, item]), item))
+        return self._made(ast.Call(before.func, before.args, [*others, more]), before)
 
     def _calls(self, node: ast.expr, names: Names) -> None:
         """Visit the calls of an expression, and follow those of the file's own functions."""
@@ -509,6 +524,8 @@ def _method(name: str, owner: ast.expr, given: Sequence[ast.expr]) -> ast.expr |
     if name == "items" and isinstance(owner, ast.Dict) and None not in owner.keys:
         pairs = zip(owner.keys, owner.values, strict=True)
         return ast.List([_pair(key, value) for key, value in pairs if key is not None])
+    if name == "values" and isinstance(owner, ast.Dict):
+        return ast.List(list(owner.values))
     if name == "strip" and isinstance(owner, ast.Constant) and isinstance(owner.value, str):
         return ast.Constant(owner.value.strip())
     return None

@@ -148,6 +148,38 @@ def test_cases_of_loops_parametrize_fixtures_and_functions_have_their_own_metric
     assert sorted(manual(printed)) == [(19, "must_call_tool"), (19, "test"), (27, "expect.equals")]
 
 
+DATASETS = """\
+METRICS = {"a": BiasMetric(threshold=0.8), "b": ToxicityMetric()}
+dataset = EvaluationDataset()
+dataset.add_golden(Golden(input="One"))
+for text in ["Two", "Three"]:
+    dataset.add_golden(Golden(input=text))
+for golden in dataset.evals_iterator(metrics=[*METRICS.values()]):
+    ask(golden.input)
+evaluate(EvaluationDataset(test_cases=[LLMTestCase(input="Four", actual_output="")]), [BiasMetric()])
+with open("rows.json") as file:
+    rows = json.load(file)
+for row in rows:
+    assert_test(LLMTestCase(input=row["q"], actual_output=""), [FaithfulnessMetric()])
+assert_test(LLMTestCase(input=make(), actual_output=""), [PIILeakageMetric()])
+"""
+
+
+def test_datasets_that_a_file_fills_are_read_and_rows_of_other_data_are_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(folder, test_a_py=DATASETS, rows_csv="q,a\nFive,x\n")
+    printed = do(capsys, "deepeval", "test_a.py", "rows.csv", "--map", "input=q")
+    found = scenarios(folder)
+    both = [("BiasMetric", 0.8), ("ToxicityMetric", 0.5)]
+    assert {key: measured(each) for key, each in found.items()} == {
+        **dict.fromkeys(("One", "Two", "Three"), both),
+        "Four": [("BiasMetric", 0.5)],
+        "Five": [("FaithfulnessMetric", 0.5)],
+    }
+    assert sorted(manual(printed)) == [(1, "column a"), (13, "LLMTestCase"), (13, "assert_test")]
+
+
 COMPONENTS = """\
 from deepeval.tracing import observe, update_current_span
 from deepeval.metrics import *

@@ -1,8 +1,8 @@
 """An import passes the replies that Inspect, OpenAI evals and DeepEval themselves pass: their verdicts are data.
 
 ``benchmarks/scorer_verdicts.py`` writes ``scorer_verdicts.json``: scorer, parameters, its value of each reply;
-``benchmarks/deepeval_verdicts.py`` writes ``deepeval_verdicts.json``: metric, what the case expects, reply, tools called
-and verdict.
+``benchmarks/deepeval_verdicts.py`` writes ``deepeval_verdicts.json``: metric, what the case expects, reply, tools
+called and verdict.
 """
 
 import json
