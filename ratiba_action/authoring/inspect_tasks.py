@@ -253,9 +253,13 @@ class TaskFile:
             self.found.wrong((document.name, 1), f"{shorten(rows)} is not a list of rows")
             return
         limit = literal(given["limit"]) if "limit" in given else None
-        for key in sorted(set(given) & {"shuffle", "seed", "shuffle_choices", "auto_id", "name"}):
-            self.note(node, _NEAR, f"{called(node)} {key}", "left out: order and names decide nothing here")
-        for index, row in enumerate(rows[: limit if isinstance(limit, int) else None]):
+        for key in sorted(
+            set(given) - {"json_file", "csv_file", "sample_fields"} - ({"limit"} if _whole(limit) else set())
+        ):
+            known = key in {"shuffle", "seed", "shuffle_choices", "auto_id", "name"}
+            result = "left out: order and names decide nothing here" if known else f"not imported: {shown(given[key])}"
+            self.note(node, _NEAR if known else _PERSON, f"{called(node)} {key}", result)
+        for index, row in enumerate(rows[: limit if _whole(limit) else None]):
             place = (document.name, document.line((index,)))
             if not isinstance(row, Mapping):
                 self.found.wrong(place, f"{shorten(row)} is not a mapping")
@@ -373,6 +377,11 @@ def read_samples(folder: SourceFolder, name: str, found: Import, scorer: Scoring
         add_sample(found, ImportedCase(*place), row, question, scorings)
     if found.cases:
         found.note((document.name, 1), _NEAR, "samples", EVERY)
+
+
+def _whole(value: Any) -> bool:
+    """Whether a value is a number of rows."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _letter(index: int) -> str:

@@ -364,6 +364,21 @@ def test_samples_of_inspect_without_a_task_need_a_scorer(  # noqa: PLR0917 - a r
     assert not manual(printed)
 
 
+def test_a_limit_of_a_dataset_is_kept_and_what_changes_its_rows_is_listed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(
+        folder,
+        a_py="Task(dataset=json_dataset('b.jsonl', limit=1, shuffle=True), scorer=match())\n"
+        "Task(dataset=csv_dataset('c.csv', delimiter=';', limit=N), scorer=match())\n",
+        b_jsonl=lines({"input": "One?", "target": "1"}, {"input": "Two?", "target": "2"}),
+        c_csv="input,target\nThree?,3\n",
+    )
+    printed = do(capsys, "inspect", "a.py")
+    assert sorted(scenarios(folder)) == ["One?", "Three?"]
+    assert manual(printed) == [(2, "csv_dataset delimiter"), (2, "csv_dataset limit")]
+
+
 @pytest.mark.parametrize(
     ("source", "row"),
     [
