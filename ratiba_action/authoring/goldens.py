@@ -1,12 +1,21 @@
 """Reads rows of other tools (CSV, JSON, JSON Lines)."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
+from ratiba_action.authoring.imports import (
+    SCORERS,
+    TEST,
+    Import,
+    ImportedCase,
+    ImportOutcome,
+    NotImportedError,
+    SourceFolder,
+)
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.util.json_expression import Expression, ExpressionError
@@ -34,6 +43,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "labels": "`expect.labels` and LabelsMetric 1.0",
         "key_phrases": "`expect.key_phrases` and KeyPhraseMetric 1.0",
         "documents": "`expect.documents` and RecallAtKMetric 1.0",
+        "tools": "the rule `must_call_tool`: names, or objects with a `name`; each is called, in any order",
     }
 )
 """Targets of ``--map``, and what a column becomes."""
@@ -43,6 +53,9 @@ _MEASURED = {
     "key_phrases": "KeyPhraseMetric",
     "documents": "RecallAtKMetric",
 }
+CONTAINED = f"{SCORERS}:openai_includes"
+"""Scores whether the reply contains the reference."""
+_NO_ANSWER = "it needs an expected output, and this test has none"
 OVER_ALL: Mapping[str, str] = MappingProxyType({"label": "LabelMetric", "labels": "LabelsMetric"})
 """Fields that thresholds over all cases compare, and the metric that they bring."""
 _WORDS = ("contains_word", "contains_any_word", "not_contains_word")
@@ -50,22 +63,39 @@ _LISTS = ("contains", "contains_any", "not_contains", *_WORDS, "matches", "label
 FORMATS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "plain": {"input": "input"},
-        "langsmith": {"input": "inputs.question", "answer": "outputs.answer"},
-        "ragas": {"input": "user_input", "answer": "reference"},
-        "inspect": {"name": "id", "input": "input", "contains_any_word": "target"},
-        "openai-evals": {"input": "input", "contains_any_word": "ideal"},
-        "deepeval": {"name": "name", "input": "input", "answer": "expected_output"},
+        "langsmith": {"name": "id", "input": "inputs", "answer": "outputs"},
+        "langfuse": {"name": "id", "input": "input", "answer": "expectedOutput || expected_output"},
+        "ragas": {
+            "input": "user_input || question",
+            "answer": "reference || ground_truth || ground_truths[0]",
+            "tools": "reference_tool_calls",
+        },
+        "deepeval": {
+            "name": "name",
+            "input": "input",
+            "answer": "expected_output || expectedOutput",
+            "tools": "expected_tools || expectedTools",
+        },
     }
 )
 """Mappings of columns by the tool that exported them, for ``--format``."""
+_NOTES = (
+    "comments source_file sourceFile metadata additional_metadata additionalMetadata persona_name query_style"
+    " query_length synthesizer_name created_at modified_at createdAt updatedAt dataset_id datasetId dataset_name"
+    " datasetName source_run_id sourceTraceId sourceObservationId source_trace_id source_observation_id dataset_split"
+    " token_cost input_token_count output_token_count status"
+)
+_DOCUMENTS = "retrieval_context retrieved_contexts context contexts reference_contexts"
+_ANSWERS = "actual_output response tools_called"
 _EFFECTLESS = {
-    "actual_output": "left out: your system answers",
-    "response": "left out: your system answers",
-    "retrieval_context": "left out: your system retrieves its own documents",
-    "retrieved_contexts": "left out: your system retrieves its own documents",
-    "context": "left out: your system retrieves its own documents",
-    **dict.fromkeys(("comments", "source_file", "metadata", "additional_metadata"), "left out: a note"),
+    **dict.fromkeys(_ANSWERS.split(), "left out: your system answers"),
+    **dict.fromkeys(_DOCUMENTS.split(), "left out: your system retrieves its own documents"),
+    **dict.fromkeys(_NOTES.split(), "left out: a note"),
 }
+_LISTS_OF_ROWS = ("goldens", "test_cases", "examples", "samples", "data", "items")
+"""Keys of a file under which tools write their rows."""
+_MESSAGES = "question input query message user_input user_message prompt text content messages chat_history"
+_REPLIES = "answer output expected_output expected reference response ground_truth label text content messages"
 DEFAULT_METRIC = ("AnswerCorrectnessMetric", 0.5)
 """Compares a reply with the column ``answer``."""
 
@@ -83,7 +113,7 @@ class Mapped:
 
     columns: Mapping[str, str]
     metric: tuple[str, float] = DEFAULT_METRIC
-    shared: Sequence[Mapping[str, Any]] = ()
+    shared: list[dict[str, Any]] = field(default_factory=list)
     over_all: bool = False
 
 
@@ -96,8 +126,12 @@ def read_goldens(folder: SourceFolder, name: str, found: Import, mapped: Mapped)
     document = folder.document(name)
     data, key = document.data, tuple[str, ...]()
     if isinstance(data, Mapping):
-        listed = [each for each in ("goldens", "test_cases", "examples", "samples") if isinstance(data.get(each), list)]
+        listed = [each for each in _LISTS_OF_ROWS if isinstance(data.get(each), list)]
         key = tuple(listed[:1])
+        for other in sorted(set(map(str, data)) - set(key)) if key else ():
+            lost = isinstance(data.get(other), list) and data[other]
+            result = f"not imported: only {shorten(key[0])} is read" if lost else "left out: a note"
+            found.note((document.name, document.line((other,))), _PERSON if lost else _NEAR, f"key {other}", result)
         data = data[key[0]] if key else data
     if not isinstance(data, list):
         raise SuiteError([FileProblem(document.name, 1, f"{shorten(data)} is not a list of rows")])
@@ -105,9 +139,11 @@ def read_goldens(folder: SourceFolder, name: str, found: Import, mapped: Mapped)
         place = (document.name, document.line((*key, index)))
         if not isinstance(row, Mapping):
             found.wrong(place, f"{shorten(row)} is not a mapping")
-        elif "scenario" in row and "input" not in row:
+        elif row.get("scenario") and not row.get("input"):
             result = "not imported: write a scenario with `simulated_user` for a conversation"
             found.note(place, _PERSON, "conversational golden", result)
+        elif row.get("status") == "ARCHIVED":
+            found.note(place, _NEAR, TEST, "left out: it is archived")
         else:
             read_row(found, ImportedCase(*place), row, mapped)
 
@@ -120,12 +156,13 @@ def read_row(found: Import, case: ImportedCase, row: Mapping[str, Any], mapped: 
         row: values by column.
     """
     place = (case.file, case.line)
+    mapped = replace(mapped, columns={key: _column(row, column) for key, column in mapped.columns.items()})
     values = {key: cell(row, column) for key, column in mapped.columns.items()}
     if values.get("input") is None:
         columns = ", ".join(map(shorten, row))
         found.wrong(place, f"there is no {shorten(mapped.columns['input'])}; it has {columns}. Give --map input=COLUMN")
         return
-    roots = {column.partition(".")[0].partition("[")[0] for column in mapped.columns.values()}
+    roots = {re.split(r"[.\[]", column)[0] for column in mapped.columns.values()}
     for column in row:
         if column not in {*mapped.columns.values(), *roots} and row[column] not in (None, "", [], {}):
             result = _EFFECTLESS.get(
@@ -134,19 +171,97 @@ def read_row(found: Import, case: ImportedCase, row: Mapping[str, Any], mapped: 
             outcome = _NEAR if column in _EFFECTLESS else _PERSON
             found.note(case.whole, outcome, f"column {shorten(column)[1:-1]}", result)
     try:
-        case.messages = _messages(found, place, values.pop("input"))
+        case.messages = messages_of(found, place, _one_of(found, case, values.pop("input"), _MESSAGES, "input"))
         if earlier := values.pop("history", None):
-            case.messages = (*_messages(found, place, earlier), *case.messages)
-        case.name = str(values.pop("name", None) or case.name)
-        for entry in mapped.shared:
-            add_assertion(case, entry, values.get("answer"))
-        for key, value in values.items():
-            if value not in (None, "", []):
-                _field(found, case, key, value, mapped)
+            case.messages = (*messages_of(found, place, earlier), *case.messages)
     except NotImportedError as error:
         found.note(place, _PERSON, TEST, f"not imported: {error}")
         return
+    case.name = str(values.pop("name", None) or case.name)
+    if values.get("answer") is not None:
+        values["answer"] = _reply(_one_of(found, case, values["answer"], _REPLIES, "answer"))
+    tools = [_tool(each) for each in _listed(values.pop("tools", None))]
+    add_assertions(found, case, mapped.shared, values.get("answer"), tools)
+    for key, value in values.items():
+        if value not in (None, "", []):
+            _field(found, case, key, value, mapped)
+    if tools:
+        _add_tools(found, case, tools, mapped)
     found.cases.append(case)
+
+
+def _add_tools(found: Import, case: ImportedCase, tools: Sequence[Any], mapped: Mapped) -> None:
+    """Expected tools, unless a metric of a test file compares with them already."""
+    if not mapped.shared:
+        case.rules.append({"type": "must_call_tool", "value": tools})
+        found.note(case.whole, _NEAR, f"column {mapped.columns['tools']}", FIELDS["tools"])
+    elif not any(rule["type"] == "must_call_tool" for rule in case.rules):
+        result = "left out: no metric of the test file compares with it"
+        found.note(case.whole, _NEAR, f"column {mapped.columns['tools']}", result)
+
+
+def _one_of(found: Import, case: ImportedCase, value: Any, names: str, what: str) -> Any:
+    """The part of an object that is the message or the answer; the others become inputs, or are listed."""
+    value = _as_json(value)
+    if not isinstance(value, Mapping) or "role" in value:
+        return value
+    known = [name for name in names.split() if value.get(name) not in (None, "", [])]
+    key = known[0] if known else next(iter(value)) if len(value) == 1 else None
+    if key is None:
+        return value
+    others = {name: each for name, each in value.items() if name != key and each not in (None, "", [])}
+    if what == "input" and others:
+        case.inputs = {str(name): each for name, each in others.items()}
+        found.note(case.whole, _NEAR, f"{what}: {', '.join(map(shorten, others))[:200]}", "`inputs` of the scenario")
+    elif others:
+        names = ", ".join(map(shorten, others))[:200]
+        found.note(case.whole, _PERSON, f"{what}: {names}", f"not imported: only {shorten(key)} is compared")
+    return value[key]
+
+
+def _reply(value: Any) -> Any:
+    """The text of an expected reply, also of the last message of a list."""
+    value = _as_json(value)
+    messages = value if isinstance(value, list) else [value]
+    last = messages[-1] if messages else None
+    return _message(last)[1] or value if isinstance(last, Mapping) else value
+
+
+def _message(message: Any) -> tuple[str, str]:
+    """Role and text of a message, in the forms of OpenAI, LangChain and Ragas."""
+    if not isinstance(message, Mapping):
+        return "", ""
+    inner = message.get("data", message.get("kwargs", message))
+    inner = inner if isinstance(inner, Mapping) else message
+    kind = message.get("id")
+    role = message.get("role") or inner.get("role") or inner.get("type") or message.get("type") or ""
+    role = str(kind[-1]).removesuffix("Message") if isinstance(kind, list) and kind else str(role)
+    content = inner.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        content = "\n".join(part for part in parts if isinstance(part, str))
+    role = role.lower()
+    return {"human": "user"}.get(role, role), content if isinstance(content, str) else ""
+
+
+def _tool(value: Any) -> Any:
+    """The name of a tool, or of an object with one."""
+    return value.get("name", value) if isinstance(value, Mapping) else value
+
+
+def _listed(value: Any) -> list[Any]:
+    value = _as_json(value)
+    if value in (None, "", [], {}):
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _column(row: Mapping[str, Any], column: str) -> str:
+    """The first of several names of a column that the row has a value of."""
+    if not re.fullmatch(r"[\w.\[\]]+( \|\| [\w.\[\]]+)+", column):
+        return column
+    names = column.split(" || ")
+    return next((name for name in names if cell(row, name) not in (None, "", [])), names[0])
 
 
 def cell(row: Mapping[str, Any], column: str) -> Any:
@@ -169,16 +284,19 @@ def _as_json(value: Any) -> Any:
     return value
 
 
-def _messages(found: Import, place: tuple[str, int], value: Any) -> tuple[str, ...]:
+def messages_of(found: Import, place: tuple[str, int], value: Any) -> tuple[str, ...]:
+    """The user's messages of a text or a list of messages, and a finding if the list has others.
+
+    Raises:
+        NotImportedError: it is neither, or has none of the user.
+    """
     value = _as_json(value)
     if isinstance(value, str) and value.strip():
         return (value,)
-    listed = value if isinstance(value, list) else []
-    messages = [message for message in listed if isinstance(message, Mapping)]
-    texts = tuple(
-        each["content"] for each in messages if each.get("role") == "user" and isinstance(each.get("content"), str)
-    )
-    if not texts or len(messages) < len(listed):
+    listed = value if isinstance(value, list) else [value]
+    messages = [_message(each) for each in listed]
+    texts = tuple(text for role, text in messages if role == "user" and text.strip())
+    if not texts or not all(role for role, _ in messages):
         raise NotImportedError(f"its input {shorten(value)} is not a text or a list of messages with one of the user")
     if len(texts) < len(messages):
         result = "only the user's messages are sent: your system has its own instructions and replies"
@@ -202,7 +320,9 @@ def _field(found: Import, case: ImportedCase, key: str, value: Any, mapped: Mapp
         return
     if key == "answer":
         if mapped.shared and not any(needs_answer(entry) for entry in case.assertions):
-            found.note(place, _NEAR, column, "left out: no metric of the test file compares with it")
+            used = "equals" in case.expect or any(entry["metric"] == CONTAINED for entry in case.assertions)
+            result = "compared by the metrics of the test file" if used else "left out: no metric compares with it"
+            found.note(place, _NEAR, column, result)
             return
         metric, threshold = mapped.metric
         if not mapped.shared:
@@ -222,22 +342,39 @@ def _field(found: Import, case: ImportedCase, key: str, value: Any, mapped: Mapp
 def needs_answer(entry: Mapping[str, Any]) -> bool:
     """Whether an assertion compares with the expected output."""
     shown = entry.get("with", {}).get("shows", ())
-    return METRICS[entry["metric"]].needs == "expect.answer" or "reference" in shown
+    known = METRICS.get(entry["metric"])
+    return "reference" in shown or (known is not None and known.needs == "expect.answer")
 
 
-def add_assertion(case: ImportedCase, entry: Mapping[str, Any], answer: Any) -> None:
-    """Add what a test file of DeepEval makes of a metric.
+def add_assertions(
+    found: Import, case: ImportedCase, entries: Iterable[Mapping[str, Any]], answer: Any, tools: Sequence[Any]
+) -> None:
+    """Add what a test file of DeepEval or Ragas makes of its metrics; one that this case cannot have is a finding.
 
     Args:
-        entry: a metric, or a key of ``expect``.
-
-    Raises:
-        NotImportedError: the metric needs an expected output.
+        entries: metrics, keys of ``expect`` and ``must_call_tool``.
+        tools: names of those that the case expects.
     """
+    for entry in entries:
+        try:
+            _add(case, entry, answer, tools)
+        except NotImportedError as error:
+            found.note((case.file, case.line), _PERSON, entry["metric"], f"not imported: {error}")
+
+
+def _add(case: ImportedCase, entry: Mapping[str, Any], answer: Any, tools: Sequence[Any]) -> None:
     kind, _, key = entry["metric"].partition(".")
-    if kind != "expect":
+    if kind == "must_call_tool":
+        _must_call(case, entry["threshold"], tools)
+    elif entry["metric"] == CONTAINED:
+        if not isinstance(answer, str):
+            raise NotImportedError(_NO_ANSWER)
+        case.measure(CONTAINED, entry["threshold"], ideal=[answer])
+    elif kind != "expect":
+        if entry["metric"] == "RoleAdherenceMetric" and "with" not in entry:
+            raise NotImportedError("it needs the assistant's role, and this test has none: add `with: {role: …}`")
         if needs_answer(entry) and not isinstance(answer, str):
-            raise NotImportedError(f"{entry['metric']} needs an expected output, and it has none")
+            raise NotImportedError(_NO_ANSWER)
         case.measure(entry["metric"], entry["threshold"], **entry.get("with", {}))
     elif key == "json":
         case.expect.setdefault("json", {})
@@ -245,3 +382,17 @@ def add_assertion(case: ImportedCase, entry: Mapping[str, Any], answer: Any) -> 
         case.extend("matches", [entry["with"]["pattern"]])
     elif isinstance(answer, str):
         case.expect["equals"] = answer
+    else:
+        raise NotImportedError(_NO_ANSWER)
+
+
+def _must_call(case: ImportedCase, threshold: float, tools: Sequence[Any]) -> None:
+    if not tools or not all(isinstance(each, str) for each in tools):
+        raise NotImportedError("it needs expected tools by name, and this test has none")
+    if len(set(tools)) < len(tools):
+        raise NotImportedError("a tool is expected more than once; assert the calls with `expect.tools`")
+    if threshold <= (len(tools) - 1) / len(tools):
+        raise NotImportedError(
+            f"{threshold:g} of {len(tools)} tools suffices; use ToolCallF1Metric with `expect.tools`, or threshold 1"
+        )
+    case.rules.append({"type": "must_call_tool", "value": list(tools)})

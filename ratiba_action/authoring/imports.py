@@ -38,6 +38,8 @@ ITEM = "_item"
 """Column with the id of the dataset item that a row was made of: a note, which no scenario uses."""
 _FIXED = frozenset({"threshold", "criterion"})
 """Values that an import chooses; they are the same in all rows."""
+SCORERS = "scorer_checks"
+"""The module, written by an import, that scores replies as Inspect and OpenAI evals do."""
 TEST = "test"
 """What a finding about a whole test names."""
 
@@ -489,6 +491,11 @@ def configuration_file(system: ImportedSystem, target: Target) -> bytes:
 def checks_file() -> bytes:
     """The module that runs the code of promptfoo's assertions."""
     return (resources.files("ratiba_action.authoring") / "starter" / "promptfoo_checks.py.j2").read_bytes()
+
+
+def scorers_file() -> bytes:
+    """The module that scores replies as Inspect and OpenAI evals do."""
+    return (resources.files("ratiba_action.authoring") / "starter" / "scorer_checks.py.j2").read_bytes()
 
 
 def is_new(repository: Path, name: str, content: bytes) -> bool:

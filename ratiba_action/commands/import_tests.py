@@ -1,23 +1,28 @@
 """``ratiba import``: make scenarios of the tests that other tools have."""
 
 import argparse
+import ast
 import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from ratiba_action.authoring import inspect_tasks, openai_evals
 from ratiba_action.authoring.deepeval_tests import read_test_file
+from ratiba_action.authoring.evaluator_files import read_evaluators
 from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, FORMATS, Mapped, read_goldens
 from ratiba_action.authoring.imports import (
+    SCORERS,
     TEST,
     Import,
     ImportFinding,
     ImportOutcome,
+    NotImportedError,
     SourceFolder,
     Target,
     Written,
@@ -26,11 +31,16 @@ from ratiba_action.authoring.imports import (
     configuration_file,
     is_new,
     scenario_files,
+    scorers_file,
     slug,
     write_files,
 )
+from ratiba_action.authoring.inspect_tasks import read_tasks
+from ratiba_action.authoring.openai_evals import read_registry
 from ratiba_action.authoring.promptfoo import read_promptfoo
 from ratiba_action.authoring.promptfoo_assertions import CHECKS
+from ratiba_action.authoring.ragas_files import read_evaluation
+from ratiba_action.authoring.scorers import INSPECT_SCORERS, OPENAI_SCORERS, Scorer, Scoring, read_scorer
 from ratiba_action.authoring.starter_answers import one_of, parse_language
 from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
@@ -38,13 +48,33 @@ from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.model.scenario import SystemType
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.text import plural, printable, printable_lines
+from ratiba_action.util.validation import shorten
 
+_Read: TypeAlias = Callable[[SourceFolder, str, Import], None]
+_ReadSamples: TypeAlias = Callable[[SourceFolder, str, Import, Scoring | None], None]
 SOURCES: Mapping[str, str] = {
     "promptfoo": "a configuration or a file of tests: YAML, JSON, JSON Lines or CSV",
     "deepeval": "goldens or test cases as JSON, JSON Lines or CSV, and pytest files",
+    "ragas": "samples or a test set as JSON, JSON Lines or CSV, and Python files",
+    "inspect": "Python files with tasks, or samples with --scorer",
+    "openai-evals": "a registry's YAML, or samples with --scorer",
+    "langsmith": "a dataset as JSON, JSON Lines or CSV, and Python files",
+    "langfuse": "a dataset as JSON, JSON Lines or CSV, and Python files",
     "csv": "rows, with --map or --format",
     "jsonl": "rows as JSON Lines or a JSON list, with --map or --format",
 }
+_PYTHON: Mapping[str, Callable[[SourceFolder, str, Import], list[dict[str, Any]]]] = {
+    "deepeval": read_test_file,
+    "ragas": read_evaluation,
+    "langsmith": read_evaluators,
+    "langfuse": read_evaluators,
+}
+"""Sources with Python files, which give assertions of cases that are not in them."""
+_SCORED: Mapping[str, tuple[Mapping[str, Scorer], _Read, _ReadSamples, tuple[str, ...]]] = {
+    "inspect": (INSPECT_SCORERS, read_tasks, inspect_tasks.read_samples, (".py",)),
+    "openai-evals": (OPENAI_SCORERS, read_registry, openai_evals.read_samples, (".yaml", ".yml")),
+}
+"""Sources with scorers: these, what reads tasks, what reads samples, and the suffixes of tasks."""
 DESCRIPTION = """Make scenarios of the tests that other tools have. Nothing in the files is executed. Reports what was
 mapped, what was approximated and what a person must do. Existing files are never changed; a second import changes
 nothing."""
@@ -52,8 +82,11 @@ EXAMPLE = """example:
   ratiba import promptfoo promptfooconfig.yaml
   ratiba import deepeval goldens.json tests/test_answers.py --prefix support
   ratiba import csv questions.csv --map input=question --map contains=must_say --language sw
-  ratiba import jsonl export.jsonl --format langsmith --dry-run --json"""
+  ratiba import inspect tasks.py
+  ratiba import langsmith export.jsonl --dry-run --json"""
 
+_MODULES: Mapping[str, Callable[[], bytes]] = {CHECKS: checks_file, SCORERS: scorers_file}
+"""Modules that an import writes where its assertions use them."""
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_-]{0,23}")
 _TITLES = {
     ImportOutcome.MAPPED: "Mapped",
@@ -85,6 +118,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     metric, threshold = DEFAULT_METRIC
     parser.add_argument(
         "--metric", metavar="NAME=THRESHOLD", help=f"compares with `answer` (default: {metric}={threshold:g})"
+    )
+    parser.add_argument(
+        "--scorer",
+        metavar="SCORER",
+        help="how samples of inspect or openai-evals are compared, such as 'match(location=\"any\")' or Includes",
     )
     parser.add_argument("--prefix", metavar="NAME", help="begins the ids (default: the first file's name)")
     parser.add_argument("--language", metavar="CODE", default="en", help="language of the tests (default: en)")
@@ -120,7 +158,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     )
     found = _read(arguments, repository, target.prefix)
     files = scenario_files(found, target)
-    metrics = [each for each in common_metrics(found.cases) if not each["metric"].startswith(f"{CHECKS}:")]
+    metrics = [each for each in common_metrics(found.cases) if each["metric"].partition(":")[0] not in _MODULES]
     block: dict[str, Any] = {"metrics": {target.system_type: metrics}} if files and metrics else {}
     if files and found.system is not None:
         files |= found.system.files
@@ -129,8 +167,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
             files[settings.config] = configuration
         else:
             block = {"system": dict(found.system.block), **block}
-    if files and any(entry["metric"].startswith(f"{CHECKS}:") for case in found.cases for entry in case.assertions):
-        files[f"{CHECKS}.py"] = checks_file()
+    used = {entry["metric"].partition(":")[0] for case in found.cases for entry in case.assertions}
+    files |= {f"{name}.py": content() for name, content in _MODULES.items() if files and name in used}
     written = write_files(repository, files, dry_run=arguments.dry_run)
     if arguments.json:
         sys.stdout.write(json.dumps(_as_json(found, written, block, dry_run=arguments.dry_run), indent=2) + "\n")
@@ -181,31 +219,88 @@ def parse_metric(text: str) -> tuple[str, float]:
 def _read(arguments: argparse.Namespace, repository: Path, prefix: str) -> Import:
     """Read all files; the problems of all are reported at once."""
     found = Import()
-    promptfoo = arguments.source == "promptfoo"
-    parse = partial(parse_field, ["input"] if promptfoo else list(FIELDS))
-    columns = dict(parse_option("--map", text, parse) for text in arguments.map)
-    usual = FORMATS[arguments.format or ("deepeval" if arguments.source == "deepeval" else "plain")]
-    metric = parse_option("--metric", arguments.metric, parse_metric) if arguments.metric else DEFAULT_METRIC
-    shared: list[dict[str, Any]] = []
-    # Test files come first: their metrics apply to the goldens of the other files.
+    read = _reader(arguments, prefix)
+    # Python files come first: their metrics apply to the goldens of the other files.
     for name in sorted(arguments.files, key=lambda name: not name.endswith(".py")):
         path = Path(name)
         shown = "" if str(path.parent) == "." else str(path.parent)
         folder = SourceFolder(path.parent.resolve(), shown, repository.resolve())
         try:
-            if promptfoo:
-                read_promptfoo(folder, path.name, found, columns.get("input", ""), prefix)
-            elif arguments.source == "deepeval" and path.suffix == ".py":
-                shared += read_test_file(folder, path.name, found)
-            elif path.suffix in {".csv", ".json", ".jsonl"}:
-                read_goldens(folder, path.name, found, Mapped({**usual, **columns}, metric, shared))
-            else:
-                found.problems.append(FileProblem(name, 1, "its name does not end with .csv, .json or .jsonl"))
+            read(folder, path.name, found)
         except SuiteError as error:
             found.problems += error.problems
     if found.problems:
         raise SuiteError(list(dict.fromkeys(found.problems)))
     return found
+
+
+def _reader(arguments: argparse.Namespace, prefix: str) -> Callable[[SourceFolder, str, Import], None]:
+    """What reads a file of the source.
+
+    Raises:
+        UsageError: an option is invalid.
+    """
+    source = arguments.source
+    ways = {"map"} if source == "promptfoo" else {"scorer"} if source in _SCORED else {"map", "format", "metric"}
+    unused = [name for name in ("map", "format", "metric", "scorer") if getattr(arguments, name) and name not in ways]
+    if unused:
+        raise UsageError(
+            f"--{' and --'.join(unused)} do nothing for {source}.",
+            f"Leave them out; {source} has --{', --'.join(sorted(ways))}.",
+        )
+    fields = ["input"] if source == "promptfoo" else list(FIELDS)
+    columns = dict(parse_option("--map", text, partial(parse_field, fields)) for text in arguments.map)
+    if source == "promptfoo":
+        return lambda folder, name, found: read_promptfoo(folder, name, found, columns.get("input", ""), prefix)
+    if source in _SCORED:
+        return partial(_read_scored, source, _scorer(source, arguments.scorer))
+    usual = FORMATS[arguments.format or (source if source in FORMATS else "plain")]
+    metric = parse_option("--metric", arguments.metric, parse_metric) if arguments.metric else DEFAULT_METRIC
+    return partial(_read_rows, source, Mapped({**usual, **columns}, metric, []))
+
+
+def _read_rows(source: str, mapped: Mapped, folder: SourceFolder, name: str, found: Import) -> None:
+    """Rows, or a Python file, whose metrics apply to the rows of the files after it."""
+    if source in _PYTHON and name.endswith(".py"):
+        shared = _PYTHON[source](folder, name, found)
+        mapped.shared.extend(entry for entry in shared if entry not in mapped.shared)
+    elif name.endswith((".csv", ".json", ".jsonl")):
+        read_goldens(folder, name, found, mapped)
+    else:
+        _wrong_name(folder, name, found, ".csv, .json or .jsonl")
+
+
+def _read_scored(source: str, scorer: Scoring | None, folder: SourceFolder, name: str, found: Import) -> None:
+    """A file of tasks or evals, or samples."""
+    read, samples, suffixes = _SCORED[source][1:]
+    if name.endswith(suffixes):
+        read(folder, name, found)
+    elif name.endswith((".csv", ".json", ".jsonl")):
+        samples(folder, name, found, scorer)
+    else:
+        _wrong_name(folder, name, found, f".csv, .json, .jsonl or {' or '.join(suffixes)}")
+
+
+def _wrong_name(folder: SourceFolder, name: str, found: Import, suffixes: str) -> None:
+    found.problems.append(FileProblem(folder.name(name), 1, f"its name does not end with {suffixes}"))
+
+
+def _scorer(source: str, text: str | None) -> Scoring | None:
+    """The scorer of ``--scorer``.
+
+    Raises:
+        UsageError: it is none of the source.
+    """
+    if text is None:
+        return None
+    known = _SCORED[source][0]
+    try:
+        return read_scorer(ast.parse(text, mode="eval").body, known)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, NotImportedError) as error:
+        reason = str(error) if isinstance(error, NotImportedError) else "it is no call or name"
+        raise UsageError(
+            f"--scorer {shorten(text)}: {reason}.", f"Give one of {', '.join(known)}, with its arguments."
+        ) from error
 
 
 def finding_lines(found: Import) -> list[str]:
