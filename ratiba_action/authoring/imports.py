@@ -139,13 +139,15 @@ class ImportedSystem:
 
     Args:
         block: the section ``system``.
-        files: prompts that stood in the configuration, by path.
+        files: prompts that stood in the configuration, and a program that runs them, by path.
         names: that the prompts have places for, without those of the conversation.
+        more: further sections of the configuration.
     """
 
     block: Mapping[str, Any]
     files: Mapping[str, bytes]
     names: frozenset[str]
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -483,12 +485,17 @@ def _escaped(value: Any) -> Any:
 
 def configuration_file(system: ImportedSystem, target: Target) -> bytes:
     """A configuration that runs an imported system, by the rule of its tool: every test must pass."""
-    return _yaml({"system": system.block, "pass_rate": 1.0}, target)
+    return _yaml({"system": system.block, **system.more, "pass_rate": 1.0}, target)
+
+
+def starter(name: str) -> bytes:
+    """A file that an import writes as it is."""
+    return (resources.files("ratiba_action.authoring") / "starter" / name).read_bytes()
 
 
 def checks_file() -> bytes:
     """The module that runs the code of promptfoo's assertions."""
-    return (resources.files("ratiba_action.authoring") / "starter" / "promptfoo_checks.py.j2").read_bytes()
+    return starter("promptfoo_checks.py.j2")
 
 
 def is_new(repository: Path, name: str, content: bytes) -> bool:

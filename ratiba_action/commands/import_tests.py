@@ -49,7 +49,7 @@ DESCRIPTION = """Make scenarios of the tests that other tools have. Nothing in t
 mapped, what was approximated and what a person must do. Existing files are never changed; a second import changes
 nothing."""
 EXAMPLE = """example:
-  ratiba import promptfoo promptfooconfig.yaml
+  ratiba import promptfoo .
   ratiba import deepeval goldens.json tests/test_answers.py --prefix support
   ratiba import csv questions.csv --map input=question --map contains=must_say --language sw
   ratiba import jsonl export.jsonl --format langsmith --dry-run --json"""
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=list(SOURCES),
         help="; ".join(f"{name}: {what}" for name, what in SOURCES.items()),
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", help="files to import")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="files to import; for promptfoo also its folder")
     parser.add_argument(
         "--map",
         metavar="FIELD=COLUMN",
@@ -108,6 +108,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     settings = read_settings(environment, {"scenarios": arguments.scenarios})
+    if arguments.source == "promptfoo":
+        arguments.files = [promptfoo_file(Path(file)) for file in arguments.files]
     first = Path(arguments.files[0])
     target = Target(
         settings.scenarios,
@@ -128,7 +130,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         if is_new(repository, settings.config, configuration):
             files[settings.config] = configuration
         else:
-            block = {"system": dict(found.system.block), **block}
+            block = {"system": dict(found.system.block), **found.system.more, **block}
     if files and any(entry["metric"].startswith(f"{CHECKS}:") for case in found.cases for entry in case.assertions):
         files[f"{CHECKS}.py"] = checks_file()
     written = write_files(repository, files, dry_run=arguments.dry_run)
@@ -137,6 +139,25 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     else:
         sys.stdout.write(printable_lines(_as_text(found, written, block, dry_run=arguments.dry_run)))
     return 0 if files else 2
+
+
+def promptfoo_file(path: Path) -> str:
+    """The configuration in a folder; a file itself.
+
+    Raises:
+        UsageError: the folder has none that is data.
+    """
+    if not path.is_dir():
+        return str(path)
+    named = [path / f"promptfooconfig.{suffix}" for suffix in ("yaml", "yml", "json")]
+    found = next((each for each in named if each.is_file()), None)
+    if found is None:
+        names = ", ".join(each.name for each in named)
+        raise UsageError(
+            f"The folder {printable(str(path))!r} has no {names}.",
+            "Give the configuration's file, such as: ratiba import promptfoo evals/config.yaml",
+        )
+    return str(found)
 
 
 def parse_prefix(text: str) -> str:

@@ -127,8 +127,13 @@ VariantName = Annotated[
 
 CHAT_FILES = (".json", ".yaml", ".yml")
 """Suffixes of templates that list messages."""
+PROMPT_PROVIDERS = (*BUILT_IN, "gemini", "converse")
+"""Whose formats a system that is a prompt can be sent in; those that are not built in are declared."""
 _OF_THE_GATE = frozenset(
-    {"model", "messages", "system", "max_tokens", "max_completion_tokens", "temperature", "stream", "n"}
+    {
+        *("contents", "max_completion_tokens", "max_tokens", "messages", "model", "n", "stream", "system"),
+        *("systemInstruction", "temperature"),
+    }
 )
 
 
@@ -149,7 +154,7 @@ class PromptVariant(StrictModel):
     """What a variant changes in a system of kind prompt."""
 
     file: PathInside | None = None
-    provider: Annotated[str, OneOf(BUILT_IN)] | None = None
+    provider: Annotated[str, OneOf(PROMPT_PROVIDERS)] | None = None
     model: Name | None = None
     max_output_tokens: TokenCount | None = None
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
@@ -382,7 +387,7 @@ class PromptBlock(StrictModel):
     file: Annotated[str, Field(pattern=r"^[\w./-]+$", max_length=500), AfterValidator(parse_folder)] = Field(
         description="path below root; counts as a prompt file"
     )
-    provider: Annotated[str, OneOf(BUILT_IN)]
+    provider: Annotated[str, OneOf(PROMPT_PROVIDERS)]
     model: Name
     max_output_tokens: TokenCount
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = Field(

@@ -37,7 +37,8 @@ class Adapter:
         prompt = templates.compiled(_structure(text, name) if name.endswith(CHATS) else text)
 
         def compose(history: list[Message], message: str) -> list[Message]:
-            filled = prompt({**context.inputs, "message": message, "history": history})
+            values = {"message": message, "history": history, "_conversation": _exchanges(history)}
+            filled = prompt({**context.inputs, **values})
             if name.endswith(CHATS):
                 return chat(filled, name)
             if role == "user":
@@ -45,6 +46,17 @@ class Adapter:
             return [{"role": "system", "content": filled}, *history, {"role": "user", "content": message}]
 
         return Conversation(self._options, compose)
+
+
+def _exchanges(history: list[Message]) -> list[dict[str, str]]:
+    """The conversation as promptfoo lists it: what was said, and the answer."""
+    found: list[dict[str, str]] = []
+    for each in history:
+        if each["role"] == "user":
+            found.append({"prompt": each["content"], "input": each["content"], "output": ""})
+        else:
+            found[-1]["output"] = each["content"]
+    return found
 
 
 Filled = Callable[[dict[str, Any]], Any]
