@@ -82,6 +82,9 @@ class ImportedCase:
         expect: of the last turn, by key of a scenario's ``expect``.
         item: id of the dataset item that it is; empty for a row of a file.
         inputs: as in a scenario.
+        earlier: ``expect`` of each turn before the last; empty if they expect nothing.
+        thread: names the conversation that it is a turn of; empty for a test of its own.
+        variable: the name of the input that is its message; empty if there is none.
     """
 
     file: str
@@ -94,6 +97,9 @@ class ImportedCase:
     limits: dict[str, float] = field(default_factory=dict)
     item: str = ""
     inputs: dict[str, Any] = field(default_factory=dict)
+    earlier: tuple[Mapping[str, Any], ...] = ()
+    thread: str = ""
+    variable: str = ""
 
     @property
     def whole(self) -> tuple[str, int]:
@@ -130,7 +136,7 @@ class ImportedCase:
     @property
     def asserts(self) -> bool:
         """Whether anything is asserted."""
-        return bool(self.expect or self.rules or self.assertions or self.limits)
+        return bool(self.expect or self.rules or self.assertions or self.limits or any(self.earlier))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +248,16 @@ class SourceFolder:
         except UnicodeDecodeError as error:
             raise SuiteError([FileProblem(self.name(reference), 1, "it is not UTF-8; save it as UTF-8")]) from error
 
-    def document(self, reference: str) -> YamlDocument:
+    def document(self, reference: str, given: bytes | None = None) -> YamlDocument:
         """A YAML, JSON, JSON Lines or CSV file as data with lines; rows are a list.
+
+        Args:
+            given: content instead of the file's.
 
         Raises:
             SuiteError: it cannot be read or is malformed.
         """
-        name, content = self.name(reference), self.read(reference)
+        name, content = self.name(reference), self.read(reference) if given is None else given
         if reference.endswith((".csv", ".jsonl")):
             rows, problems = read_rows(name, content)
             lines: dict[DataPath, int] = {(index,): row.line for index, row in enumerate(rows)}
@@ -385,7 +394,7 @@ def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dic
         "tags": ["imported"],
         **more,
         "inputs": case.inputs,
-        "turns": [*({"user": message} for message in earlier), last_turn],
+        "turns": [*_turns(earlier, case.earlier), last_turn],
         "rules": case.rules,
         "assertions": case.assertions,
         "limits": case.limits,
@@ -394,8 +403,16 @@ def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dic
     return {key: value for key, value in values.items() if value}
 
 
+def _turns(messages: Sequence[str], expected: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The turns before the last."""
+    each = zip(messages, expected or [{}] * len(messages), strict=True)
+    return [{"user": message, **({"expect": expect} if expect else {})} for message, expect in each]
+
+
 def _shape(case: ImportedCase) -> str:
     """The same for cases that one scenario with columns can describe."""
+    if case.earlier:
+        return json.dumps([case.file, case.line, case.name])
     metrics = [(entry["metric"], entry.get("name"), sorted(entry.get("with", ()))) for entry in case.assertions]
     rules = [rule["type"] for rule in case.rules]
     return json.dumps([sorted(case.expect), rules, metrics, sorted(case.limits), sorted(case.inputs)])

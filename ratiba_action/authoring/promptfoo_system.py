@@ -35,6 +35,8 @@ _CHATS = (".json", ".yaml", ".yml")
 _PLAIN_PATH = re.compile(r"[\w./-]+")
 CONVERSATION = "_conversation"
 """promptfoo's name for what was said before in a conversation."""
+PREFIX, SUFFIX = "prompt_prefix", "prompt_suffix"
+"""Inputs that stand before and behind a prompt."""
 _INLINE = "prompts/{prefix}_{number}{suffix}"
 PROGRAM, LISTED = "promptfoo_system.py", "promptfoo_system.json"
 """The program that runs what ``system.prompt`` cannot, and what it runs."""
@@ -76,6 +78,7 @@ class _SystemReader:
     found: Import
     prefix: str
     environment: Mapping[str, str]
+    affixes: bool
     written: int = field(default=0)
 
     def read(self) -> ImportedSystem | None:
@@ -265,8 +268,10 @@ class _SystemReader:
             NotImportedError: Jinja cannot fill it as Nunjucks does.
         """
         filled = as_jinja(with_environment(text, self.environment))
-        names = template_names(filled)
         is_chat = _is_chat(filled, path)
+        if self.affixes and not is_chat:
+            filled = f"{{{{ {PREFIX} }}}}{filled}{{{{ {SUFFIX} }}}}"
+        names = template_names(filled)
         # What is said before changes with the turn, so that the file is one that an import may change.
         if path and filled == text and is_chat == path.endswith(_CHATS) and CONVERSATION not in names:
             return _Prompt(path, names, None, labels)
@@ -292,16 +297,19 @@ class _SystemReader:
         return {"variants": variants} if variants else {}
 
 
-def read_system(folder: SourceFolder, document: YamlDocument, found: Import, prefix: str) -> ImportedSystem | None:
+def read_system(
+    folder: SourceFolder, document: YamlDocument, found: Import, prefix: str, *, affixes: bool
+) -> ImportedSystem | None:
     """The system of a configuration, if the gate can run it; what it cannot run is a finding.
 
     Args:
         document: the configuration, a mapping.
         prefix: begins the names of new prompt files.
+        affixes: tests put texts before or behind the prompts.
     """
     env = document.data.get("env")
     environment = {str(key): str(value) for key, value in env.items()} if isinstance(env, Mapping) else {}
-    return _SystemReader(folder, document, found, prefix, environment).read()
+    return _SystemReader(folder, document, found, prefix, environment, affixes).read()
 
 
 def with_message(system: ImportedSystem, variable: str) -> ImportedSystem:
@@ -329,20 +337,27 @@ _STRICT = (
     (re.compile(r"&&"), "and"),
     (re.compile(r"\|\|"), "or"),
 )
-_NULL = re.compile(r"\b(null|undefined)\b")
 _TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _TEXTS = re.compile(r"('[^']*'|\"[^\"]*\")")
 _ELSE_IF = re.compile(r"^\{%(-?)\s*elseif\b")
-_LENGTH = re.compile(r"(?<=[\w\])])\.length\b")
+_WORDS = (
+    (re.compile(r"(?<=[\w\])])\.length\b"), "|length"),
+    (re.compile(r"(?<=[\w\])])\.toUpperCase\(\)"), "|upper"),
+    (re.compile(r"(?<=[\w\])])\.toLowerCase\(\)"), "|lower"),
+    (re.compile(r"(?<=[\w\])])\.trim\(\)"), "|trim"),
+    (re.compile(r"(?<=[\w\])])\.join\("), "|join("),
+    (re.compile(r"\|\s*nl2br\b"), "|replace('\\n', '<br />\\n')"),
+    (re.compile(r"\b(null|undefined)\b"), "none"),
+)
 
 
 def as_jinja(text: str) -> str:
-    """Nunjucks in Jinja's words: ``===``, ``null``, ``elseif`` and ``.length`` inside its tags."""
+    """Nunjucks in Jinja's words, inside its tags: ``===``, ``elseif``, ``nl2br`` and methods of JavaScript."""
 
     def code(part: str) -> str:
-        for pattern, other in _STRICT:
+        for pattern, other in (*_STRICT, *_WORDS):
             part = pattern.sub(other, part)
-        return _LENGTH.sub("|length", _NULL.sub("none", part))
+        return part
 
     def tag(match: re.Match[str]) -> str:
         parts = _TEXTS.split(match[0])
