@@ -296,7 +296,10 @@ class _Reader:
         try:
             variables = self._variables(layers)
             combinations = [variables] if options.get("disableVarExpansion") is True else _combinations(variables)
-            messages = [self._message(place, each, str(test.data.get("description") or "")) for each in combinations]
+            own = next(iter(test.data["vars"]), "") if isinstance(test.data.get("vars"), Mapping) else ""
+            messages = [
+                self._message(place, each, str(test.data.get("description") or ""), own) for each in combinations
+            ]
         except NotImportedError as error:
             self.found.note(place, _PERSON, TEST, f"not imported: {error}")
             return
@@ -308,12 +311,13 @@ class _Reader:
         description = next((str(each.data["description"]) for each in layers[::-1] if each.data.get("description")), "")
         for values, message in zip(combinations, messages, strict=True):
             case = ImportedCase(*place, description, (message,))
+            case.variable = self._variable(values, own)
             case.inputs = self._inputs(place, values) | self._affixes(place, options, values)
             for each in asserts:
                 own = each.data.get("transform")
                 one = each if transform is None or own else replace(each, data={**each.data, "transform": transform})
                 self._assert(case, one, values, transformed=bool(transform and own))
-            self._add(case, layers, options, values)
+            self._add(case, layers, options)
 
     def _affixes(
         self, place: tuple[str, int], options: Mapping[str, Any], variables: Mapping[str, Any]
@@ -325,9 +329,7 @@ class _Reader:
         given = {PREFIX: options.get("prefix", ""), SUFFIX: options.get("suffix", "")}
         return {name: self._filled(place, value, texts) for name, value in given.items()}
 
-    def _add(
-        self, case: ImportedCase, layers: Sequence[_Part], options: Mapping[str, Any], variables: Mapping[str, Any]
-    ) -> None:
+    def _add(self, case: ImportedCase, layers: Sequence[_Part], options: Mapping[str, Any]) -> None:
         """Keep a case; where the prompts have a place for the conversation, as a further turn of it."""
         system = self.found.system
         if system is None or CONVERSATION not in system.names or options.get("disableConversationVar") is True:
@@ -339,14 +341,13 @@ class _Reader:
             metadata |= given if isinstance(given, Mapping) else {}
         thread = str(metadata.get("conversationId") or "")
         case.thread = f"conversation {thread}" if thread else "the conversation"
-        case.variable = self._variable(variables)
         self.found.cases.append(case)
 
-    def _variable(self, variables: Mapping[str, Any]) -> str:
+    def _variable(self, variables: Mapping[str, Any], own: str) -> str:
         """The variable that is the user's message; empty if there is none."""
         name = self.message or (next(iter(variables)) if len(variables) == 1 else "")
         name = name or next((each for each in _MESSAGES if each in variables), "")
-        return name or (next(iter(variables), "") if self.found.system is not None else "")
+        return name or (own or next(iter(variables), "") if self.found.system is not None else "")
 
     def _options(self, layer: _Part) -> Mapping[str, Any]:
         value = layer.data.get("options")
@@ -414,8 +415,11 @@ class _Reader:
             return self.folder.text(name)
         return json.dumps(self.folder.document(name).data, ensure_ascii=False, separators=(",", ":"))
 
-    def _message(self, place: tuple[str, int], variables: Mapping[str, Any], description: str) -> str:
+    def _message(self, place: tuple[str, int], variables: Mapping[str, Any], description: str, own: str) -> str:
         """The user's message.
+
+        Args:
+            own: the first variable of the test itself; empty if all are from elsewhere.
 
         Raises:
             NotImportedError: no variable is the message, and the gate does not run the prompt.
@@ -427,7 +431,7 @@ class _Reader:
             return render(self.prompt, texts)
         name = name or next((each for each in _MESSAGES if each in texts), "")
         if self.found.system is not None:
-            text = _as_text(self._filled(place, variables.get(name or next(iter(texts), ""), ""), texts))
+            text = _as_text(self._filled(place, variables.get(name or own or next(iter(texts), ""), ""), texts))
             return text if text.strip() else description or "-"
         if name not in texts:
             listed = ", ".join(map(shorten, texts)) or "none"
@@ -597,7 +601,11 @@ def _combinations(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
     Raises:
         NotImportedError: there are too many.
     """
-    listed = [value if isinstance(value, list) else [value] for value in variables.values()]
+    # promptfoo looks at the first entry: a list of anything but texts is one value.
+    listed = [
+        value if isinstance(value, list) and value and isinstance(value[0], str) else [value]
+        for value in variables.values()
+    ]
     found = list(islice(product(*listed), _MAX_COMBINATIONS + 1))
     if len(found) > _MAX_COMBINATIONS:
         raise NotImportedError(f"its lists of variables have more than {_MAX_COMBINATIONS} combinations")

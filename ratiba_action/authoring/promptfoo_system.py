@@ -410,4 +410,6 @@ def _block_of_variant(pair: _Pair, first: _Pair) -> dict[str, Any]:
     usual = _block(*first)
     changed = {key: value for key, value in _block(*pair).items() if usual.get(key) != value}
     changed.pop("role", None)
+    none: dict[str, Any] = {"request": {}, "temperature": None}
+    changed |= {key: none[key] for key in none if key in usual and key not in _block(*pair)}
     return {"prompt": changed}

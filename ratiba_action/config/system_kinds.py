@@ -160,6 +160,12 @@ class PromptVariant(StrictModel):
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
     request: Request | None = None
 
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The values by their keys; a temperature of null is the provider's own."""
+        own = {"temperature": None} if "temperature" in self.model_fields_set else {}
+        return {**own, **self.model_dump(exclude_none=True)}
+
 
 class VariantBlock(StrictModel):
     """Differences of a variant from the system as it is."""
@@ -172,7 +178,7 @@ class VariantBlock(StrictModel):
     @property
     def differences(self) -> tuple[str, ...]:
         """Each thing that differs, ``name=value``, sorted."""
-        prompt = self.prompt.model_dump(exclude_none=True) if self.prompt is not None else {}
+        prompt = self.prompt.changed if self.prompt is not None else {}
         changed = {**self.environment, **{f"prompt.{name}": value for name, value in prompt.items()}}
         return tuple(f"{name}={value}" for name, value in sorted(changed.items()))
 
