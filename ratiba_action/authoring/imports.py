@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.errors import FileProblem, SuiteError, UsageError
+from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.identifiers import find_identifiers
@@ -24,7 +24,7 @@ from ratiba_action.suite.case_ids import HISTORY
 from ratiba_action.suite.data_file import read_json, read_rows
 from ratiba_action.suite.load import load_suite
 from ratiba_action.suite.scenario_schema import title_of
-from ratiba_action.util.locked_folder import read_plain_file, write_new_files
+from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import Path as DataPath
 from ratiba_action.util.strict_yaml import YamlDocument, read_yaml
 from ratiba_action.util.text import printable
@@ -515,52 +515,7 @@ def checks_file() -> bytes:
     return starter("promptfoo_checks.py.j2")
 
 
-def is_new(repository: Path, name: str, content: bytes) -> bool:
-    """Whether a file is missing, or has this content already."""
-    return not _exists(repository, name) or _read(repository, name) == content
-
-
 def common_metrics(cases: Sequence[ImportedCase]) -> list[dict[str, Any]]:
     """Assertions that every case has: what the configuration's ``metrics`` could list for new scenarios too."""
     first, *others = [[entry for entry in case.assertions if "name" not in entry] for case in cases] or [[]]
     return [entry for entry in first if all(entry in entries for entries in others)]
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Paths of the files that an import wrote, and of those that were there already with the same content."""
-
-    written: tuple[str, ...]
-    unchanged: tuple[str, ...]
-
-
-def write_files(repository: Path, files: Mapping[str, bytes], *, dry_run: bool) -> Written:
-    """Write the files that are missing, all or none.
-
-    Raises:
-        UsageError: a file exists with other content, or cannot be written; names all of them.
-    """
-    there = [name for name, content in files.items() if _read(repository, name) == content]
-    different = [name for name in files if name not in there and _exists(repository, name)]
-    if different:
-        listed = "".join(f"\n  {printable(name)}" for name in different)
-        raise UsageError(
-            f"Nothing was written: these files exist with other content.{listed}\n",
-            "Move them away, or give the import other names with --prefix.",
-        )
-    missing = {name: content for name, content in files.items() if name not in there}
-    if not dry_run:
-        write_new_files(repository, missing)
-    return Written(tuple(missing), tuple(there))
-
-
-def _read(repository: Path, name: str) -> bytes | None:
-    try:
-        return read_plain_file(repository, name)
-    except OSError:
-        return None
-
-
-def _exists(repository: Path, name: str) -> bool:
-    path = repository / name
-    return path.is_symlink() or path.exists()

@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Any
 
@@ -83,6 +83,18 @@ class _Part:
         return self.document.name, self.document.line((*self.path, *path))
 
 
+class _UnclearMessageError(Exception):
+    """No variable is known to be the message.
+
+    Args:
+        texts: the test's variables.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        super().__init__()
+        self.texts = texts
+
+
 @dataclass(slots=True)
 class _Reader:
     """Reads one configuration.
@@ -99,6 +111,19 @@ class _Reader:
     prefix: str
     prompt: str | None = None
     templates: Mapping[str, Any] = field(default_factory=dict)
+    unclear: dict[tuple[str, int], Mapping[str, str]] = field(default_factory=dict)
+
+    def suggest(self) -> None:
+        """A finding for each test of which nobody knows the message, with the option that would help most of them."""
+        values: dict[str, set[str]] = {}
+        for texts in self.unclear.values():
+            for name, text in texts.items():
+                values.setdefault(name, set()).add(text)
+        best = max(values, key=lambda name: (len(values[name]), sum(map(len, values[name]))), default="NAME")
+        for place, texts in self.unclear.items():
+            listed = ", ".join(map(shorten, texts)) or "none"
+            result = f"not imported: which variable is the user's message? It has {listed}. Give --map input={best}"
+            self.found.note(place, _PERSON, TEST, result)
 
     def read(self, name: str) -> None:
         document = self.document(name)
@@ -300,6 +325,9 @@ class _Reader:
             messages = [
                 self._message(place, each, str(test.data.get("description") or ""), own) for each in combinations
             ]
+        except _UnclearMessageError as error:
+            self.unclear[place] = error.texts
+            return
         except NotImportedError as error:
             self.found.note(place, _PERSON, TEST, f"not imported: {error}")
             return
@@ -307,16 +335,13 @@ class _Reader:
             self.found.wrong(place, f"vars: {error.problems[0]}")
             return
         asserts = [each for layer in layers for each in self._asserts(layer)]
-        transform = options.get("transform") or options.get("postprocess")
         description = next((str(each.data["description"]) for each in layers[::-1] if each.data.get("description")), "")
         for values, message in zip(combinations, messages, strict=True):
             case = ImportedCase(*place, description, (message,))
             case.variable = self._variable(values, own)
             case.inputs = self._inputs(place, values) | self._affixes(place, options, values)
             for each in asserts:
-                own = each.data.get("transform")
-                one = each if transform is None or own else replace(each, data={**each.data, "transform": transform})
-                self._assert(case, one, values, transformed=bool(transform and own))
+                self._assert(case, each, values, transformed="transform" in options)
             self._add(case, layers, options)
 
     def _affixes(
@@ -354,7 +379,9 @@ class _Reader:
         part = self._part(layer.document, (*layer.path, "options"), value, "options") if value is not None else None
         if part is None:
             return {}
-        self._keys(part, OPTIONS, ("transform", "postprocess", "prefix", "suffix"), "options.")
+        self._keys(part, OPTIONS, ("transform", "prefix", "suffix"), "options.")
+        if "transform" in part.data:
+            self.found.note(part.place("transform"), _PERSON, "options.transform", _TRANSFORM)
         return part.data
 
     def _variables(self, layers: Sequence[_Part]) -> dict[str, Any]:
@@ -422,7 +449,8 @@ class _Reader:
             own: the first variable of the test itself; empty if all are from elsewhere.
 
         Raises:
-            NotImportedError: no variable is the message, and the gate does not run the prompt.
+            _UnclearMessageError: no variable is the message, and the gate does not run the prompt.
+            NotImportedError: it is a template.
         """
         texts = {name: _as_text(value) for name, value in variables.items()}
         name = self.message or (next(iter(texts)) if len(texts) == 1 else "")
@@ -434,8 +462,7 @@ class _Reader:
             text = _as_text(self._filled(place, variables.get(name or own or next(iter(texts), ""), ""), texts))
             return text if text.strip() else description or "-"
         if name not in texts:
-            listed = ", ".join(map(shorten, texts)) or "none"
-            raise NotImportedError(f"which variable is the user's message? It has {listed}. Give --map input=NAME")
+            raise _UnclearMessageError(texts)
         if _TEMPLATE.search(texts[name]):
             raise NotImportedError(f"the variable {shorten(name)} is a template, and none is evaluated")
         return texts[name]
@@ -571,7 +598,9 @@ def read_promptfoo(folder: SourceFolder, name: str, found: Import, message: str 
     Raises:
         SuiteError: a file cannot be read or is malformed.
     """
-    _Reader(folder, found, message, prefix).read(name)
+    reader = _Reader(folder, found, message, prefix)
+    reader.read(name)
+    reader.suggest()
     join_conversations(found)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ratiba_action.authoring.imports import Import, ImportOutcome
 from ratiba_action.authoring.promptfoo_assertions import TYPES
+from ratiba_action.util.validation import shorten
 
 LEFT_OUT = "left out: it does not decide what passes"
 UNNAMED = "__unnamed"
@@ -40,6 +41,11 @@ def read_row(found: Import, place: tuple[str, int], row: Mapping[str, str]) -> d
     test |= {"options": options} if options else {}
     thread = columns.get("__metadata:conversationId", "").strip()
     test |= {"metadata": {"conversationId": thread}} if thread else {}
+    limit = columns.get("__threshold", "").strip()
+    try:
+        test |= {"threshold": float(limit)} if limit else {}
+    except ValueError:
+        found.wrong(place, f"__threshold is {shorten(limit)}, not a number")
     for number, threshold in _thresholds(columns):
         if number <= len(test["assert"]):
             test["assert"][number - 1]["threshold"] = threshold
@@ -58,8 +64,6 @@ def _thresholds(columns: Mapping[str, str]) -> Iterator[tuple[int, float]]:
 
 def _left(name: str, cell: str) -> tuple[ImportOutcome, str]:
     """What is said of a column that is not read; empty for one that is."""
-    if name == "__threshold" and cell.strip():
-        return ImportOutcome.APPROXIMATED, "left out: every assertion must pass"
     if name == "__metric" or (name.startswith("__metadata") and name != "__metadata:conversationId"):
         return ImportOutcome.APPROXIMATED, LEFT_OUT
     known = name in _READ or name.startswith("__expected") or _CONFIG_COLUMN.fullmatch(name) is not None
