@@ -35,7 +35,8 @@ CONFIGURATION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     "nunjucksFilters": (_PERSON, _CODE),
     "extensions": (_PERSON, _CODE),
     "evaluateOptions": (_NEAR, "left out: use options of `ratiba gate`"),
-    **dict.fromkeys(("env", "outputPath", "sharing", "tags", "metadata", "commandLineOptions"), (_NEAR, LEFT_OUT)),
+    "env": (_NEAR, "its values stand for `{{ env.NAME }}`, and are left out elsewhere"),
+    **dict.fromkeys(("outputPath", "sharing", "tags", "metadata", "commandLineOptions"), (_NEAR, LEFT_OUT)),
     **dict.fromkeys(("writeLatestResults", "tracing"), (_NEAR, LEFT_OUT)),
 }
 """Keys of a configuration that are not imported."""
@@ -321,7 +322,7 @@ class _Reader:
         try:
             variables = self._variables(layers)
             combinations = [variables] if options.get("disableVarExpansion") is True else _combinations(variables)
-            own = next(iter(test.data["vars"]), "") if isinstance(test.data.get("vars"), Mapping) else ""
+            own = next((name for layer in layers[::-1] for name in self._variables([layer])), "")
             messages = [
                 self._message(place, each, str(test.data.get("description") or ""), own) for each in combinations
             ]

@@ -24,7 +24,7 @@ def join_conversations(found: Import) -> None:
 def _joined(cases: Sequence[ImportedCase], found: Import) -> ImportedCase:
     """One case of several turns."""
     first, last, variable = cases[0], cases[-1], cases[0].variable
-    whole = ImportedCase(first.file, first.line, first.thread)
+    whole = ImportedCase(first.file, first.line, first.name or f"{first.thread}: {first.messages[0]}")
     whole.messages = tuple(message for case in cases for message in case.messages)
     whole.earlier = tuple(case.expect for case in cases[:-1])
     whole.expect, whole.inputs = last.expect, first.inputs

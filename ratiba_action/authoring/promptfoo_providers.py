@@ -319,7 +319,11 @@ class ProviderReader:
         key = self._key(config, usual)
         limit = {"output_limit": host.limit} if host is not None and host.limit else {}
         api = "anthropic" if kind == "anthropic" else "openai"
-        name = kind if host is not None else slug(urlsplit(address).hostname or "", 30).replace("_", "-") or "server"
+        own = slug(urlsplit(address).hostname or "", 30).replace("_", "-")
+        name = kind if host is not None else own if own[:1].isalpha() else f"server-{own}".rstrip("-")
+        if host is None:
+            result = f"`providers.{name}`; if the gate knows no price of {shorten(model)}, give one under `prices`"
+            self.found.note(place, ImportOutcome.APPROXIMATED, "providers", result)
         return {name: {"api": api, "base_url": address, **({"key": key} if key else {}), **limit, "gateway": True}}
 
     def _key(self, config: Mapping[str, Any], usual: str | None) -> str | None:

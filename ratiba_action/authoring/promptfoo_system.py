@@ -160,6 +160,8 @@ class _SystemReader:
         block: dict[str, Any] = {"command": ["python3", PROGRAM], "environment": numbers(pairs[0])}
         block["environment"] |= self._own_environment(providers)
         block |= {"prompts": watched} if watched else {}
+        result = f"`system.command`: {PROGRAM} runs all of them, since `system.prompt` runs models and files only"
+        self.found.note((self.document.name, 1), ImportOutcome.MAPPED, "prompts and providers", result)
         kinds = {str(each.entry["kind"]) for each in providers if each.entry is not None}
         if kinds == {"echo"}:
             block["price_per_turn_usd"] = 0

@@ -108,7 +108,7 @@ class Templates:
             try:
                 return template.render(values)
             except jinja2.UndefinedError as error:
-                known = ", ".join(sorted(values))
+                known = ", ".join(sorted(name for name in values if not name.startswith("_")))
                 advice = "add the value to `inputs` of the scenario"
                 raise AdapterError(f"{name}: {error.message}. Known are {known}; {advice}") from None
             except (jinja2.TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
