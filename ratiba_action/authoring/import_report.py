@@ -71,7 +71,7 @@ def finding_lines(found: Import, report: str = "") -> list[str]:
     rows = rows_of(found)
     for outcome, title in TITLES.items():
         group = [row for row in rows if row.outcome == outcome]
-        shown = _most_frequent(group) if report else group
+        shown = _frequent(group) if report else group
         lines += [f"{title}:"] if group else []
         lines += [row.line for row in shown]
         if len(shown) < len(group):
@@ -79,7 +79,7 @@ def finding_lines(found: Import, report: str = "") -> list[str]:
     return lines
 
 
-def _most_frequent(rows: Sequence[ReportRow]) -> list[ReportRow]:
+def _frequent(rows: Sequence[ReportRow]) -> list[ReportRow]:
     if len(rows) <= _MAX_ROWS:
         return list(rows)
     kept = sorted(rows, key=lambda row: -len(row.places))[:_MAX_ROWS]

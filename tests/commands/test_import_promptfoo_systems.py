@@ -62,7 +62,7 @@ def suite(prompts: list[Any], providers: list[Any], **values: Any) -> dict[str, 
     return {"prompts": prompts, "providers": providers, "tests": tests}
 
 
-def said(folder: Path, message: str, environment: Mapping[str, str] | None = None, **inputs: Any) -> list[Any]:
+def replies_of(folder: Path, message: str, environment: Mapping[str, str] | None = None, **inputs: Any) -> list[Any]:
     """The replies of the written program to the same message, once and again."""
     block = configuration(folder).system
     line = json.dumps({"message": message, "context": {"inputs": inputs}}) + "\n"
@@ -239,10 +239,10 @@ def test_python_exec_and_echo_run_in_a_program_that_the_import_writes(
         "echo-make",
     }
     inputs = {"q": "x", "who": {"name": "Ann"}}
-    first = said(folder, "x", **inputs)
+    first = replies_of(folder, "x", **inputs)
     assert first == [{"text": '{"text": "Answer x", "of": "x"}', "output": {"text": "Answer x", "of": "x"}}] * 2
     texts = [
-        said(folder, "x", configuration(folder).system.variants[name].environment, **inputs)[0]["text"]
+        replies_of(folder, "x", configuration(folder).system.variants[name].environment, **inputs)[0]["text"]
         for name in ("exec-python3-chain-py-promptfoo-1", "echo-make")
     ]
     assert texts == ["chain Answer x, Ann! 4", "Made of x"]
@@ -257,7 +257,7 @@ def test_javascript_makes_prompts_and_answers_and_keeps_its_state_in_a_conversat
     (folder / "make.js").write_text("module.exports = ({ vars, provider }) => `${vars.q} for ${provider.label}`;")
     provider = {"id": "file://bot.js", "label": "bot", "config": {"tone": "kind"}, "transform": "output.toUpperCase()"}
     imported(folder, capsys, suite(["file://make.js"], [provider]))
-    assert [each["text"] for each in said(folder, "x", q="x")] == ["KIND X FOR BOT X 1", "KIND X FOR BOT X 2"]
+    assert [each["text"] for each in replies_of(folder, "x", q="x")] == ["KIND X FOR BOT X 1", "KIND X FOR BOT X 2"]
 
 
 @needs_node
@@ -282,7 +282,7 @@ async def test_a_server_is_asked_with_the_body_that_promptfoo_sends(
             "transformResponse": "json.answer.text",
         }
         printed = imported(folder, capsys, suite(["Say {{q}}"], [{"id": "http", "config": config}], q="x", tone="kind"))
-        replies = await asyncio.to_thread(said, folder, "x", q="x", tone="kind")
+        replies = await asyncio.to_thread(replies_of, folder, "x", q="x", tone="kind")
     assert replies == [{"text": "Karibu"}] * 2
     assert asked[0].path == "/chat?lang=sw"
     assert asked[0].headers["x-team"] == "evals"
@@ -312,8 +312,8 @@ async def test_a_prompt_that_code_makes_is_sent_to_its_model_by_the_program(
         names = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
         where = {**dict.fromkeys(names, "token"), "OPENAI_BASE_URL": f"{stand_in.url}/v1"}
         where |= {"ANTHROPIC_BASE_URL": stand_in.url}
-        first = await asyncio.to_thread(said, folder, "x", where)
-        second = await asyncio.to_thread(said, folder, "x", {**where, **variant.environment})
+        first = await asyncio.to_thread(replies_of, folder, "x", where)
+        second = await asyncio.to_thread(replies_of, folder, "x", {**where, **variant.environment})
     assert (first[0], second[0]) == ({"text": "Karibu"}, {"text": "Karibu"})
     assert json.loads(asked[0].content) == {
         "model": "gpt-4.1",
