@@ -57,6 +57,7 @@ OPTIONS: Mapping[str, tuple[ImportOutcome, str]] = {
     **dict.fromkeys(("provider", "rubricPrompt"), (_NEAR, "left out: the configuration names the judge")),
     **dict.fromkeys(("disableVarExpansion", "disableDefaultAsserts"), (ImportOutcome.MAPPED, "applied")),
     **dict.fromkeys(("disableConversationVar", "runSerially"), (_NEAR, LEFT_OUT)),
+    "transformVars": (_PERSON, "not imported: write the variables that it makes into the tests"),
 }
 """Keys of a test's ``options``."""
 ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {

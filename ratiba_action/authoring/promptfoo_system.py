@@ -37,6 +37,8 @@ CONVERSATION = "_conversation"
 """promptfoo's name for what was said before in a conversation."""
 PREFIX, SUFFIX = "prompt_prefix", "prompt_suffix"
 """Inputs that stand before and behind a prompt."""
+_DEFAULT_PROMPT = "{{prompt}}"
+"""promptfoo's own, of a configuration without prompts."""
 _INLINE = "prompts/{prefix}_{number}{suffix}"
 PROGRAM, LISTED = "promptfoo_system.py", "promptfoo_system.json"
 """The program that runs what ``system.prompt`` cannot, and what it runs."""
@@ -84,7 +86,7 @@ class _SystemReader:
     def read(self) -> ImportedSystem | None:
         """The system, if at least one prompt and one provider can be imported."""
         data = self.document.data
-        prompts = list(self._each("prompts", data.get("prompts"), self._prompts_of))
+        prompts = list(self._each("prompts", _listed(data.get("prompts", _DEFAULT_PROMPT)), self._prompts_of))
         key = "providers" if "providers" in data else "targets"
         reader = ProviderReader(self.folder, self.found, self.environment)
         providers = list(self._each(key, data.get(key), reader.read))
@@ -327,6 +329,13 @@ def with_message(system: ImportedSystem, variable: str) -> ImportedSystem:
         listed = {**json.loads(system.files[LISTED]), "message": variable}
         files = {**system.files, LISTED: (json.dumps(listed, ensure_ascii=False, indent=2) + "\n").encode()}
     return replace(system, files=files)
+
+
+def _listed(prompts: Any) -> Any:
+    """Prompts as a list; an older form has the label of each file by its path."""
+    if isinstance(prompts, Mapping) and not {"raw", "id", "label"} & prompts.keys():
+        return [{"id": path, "label": label} for path, label in prompts.items()]
+    return prompts
 
 
 def _is_file_name(entry: str) -> bool:

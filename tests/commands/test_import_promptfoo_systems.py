@@ -169,6 +169,28 @@ def test_a_model_of_another_provider_is_a_prompt_and_an_entry_of_providers(
     assert answers == next(iter(declared))
 
 
+def test_a_configuration_without_prompts_has_the_one_of_promptfoo(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = suite([], ["openai:gpt-4.1"], prompt="x")
+    del content["prompts"]
+    imported(folder, capsys, content)
+    assert (folder / "prompts/promptfoo_1.txt").read_text() == "{{prompt}}"
+
+
+def test_prompts_with_labels_run_with_the_providers_that_name_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        (folder / f"{name}.txt").write_text(f"{name} {{{{q}}}}")
+    content = suite([], ["openai:gpt-4.1", {"id": "openai:gpt-4.1-mini", "prompts": ["second"]}])
+    imported(folder, capsys, {**content, "prompts": {"a.txt": "first", "b.txt": "second"}})
+    system = configuration(folder).system
+    assert system.prompt is not None
+    assert system.prompt.file == "a.txt"
+    assert set(system.variants) == {"openai-gpt-4-1-b", "openai-gpt-4-1-mini-b"}
+
+
 def test_calls_in_one_format_go_to_one_provider_and_the_others_are_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -240,7 +262,7 @@ def test_python_exec_and_echo_run_in_a_program_that_the_import_writes(
     }
     inputs = {"q": "x", "who": {"name": "Ann"}}
     first = replies_of(folder, "x", **inputs)
-    assert first == [{"text": '{"text": "Answer x", "of": "x"}', "output": {"text": "Answer x", "of": "x"}}] * 2
+    assert first == [{"text": '{"text":"Answer x","of":"x"}', "output": {"text": "Answer x", "of": "x"}}] * 2
     texts = [
         replies_of(folder, "x", configuration(folder).system.variants[name].environment, **inputs)[0]["text"]
         for name in ("exec-python3-chain-py-promptfoo-1", "echo-make")
