@@ -260,7 +260,7 @@ def test_python_exec_and_echo_run_in_a_program_that_the_import_writes(
         "echo-promptfoo-1",
         "echo-make",
     }
-    inputs = {"q": "x", "who": {"name": "Ann"}}
+    inputs: dict[str, Any] = {"q": "x", "who": {"name": "Ann"}}
     first = replies_of(folder, "x", **inputs)
     assert first == [{"text": '{"text":"Answer x","of":"x"}', "output": {"text": "Answer x", "of": "x"}}] * 2
     texts = [
