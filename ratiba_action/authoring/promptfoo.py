@@ -313,7 +313,9 @@ class _Reader:
         place = test.place()
         options: dict[str, Any] = {}
         for layer in layers:
-            self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options"))
+            metadata = layer.data.get("metadata")
+            thread = ("metadata",) if isinstance(metadata, Mapping) and set(metadata) == {"conversationId"} else ()
+            self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options", *thread))
             options |= self._options(layer)
             if layer.data.get("threshold") is not None:
                 result = "left out: every assertion must pass, so a test is stricter here"

@@ -86,8 +86,9 @@ class _SystemReader:
     def read(self) -> ImportedSystem | None:
         """The system, if at least one prompt and one provider can be imported."""
         data = self.document.data
-        prompts = list(self._each("prompts", _listed(data.get("prompts", _DEFAULT_PROMPT)), self._prompts_of))
         key = "providers" if "providers" in data else "targets"
+        usual = _DEFAULT_PROMPT if data.get(key) else None
+        prompts = list(self._each("prompts", _listed(data.get("prompts", usual)), self._prompts_of))
         reader = ProviderReader(self.folder, self.found, self.environment)
         providers = list(self._each(key, data.get(key), reader.read))
         # A role is of texts only, and a variant has none of its own.

@@ -471,12 +471,21 @@ async def test_a_chat_file_lists_the_messages_itself(
     assert asked["response_format"] == {"type": "json_object"}
 
 
-async def test_a_template_sees_the_conversation_as_promptfoo_lists_it(open_session: Open, tmp_path: Path) -> None:
-    loop = "{% for each in _conversation %}{{ each.input }}={{ each.output }};{% endfor %}"
-    (tmp_path / "p.md").write_text(loop + "{{ message }}")
-    prompt = {"file": "p.md", "template": "jinja", "role": "system"}
+@pytest.mark.parametrize(
+    ("name", "around", "contents"),
+    [
+        ("p.md", "Say: {}", ["Say: Habari", "Say: Say: Habari=Karibu;Asante"]),
+        ("p.json", '[{{"role": "user", "content": "{}"}}]', ["Habari", "Habari=Karibu;Asante"]),
+    ],
+)
+async def test_a_template_sees_the_conversation_as_promptfoo_lists_it(
+    name: str, around: str, contents: list[str], open_session: Open, tmp_path: Path
+) -> None:
+    loop = "{% for each in _conversation %}{{ each.input }}={{ each.output }};{% endfor %}{{ message }}"
+    (tmp_path / name).write_text(around.format(loop))
+    prompt = {"file": name, "template": "jinja"} | ({"role": "system"} if name == "p.md" else {})
     requests, _ = await sent(open_session, prompt, {}, "Habari", "Asante")
-    assert [each["messages"][0]["content"] for each in requests] == ["Habari", "Habari=Karibu;Asante"]
+    assert [each["messages"][0]["content"] for each in requests] == contents
 
 
 async def test_the_tools_that_a_prompt_calls_are_in_its_reply(open_session: Open, tmp_path: Path) -> None:

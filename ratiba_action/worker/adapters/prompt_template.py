@@ -36,11 +36,16 @@ class Adapter:
         templates = Templates(name)
         prompt = templates.compiled(_structure(text, name) if name.endswith(CHATS) else text)
 
+        inputs: list[str] = []
+
         def compose(history: list[Message], message: str) -> list[Message]:
-            values = {"message": message, "history": history, "_conversation": _exchanges(history)}
+            values = {"message": message, "history": history, "_conversation": _exchanges(history, inputs)}
             filled = prompt({**context.inputs, **values})
             if name.endswith(CHATS):
-                return chat(filled, name)
+                messages = chat(filled, name)
+                inputs.append(messages[-1]["content"] if messages else "")
+                return messages
+            inputs.append(filled)
             if role == "user":
                 return [*history, {"role": "user", "content": filled}]
             return [{"role": "system", "content": filled}, *history, {"role": "user", "content": message}]
@@ -48,12 +53,17 @@ class Adapter:
         return Conversation(self._options, compose)
 
 
-def _exchanges(history: list[Message]) -> list[dict[str, str]]:
-    """The conversation as promptfoo lists it: what was said, and the answer."""
+def _exchanges(history: list[Message], inputs: list[str]) -> list[dict[str, str]]:
+    """The conversation as promptfoo lists it.
+
+    Args:
+        inputs: of each turn the last message that the model was sent; of a prompt that is no chat, the prompt.
+    """
     found: list[dict[str, str]] = []
     for each in history:
         if each["role"] == "user":
-            found.append({"prompt": each["content"], "input": each["content"], "output": ""})
+            text = inputs[len(found)]
+            found.append({"prompt": text, "input": text, "output": ""})
         else:
             found[-1]["output"] = each["content"]
     return found
