@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.errors import FileProblem, SuiteError, UsageError
+from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems, readers_of
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.privacy.identifiers import find_identifiers
@@ -24,7 +24,7 @@ from ratiba_action.suite.case_ids import HISTORY
 from ratiba_action.suite.data_file import read_json, read_rows
 from ratiba_action.suite.load import load_suite
 from ratiba_action.suite.scenario_schema import title_of
-from ratiba_action.util.locked_folder import read_plain_file, write_new_files
+from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import Path as DataPath
 from ratiba_action.util.strict_yaml import YamlDocument, read_yaml
 from ratiba_action.util.text import printable
@@ -84,6 +84,9 @@ class ImportedCase:
         expect: of the last turn, by key of a scenario's ``expect``.
         item: id of the dataset item that it is; empty for a row of a file.
         inputs: as in a scenario.
+        earlier: ``expect`` of each turn before the last; empty if they expect nothing.
+        thread: names the conversation that it is a turn of; empty for a test of its own.
+        variable: the name of the input that is its message; empty if there is none.
     """
 
     file: str
@@ -96,6 +99,9 @@ class ImportedCase:
     limits: dict[str, float] = field(default_factory=dict)
     item: str = ""
     inputs: dict[str, Any] = field(default_factory=dict)
+    earlier: tuple[Mapping[str, Any], ...] = ()
+    thread: str = ""
+    variable: str = ""
 
     @property
     def whole(self) -> tuple[str, int]:
@@ -132,7 +138,7 @@ class ImportedCase:
     @property
     def asserts(self) -> bool:
         """Whether anything is asserted."""
-        return bool(self.expect or self.rules or self.assertions or self.limits)
+        return bool(self.expect or self.rules or self.assertions or self.limits or any(self.earlier))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +147,15 @@ class ImportedSystem:
 
     Args:
         block: the section ``system``.
-        files: prompts that stood in the configuration, by path.
+        files: prompts that stood in the configuration, and a program that runs them, by path.
         names: that the prompts have places for, without those of the conversation.
+        more: further sections of the configuration.
     """
 
     block: Mapping[str, Any]
     files: Mapping[str, bytes]
     names: frozenset[str]
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -242,13 +250,16 @@ class SourceFolder:
         except UnicodeDecodeError as error:
             raise SuiteError([FileProblem(self.name(reference), 1, "it is not UTF-8; save it as UTF-8")]) from error
 
-    def document(self, reference: str) -> YamlDocument:
+    def document(self, reference: str, given: bytes | None = None) -> YamlDocument:
         """A YAML, JSON, JSON Lines or CSV file as data with lines; rows are a list.
+
+        Args:
+            given: content instead of the file's.
 
         Raises:
             SuiteError: it cannot be read or is malformed.
         """
-        name, content = self.name(reference), self.read(reference)
+        name, content = self.name(reference), self.read(reference) if given is None else given
         if reference.endswith((".csv", ".jsonl")):
             rows, problems = read_rows(name, content)
             lines: dict[DataPath, int] = {(index,): row.line for index, row in enumerate(rows)}
@@ -385,7 +396,7 @@ def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dic
         "tags": ["imported"],
         **more,
         "inputs": case.inputs,
-        "turns": [*({"user": message} for message in earlier), last_turn],
+        "turns": [*_turns(earlier, case.earlier), last_turn],
         "rules": case.rules,
         "assertions": case.assertions,
         "limits": case.limits,
@@ -394,8 +405,16 @@ def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dic
     return {key: value for key, value in values.items() if value}
 
 
+def _turns(messages: Sequence[str], expected: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The turns before the last."""
+    each = zip(messages, expected or [{}] * len(messages), strict=True)
+    return [{"user": message, **({"expect": expect} if expect else {})} for message, expect in each]
+
+
 def _shape(case: ImportedCase) -> str:
     """The same for cases that one scenario with columns can describe."""
+    if case.earlier:
+        return json.dumps([case.file, case.line, case.name])
     metrics = [(entry["metric"], entry.get("name"), sorted(entry.get("with", ()))) for entry in case.assertions]
     rules = [rule["type"] for rule in case.rules]
     return json.dumps([sorted(case.expect), rules, metrics, sorted(case.limits), sorted(case.inputs)])
@@ -485,65 +504,25 @@ def _escaped(value: Any) -> Any:
 
 def configuration_file(system: ImportedSystem, target: Target) -> bytes:
     """A configuration that runs an imported system, by the rule of its tool: every test must pass."""
-    return _yaml({"system": system.block, "pass_rate": 1.0}, target)
+    return _yaml({"system": system.block, **system.more, "pass_rate": 1.0}, target)
+
+
+def starter(name: str) -> bytes:
+    """A file that an import writes as it is."""
+    return (resources.files("ratiba_action.authoring") / "starter" / name).read_bytes()
 
 
 def checks_file() -> bytes:
     """The module that runs the code of promptfoo's assertions."""
-    return (resources.files("ratiba_action.authoring") / "starter" / "promptfoo_checks.py.j2").read_bytes()
+    return starter("promptfoo_checks.py.j2")
 
 
 def scorers_file() -> bytes:
     """The module that scores replies as Inspect and OpenAI evals do."""
-    return (resources.files("ratiba_action.authoring") / "starter" / "scorer_checks.py.j2").read_bytes()
-
-
-def is_new(repository: Path, name: str, content: bytes) -> bool:
-    """Whether a file is missing, or has this content already."""
-    return not _exists(repository, name) or _read(repository, name) == content
+    return starter("scorer_checks.py.j2")
 
 
 def common_metrics(cases: Sequence[ImportedCase]) -> list[dict[str, Any]]:
     """Assertions that every case has: what the configuration's ``metrics`` could list for new scenarios too."""
     first, *others = [[entry for entry in case.assertions if "name" not in entry] for case in cases] or [[]]
     return [entry for entry in first if all(entry in entries for entries in others)]
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Paths of the files that an import wrote, and of those that were there already with the same content."""
-
-    written: tuple[str, ...]
-    unchanged: tuple[str, ...]
-
-
-def write_files(repository: Path, files: Mapping[str, bytes], *, dry_run: bool) -> Written:
-    """Write the files that are missing, all or none.
-
-    Raises:
-        UsageError: a file exists with other content, or cannot be written; names all of them.
-    """
-    there = [name for name, content in files.items() if _read(repository, name) == content]
-    different = [name for name in files if name not in there and _exists(repository, name)]
-    if different:
-        listed = "".join(f"\n  {printable(name)}" for name in different)
-        raise UsageError(
-            f"Nothing was written: these files exist with other content.{listed}\n",
-            "Move them away, or give the import other names with --prefix.",
-        )
-    missing = {name: content for name, content in files.items() if name not in there}
-    if not dry_run:
-        write_new_files(repository, missing)
-    return Written(tuple(missing), tuple(there))
-
-
-def _read(repository: Path, name: str) -> bytes | None:
-    try:
-        return read_plain_file(repository, name)
-    except OSError:
-        return None
-
-
-def _exists(repository: Path, name: str) -> bool:
-    path = repository / name
-    return path.is_symlink() or path.exists()

@@ -9,8 +9,10 @@ from itertools import islice, product
 from typing import Any
 
 from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
-from ratiba_action.authoring.promptfoo_assertions import TYPES, plain_text, rule_of
-from ratiba_action.authoring.promptfoo_system import read_system
+from ratiba_action.authoring.promptfoo_assertions import plain_text, rule_of
+from ratiba_action.authoring.promptfoo_conversations import join_conversations
+from ratiba_action.authoring.promptfoo_rows import LEFT_OUT, UNNAMED, read_row, with_commas
+from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, read_system
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.strict_yaml import Path, YamlDocument
@@ -18,17 +20,12 @@ from ratiba_action.util.validation import shorten
 
 _PLACE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
-_EXPECTED = re.compile(
-    rf"((?:not-)?(?:{'|'.join(map(re.escape, TYPES))}))\s*(?:\(([0-9]+(?:\.[0-9]+)?)\))?\s*(?::\s*(.*))?", re.DOTALL
-)
-_EXPECTED_COLUMN = re.compile(r"__expected\d*")
 _DATA = (".yaml", ".yml", ".json", ".jsonl", ".csv")
 _TEXT = (".txt", ".md", ".json", ".yaml", ".yml", ".csv")
 _MAX_FILES, _MAX_COMBINATIONS = 100, 200
 _MESSAGES = ("input", "question", "query", "message", "prompt", "user_input", "text")
 """Variables that are the message if a test has several."""
 
-_LEFT_OUT = "left out: it does not decide what passes"
 _SYSTEM = "not imported: the gate runs the system of your configuration"
 _CODE = "not imported: code is not run"
 _NEAR, _PERSON = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL
@@ -38,8 +35,9 @@ CONFIGURATION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     "nunjucksFilters": (_PERSON, _CODE),
     "extensions": (_PERSON, _CODE),
     "evaluateOptions": (_NEAR, "left out: use options of `ratiba gate`"),
-    **dict.fromkeys(("env", "outputPath", "sharing", "tags", "metadata", "commandLineOptions"), (_NEAR, _LEFT_OUT)),
-    **dict.fromkeys(("writeLatestResults", "tracing"), (_NEAR, _LEFT_OUT)),
+    "env": (_NEAR, "its values stand for `{{ env.NAME }}`, and are left out elsewhere"),
+    **dict.fromkeys(("outputPath", "sharing", "tags", "metadata", "commandLineOptions"), (_NEAR, LEFT_OUT)),
+    **dict.fromkeys(("writeLatestResults", "tracing"), (_NEAR, LEFT_OUT)),
 }
 """Keys of a configuration that are not imported."""
 _READ = (
@@ -47,7 +45,7 @@ _READ = (
     *("tests", "defaultTest", "scenarios", "assertionTemplates"),
 )
 TEST_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "metadata": (_NEAR, _LEFT_OUT),
+    "metadata": (_NEAR, LEFT_OUT),
     "provider": (_PERSON, _SYSTEM),
     "providers": (_PERSON, _SYSTEM),
     "prompts": (_PERSON, "not imported: every test runs on your system"),
@@ -58,12 +56,13 @@ TEST_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
 OPTIONS: Mapping[str, tuple[ImportOutcome, str]] = {
     **dict.fromkeys(("provider", "rubricPrompt"), (_NEAR, "left out: the configuration names the judge")),
     **dict.fromkeys(("disableVarExpansion", "disableDefaultAsserts"), (ImportOutcome.MAPPED, "applied")),
-    **dict.fromkeys(("disableConversationVar", "runSerially"), (_NEAR, _LEFT_OUT)),
+    **dict.fromkeys(("disableConversationVar", "runSerially"), (_NEAR, LEFT_OUT)),
+    "transformVars": (_PERSON, "not imported: write the variables that it makes into the tests"),
 }
 """Keys of a test's ``options``."""
 ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     "weight": (_NEAR, "left out: every assertion must pass"),
-    "metric": (_NEAR, _LEFT_OUT),
+    "metric": (_NEAR, LEFT_OUT),
     "provider": (_NEAR, "left out: the configuration names the judge or the model"),
     "rubricPrompt": (_NEAR, "left out: the gate's own instructions to the judge apply"),
     "contextTransform": (_NEAR, "left out: the context is the documents that your system returns"),
@@ -86,6 +85,18 @@ class _Part:
         return self.document.name, self.document.line((*self.path, *path))
 
 
+class _UnclearMessageError(Exception):
+    """No variable is known to be the message.
+
+    Args:
+        texts: the test's variables.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        super().__init__()
+        self.texts = texts
+
+
 @dataclass(slots=True)
 class _Reader:
     """Reads one configuration.
@@ -102,9 +113,22 @@ class _Reader:
     prefix: str
     prompt: str | None = None
     templates: Mapping[str, Any] = field(default_factory=dict)
+    unclear: dict[tuple[str, int], Mapping[str, str]] = field(default_factory=dict)
+
+    def suggest(self) -> None:
+        """A finding for each test of which nobody knows the message, with the option that would help most of them."""
+        values: dict[str, set[str]] = {}
+        for texts in self.unclear.values():
+            for name, text in texts.items():
+                values.setdefault(name, set()).add(text)
+        best = max(values, key=lambda name: (len(values[name]), sum(map(len, values[name]))), default="NAME")
+        for place, texts in self.unclear.items():
+            listed = ", ".join(map(shorten, texts)) or "none"
+            result = f"not imported: which variable is the user's message? It has {listed}. Give --map input={best}"
+            self.found.note(place, _PERSON, TEST, result)
 
     def read(self, name: str) -> None:
-        document = self.folder.document(name)
+        document = self.document(name)
         if isinstance(document.data, list):
             self._run(None, self._of_document(document))
             return
@@ -113,17 +137,37 @@ class _Reader:
             return
         whole = _Part(document, (), document.data)
         self._keys(whole, CONFIGURATION_KEYS, _READ)
-        self.found.system = self.found.system or read_system(self.folder, document, self.found, self.prefix)
         self.prompt = self._only_prompt(document.data.get("prompts"))
         templates = document.data.get("assertionTemplates")
         self.templates = templates if isinstance(templates, Mapping) else {}
         default = self._default(whole)
-        self._run(default, self._tests(whole, "tests"))
-        for scenario in self._parts(whole, "scenarios"):
+        tests = self._tests(whole, "tests")
+        for scenario in self._scenarios(whole):
             self._keys(scenario, {}, ("description", "config", "tests"))
-            tests = self._tests(scenario, "tests")
-            for config in self._parts(scenario, "config"):
-                self._run(default, [[config, *test] for test in tests])
+            inner = self._tests(scenario, "tests")
+            tests += [[config, *test] for config in self._parts(scenario, "config") for test in inner]
+        layers = [*([default] if default is not None else []), *(layer for test in tests for layer in test)]
+        options = [layer.data.get("options") for layer in layers]
+        affixes = any(isinstance(each, Mapping) and {"prefix", "suffix"} & each.keys() for each in options)
+        if self.found.system is None:
+            self.found.system = read_system(self.folder, document, self.found, self.prefix, affixes=affixes)
+        self._run(default, tests)
+
+    def _scenarios(self, whole: _Part) -> list[_Part]:
+        """Promptfoo's scenarios, in this file or in others."""
+        value = whole.data.get("scenarios")
+        listed = value if isinstance(value, list) else [value]
+        if not any(isinstance(each, str) for each in listed):
+            return self._parts(whole, "scenarios")
+        found: list[_Part] = []
+        for index, each in enumerate(listed):
+            if isinstance(each, str):
+                parts = self._files(whole.place("scenarios", index), each)
+            else:
+                part = self._part(whole.document, ("scenarios", index), each, f"scenarios.{index}")
+                parts = [[part]] if part is not None else []
+            found += [part for layers in parts for part in layers]
+        return found
 
     def _keys(
         self, part: _Part, table: Mapping[str, tuple[ImportOutcome, str]], read: Sequence[str], what: str = ""
@@ -203,6 +247,8 @@ class _Reader:
             place = (document.name, document.line(inner))
             if isinstance(item, str) and files:
                 tests += self._files(place, item)
+            elif isinstance(item, Mapping) and str(item.get("path")).removeprefix("file://").endswith(_DATA):
+                tests += self._files(place, item["path"])
             elif isinstance(item, Mapping) and isinstance(item.get("path"), str):
                 self.found.note(
                     place, _PERSON, "tests", f"not imported: {shorten(item['path'])} generates them by code"
@@ -226,39 +272,36 @@ class _Reader:
         tests: list[list[_Part]] = []
         for each in names:
             try:
-                document = self.folder.document(each)
+                document = self.document(each)
             except SuiteError as error:
                 self.found.wrong(place, f"tests: {shorten(reference)}: {error.problems[0]}")
                 continue
             tests += self._of_document(document)
         return tests
 
+    def document(self, name: str) -> YamlDocument:
+        """A file as data; of a CSV file with any separator, and columns without a name left out.
+
+        Raises:
+            SuiteError: it cannot be read or is malformed.
+        """
+        if not name.endswith(".csv"):
+            return self.folder.document(name)
+        changed = with_commas(self.folder.text(name))
+        document = self.folder.document(name, changed.encode())
+        if UNNAMED in changed.partition("\n")[0]:
+            self.found.note((document.name, 1), _NEAR, "column without a name", LEFT_OUT)
+        return document
+
     def _of_document(self, document: YamlDocument) -> list[list[_Part]]:
         """The tests of a file that holds nothing else."""
         data = document.data if isinstance(document.data, list) else [document.data]
         if document.name.endswith(".csv"):
-            data = [self._of_row((document.name, document.line((index,))), row) for index, row in enumerate(data)]
+            data = [
+                read_row(self.found, (document.name, document.line((index,))), row) for index, row in enumerate(data)
+            ]
             document = YamlDocument(document.name, data, document.lines)
         return self._listed(document, (), data)
-
-    def _of_row(self, place: tuple[str, int], row: Mapping[str, str]) -> dict[str, Any]:
-        """A row of a CSV file as a test."""
-        test: dict[str, Any] = {"vars": {}, "assert": []}
-        for column, cell in row.items():
-            if _EXPECTED_COLUMN.fullmatch(column):
-                test["assert"] += [_expected(cell)] if cell.strip() else []
-            elif column == "__description":
-                test["description"] = cell
-            elif column == "__threshold" and cell.strip():
-                self.found.note(place, _NEAR, column, "left out: every assertion must pass")
-            elif column == "__metric" or column.startswith("__metadata"):
-                self.found.note(place, _NEAR, column, _LEFT_OUT)
-            elif column.startswith("__"):
-                if cell.strip():
-                    self.found.note(place, _PERSON, column, "not imported")
-            else:
-                test["vars"][column] = cell
-        return test
 
     def _run(self, default: _Part | None, tests: Sequence[Sequence[_Part]]) -> None:
         for layers in tests:
@@ -270,7 +313,9 @@ class _Reader:
         place = test.place()
         options: dict[str, Any] = {}
         for layer in layers:
-            self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options"))
+            metadata = layer.data.get("metadata")
+            thread = ("metadata",) if isinstance(metadata, Mapping) and set(metadata) == {"conversationId"} else ()
+            self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options", *thread))
             options |= self._options(layer)
             if layer.data.get("threshold") is not None:
                 result = "left out: every assertion must pass, so a test is stricter here"
@@ -280,7 +325,13 @@ class _Reader:
         try:
             variables = self._variables(layers)
             combinations = [variables] if options.get("disableVarExpansion") is True else _combinations(variables)
-            messages = [self._message(place, each, str(test.data.get("description") or "")) for each in combinations]
+            own = next((name for layer in layers[::-1] for name in self._variables([layer])), "")
+            messages = [
+                self._message(place, each, str(test.data.get("description") or ""), own) for each in combinations
+            ]
+        except _UnclearMessageError as error:
+            self.unclear[place] = error.texts
+            return
         except NotImportedError as error:
             self.found.note(place, _PERSON, TEST, f"not imported: {error}")
             return
@@ -288,19 +339,51 @@ class _Reader:
             self.found.wrong(place, f"vars: {error.problems[0]}")
             return
         asserts = [each for layer in layers for each in self._asserts(layer)]
+        description = next((str(each.data["description"]) for each in layers[::-1] if each.data.get("description")), "")
         for values, message in zip(combinations, messages, strict=True):
-            case = ImportedCase(*place, str(test.data.get("description") or ""), (message,))
-            case.inputs = self._inputs(place, values)
+            case = ImportedCase(*place, description, (message,))
+            case.variable = self._variable(values, own)
+            case.inputs = self._inputs(place, values) | self._affixes(place, options, values)
             for each in asserts:
                 self._assert(case, each, values, transformed="transform" in options)
+            self._add(case, layers, options)
+
+    def _affixes(
+        self, place: tuple[str, int], options: Mapping[str, Any], variables: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """What stands before and behind the prompt."""
+        if self.found.system is None or PREFIX not in self.found.system.names:
+            return {}
+        texts = {name: _as_text(value) for name, value in variables.items()}
+        given = {PREFIX: options.get("prefix", ""), SUFFIX: options.get("suffix", "")}
+        return {name: self._filled(place, value, texts) for name, value in given.items()}
+
+    def _add(self, case: ImportedCase, layers: Sequence[_Part], options: Mapping[str, Any]) -> None:
+        """Keep a case; where the prompts have a place for the conversation, as a further turn of it."""
+        system = self.found.system
+        if system is None or CONVERSATION not in system.names or options.get("disableConversationVar") is True:
             self.found.cases.append(case)
+            return
+        metadata: dict[str, Any] = {}
+        for layer in layers:
+            given = layer.data.get("metadata")
+            metadata |= given if isinstance(given, Mapping) else {}
+        thread = str(metadata.get("conversationId") or "")
+        case.thread = f"conversation {thread}" if thread else "the conversation"
+        self.found.cases.append(case)
+
+    def _variable(self, variables: Mapping[str, Any], own: str) -> str:
+        """The variable that is the user's message; empty if there is none."""
+        name = self.message or (next(iter(variables)) if len(variables) == 1 else "")
+        name = name or next((each for each in _MESSAGES if each in variables), "")
+        return name or (own or next(iter(variables), "") if self.found.system is not None else "")
 
     def _options(self, layer: _Part) -> Mapping[str, Any]:
         value = layer.data.get("options")
         part = self._part(layer.document, (*layer.path, "options"), value, "options") if value is not None else None
         if part is None:
             return {}
-        self._keys(part, OPTIONS, ("transform",), "options.")
+        self._keys(part, OPTIONS, ("transform", "prefix", "suffix"), "options.")
         if "transform" in part.data:
             self.found.note(part.place("transform"), _PERSON, "options.transform", _TRANSFORM)
         return part.data
@@ -314,27 +397,64 @@ class _Reader:
         values: dict[str, Any] = {}
         for layer in layers:
             given = layer.data.get("vars")
-            if isinstance(given, str):
-                given = self.folder.document(given.removeprefix("file://")).data
+            if isinstance(given, str) or (given and isinstance(given, list) and all(isinstance(x, str) for x in given)):
+                given = self._merged(layer.place("vars"), [given] if isinstance(given, str) else given)
             if given is not None and not isinstance(given, Mapping):
                 self.found.wrong(layer.place("vars"), f"vars: {shorten(given)} is not a mapping")
                 continue
             values |= given or {}
         return {name: self._loaded(value) for name, value in values.items()}
 
+    def _merged(self, place: tuple[str, int], references: Sequence[str]) -> Mapping[str, Any] | None:
+        """The variables of files, those of a later one first."""
+        merged: dict[str, Any] = {}
+        for reference in references:
+            name = reference.removeprefix("file://").removeprefix("./")
+            names = self.folder.matching(name, _MAX_FILES) if "*" in name else [name]
+            if not 0 < len(names) <= _MAX_FILES:
+                self.found.wrong(
+                    place, f"vars: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MAX_FILES}"
+                )
+                return None
+            for each in names:
+                data = self.folder.document(each).data
+                if not isinstance(data, Mapping):
+                    self.found.wrong(place, f"vars: {each}: {shorten(data)} is not a mapping")
+                    return None
+                merged |= data
+        return merged
+
     def _loaded(self, value: Any) -> Any:
+        """A value; of a text that names a file its content, and of a pattern the content of each file."""
+        if isinstance(value, list):
+            return [self._loaded(each) for each in value]
         if not isinstance(value, str) or not value.startswith("file://"):
             return value
         name = value.removeprefix("file://").removeprefix("./")
         if not name.endswith(_TEXT):
             raise NotImportedError(f"{shorten(value)} is not a text file")
-        return self.folder.text(name)
+        if "*" not in name:
+            return self._content(name)
+        names = self.folder.matching(name, _MAX_FILES)
+        if not 0 < len(names) <= _MAX_FILES:
+            raise NotImportedError(f"{shorten(value)} names {len(names)} files; allowed: 1 to {_MAX_FILES}")
+        return [self._content(each) for each in names]
 
-    def _message(self, place: tuple[str, int], variables: Mapping[str, Any], description: str) -> str:
+    def _content(self, name: str) -> str:
+        """The text of a file, and of YAML its JSON, as promptfoo reads it."""
+        if not name.endswith((".yaml", ".yml")):
+            return self.folder.text(name)
+        return json.dumps(self.folder.document(name).data, ensure_ascii=False, separators=(",", ":"))
+
+    def _message(self, place: tuple[str, int], variables: Mapping[str, Any], description: str, own: str) -> str:
         """The user's message.
 
+        Args:
+            own: the first variable of the test itself; empty if all are from elsewhere.
+
         Raises:
-            NotImportedError: no variable is the message, and the gate does not run the prompt.
+            _UnclearMessageError: no variable is the message, and the gate does not run the prompt.
+            NotImportedError: it is a template.
         """
         texts = {name: _as_text(value) for name, value in variables.items()}
         name = self.message or (next(iter(texts)) if len(texts) == 1 else "")
@@ -343,11 +463,10 @@ class _Reader:
             return render(self.prompt, texts)
         name = name or next((each for each in _MESSAGES if each in texts), "")
         if self.found.system is not None:
-            text = _as_text(self._filled(place, variables.get(name or next(iter(texts), ""), ""), texts))
+            text = _as_text(self._filled(place, variables.get(name or own or next(iter(texts), ""), ""), texts))
             return text if text.strip() else description or "-"
         if name not in texts:
-            listed = ", ".join(map(shorten, texts)) or "none"
-            raise NotImportedError(f"which variable is the user's message? It has {listed}. Give --map input=NAME")
+            raise _UnclearMessageError(texts)
         if _TEMPLATE.search(texts[name]):
             raise NotImportedError(f"the variable {shorten(name)} is a template, and none is evaluated")
         return texts[name]
@@ -371,7 +490,7 @@ class _Reader:
         if whole:
             result = f"{', '.join(whole)}: a list or mapping that the prompt writes whole is JSON here"
             self.found.note(place, _NEAR, "vars", f"{result}, and an empty one is false in a condition")
-        missing = sorted(self.found.system.names - set(inputs))
+        missing = sorted(self.found.system.names - set(inputs) - {CONVERSATION, PREFIX, SUFFIX})
         if missing:
             self.found.note(place, _NEAR, "vars", f"{', '.join(missing)} is empty, as in promptfoo")
         return {**inputs, **dict.fromkeys(missing, "")}
@@ -483,7 +602,10 @@ def read_promptfoo(folder: SourceFolder, name: str, found: Import, message: str 
     Raises:
         SuiteError: a file cannot be read or is malformed.
     """
-    _Reader(folder, found, message, prefix).read(name)
+    reader = _Reader(folder, found, message, prefix)
+    reader.read(name)
+    reader.suggest()
+    join_conversations(found)
 
 
 def render(text: str, variables: Mapping[str, str]) -> str:
@@ -512,21 +634,12 @@ def _combinations(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
     Raises:
         NotImportedError: there are too many.
     """
-    listed = [value if isinstance(value, list) else [value] for value in variables.values()]
+    # promptfoo looks at the first entry: a list of anything but texts is one value.
+    listed = [
+        value if isinstance(value, list) and value and isinstance(value[0], str) else [value]
+        for value in variables.values()
+    ]
     found = list(islice(product(*listed), _MAX_COMBINATIONS + 1))
     if len(found) > _MAX_COMBINATIONS:
         raise NotImportedError(f"its lists of variables have more than {_MAX_COMBINATIONS} combinations")
     return [dict(zip(variables, values, strict=True)) for values in found]
-
-
-def _expected(cell: str) -> dict[str, Any]:
-    """An assertion as a CSV file spells it: ``type(threshold): value``; a text without a type is ``equals``."""
-    text = cell.strip()
-    if text.startswith("file://"):
-        name = text.removeprefix("file://").partition(":")[0]
-        return {"type": "python" if name.endswith(".py") else "javascript", "value": text}
-    found = _EXPECTED.fullmatch(text)
-    if found is None:
-        return {"type": "equals", "value": text}
-    threshold = {"threshold": float(found[2])} if found[2] else {}
-    return {"type": found[1], **threshold, **({"value": found[3]} if found[3] else {})}

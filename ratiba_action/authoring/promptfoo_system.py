@@ -1,67 +1,76 @@
-"""The system of a promptfoo configuration: its prompts and providers as ``system.prompt``. Nothing is executed."""
+"""The system of a promptfoo configuration: its prompts and providers as ``system.prompt`` or as a written program.
+
+Nothing is executed.
+"""
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from ratiba_action.authoring.imports import Import, ImportedSystem, ImportOutcome, NotImportedError, SourceFolder, slug
+from ratiba_action.authoring.imports import (
+    Import,
+    ImportedSystem,
+    ImportOutcome,
+    NotImportedError,
+    SourceFolder,
+    slug,
+    starter,
+)
+from ratiba_action.authoring.promptfoo_providers import Provider, ProviderReader, with_environment
 from ratiba_action.errors import SuiteError
+from ratiba_action.privacy.credentials import find_credentials
+from ratiba_action.settings.provider_keys import is_key_name
 from ratiba_action.util.strict_yaml import YamlDocument
 from ratiba_action.util.validation import shorten
 
 _MAX_PROMPTS = 50
-_CODE = (".py", ".js", ".cjs", ".mjs", ".ts", ".rb", ".sh", ".csv", ".jsonl")
-_FILES = (".txt", ".md", ".j2", ".json", ".yaml", ".yml", *_CODE)
+_CODE = (".py", ".js", ".cjs", ".mjs", ".ts")
+_OTHER_CODE = (".rb", ".sh", ".go")
+_ROWS = (".csv", ".jsonl")
+_FILES = (".txt", ".md", ".j2", ".json", ".yaml", ".yml", *_CODE, *_OTHER_CODE, *_ROWS)
 _CHATS = (".json", ".yaml", ".yml")
 _PLAIN_PATH = re.compile(r"[\w./-]+")
-_CONVERSATION = frozenset({"message", "history"})
-_OF_PROMPTFOO = {"_conversation": "the conversation", "env": "environment variables"}
-_PROVIDERS = {
-    "openai": re.compile(r"openai:(?:(?:chat|responses):)?(?P<model>[\w.:-]+)"),
-    "anthropic": re.compile(r"anthropic:(?:messages:)?(?P<model>claude[\w.:-]+)"),
-}
-_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-_DEFAULT_TOKENS = 1024
-"""promptfoo's own, ``OPENAI_MAX_TOKENS`` and ``ANTHROPIC_MAX_TOKENS``; so is temperature 0."""
-_REASONS = re.compile(r"o\d|gpt-5")
-"""Models that take no temperature."""
-_REQUEST = frozenset(
-    {
-        *("frequency_penalty", "logit_bias", "parallel_tool_calls", "presence_penalty", "reasoning_effort"),
-        *("response_format", "seed", "stop", "stop_sequences", "thinking", "tool_choice", "tools", "top_k", "top_p"),
-        "verbosity",
-    }
-)
-_LEFT_OUT = frozenset(
-    {"apiBaseUrl", "apiHost", "apiKey", "apiKeyEnvar", "cost", "inputCost", "organization", "outputCost"}
-)
+CONVERSATION = "_conversation"
+"""promptfoo's name for what was said before in a conversation."""
+PREFIX, SUFFIX = "prompt_prefix", "prompt_suffix"
+"""Inputs that stand before and behind a prompt."""
+_DEFAULT_PROMPT = "{{prompt}}"
+"""promptfoo's own, of a configuration without prompts."""
 _INLINE = "prompts/{prefix}_{number}{suffix}"
+PROGRAM, LISTED = "promptfoo_system.py", "promptfoo_system.json"
+"""The program that runs what ``system.prompt`` cannot, and what it runs."""
+_NUMBERS = ("PROMPTFOO_PROMPT", "PROMPTFOO_PROVIDER")
 
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """A prompt as a file of the repository.
+    """A prompt as a file of the repository, or as code.
 
     Args:
         content: of a file that is to be written; None for one that is there.
+        labels: by which providers name it.
+        entry: what the written program is given of a prompt that code makes.
     """
 
     path: str
     names: frozenset[str]
     content: bytes | None = None
+    labels: frozenset[str] = frozenset()
+    entry: Mapping[str, Any] | None = None
 
     @property
     def is_chat(self) -> bool:
         return self.path.endswith(_CHATS)
 
+    @property
+    def for_program(self) -> Mapping[str, Any]:
+        return self.entry or {"file": self.path}
 
-@dataclass(frozen=True, slots=True)
-class _Provider:
-    label: str
-    values: Mapping[str, Any]
+
+_Pair = tuple[_Prompt, Provider]
 
 
 @dataclass(slots=True)
@@ -70,22 +79,118 @@ class _SystemReader:
     document: YamlDocument
     found: Import
     prefix: str
+    environment: Mapping[str, str]
+    affixes: bool
     written: int = field(default=0)
 
     def read(self) -> ImportedSystem | None:
         """The system, if at least one prompt and one provider can be imported."""
         data = self.document.data
-        prompts = list(self._each("prompts", data.get("prompts"), self._prompts_of))
         key = "providers" if "providers" in data else "targets"
-        providers = list(self._each(key, data.get(key), self._providers_of))
-        if not prompts or not providers:
-            return None
+        usual = _DEFAULT_PROMPT if data.get(key) else None
+        prompts = list(self._each("prompts", _listed(data.get("prompts", usual)), self._prompts_of))
+        reader = ProviderReader(self.folder, self.found, self.environment)
+        providers = list(self._each(key, data.get(key), reader.read))
         # A role is of texts only, and a variant has none of its own.
         prompts.sort(key=lambda prompt: prompt.is_chat)
-        pairs = [(prompt, provider) for provider in providers for prompt in prompts]
-        block = {"prompt": _block(*pairs[0]), **self._variants(pairs)}
-        files = {prompt.path: prompt.content for prompt in prompts if prompt.content is not None}
-        return ImportedSystem(block, files, frozenset().union(*(prompt.names for prompt in prompts)))
+        pairs = [
+            (prompt, provider)
+            for provider in providers
+            for prompt in prompts
+            if not provider.prompts or any(name in prompt.labels for name in provider.prompts)
+        ]
+        needs_program = any(prompt.entry is not None or provider.needs_program for prompt, provider in pairs)
+        pairs = self._of_one_route([each for each in pairs if not needs_program or self._program_runs(each[1])])
+        if not pairs:
+            return None
+        names = frozenset().union(*(prompt.names for prompt, _ in pairs))
+        files = {prompt.path: prompt.content for prompt, _ in pairs if prompt.content is not None}
+        declared = {name: block for _, provider in pairs for name, block in provider.declared.items()}
+        more: dict[str, Any] = {"providers": declared} if declared else {}
+        free = {
+            str(provider.block["model"]): {"free": True}
+            for _, provider in pairs
+            if provider.block and provider.declared and not any("key" in each for each in provider.declared.values())
+        }
+        more |= {"prices": free} if free else {}
+        if needs_program:
+            return self._by_program(pairs, files, names, more)
+        block = {"prompt": _block(*pairs[0]), **self._variants(pairs, _block_of_variant)}
+        return ImportedSystem(block, files, names, more=more)
+
+    def _program_runs(self, provider: Provider) -> bool:
+        if provider.entry is None:
+            result = "not imported: the written program calls models in OpenAI's and Anthropic's format"
+            self.found.note((self.document.name, 1), ImportOutcome.MANUAL, f"providers: {provider.label}", result)
+        return provider.entry is not None
+
+    def _of_one_route(self, pairs: Sequence[_Pair]) -> list[_Pair]:
+        """Those whose calls the gateway can tell apart: all in one format go to one provider."""
+        routes: dict[str, Mapping[str, Any]] = {}
+        kept: list[_Pair] = []
+        for prompt, provider in pairs:
+            if provider.wire and routes.setdefault(provider.wire, provider.declared) != provider.declared:
+                name = next(iter(routes[provider.wire]), provider.wire)
+                result = f"not imported: the gate sends all calls in this format to {name}; import it as another suite"
+                self.found.note((self.document.name, 1), ImportOutcome.MANUAL, f"providers: {provider.label}", result)
+            else:
+                kept.append((prompt, provider))
+        return kept
+
+    def _by_program(
+        self, pairs: Sequence[_Pair], files: Mapping[str, bytes], names: frozenset[str], more: Mapping[str, Any]
+    ) -> ImportedSystem:
+        """A program that runs every pair."""
+        folder = self.folder.below_top(self.document.name.rpartition("/")[2]) or ""
+        if self.folder.repository != self.folder.top:
+            place = (self.document.name, 1)
+            result = "not imported: the files that it runs are outside the repository"
+            self.found.note(place, ImportOutcome.MANUAL, "providers", result)
+            return ImportedSystem({}, {}, names)
+        prompts = list({json.dumps(prompt.for_program): prompt for prompt, _ in pairs}.values())
+        providers = list({provider.label: provider for _, provider in pairs}.values())
+        listed = {
+            "folder": str(PurePosixPath(folder).parent),
+            "prompts": [prompt.for_program for prompt in prompts],
+            "providers": [provider.entry for provider in providers],
+        }
+
+        def numbers(pair: _Pair) -> dict[str, str]:
+            found = (prompts.index(pair[0]), [each.label for each in providers].index(pair[1].label))
+            return dict(zip(_NUMBERS, map(str, found), strict=True))
+
+        watched = [prompt.path for prompt in prompts if prompt.path]
+        block: dict[str, Any] = {"command": ["python3", PROGRAM], "environment": numbers(pairs[0])}
+        block["environment"] |= self._own_environment(providers)
+        block |= {"prompts": watched} if watched else {}
+        result = f"`system.command`: {PROGRAM} runs all of them, since `system.prompt` runs models and files only"
+        self.found.note((self.document.name, 1), ImportOutcome.MAPPED, "prompts and providers", result)
+        kinds = {str(each.entry["kind"]) for each in providers if each.entry is not None}
+        if kinds == {"echo"}:
+            block["price_per_turn_usd"] = 0
+        elif kinds - {"model"}:
+            place = (self.document.name, 1)
+            result = (
+                "if its calls of models bypass the gate, write what a turn costs as `system.price_per_turn_usd`; 0 if "
+                "it calls none"
+            )
+            self.found.note(place, ImportOutcome.MANUAL, "providers", result)
+        block |= self._variants(pairs, lambda pair, _: {"environment": numbers(pair)})
+        content = json.dumps(listed, ensure_ascii=False, indent=2) + "\n"
+        written = {**files, LISTED: content.encode(), PROGRAM: starter("promptfoo_system.py.j2")}
+        return ImportedSystem(block, written, names, more=more)
+
+    def _own_environment(self, providers: Sequence[Provider]) -> dict[str, str]:
+        """Variables of the configuration for the program; those that it lacks are findings."""
+        missing = frozenset().union(*(provider.environment for provider in providers))
+        for name in sorted(missing):
+            result = f"set `system.environment.{name}` if it is no secret: the gate passes no variable of the runner"
+            self.found.note((self.document.name, 1), ImportOutcome.MANUAL, f"env.{name}", result)
+        return {
+            name: value
+            for name, value in self.environment.items()
+            if not find_credentials(value) and not is_key_name(name) and "{{" not in value
+        }
 
     def _each(self, key: str, value: Any, read: Any) -> Iterator[Any]:
         """What each entry of a list becomes; what cannot be imported is a finding."""
@@ -100,107 +205,96 @@ class _SystemReader:
             except SuiteError as error:
                 self.found.note(place, ImportOutcome.MANUAL, key, f"not imported: {error.problems[0]}")
 
-    def _prompts_of(self, place: tuple[str, int], entry: Any) -> Iterator[_Prompt]:
+    def _prompts_of(self, place: tuple[str, int], given: Any) -> Iterator[_Prompt]:
+        entry, labels = given, {given} if isinstance(given, str) else set[str]()
         if isinstance(entry, Mapping):
-            entry = entry.get("raw") or entry.get("id")
+            labels = {str(entry[key]) for key in ("id", "label", "raw") if key in entry}
+            entry = entry.get("raw") or entry.get("id") or entry.get("label")
         if not isinstance(entry, str):
             raise NotImportedError(f"{shorten(entry)} is no prompt")
         named = entry.removeprefix("file://").removeprefix("./")
-        is_file = entry.startswith("file://") or ("\n" not in entry and entry.endswith(_FILES))
-        for text, path in self._texts(named) if is_file else [(entry, "")]:
-            prompt = self._prompt(text, path)
+        is_file = entry.startswith(("file://", "exec:")) or ("\n" not in entry and _is_file_name(entry))
+        if is_file and (entry.startswith("exec:") or (named.partition(":")[0]).endswith(_CODE)) and "*" not in named:
+            yield self._code_prompt(place, entry, given, frozenset(labels))
+            return
+        for text, path, label in self._texts(named) if is_file else [(entry, "", "")]:
+            prompt = self._prompt(text, path, frozenset({*labels, *([label] if label else [])}))
             self.found.note(place, ImportOutcome.MAPPED, "prompts", f"`system.prompt.file`: {prompt.path}")
             yield prompt
 
-    def _texts(self, name: str) -> Iterator[tuple[str, str]]:
-        """Each prompt of one file or several, with the file's path where it is the whole file."""
-        if name.rpartition(":")[0].endswith(_CODE) or name.endswith(_CODE):
+    def _code_prompt(self, place: tuple[str, int], entry: str, given: Any, labels: frozenset[str]) -> _Prompt:
+        """A prompt that code makes, which the written program runs."""
+        path = ""
+        if not entry.startswith("exec:"):
+            name, _, function = entry.removeprefix("file://").removeprefix("./").partition(":")
+            self.folder.read(name)
+            path = self.folder.below_top(name) or ""
+            entry = f"file://{name}" + (f":{function}" if function else "")
+        config = given.get("config") if isinstance(given, Mapping) else None
+        self.found.note(place, ImportOutcome.MAPPED, "prompts", f"`system.command` with {PROGRAM}: {entry}")
+        return _Prompt(path, frozenset(), None, labels, {"code": entry, **({"config": config} if config else {})})
+
+    def _texts(self, name: str) -> Iterator[tuple[str, str, str]]:
+        """Each prompt of one file or several: text, the file's path where it is the whole file, and label."""
+        if name.partition(":")[0].endswith(_OTHER_CODE):
             raise NotImportedError(f"{shorten(name)} makes prompts by code; write an adapter that calls it")
         names = self.folder.matching(name, _MAX_PROMPTS) if "*" in name else [name]
         if not 0 < len(names) <= _MAX_PROMPTS:
             raise NotImportedError(f"{shorten(name)} names {len(names)} files; allowed: 1 to {_MAX_PROMPTS}")
         for each in names:
+            if each.endswith(_ROWS):
+                yield from self._rows(each)
+                continue
             text = self.folder.text(each)
             parts = [part.strip() for part in re.split(r"(?m)^---\s*$", text)] if each.endswith(".txt") else [text]
             path = self.folder.below_top(each) or ""
             whole = len(parts) == 1 and self.folder.repository == self.folder.top and _PLAIN_PATH.fullmatch(path)
-            yield from ((part, path if whole else "") for part in parts if part)
+            yield from ((part, path if whole else "", "") for part in parts if part)
 
-    def _prompt(self, text: str, path: str) -> _Prompt:
+    def _rows(self, name: str) -> Iterator[tuple[str, str, str]]:
+        """The prompts of a file of rows: a column ``prompt`` and maybe ``label``, a chat a line, or a text a line."""
+        text = self.folder.text(name)
+        if name.endswith(".jsonl"):
+            yield from ((line, "", "") for line in text.splitlines() if line.strip())
+            return
+        head = text.partition("\n")[0].strip()
+        if "," not in head:
+            lines = [line for line in text.splitlines() if line.strip()]
+            yield from ((line, "", "") for line in lines[lines[:1] == ["prompt"] :])
+            return
+        for row in self.folder.document(name).data:
+            if row.get("prompt"):
+                yield row["prompt"], "", row.get("label", "")
+
+    def _prompt(self, text: str, path: str, labels: frozenset[str]) -> _Prompt:
         """A prompt; where it is no file of its own, or one whose name does not say that it is a chat, a new file.
 
         Raises:
             NotImportedError: Jinja cannot fill it as Nunjucks does.
         """
-        names = template_names(text)
-        is_chat = _is_chat(text, path)
-        if path and is_chat == path.endswith(_CHATS):
-            return _Prompt(path, names)
+        filled = as_jinja(with_environment(text, self.environment))
+        is_chat = _is_chat(filled, path)
+        if self.affixes and not is_chat:
+            filled = f"{{{{ {PREFIX} }}}}{filled}{{{{ {SUFFIX} }}}}"
+        names = template_names(filled)
+        # What is said before changes with the turn, so that the file is one that an import may change.
+        if path and filled == text and is_chat == path.endswith(_CHATS) and CONVERSATION not in names:
+            return _Prompt(path, names, None, labels)
         self.written += 1
-        name = _INLINE.format(prefix=self.prefix, number=self.written, suffix=".json" if is_chat else ".txt")
-        return _Prompt(name, names, text.encode())
+        suffix = PurePosixPath(path).suffix if path.endswith(_CHATS) else ".json" if is_chat else ".txt"
+        name = _INLINE.format(prefix=self.prefix, number=self.written, suffix=suffix)
+        return _Prompt(name, names, filled.encode(), labels)
 
-    def _providers_of(self, place: tuple[str, int], entry: Any) -> Iterator[_Provider]:
-        if isinstance(entry, str) and entry.startswith("file://"):
-            data = self.folder.document(entry.removeprefix("file://").removeprefix("./")).data
-            for each in data if isinstance(data, list) else [data]:
-                yield from self._providers_of(place, each)
-            return
-        if isinstance(entry, Mapping) and "id" not in entry and len(entry) == 1:
-            ((name, options),) = entry.items()
-            entry = {**(options if isinstance(options, Mapping) else {}), "id": name}
-        name = entry.get("id") if isinstance(entry, Mapping) else entry
-        config = entry.get("config") if isinstance(entry, Mapping) else None
-        label = entry.get("label") if isinstance(entry, Mapping) else None
-        provider = self._provider(place, str(name), config if isinstance(config, Mapping) else {}, str(label or name))
-        self.found.note(place, ImportOutcome.MAPPED, "providers", f"`system.prompt`: {shorten(name)[1:-1]}")
-        yield provider
-
-    def _provider(self, place: tuple[str, int], name: str, config: Mapping[str, Any], label: str) -> _Provider:
-        matches = ((provider, pattern.fullmatch(name)) for provider, pattern in _PROVIDERS.items())
-        provider, match = next(((provider, match) for provider, match in matches if match), ("", None))
-        if match is None:
-            raise NotImportedError(
-                f"the gate runs prompts of {' and '.join(_PROVIDERS)}; describe {shorten(name)} as `system.http`, "
-                "`system.command` or an adapter"
-            )
-        if ":responses:" in name:
-            result = "similar: by chat completions instead of responses"
-            self.found.note(place, ImportOutcome.APPROXIMATED, "providers", result)
-        model = match["model"]
-        temperature = config.get("temperature", None if provider == "openai" and _REASONS.match(model) else 0)
-        tokens = next((config[key] for key in _TOKENS if config.get(key) is not None), _DEFAULT_TOKENS)
-        request = {key: self._loaded(config[key]) for key in sorted(_REQUEST & set(config))}
-        passed = config.get("passthrough")
-        request |= passed if isinstance(passed, Mapping) else {}
-        for key in config:
-            if key not in {*_REQUEST, *_TOKENS, "temperature", "passthrough"}:
-                outcome = ImportOutcome.APPROXIMATED if key in _LEFT_OUT else ImportOutcome.MANUAL
-                result = (
-                    "left out: keys and prices are the gate's" if key in _LEFT_OUT else "not imported: unknown here"
-                )
-                self.found.note(place, outcome, f"providers: {shorten(key)[1:-1]}", result)
-        values = {"provider": provider, "model": model, "max_output_tokens": tokens}
-        values |= {} if temperature is None else {"temperature": temperature}
-        return _Provider(label, {**values, **({"request": request} if request else {})})
-
-    def _loaded(self, value: Any) -> Any:
-        if isinstance(value, str) and value.startswith("file://"):
-            return self.folder.document(value.removeprefix("file://").removeprefix("./")).data
-        return value
-
-    def _variants(self, pairs: Sequence[tuple[_Prompt, _Provider]]) -> dict[str, Any]:
+    def _variants(self, pairs: Sequence[_Pair], changed: Any) -> dict[str, Any]:
         """What each further pair of prompt and provider changes."""
-        first, variants = _block(*pairs[0]), dict[str, Any]()
-        several = len({prompt.path for prompt, _ in pairs}) > 1
+        variants = dict[str, Any]()
+        several = len({prompt.for_program.get("file") or str(prompt.entry) for prompt, _ in pairs}) > 1
         for prompt, provider in pairs[1:]:
-            changed = {key: value for key, value in _block(prompt, provider).items() if first.get(key) != value}
-            changed.pop("role", None)
             stem = PurePosixPath(prompt.path).stem if several else ""
             name = slug(f"{provider.label} {stem}", 40).replace("_", "-") or "variant"
             while name in variants or name in {"head", "base"}:
                 name = f"{name[:37]}-{len(variants) + 2}"
-            variants[name] = {"prompt": changed}
+            variants[name] = changed((prompt, provider), pairs[0])
         if variants:
             place = (self.document.name, 1)
             result = f"{len(variants)} `system.variants`: run them by `ratiba gate --variants`"
@@ -208,14 +302,81 @@ class _SystemReader:
         return {"variants": variants} if variants else {}
 
 
-def read_system(folder: SourceFolder, document: YamlDocument, found: Import, prefix: str) -> ImportedSystem | None:
+def read_system(
+    folder: SourceFolder, document: YamlDocument, found: Import, prefix: str, *, affixes: bool
+) -> ImportedSystem | None:
     """The system of a configuration, if the gate can run it; what it cannot run is a finding.
 
     Args:
         document: the configuration, a mapping.
         prefix: begins the names of new prompt files.
+        affixes: tests put texts before or behind the prompts.
     """
-    return _SystemReader(folder, document, found, prefix).read()
+    env = document.data.get("env")
+    environment = {str(key): str(value) for key, value in env.items()} if isinstance(env, Mapping) else {}
+    return _SystemReader(folder, document, found, prefix, environment, affixes).read()
+
+
+def with_message(system: ImportedSystem, variable: str) -> ImportedSystem:
+    """The system where the variable of a test is what the customer says now, turn by turn."""
+    first = f"{{% set {variable} = message %}}"
+    files = {
+        path: (
+            first.encode() + content if CONVERSATION.encode() in content and path not in {LISTED, PROGRAM} else content
+        )
+        for path, content in system.files.items()
+    }
+    if LISTED in files:
+        listed = {**json.loads(system.files[LISTED]), "message": variable}
+        files = {**system.files, LISTED: (json.dumps(listed, ensure_ascii=False, indent=2) + "\n").encode()}
+    return replace(system, files=files)
+
+
+def _listed(prompts: Any) -> Any:
+    """Prompts as a list; an older form has the label of each file by its path."""
+    if isinstance(prompts, Mapping) and not {"raw", "id", "label"} & prompts.keys():
+        return [{"id": path, "label": label} for path, label in prompts.items()]
+    return prompts
+
+
+def _is_file_name(entry: str) -> bool:
+    return entry.endswith(_FILES) or entry.rpartition(":")[0].endswith(_CODE)
+
+
+_STRICT = (
+    (re.compile(r"!=="), "!="),
+    (re.compile(r"==="), "=="),
+    (re.compile(r"&&"), "and"),
+    (re.compile(r"\|\|"), "or"),
+)
+_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_TEXTS = re.compile(r"('[^']*'|\"[^\"]*\")")
+_ELSE_IF = re.compile(r"^\{%(-?)\s*elseif\b")
+_WORDS = (
+    (re.compile(r"(?<=[\w\])])\.length\b"), "|length"),
+    (re.compile(r"(?<=[\w\])])\.toUpperCase\(\)"), "|upper"),
+    (re.compile(r"(?<=[\w\])])\.toLowerCase\(\)"), "|lower"),
+    (re.compile(r"(?<=[\w\])])\.trim\(\)"), "|trim"),
+    (re.compile(r"(?<=[\w\])])\.join\("), "|join("),
+    (re.compile(r"\|\s*nl2br\b"), "|replace('\\n', '<br />\\n')"),
+    (re.compile(r"\b(null|undefined)\b"), "none"),
+)
+
+
+def as_jinja(text: str) -> str:
+    """Nunjucks in Jinja's words, inside its tags: ``===``, ``elseif``, ``nl2br`` and methods of JavaScript."""
+
+    def code(part: str) -> str:
+        for pattern, other in (*_STRICT, *_WORDS):
+            part = pattern.sub(other, part)
+        return part
+
+    def tag(match: re.Match[str]) -> str:
+        parts = _TEXTS.split(match[0])
+        changed = "".join(part if index % 2 else code(part) for index, part in enumerate(parts))
+        return _ELSE_IF.sub(r"{%\1 elif", changed)
+
+    return _TAG.sub(tag, text)
 
 
 def template_names(text: str) -> frozenset[str]:
@@ -236,10 +397,10 @@ def template_names(text: str) -> frozenset[str]:
     if filters:
         raise NotImportedError(f"Jinja has no filter {', '.join(sorted(filters))}; write the value into the tests")
     names = meta.find_undeclared_variables(parsed) - set(environment.globals)
-    for name, what in _OF_PROMPTFOO.items():
-        if name in names:
-            raise NotImportedError(f"the prompt has a place for {what} ({name}); write an adapter")
-    return frozenset(names) - _CONVERSATION
+    if "env" in names:
+        advice = "give their values under `env` of the configuration, or write them into the prompt"
+        raise NotImportedError(f"the prompt has places for environment variables (env); {advice}")
+    return frozenset(names) - {"message", "history"}
 
 
 def _is_chat(text: str, path: str) -> bool:
@@ -252,6 +413,15 @@ def _is_chat(text: str, path: str) -> bool:
     return isinstance(data, list) and all(isinstance(each, Mapping) and "role" in each for each in data)
 
 
-def _block(prompt: _Prompt, provider: _Provider) -> dict[str, Any]:
+def _block(prompt: _Prompt, provider: Provider) -> dict[str, Any]:
     role = {} if prompt.is_chat else {"role": "user"}
-    return {"file": prompt.path, "template": "jinja", **role, **provider.values}
+    return {"file": prompt.path, "template": "jinja", **role, **(provider.block or {})}
+
+
+def _block_of_variant(pair: _Pair, first: _Pair) -> dict[str, Any]:
+    usual = _block(*first)
+    changed = {key: value for key, value in _block(*pair).items() if usual.get(key) != value}
+    changed.pop("role", None)
+    none: dict[str, Any] = {"request": {}, "temperature": None}
+    changed |= {key: none[key] for key in none if key in usual and key not in _block(*pair)}
+    return {"prompt": changed}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ratiba_action.authoring.import_report import finding_lines
 from ratiba_action.commands.dataset_options import (
     DatasetTask,
     add_mapping_options,
@@ -15,7 +16,6 @@ from ratiba_action.commands.dataset_options import (
     read_task,
     required_dataset,
 )
-from ratiba_action.commands.import_tests import finding_lines
 from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ratiba_action.authoring.import_report import finding_lines
 from ratiba_action.commands.dataset_options import (
     DatasetTask,
     add_mapping_options,
@@ -20,7 +21,6 @@ from ratiba_action.commands.dataset_options import (
     required_dataset,
 )
 from ratiba_action.commands.gate_options import GateOptions, read_options
-from ratiba_action.commands.import_tests import finding_lines
 from ratiba_action.commands.options import add_json, add_repo, add_variant, parse_option
 from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.model.change import Mode

@@ -5,9 +5,8 @@ import ast
 import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,24 +15,22 @@ from ratiba_action.authoring import inspect_tasks, openai_evals
 from ratiba_action.authoring.deepeval_tests import read_test_file
 from ratiba_action.authoring.evaluator_files import read_evaluators
 from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, FORMATS, Mapped, read_goldens
+from ratiba_action.authoring.import_report import finding_lines, import_report, in_order, total_line
+from ratiba_action.authoring.imported_files import ImportedFiles, Written
 from ratiba_action.authoring.imports import (
     SCORERS,
     TEST,
     Import,
-    ImportFinding,
     ImportOutcome,
     NotImportedError,
     SourceFolder,
     Target,
-    Written,
     checks_file,
     common_metrics,
     configuration_file,
-    is_new,
     scenario_files,
     scorers_file,
     slug,
-    write_files,
 )
 from ratiba_action.authoring.inspect_tasks import read_tasks
 from ratiba_action.authoring.openai_evals import read_registry
@@ -43,10 +40,12 @@ from ratiba_action.authoring.ragas_files import read_evaluation
 from ratiba_action.authoring.scorers import INSPECT_SCORERS, OPENAI_SCORERS, Scorer, Scoring, read_scorer
 from ratiba_action.authoring.starter_answers import one_of, parse_language
 from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
-from ratiba_action.errors import FileProblem, SuiteError, UsageError
+from ratiba_action.config.configuration import optional_configuration
+from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.model.scenario import SystemType
 from ratiba_action.settings.settings import read_settings
+from ratiba_action.util.locked_folder import change_files
 from ratiba_action.util.text import plural, printable, printable_lines
 from ratiba_action.util.validation import shorten
 
@@ -76,10 +75,10 @@ _SCORED: Mapping[str, tuple[Mapping[str, Scorer], _Read, _ReadSamples, tuple[str
 }
 """Sources with scorers: these, what reads tasks, what reads samples, and the suffixes of tasks."""
 DESCRIPTION = """Make scenarios of the tests that other tools have. Nothing in the files is executed. Reports what was
-mapped, what was approximated and what a person must do. Existing files are never changed; a second import changes
-nothing."""
+mapped, what was approximated and what a person must do. A second import updates what the first one wrote, and keeps
+what you changed."""
 EXAMPLE = """example:
-  ratiba import promptfoo promptfooconfig.yaml
+  ratiba import promptfoo .
   ratiba import deepeval goldens.json tests/test_answers.py --prefix support
   ratiba import csv questions.csv --map input=question --map contains=must_say --language sw
   ratiba import inspect tasks.py
@@ -87,12 +86,15 @@ EXAMPLE = """example:
 
 _MODULES: Mapping[str, Callable[[], bytes]] = {CHECKS: checks_file, SCORERS: scorers_file}
 """Modules that an import writes where its assertions use them."""
+REPORT = "import-report.md"
+"""The report, in the folder of the scenarios."""
+_ADD_METRICS = (
+    "Every imported scenario lists these metrics. To give them to new scenarios too, add to the configuration:"
+)
+_ADD_SYSTEM = (
+    "The configuration stays as it is. To run the imported system, and to give new scenarios its metrics, add:"
+)
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_-]{0,23}")
-_TITLES = {
-    ImportOutcome.MAPPED: "Mapped",
-    ImportOutcome.APPROXIMATED: "Approximated",
-    ImportOutcome.MANUAL: "For a person",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=list(SOURCES),
         help="; ".join(f"{name}: {what}" for name, what in SOURCES.items()),
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", help="files to import")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="files to import; for promptfoo also its folder")
     parser.add_argument(
         "--map",
         metavar="FIELD=COLUMN",
@@ -146,6 +148,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     settings = read_settings(environment, {"scenarios": arguments.scenarios})
+    if arguments.source == "promptfoo":
+        arguments.files = [promptfoo_file(Path(file)) for file in arguments.files]
     first = Path(arguments.files[0])
     target = Target(
         settings.scenarios,
@@ -157,24 +161,98 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         f"import {arguments.source} {' '.join(Path(file).name for file in arguments.files)}",
     )
     found = _read(arguments, repository, target.prefix)
+    ours = ImportedFiles(repository, f"{target.folder}/{target.prefix}", target.origin)
+    files, block = _files(found, target, ours, settings.config)
+    written = ours.write(files, dry_run=arguments.dry_run)
+    report = f"{ours.folder}/{REPORT}" if files and not arguments.dry_run else ""
+    if report:
+        change_files(repository, {report: import_report(found, written, target.origin).encode("utf-8", "replace")})
+    shown = _Shown(found, written, block, report, dry_run=arguments.dry_run)
+    if arguments.json:
+        sys.stdout.write(json.dumps(shown.as_json(), indent=2) + "\n")
+    else:
+        sys.stdout.write(printable_lines(shown.as_text()))
+    return 0 if files else 2
+
+
+def _files(
+    found: Import, target: Target, ours: ImportedFiles, configuration: str
+) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """The files of the import, and what to add to a configuration of somebody else.
+
+    Args:
+        configuration: path of the gate's configuration.
+
+    Raises:
+        SuiteError: the imported files have problems.
+    """
+    root = _root(ours, configuration)
+    if root:
+        _move_code(found, root)
     files = scenario_files(found, target)
     metrics = [each for each in common_metrics(found.cases) if each["metric"].partition(":")[0] not in _MODULES]
     block: dict[str, Any] = {"metrics": {target.system_type: metrics}} if files and metrics else {}
     if files and found.system is not None:
         files |= found.system.files
-        configuration = configuration_file(found.system, target)
-        if is_new(repository, settings.config, configuration):
-            files[settings.config] = configuration
-        else:
-            block = {"system": dict(found.system.block), **block}
+        if found.system.block and (not (ours.repository / configuration).exists() or ours.is_ours(configuration)):
+            files[configuration] = configuration_file(found.system, target)
+        elif found.system.block:
+            block = {"system": dict(found.system.block), **found.system.more, **block}
     used = {entry["metric"].partition(":")[0] for case in found.cases for entry in case.assertions}
-    files |= {f"{name}.py": content() for name, content in _MODULES.items() if files and name in used}
-    written = write_files(repository, files, dry_run=arguments.dry_run)
-    if arguments.json:
-        sys.stdout.write(json.dumps(_as_json(found, written, block, dry_run=arguments.dry_run), indent=2) + "\n")
-    else:
-        sys.stdout.write(printable_lines(_as_text(found, written, block, dry_run=arguments.dry_run)))
-    return 0 if files else 2
+    files |= {f"{root}{name}.py": content() for name, content in _MODULES.items() if files and name in used}
+    return files, block
+
+
+def _root(ours: ImportedFiles, configuration: str) -> str:
+    """The folder of the system, which the gate imports metrics from: empty, or with a slash at its end."""
+    try:
+        found = optional_configuration(ours.repository, configuration, required=False)
+    except ConfigurationError:  # `ratiba validate` says what is wrong with it
+        return ""
+    root = found.system.root.strip("/") if found is not None else "."
+    return "" if root in {"", "."} else f"{root}/"
+
+
+def _move_code(found: Import, root: str) -> None:
+    """Name files of code as they are seen from the system's folder, which is all that metrics see."""
+
+    def moved(value: Any, place: tuple[str, int]) -> Any:
+        if isinstance(value, Mapping):
+            return {key: moved(item, place) for key, item in value.items()}
+        if isinstance(value, list):
+            return [moved(item, place) for item in value]
+        if not isinstance(value, str) or not value.startswith("file://"):
+            return value
+        path = value.removeprefix("file://")
+        if path.startswith(root):
+            return f"file://{path.removeprefix(root)}"
+        result = f"{path} is outside {root!r}, the system's folder, which is all that metrics see: move it there"
+        found.note(place, ImportOutcome.MANUAL, "code", result)
+        return value
+
+    for case in found.cases:
+        for entry in case.assertions:
+            if entry["metric"].startswith(f"{CHECKS}:"):
+                entry["with"] = moved(entry.get("with", {}), (case.file, case.line))
+
+
+def promptfoo_file(path: Path) -> str:
+    """The configuration in a folder; a file itself.
+
+    Raises:
+        UsageError: the folder has none that is data.
+    """
+    if not path.is_dir():
+        return str(path)
+    named = [path / f"promptfooconfig.{suffix}" for suffix in ("yaml", "yml", "json")]
+    found = next((each for each in named if each.is_file()), None)
+    if found is None:
+        names = ", ".join(each.name for each in named)
+        raise UsageError(
+            f"The folder {printable(str(path))!r} has no {names}.",
+            "Give the configuration's file, such as: ratiba import promptfoo evals/config.yaml",
+        )
+    return str(found)
 
 
 def parse_prefix(text: str) -> str:
@@ -303,59 +381,61 @@ def _scorer(source: str, text: str | None) -> Scoring | None:
         ) from error
 
 
-def finding_lines(found: Import) -> list[str]:
-    """What became of everything, in groups by outcome; what is the same of several places is one line."""
-    lines: list[str] = []
-    for outcome, title in _TITLES.items():
-        findings = [finding for finding in _in_order(found) if finding.outcome == outcome]
-        places: dict[tuple[str, str], list[str]] = {}
-        for each in findings:
-            place = f"{each.file}:{each.line}" if each.line else each.file
-            # Where each test went is what is written.
-            written = each.what == TEST and outcome == ImportOutcome.MAPPED
-            places.setdefault((each.what, "a scenario" if written else each.result), []).append(place)
-        lines += [f"{title}:"] if findings else []
-        for (what, result), where in places.items():
-            more = f" and {len(where) - 1} more" if len(where) > 1 else ""
-            lines.append(f"  {printable(f'{where[0]}{more}: {what} → {result}')}")
-    return lines
-
-
-def _in_order(found: Import) -> list[ImportFinding]:
-    return sorted(found.findings, key=lambda finding: (finding.file, finding.line))
-
-
 def _imported(found: Import) -> int:
     return sum(finding.what == TEST and finding.outcome == ImportOutcome.MAPPED for finding in found.findings)
 
 
-def _as_json(found: Import, written: Written, block: Mapping[str, Any], *, dry_run: bool) -> dict[str, Any]:
-    return {
-        "dry_run": dry_run,
-        "tests": _imported(found),
-        **asdict(written),
-        "findings": [asdict(finding) for finding in _in_order(found)],
-        "configuration": block,
-    }
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the command prints.
 
+    Args:
+        block: to add to the configuration.
+        report: path of the file with everything; empty if there is none.
+    """
 
-def _as_text(found: Import, written: Written, block: Mapping[str, Any], *, dry_run: bool) -> str:
-    import yaml  # for people only
+    found: Import
+    written: Written
+    block: Mapping[str, Any]
+    report: str
+    dry_run: bool
 
-    lines = finding_lines(found)
-    lines += [f"{'Would write' if dry_run else 'Written'}: {name}" for name in written.written]
-    counts = Counter(finding.outcome for finding in found.findings)
-    total = ", ".join(f"{counts[outcome]} {title.lower()}" for outcome, title in _TITLES.items())
-    lines.append(f"{plural(_imported(found), 'test')} imported. {total}.")
-    if written.unchanged and not written.written:
-        lines.append(f"Nothing changed: the {plural(len(written.unchanged), 'file')} of this import are there already.")
-    elif not written.written:
-        lines.append("Nothing was imported.")
-    if block:
-        lines.append(
-            "Every imported scenario lists these metrics. To give them to new scenarios too, add to the configuration:"
-        )
-        lines += [f"  {line}" for line in yaml.safe_dump(block, sort_keys=False, allow_unicode=True).splitlines()]
-    if written.written:
-        lines.append("Review the scenarios, then run: ratiba validate")
-    return "".join(f"{line}\n" for line in lines)
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "dry_run": self.dry_run,
+            "tests": _imported(self.found),
+            **asdict(self.written),
+            "report": self.report,
+            "findings": [asdict(finding) for finding in in_order(self.found)],
+            "configuration": self.block,
+        }
+
+    def as_text(self) -> str:
+        import yaml  # for people only
+
+        written = self.written
+        lines = finding_lines(self.found, self.report)
+        verbs = ("Would write", "Would update", "Would remove") if self.dry_run else ("Written", "Updated", "Removed")
+        listed = (written.written, written.updated, written.removed)
+        lines += [f"{verb}: {name}" for verb, names in zip(verbs, listed, strict=True) for name in names]
+        lines += [f"Kept as you changed it: {name}" for name in written.kept]
+        lines += [
+            f"Kept as you changed it, though its source changed too: {name}. Compare it with {self.report or REPORT}"
+            for name in written.conflicts
+        ]
+        lines.append(total_line(self.found))
+        if not written.changes and (written.unchanged or written.kept or written.conflicts):
+            count = plural(len(written.unchanged) + len(written.kept) + len(written.conflicts), "file")
+            lines.append(f"Nothing changed: the {count} of this import are there already.")
+        elif not written.changes:
+            lines.append("Nothing was imported.")
+        if self.block:
+            system = "system" in self.block
+            lines.append(_ADD_SYSTEM if system else _ADD_METRICS)
+            block = yaml.safe_dump(self.block, sort_keys=False, allow_unicode=True)
+            lines += [f"  {line}" for line in block.splitlines()]
+        if self.report:
+            lines.append(f"Everything, with each place: {self.report}")
+        if written.changes:
+            lines.append("Review the scenarios, then run: ratiba validate")
+        return "".join(f"{line}\n" for line in lines)

@@ -264,6 +264,9 @@ class Configuration(StrictModel):
         second = self.judge.cross_check
         named = {"judge": self.judge.provider, "simulator": self.simulator.provider}
         named |= {"judge.cross_check": second.provider} if second is not None else {}
+        prompts = {f"system.variants.{name}.prompt": each.prompt for name, each in self.system.variants.items()}
+        for name, prompt in {"system.prompt": self.system.prompt, **prompts}.items():
+            named |= {name: prompt.provider} if prompt is not None and prompt.provider is not None else {}
         known = (*BUILT_IN, *self.providers)
         unknown = [f"{block}.provider is {name!r}" for block, name in named.items() if name not in known]
         if unknown:
@@ -296,6 +299,12 @@ class Configuration(StrictModel):
     def gateway_routes(self) -> dict[str, str]:
         """The provider that answers the system's calls, by their format; the provider of that name where none is."""
         return {block.wire: name for name, block in self.providers.items() if block.gateway}
+
+    @property
+    def system_models(self) -> frozenset[tuple[str, str]]:
+        """Every model that the configuration itself names for the system, with the provider that answers its calls."""
+        routes = self.gateway_routes
+        return frozenset((model, routes.get(provider, provider)) for model, provider in self.system.models)
 
     def wire_of(self, provider: str) -> str:
         """Whose format requests to a provider have, a name in ``FORMATS``."""

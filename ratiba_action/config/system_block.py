@@ -112,7 +112,7 @@ class SystemBlock(StrictModel):
         variant = self.variants[name]
         changed: dict[str, Any] = {"environment": {**self.environment, **variant.environment}, "variants": {}}
         if variant.prompt is not None and self.prompt is not None:
-            changed["prompt"] = self.prompt.model_copy(update=variant.prompt.model_dump(exclude_none=True))
+            changed["prompt"] = self.prompt.model_copy(update=variant.prompt.changed)
         return self.model_copy(update=changed)
 
     @property

@@ -127,8 +127,13 @@ VariantName = Annotated[
 
 CHAT_FILES = (".json", ".yaml", ".yml")
 """Suffixes of templates that list messages."""
+PROMPT_PROVIDERS = (*BUILT_IN, "gemini", "converse")
+"""Whose formats a system that is a prompt can be sent in; those that are not built in are declared."""
 _OF_THE_GATE = frozenset(
-    {"model", "messages", "system", "max_tokens", "max_completion_tokens", "temperature", "stream", "n"}
+    {
+        *("contents", "max_completion_tokens", "max_tokens", "messages", "model", "n", "stream", "system"),
+        *("systemInstruction", "temperature"),
+    }
 )
 
 
@@ -149,11 +154,17 @@ class PromptVariant(StrictModel):
     """What a variant changes in a system of kind prompt."""
 
     file: PathInside | None = None
-    provider: Annotated[str, OneOf(BUILT_IN)] | None = None
+    provider: Annotated[str, OneOf(PROMPT_PROVIDERS)] | None = None
     model: Name | None = None
     max_output_tokens: TokenCount | None = None
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
     request: Request | None = None
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The values by their keys; a temperature of null is the provider's own."""
+        own = {"temperature": None} if "temperature" in self.model_fields_set else {}
+        return {**own, **self.model_dump(exclude_none=True)}
 
 
 class VariantBlock(StrictModel):
@@ -167,7 +178,7 @@ class VariantBlock(StrictModel):
     @property
     def differences(self) -> tuple[str, ...]:
         """Each thing that differs, ``name=value``, sorted."""
-        prompt = self.prompt.model_dump(exclude_none=True) if self.prompt is not None else {}
+        prompt = self.prompt.changed if self.prompt is not None else {}
         changed = {**self.environment, **{f"prompt.{name}": value for name, value in prompt.items()}}
         return tuple(f"{name}={value}" for name, value in sorted(changed.items()))
 
@@ -382,7 +393,7 @@ class PromptBlock(StrictModel):
     file: Annotated[str, Field(pattern=r"^[\w./-]+$", max_length=500), AfterValidator(parse_folder)] = Field(
         description="path below root; counts as a prompt file"
     )
-    provider: Annotated[str, OneOf(BUILT_IN)]
+    provider: Annotated[str, OneOf(PROMPT_PROVIDERS)]
     model: Name
     max_output_tokens: TokenCount
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = Field(

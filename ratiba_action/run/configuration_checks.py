@@ -71,7 +71,7 @@ def unusable_judges(
         return (Setting(("prices",), str(error)),)
     judge, second = configuration.judge, configuration.judge.cross_check
     models: list[tuple[tuple[str, ...], str, str]] = [
-        (("system", "prompt", "model"), model, provider) for model, provider in sorted(configuration.system.models)
+        (("system", "prompt", "model"), model, provider) for model, provider in sorted(configuration.system_models)
     ]
     models += [(("simulator", "model"), configuration.simulator.model, configuration.simulator.provider)] * simulated
     if judged:
@@ -108,7 +108,7 @@ def _short_answers(configuration: Configuration) -> Iterator[Setting]:
 
 def _own_judges(configuration: Configuration, generators: Iterable[str]) -> Iterator[Setting]:
     judge, second = configuration.judge, configuration.judge.cross_check
-    models = {*generators, *(model for model, _ in configuration.system.models)}
+    models = {*generators, *(model for model, _ in configuration.system_models)}
     try:
         require_independent_judges(models, judge.model, second.model if second is not None else None)
     except ConfigurationError as error:

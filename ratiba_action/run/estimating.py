@@ -53,7 +53,7 @@ _CALLS_PER_TURN = 3
 
 def expected_models(arm: ArmInputs) -> frozenset[tuple[str, str]]:
     """Every (model, provider) that the system is known to call, from its recordings or its configuration."""
-    return recorded_models(arm.recordings) | arm.configuration.system.models
+    return recorded_models(arm.recordings) | arm.configuration.system_models
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,35 @@ def write_new_files(folder: Path, contents: Mapping[str, bytes]) -> None:
         undo.pop_all()
 
 
+def change_files(folder: Path, contents: Mapping[str, bytes | None]) -> None:
+    """Write, replace and remove all of the files, or none.
+
+    Args:
+        contents: by path relative to it; None for a file that is removed.
+
+    Raises:
+        UsageError: one lies behind a symbolic link, is no regular file, or cannot be written.
+    """
+    with contextlib.ExitStack() as undo:
+        for name, content in contents.items():
+            if os.path.lexists(folder / name):
+                _take_away(folder, name, undo)
+            if content is not None:
+                _write(folder, name, content, undo)
+        undo.pop_all()
+
+
+def _take_away(folder: Path, name: str, undo: contextlib.ExitStack) -> None:
+    try:
+        before = read_plain_file(folder, name)
+        (folder / name).unlink()
+    except OSError as error:
+        raise UsageError(
+            f"{name!r} cannot be replaced: {error.strerror}; nothing was changed.", "Make it a writable file."
+        ) from error
+    undo.callback((folder / name).write_bytes, before)
+
+
 def _write(folder: Path, name: str, content: bytes, undo: contextlib.ExitStack) -> None:
     path = folder / name
     try:

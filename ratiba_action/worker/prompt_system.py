@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from .http_call import AnswerError, call, decode
 
@@ -54,8 +55,7 @@ class PromptConversation:
 
     def send(self, message: str) -> Any:
         """What the model says to the customer's message and all that came before it."""
-        ask = _ask_anthropic if self._options["provider"] == "anthropic" else _ask_openai
-        reply = ask(self._options, self._compose(list(self._history), message))
+        reply = _ASK[self._options["provider"]](self._options, self._compose(list(self._history), message))
         self._history.append({"role": "user", "content": message})
         if reply["text"]:
             self._history.append({"role": "assistant", "content": reply["text"]})
@@ -67,12 +67,12 @@ class PromptConversation:
 
 
 def _ask_anthropic(options: dict[str, Any], messages: list[Message]) -> dict[str, Any]:
-    system = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
+    system, others = _apart(messages)
     body = {
         "model": options["model"],
         "max_tokens": options["max_output_tokens"],
         **({"system": system} if system else {}),
-        "messages": [message for message in messages if message["role"] != "system"],
+        "messages": others,
         **_settings(options),
     }
     headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"}
@@ -105,13 +105,83 @@ def _ask_openai(options: dict[str, Any], messages: list[Message]) -> dict[str, A
     return _reply(text, calls)
 
 
+def _ask_gemini(options: dict[str, Any], messages: list[Message]) -> dict[str, Any]:
+    request = dict(options.get("request", {}))
+    settings = {**request.pop("generationConfig", {}), "maxOutputTokens": options["max_output_tokens"]}
+    system, others = _apart(messages)
+    body = {
+        "contents": [
+            {"role": "model" if each["role"] == "assistant" else "user", "parts": _blocks(each["content"])}
+            for each in others
+        ],
+        **({"systemInstruction": {"parts": [{"text": system}]}} if system else {}),
+        "generationConfig": {**settings, **_temperature(options)},
+        **request,
+    }
+    headers = {"x-goog-api-key": os.environ["GEMINI_API_KEY"]}
+    address = f"{os.environ['GOOGLE_GEMINI_BASE_URL'].rstrip('/')}/v1beta/models/{options['model']}:generateContent"
+    answer = _post(address, headers, body)
+    try:
+        parts = answer["candidates"][0].get("content", {}).get("parts", [])
+        text = "".join(part["text"] for part in parts if "text" in part and not part.get("thought"))
+        functions = [part["functionCall"] for part in parts if "functionCall" in part]
+        calls = [{"name": each["name"], "args": each.get("args", {})} for each in functions]
+    except (KeyError, TypeError, IndexError, AttributeError):
+        raise AnswerError("the model's answer is not one of Gemini's") from None
+    return _reply(text, calls)
+
+
+def _ask_converse(options: dict[str, Any], messages: list[Message]) -> dict[str, Any]:
+    request = dict(options.get("request", {}))
+    settings = {**request.pop("inferenceConfig", {}), "maxTokens": options["max_output_tokens"]}
+    system, others = _apart(messages)
+    body = {
+        "messages": [{"role": each["role"], "content": _blocks(each["content"])} for each in others],
+        **({"system": [{"text": system}]} if system else {}),
+        "inferenceConfig": {**settings, **_temperature(options)},
+        **request,
+    }
+    # The gateway reads who signed, and checks no signature.
+    headers = {"Authorization": f"AWS4-HMAC-SHA256 Credential={os.environ['AWS_ACCESS_KEY_ID']}/"}
+    base = os.environ["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"].rstrip("/")
+    answer = _post(f"{base}/model/{quote(options['model'], safe='')}/converse", headers, body)
+    try:
+        blocks = answer["output"]["message"]["content"]
+        text = "".join(block["text"] for block in blocks if "text" in block)
+        uses = [block["toolUse"] for block in blocks if "toolUse" in block]
+        calls = [{"name": each["name"], "args": each["input"]} for each in uses]
+    except (KeyError, TypeError):
+        raise AnswerError("the model's answer is not one of Converse") from None
+    return _reply(text, calls)
+
+
+_ASK = {"anthropic": _ask_anthropic, "openai": _ask_openai, "gemini": _ask_gemini, "converse": _ask_converse}
+
+
+def _apart(messages: list[Message]) -> tuple[str, list[Message]]:
+    """The text of the system's messages, and the others."""
+    system = "\n\n".join(str(each["content"]) for each in messages if each["role"] == "system")
+    return system, [each for each in messages if each["role"] != "system"]
+
+
+def _blocks(content: Any) -> list[dict[str, str]]:
+    """Texts as Gemini and Bedrock list them."""
+    listed = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    if not all(isinstance(each, dict) and isinstance(each.get("text"), str) for each in listed):
+        raise AnswerError("a message of this prompt has content that is not text")
+    return [{"text": each["text"]} for each in listed]
+
+
 def _reply(text: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
     return {"text": text, "tool_calls": calls} if calls else {"text": text}
 
 
+def _temperature(options: dict[str, Any]) -> dict[str, Any]:
+    return {} if options["temperature"] is None else {"temperature": options["temperature"]}
+
+
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
-    temperature = {} if options["temperature"] is None else {"temperature": options["temperature"]}
-    return {**temperature, **options.get("request", {})}
+    return {**_temperature(options), **options.get("request", {})}
 
 
 def _post(address: str, headers: dict[str, str], body: dict[str, Any]) -> Any:

@@ -71,6 +71,27 @@ CODE = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("text", "output", "code"),
+    [
+        ('{"n":2}', {"n": 2}, "output['n'] == 2"),
+        ('{"n":2}', {"n": 3}, "output == '{\"n\":2}'"),
+        ("two", {"n": 2}, "output == 'two'"),
+        ('{"n":2}', None, "isinstance(output, str)"),
+    ],
+)
+def test_code_sees_the_value_whose_json_the_reply_is(text: str, output: Any, code: str, folder: Path) -> None:
+    given = evidence_of(text, code=code)
+    given["turns"][0]["reply"]["output"] = output
+    assert checks(folder).Python().measure(given)["value"] == 1
+
+
+def test_code_of_an_earlier_turn_sees_its_reply_and_its_variables(folder: Path) -> None:
+    given = evidence_of("first", code="output == 'first' and context['vars'] == {'q': 'so'}", turn=0, vars={"q": "so"})
+    given["turns"].append({"user": "x", "reply": {"text": "second"}})
+    assert checks(folder).Python().measure(given)["value"] == 1
+
+
 @pytest.mark.parametrize(("language", "parameters", "passed"), CODE)
 def test_code_passes_a_reply_as_promptfoo_does(
     language: str,

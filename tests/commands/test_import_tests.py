@@ -392,8 +392,8 @@ def test_prompts_and_providers_become_the_system_and_variables_its_inputs(
     }
     two, one = scenarios(folder)
     assert (one.title, one.turns[0].user) == ("opening hours", "Open on Sunday?")
-    assert one.inputs == {"tone": "brief", "question": "Open on Sunday?", "facts": ["a", "b"], "country": ""}
-    assert two.inputs == {"tone": "brief", "question": "It is brief", "facts": [], "country": ""}
+    assert one.inputs == {"tone": "brief", "question": "Open on Sunday?", "facts": [["a", "b"]], "country": ""}
+    assert two.inputs == {"tone": "brief", "question": "It is brief", "facts": [[]], "country": ""}
     assert two.turns[0].user == "It is brief"
     assert report(capsys, "promptfoo", "promptfooconfig.yaml")["written"] == []
 
@@ -416,13 +416,16 @@ def test_a_configuration_that_is_there_stays_and_the_system_is_printed(
 @pytest.mark.parametrize(
     ("prompt", "provider", "what", "reason"),
     [
-        ("file://make.py:build", "openai:gpt-4.1", "prompts", "makes prompts by code"),
+        ("file://make.py:build", "openai:gpt-4.1", "prompts", "make.py"),
+        ("file://make.rb", "openai:gpt-4.1", "prompts", "makes prompts by code"),
         ("{{ q | wordcloud }}", "openai:gpt-4.1", "prompts", "Jinja has no filter wordcloud"),
-        ("{% if q === 'a' %}{% endif %}", "openai:gpt-4.1", "prompts", "line 1 of the prompt is no Jinja template"),
+        ("{% if q %}{% endfor %}", "openai:gpt-4.1", "prompts", "line 1 of the prompt is no Jinja template"),
         ("{{ env.HOME }}", "openai:gpt-4.1", "prompts", "environment variables (env)"),
         ("file://../../etc.txt", "openai:gpt-4.1", "prompts", "it lies outside the repository"),
         ("file://none/*.txt", "openai:gpt-4.1", "prompts", "names 0 files"),
-        ("{{ q }}", "bedrock:amazon.nova", "providers", "describe 'bedrock:amazon.nova' as `system.http`"),
+        ("{{ q }}", "webhook:https://example.com", "providers", "describe it as `system.http`"),
+        ("{{ q }}", "openai:embedding:text-embedding-3-small", "providers", "describe it as `system.http`"),
+        ("{{ q }}", "azure:chat:desk", "providers", "it has no `config.apiHost`"),
         ("{{ q }}", "file://provider.js", "providers", "provider.js"),
     ],
 )
@@ -747,7 +750,8 @@ BOMB = (
         ("promptfoo", "a.yaml", "just text", "a.yaml:1: 'just text' is not a mapping with `tests`"),
         ("promptfoo", "a.yaml", "x: 1\ntests: 5\n", "a.yaml:2: tests: 5 is not a list of tests or a file"),
         ("promptfoo", "a.yaml", "tests:\n  - vars: text\n", "a.yaml:2: vars: "),
-        ("promptfoo", "a.yaml", "tests:\n  - vars: [a]\n", "a.yaml:2: vars: ['a'] is not a mapping"),
+        ("promptfoo", "a.yaml", "tests:\n  - vars: [5]\n", "a.yaml:2: vars: [5] is not a mapping"),
+        ("promptfoo", "a.yaml", "tests:\n  - vars: ['v/*.yaml']\n", "a.yaml:2: vars: 'v/*.yaml' names 0 files"),
         ("promptfoo", "a.yaml", "tests:\n- vars: {q: a}\n  assert: x\n", "a.yaml:3: assert: 'x' is not a list"),
         ("promptfoo", "a.yaml", "tests:\n- vars: {q: a}\n  assert: [x]\n", "a.yaml:3: an assertion: 'x' is not"),
         ("promptfoo", "a.yaml", "tests:\n- vars: {q: a}\n  assert: [{type: 5}]\n", "a.yaml:3: assert: 5 is not a type"),

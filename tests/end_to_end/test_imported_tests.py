@@ -112,6 +112,34 @@ async def test_javascript_of_an_assertion_is_run_by_the_gate(desk: SmallReposito
     assert ended.code == ends, ended.printed
 
 
+BOT = """\
+def call_api(prompt, options, context):
+    return {"output": f"{options['config']['tone']} about {context['vars']['topic']}: {prompt}"}
+"""
+
+
+@pytest.mark.parametrize(("wanted", "ends"), [("kind about bread: Made of bread", 0), ("rude", 1)])
+async def test_a_function_of_a_promptfoo_suite_runs_as_the_system(
+    small: SmallRepository, wanted: str, ends: int
+) -> None:
+    (small.folder / ".github/ratiba.yml").unlink(missing_ok=True)
+    small.write("evals/bot.py", BOT)
+    small.write("evals/make.py", "def make(context): return 'Made of ' + context['vars']['topic']\n")
+    content = {
+        "prompts": ["file://make.py:make"],
+        "providers": [{"id": "python:bot.py", "config": {"tone": "kind"}}],
+        "tests": [{"vars": {"topic": "bread"}, "assert": [{"type": "contains", "value": wanted}]}],
+    }
+    small.write("evals/promptfooconfig.json", json.dumps(content))
+    imported(small, "promptfoo", "evals")
+    written = (small.folder / ".github/ratiba.yml").read_text()
+    small.write(".github/ratiba.yml", written.replace("system:\n", "system:\n  price_per_turn_usd: 0\n"))
+    small.commit()
+    ended = small.gate("--mode", "blocking")
+    assert ended.code == ends, ended.printed
+    assert int(ended.outputs["passed"]) == 1 - ends
+
+
 async def test_twenty_goldens_run_with_the_metrics_of_their_test_file(desk: SmallRepository) -> None:
     words = ("deepeval", "evals/goldens.json", "evals/test_stock.py", "--map", "contains=contains", "--prefix", "stock")
     report = imported(desk, *words)

@@ -274,6 +274,101 @@ async def test_a_prompt_asks_each_provider_in_its_own_way(open_session: Open, tm
     }
 
 
+GEMINI = {
+    "candidates": [
+        {
+            "content": {
+                "parts": [
+                    {"text": "hm", "thought": True},
+                    {"text": "Karibu"},
+                    {"functionCall": {"name": "book", "args": {"day": 1}}},
+                ]
+            }
+        }
+    ]
+}
+CONVERSE = {
+    "output": {"message": {"content": [{"text": "Karibu"}, {"toolUse": {"name": "book", "input": {"day": 1}}}]}}
+}
+
+
+@pytest.mark.parametrize(
+    ("provider", "request_keys", "answer", "path", "body"),
+    [
+        (
+            "gemini",
+            {"generationConfig": {"topP": 0.5, "maxOutputTokens": 99_000}},
+            GEMINI,
+            "/v1beta/models/m:generateContent",
+            {
+                "contents": [
+                    {"role": "user", "parts": [{"text": "Habari"}]},
+                    {"role": "model", "parts": [{"text": "Karibu"}]},
+                    {"role": "user", "parts": [{"text": "Asante"}]},
+                ],
+                "systemInstruction": {"parts": [{"text": "Kuwa mkarimu."}]},
+                "generationConfig": {"topP": 0.5, "maxOutputTokens": 9, "temperature": 0.5},
+            },
+        ),
+        (
+            "converse",
+            {"inferenceConfig": {"topP": 0.5, "maxTokens": 99_000}},
+            CONVERSE,
+            "/model/m/converse",
+            {
+                "messages": [
+                    {"role": "user", "content": [{"text": "Habari"}]},
+                    {"role": "assistant", "content": [{"text": "Karibu"}]},
+                    {"role": "user", "content": [{"text": "Asante"}]},
+                ],
+                "system": [{"text": "Kuwa mkarimu."}],
+                "inferenceConfig": {"topP": 0.5, "maxTokens": 9, "temperature": 0.5},
+            },
+        ),
+    ],
+)
+async def test_a_prompt_speaks_the_format_of_gemini_and_of_bedrock(  # noqa: PLR0917 - a row
+    provider: str,
+    request_keys: dict[str, Any],
+    answer: Any,
+    path: str,
+    body: dict[str, Any],
+    open_session: Open,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "p.md").write_text("Kuwa mkarimu.")
+    prompt = {"file": "p.md", "provider": provider, "model": "m", "max_output_tokens": 9, "temperature": 0.5}
+    server = Server(json.dumps(answer).encode())
+    async with HttpStandIn(server.handle) as stand_in:
+        where = {
+            "GOOGLE_GEMINI_BASE_URL": stand_in.url,
+            "GEMINI_API_KEY": "token",
+            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": stand_in.url,
+            "AWS_ACCESS_KEY_ID": "token",
+        }
+        session = await open_session({"prompt": {**prompt, "request": request_keys}}, **where)
+        await ask(session)
+        reply = await ask(session, "Asante")
+    assert (reply.text, reply.tool_calls) == ("Karibu", (ToolCall("book", {"day": 1}),))
+    asked = server.asked[1]
+    assert asked.path == path
+    assert json.loads(asked.content) == body
+    offered = (asked.headers.get("x-goog-api-key"), asked.headers.get("authorization"))
+    assert offered in {("token", None), (None, "AWS4-HMAC-SHA256 Credential=token/")}
+
+
+@pytest.mark.parametrize("provider", ["gemini", "converse"])
+async def test_an_answer_in_another_format_is_named(provider: str, open_session: Open, tmp_path: Path) -> None:
+    (tmp_path / "p.md").write_text("x")
+    server = Server(b'{"choices": []}')
+    async with HttpStandIn(server.handle) as stand_in:
+        names = ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ACCESS_KEY_ID")
+        block = {"prompt": {"file": "p.md", "provider": provider, "model": "m", "max_output_tokens": 9}}
+        session = await open_session(block, **dict.fromkeys(names, stand_in.url))
+        with pytest.raises(WorkerError, match="the model's answer is not one of"):
+            await ask(session)
+
+
 async def test_inputs_fill_a_template_with_their_types_and_stand_as_json_in_a_text(open_session: Open) -> None:
     server = Server(b'{"text": "Karibu"}')
     inputs = {"city": "Nairobi", "guests": 0, "tags": ["a"], "none": None}
@@ -374,6 +469,23 @@ async def test_a_chat_file_lists_the_messages_itself(
         {"role": "user", "content": 'Say "hi"'},
     ]
     assert asked["response_format"] == {"type": "json_object"}
+
+
+@pytest.mark.parametrize(
+    ("name", "around", "contents"),
+    [
+        ("p.md", "Say: {}", ["Say: Habari", "Say: Say: Habari=Karibu;Asante"]),
+        ("p.json", '[{{"role": "user", "content": "{}"}}]', ["Habari", "Habari=Karibu;Asante"]),
+    ],
+)
+async def test_a_template_sees_the_conversation_as_promptfoo_lists_it(
+    name: str, around: str, contents: list[str], open_session: Open, tmp_path: Path
+) -> None:
+    loop = "{% for each in _conversation %}{{ each.input }}={{ each.output }};{% endfor %}{{ message }}"
+    (tmp_path / name).write_text(around.format(loop))
+    prompt = {"file": name, "template": "jinja"} | ({"role": "system"} if name == "p.md" else {})
+    requests, _ = await sent(open_session, prompt, {}, "Habari", "Asante")
+    assert [each["messages"][0]["content"] for each in requests] == contents
 
 
 async def test_the_tools_that_a_prompt_calls_are_in_its_reply(open_session: Open, tmp_path: Path) -> None:

@@ -36,15 +36,37 @@ class Adapter:
         templates = Templates(name)
         prompt = templates.compiled(_structure(text, name) if name.endswith(CHATS) else text)
 
+        inputs: list[str] = []
+
         def compose(history: list[Message], message: str) -> list[Message]:
-            filled = prompt({**context.inputs, "message": message, "history": history})
+            values = {"message": message, "history": history, "_conversation": _exchanges(history, inputs)}
+            filled = prompt({**context.inputs, **values})
             if name.endswith(CHATS):
-                return chat(filled, name)
+                messages = chat(filled, name)
+                inputs.append(messages[-1]["content"] if messages else "")
+                return messages
+            inputs.append(filled)
             if role == "user":
                 return [*history, {"role": "user", "content": filled}]
             return [{"role": "system", "content": filled}, *history, {"role": "user", "content": message}]
 
         return PromptConversation(self._options, compose)
+
+
+def _exchanges(history: list[Message], inputs: list[str]) -> list[dict[str, str]]:
+    """The conversation as promptfoo lists it.
+
+    Args:
+        inputs: of each turn the last message that the model was sent; of a prompt that is no chat, the prompt.
+    """
+    found: list[dict[str, str]] = []
+    for each in history:
+        if each["role"] == "user":
+            text = inputs[len(found)]
+            found.append({"prompt": text, "input": text, "output": ""})
+        else:
+            found[-1]["output"] = each["content"]
+    return found
 
 
 Filled = Callable[[dict[str, Any]], Any]
@@ -96,7 +118,7 @@ class Templates:
             try:
                 return template.render(values)
             except jinja2.UndefinedError as error:
-                known = ", ".join(sorted(values))
+                known = ", ".join(sorted(name for name in values if not name.startswith("_")))
                 advice = "add the value to `inputs` of the scenario"
                 raise AdapterError(f"{name}: {error.message}. Known are {known}; {advice}") from None
             except (jinja2.TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
