@@ -52,7 +52,7 @@ _REASON = "{prompt}\n\nReason step by step, and end with a line of this form: AN
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TaskQuestion:
     """How a task asks a sample.
 
     Args:
@@ -142,7 +142,7 @@ class TaskFile:
         else:
             self.note(node, _PERSON, f"Task {key}", f"not imported: {shown(value)}")
 
-    def _scorers(self, task: ast.Call, node: ast.expr | None, question: Question) -> Iterator[Scoring]:
+    def _scorers(self, task: ast.Call, node: ast.expr | None, question: TaskQuestion) -> Iterator[Scoring]:
         if node is None:
             self.note(task, _PERSON, "Task", "not imported: it has no scorer, so it would measure nothing")
         for each in items_of(node):
@@ -159,9 +159,9 @@ class TaskFile:
             note_scorer(self.found, (self.name, each.lineno), scoring)
             yield scoring
 
-    def _question(self, node: ast.expr | None) -> Question:
+    def _question(self, node: ast.expr | None) -> TaskQuestion:
         """How the solvers ask."""
-        question = Question()
+        question = TaskQuestion()
         for each in items_of(node):
             if isinstance(each, ast.Call) and called(each) == "chain":
                 for inner in [part for given in each.args for part in items_of(given)]:
@@ -170,7 +170,7 @@ class TaskFile:
                 question = self._solver(each, question)
         return question
 
-    def _solver(self, node: ast.expr, question: Question) -> Question:
+    def _solver(self, node: ast.expr, question: TaskQuestion) -> TaskQuestion:
         name = called(node) if isinstance(node, ast.Call) else shown(node)
         first = "template" if isinstance(node, ast.Call) else ""
         given = _literals(arguments(node, (first,))) if isinstance(node, ast.Call) else {}
@@ -186,7 +186,7 @@ class TaskFile:
                     self.note(node, _NEAR, name, "asks to reason step by step, in other words than Inspect's")
                 else:
                     self.note(node, _MAPPED, name, "part of the message")
-                return Question((*question.templates, usual), question.choose, question.several)
+                return TaskQuestion((*question.templates, usual), question.choose, question.several)
         if name == "system_message":
             self.note(node, _NEAR, name, "left out: your system has its own instructions")
         else:
@@ -194,8 +194,8 @@ class TaskFile:
         return question
 
     def _multiple_choice(
-        self, node: ast.expr, question: Question, given: Mapping[str, Any], template: str | None
-    ) -> Question:
+        self, node: ast.expr, question: TaskQuestion, given: Mapping[str, Any], template: str | None
+    ) -> TaskQuestion:
         if "template" in given and (template is None or not {"question", "choices"} <= set(places_of(template))):
             self.note(node, _PERSON, "multiple_choice", "not imported: its template is not written here as a text")
             return question
@@ -211,7 +211,7 @@ class TaskFile:
             )
         else:
             self.note(node, _MAPPED, "multiple_choice", "part of the message")
-        return Question(question.templates, template, several)
+        return TaskQuestion(question.templates, template, several)
 
     def _text(self, value: Any) -> str | None:
         """A text, or that of the file that it names."""
@@ -293,7 +293,7 @@ class TaskFile:
 
 
 def add_sample(
-    found: Import, case: ImportedCase, sample: Mapping[str, Any], question: Question, scorings: Sequence[Scoring]
+    found: Import, case: ImportedCase, sample: Mapping[str, Any], question: TaskQuestion, scorings: Sequence[Scoring]
 ) -> None:
     """Add the case of a sample; what cannot be one is a finding."""
     place = (case.file, case.line)
@@ -366,7 +366,7 @@ def read_samples(folder: SourceFolder, name: str, found: Import, scorer: Scoring
         chosen = bool(row.get("choices")) and (scorer is None or scorer.entry.name == "choice")
         several = chosen and isinstance(target, list) and len(target) > 1
         usual = f"{(_CHOOSE_ALL if several else _CHOOSE).replace('{how}', _ONLY)}\n\n{{question}}\n\n{{choices}}"
-        question = Question((), usual if chosen else "", several)
+        question = TaskQuestion((), usual if chosen else "", several)
         scorings = [scorer] if scorer is not None else []
         if scorer is None and chosen:
             scorings = [Scoring(INSPECT_SCORERS["choice"], {})]
