@@ -30,7 +30,7 @@ from ratiba_action.authoring.imports import (
     write_files,
 )
 from ratiba_action.authoring.promptfoo import read_promptfoo
-from ratiba_action.authoring.promptfoo_assertions import CHECKS
+from ratiba_action.authoring.promptfoo_assertions import CHECKS, LEFT, left_file
 from ratiba_action.authoring.starter_answers import one_of, parse_language
 from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
@@ -124,13 +124,15 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     block: dict[str, Any] = {"metrics": {target.system_type: metrics}} if files and metrics else {}
     if files and found.system is not None:
         files |= found.system.files
-        configuration = configuration_file(found.system, target)
+        configuration = configuration_file(found.system, target, found.pass_rate)
         if is_new(repository, settings.config, configuration):
             files[settings.config] = configuration
         else:
             block = {"system": dict(found.system.block), **block}
     if files and any(entry["metric"].startswith(f"{CHECKS}:") for case in found.cases for entry in case.assertions):
         files[f"{CHECKS}.py"] = checks_file()
+    if files and found.left:
+        files[LEFT] = left_file(found.left)
     written = write_files(repository, files, dry_run=arguments.dry_run)
     if arguments.json:
         sys.stdout.write(json.dumps(_as_json(found, written, block, dry_run=arguments.dry_run), indent=2) + "\n")
