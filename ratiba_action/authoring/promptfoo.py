@@ -86,7 +86,7 @@ ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
 """Further keys of an assertion."""
 _ASSERTION_READ = ("type", "value", "threshold", "weight", "transform", "config", "alpha", "beta", "gamma")
 _COMPARING = ("select-best", "max-score")
-_PASS_RATE = "PROMPTFOO_PASS_RATE_THRESHOLD"
+_PASSING = "PROMPTFOO_PASSING_THRESHOLD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,17 +170,17 @@ class _Reader:
     def _pass_rate(self, whole: _Part) -> None:
         """The share of tests that must pass, in percent in the configuration's ``env``."""
         environment = whole.data.get("env")
-        value = environment.get(_PASS_RATE) if isinstance(environment, Mapping) else None
+        value = environment.get(_PASSING) if isinstance(environment, Mapping) else None
         try:
             share = float(value) / 100 if value is not None else 1.0
         except (TypeError, ValueError):
             share = -1.0
         if not 0 <= share <= 1:
-            self.found.wrong(whole.place("env"), f"{_PASS_RATE} is {shorten(value)}, not a percentage from 0 to 100")
+            self.found.wrong(whole.place("env"), f"{_PASSING} is {shorten(value)}, not a percentage from 0 to 100")
         elif share < 1:
             self.found.pass_rate = share
             result = f"`pass_rate: {share:g}`, which covers judged scores: deterministic assertions must all pass"
-            self.found.note(whole.place("env", _PASS_RATE), _NEAR, _PASS_RATE, result)
+            self.found.note(whole.place("env", _PASSING), _NEAR, _PASSING, result)
 
     def _only_prompt(self, prompts: Any) -> str | None:
         """The text of the only prompt; None if there are several or it is not plain text."""
@@ -337,14 +337,12 @@ class _Reader:
             return
         asserts = [each for layer in layers for each in self._asserts(layer)]
         more = self._around(layers, options)
-        threshold = next(
-            (layer.data["threshold"] for layer in reversed(layers) if _is_number(layer, "threshold")), None
-        )
+        thresholds = [layer.data["threshold"] for layer in layers if _is_number(layer, "threshold")]
         for values, message in zip(combinations, messages, strict=True):
             case = ImportedCase(*place, str(test.data.get("description") or ""), (message,))
             case.inputs = self._inputs(place, values)
-            if threshold is not None:
-                self._measure_set(case, asserts, threshold, values, more)
+            if thresholds:
+                self._measure_set(case, asserts, thresholds[-1], values, more)
             else:
                 self._each(case, asserts, values, more)
             self.found.cases.append(case)
@@ -391,7 +389,7 @@ class _Reader:
     ) -> None:
         entries = self._entries(case, asserts, values, more)
         if entries:
-            measure_set(case, {"kind": "set", "threshold": threshold, "assertions": entries})
+            measure_set(case, {"kind": "set", "minimum": threshold, "assertions": entries})
 
     def _entries(
         self, case: ImportedCase, asserts: Sequence[_Assert], values: Mapping[str, Any], more: Mapping[str, Any]
@@ -404,7 +402,7 @@ class _Reader:
             weighted = {"weight": weight} if weight != 1 else {}
             if each.inner is not None:
                 inner = self._entries(case, each.inner, values, more)
-                limit = {"threshold": data["threshold"]} if _is_number(each.part, "threshold") else {}
+                limit = {"minimum": data["threshold"]} if _is_number(each.part, "threshold") else {}
                 entries += [{"kind": "set", **limit, "assertions": inner, **weighted}] if inner else []
                 continue
             kind, negate = kind_of(each.kind) if isinstance(each.kind, str) else ("", False)

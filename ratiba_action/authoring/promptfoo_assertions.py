@@ -357,9 +357,9 @@ def _calls(given: Assert) -> Any:
 
 def _called(given: Assert) -> Any:
     value = given.get("value")
-    if isinstance(value, Mapping) and {"name", "pattern"} & set(value):
-        if isinstance(value.get("args", value.get("arguments")), Mapping):
-            return value
+    args = value.get("args", value.get("arguments")) if isinstance(value, Mapping) else None
+    if isinstance(value, Mapping) and isinstance(args, Mapping) and {"name", "pattern"} & set(value):
+        return value
     raise NotImportedError("it has no tool's name with `args`")
 
 
@@ -460,7 +460,7 @@ _DIFFERENCES: Mapping[str, str] = {
     "meteor": ", by the package `natural`, which `system.setup` must install",
     "finish-reason": ": `stop` unless the answer was cut or called tools",
     "guardrails": ": the answer was not ended by the provider's content filter",
-    "webhook": ": the sandbox must be let out to the server",
+    "webhook": ", with `system.environment: {PROMPTFOO_WEBHOOKS: 'true'}`",
     "is-valid-openai-tools-call": ", by the tools of the request",
     "tool-call-f1": ", by the calls of the reply",
     "trajectory:tool-used": ", by the calls of tools",

@@ -115,5 +115,5 @@ def test_without_node_the_error_names_it(folder: Path, monkeypatch: pytest.Monke
 
 def test_json_is_found_inside_a_text(folder: Path) -> None:
     text = checks(folder).Text()
-    for reply, passed in (('so: {"a": [1]} there', 1), ("so: {a} [", 0), ("[1", 0)):
+    for reply, passed in (('so: {"a": [1]} there', 1), ("so: {a} [", 1), ("{: }}", 0), ("[1]", 0)):
         assert text.measure(evidence_of(reply, kind="contains-json"))["value"] == passed
