@@ -1,10 +1,10 @@
 """Whether an imported promptfoo suite means the same: promptfoo and the gate on one corpus, verdict by verdict.
 
 Both call one stand-in for OpenAI, which replies what the prompt says between ``<<<`` and ``>>>``. promptfoo is
-installed apart from this project: copy ``benchmarks/promptfoo/package*.json`` to a folder and run ``npm ci`` there,
+installed apart from this project: copy ``benchmarks/promptfoo/package.json`` to a folder, run ``npm install`` there,
 then ``python -m benchmarks.import_fidelity FOLDER/node_modules``. ``--write FILE`` keeps promptfoo's verdicts, with
 which ``tests/commands/test_promptfoo_verdicts.py`` compares the import; ``--kept FILE`` takes them instead of a run.
-``--speed N`` compares the time of a suite of N tests instead.
+``--judged`` compares assertions of judges instead, and ``--speed N`` the time of a suite of N tests.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from benchmarks.promptfoo_corpus import MODEL, PROMPT, Files, configurations
 _TEST = re.compile(r"t\d{4}")
 _CALL = re.compile(r"CALL (\w+) (\{.*\})", re.DOTALL)
 _CUT = "CUT "
+_JUDGES = "judge: {provider: openai, model: gpt-5.6, cross_check: null}\n"
 _GOOD, _FAIR, _BAD, _ENOUGH = 0.9, 0.6, 0.2, 0.5
 
 
@@ -39,7 +40,7 @@ class _Handler(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         time.sleep(self.delay)
         text = "\n".join(_text(message.get("content")) for message in asked["messages"])
-        reason, message = _answer(text) if text.startswith("Topic") else ("stop", {"content": _judgement(text)})
+        reason, message = answer_of(text) if text.startswith("Topic") else ("stop", {"content": _judgement(text)})
         answer = {
             "id": "stand-in",
             "object": "chat.completion",
@@ -63,7 +64,7 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content or ())
 
 
-def _answer(text: str) -> tuple[str, dict[str, Any]]:
+def answer_of(text: str) -> tuple[str, dict[str, Any]]:
     """Why an answer ended, and its message."""
     found = re.search("<<<(.*)>>>", text, re.DOTALL)
     reply = found[1] if found else ""
@@ -110,7 +111,17 @@ Verdicts = Mapping[str, list[bool]]
 def promptfoo_verdicts(program: Path, folder: Path, environment: Mapping[str, str]) -> Verdicts:
     """What promptfoo says of the configuration in a folder."""
     (config,) = folder.glob("promptfooconfig.*")
-    command = [program, "eval", "-c", config.name, "-o", "out.json", "--no-cache", "--no-table", "--no-progress-bar"]
+    command = [
+        str(program),
+        "eval",
+        "-c",
+        config.name,
+        "-o",
+        "out.json",
+        "--no-cache",
+        "--no-table",
+        "--no-progress-bar",
+    ]
     done = subprocess.run(command, cwd=folder, env=dict(environment), check=False, capture_output=True, text=True)
     try:
         results = json.loads((folder / "out.json").read_text())["results"]["results"]
@@ -294,17 +305,19 @@ def main() -> int:
     parser.add_argument("--write", type=Path, metavar="FILE", help="keep promptfoo's verdicts in this file")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="take promptfoo's verdicts from this file")
     parser.add_argument("--only", default="", metavar="PATTERN", help="configurations whose name it matches")
+    parser.add_argument("--judged", action="store_true", help="compare assertions that a judge scores instead")
     parser.add_argument("--speed", type=int, metavar="TESTS", help="compare the time of so many tests instead")
     arguments = parser.parse_args()
     modules = arguments.modules.resolve()
     if arguments.speed:
         return speed(modules, arguments.speed)
-    corpus = {name: files for name, files in configurations().items() if re.search(arguments.only, name)}
+    all_of = configurations(judges=arguments.judged)
+    corpus = {name: files for name, files in all_of.items() if re.search(arguments.only, name)}
     kept = json.loads(arguments.kept.read_text()) if arguments.kept else None
     if kept is not None:
         named = set(_TEST.findall(json.dumps(corpus)))
         kept = {test: verdict for test, verdict in kept.items() if test in named}
-    theirs, ours = compare(modules, corpus, kept, "")
+    theirs, ours = compare(modules, corpus, kept, _JUDGES if arguments.judged else "")
     if arguments.write is not None:
         lines = ",\n".join(f"{json.dumps(test)}: {json.dumps(verdict)}" for test, verdict in theirs.items())
         arguments.write.write_text(f"{{\n{lines}\n}}\n")

@@ -215,14 +215,14 @@ def _options(numbers: Iterator[int]) -> Iterator[tuple[str, Files]]:
 
     for number, threshold in enumerate((0, 0.3, 0.5, 0.9)):
         yield f"threshold_{number}", {name: _configuration(tests([has, hasnt, code], threshold=threshold))}
-    weighted = [{**has, "weight": 3}, hasnt, {**code, "weight": 0}]
+    weighted: list[Given] = [{**has, "weight": 3}, hasnt, {**code, "weight": 0}]
     yield "weights", {name: _configuration([*tests(weighted), *tests(weighted, threshold=0.7)])}
     several = {"type": "assert-set", "threshold": 0.5, "assert": [has, hasnt]}
     all_of = {"type": "assert-set", "assert": [has, {"type": "starts-with", "value": "In"}]}
     yield "assert_set", {name: _configuration([*tests([several]), *tests([all_of])])}
-    nested = [{**several, "weight": 2, "metric": "town"}, {**all_of, "weight": 1}, likeness]
+    nested: list[Given] = [{**several, "weight": 2, "metric": "town"}, {**all_of, "weight": 1}, likeness]
     yield "assert_set_weighted", {name: _configuration([*tests(nested, threshold=0.6), *tests(nested)])}
-    negated = [{"type": f"not-{each}", "value": "In Paris."} for each in ("bleu", "gleu", "rouge-n")]
+    negated: list[Given] = [{"type": f"not-{each}", "value": "In Paris."} for each in ("bleu", "gleu", "rouge-n")]
     yield "threshold_of_likeness", {name: _configuration(tests([*negated, likeness], threshold=0.4))}
     grading = {"type": "python", "value": "{'pass': False, 'score': 0.9, 'reason': 'r'}"}
     yield "threshold_of_results", {name: _configuration(tests([grading, has], threshold=0.6))}
@@ -337,12 +337,13 @@ def _tools(numbers: Iterator[int]) -> Iterator[tuple[str, Files]]:
         *_of("tool-call-f1", ["weather"], "weather, clock"),
         *_of("tool-call-f1", ["weather", "clock"], threshold=0.6),
     ]
-    for name, wanted in {
+    by_name: Mapping[str, Sequence[Given]] = {
         "valid_tools_call": _of("is-valid-openai-tools-call", None),
         "tool_call_f1": f1,
         "javascript_of_calls": [{"type": "javascript", "value": "output[0].function.name === 'weather'"}],
         "texts_of_calls": _of("contains", "weather"),
-    }.items():
+    }
+    for name, wanted in by_name.items():
         tests = _pairs(wanted, _CALLS, numbers)
         written = {"prompts": [PROMPT], "providers": [provider], "tests": tests}
         yield name, {"promptfooconfig.json": json.dumps(written, indent=1)}

@@ -18,6 +18,7 @@ from ratiba_action.authoring.imports import (
     SourceFolder,
 )
 from ratiba_action.authoring.promptfoo_assertions import (
+    JUDGED,
     TYPES,
     checked,
     entry_of,
@@ -539,15 +540,15 @@ class _Reader:
             self.found.wrong(part.place(), f"assert: {shorten(kind)} is not a type of assertion")
             return
         place, what, rule = part.place(), f"assert {shorten(kind)[1:-1]}", rule_of(kind)
+        known, negate = kind_of(kind)
         if part.data.get("weight") == 0:
-            self.found.note(place, _NEAR, what, "left out: with weight 0 it always passes")
+            self._unweighted(case, part, variables, more)
             return
         if rule.apply is None:
             self.found.note(place, rule.outcome, what, rule.becomes)
             if rule.outcome is _PERSON:
                 self.found.left.append(Left(*place, kind, part.data.get("value"), part.data.get("threshold")))
             return
-        known, negate = kind_of(kind)
         becomes = rule.becomes
         try:
             given = self._given(part, variables, more)
@@ -568,6 +569,19 @@ class _Reader:
         self._keys(part, ASSERTION_KEYS, _ASSERTION_READ, f"{what}: ")
         outcome = _NEAR if different else rule.outcome
         self.found.note(place, outcome, what, becomes + (f"; {different}" if different else ""))
+
+    def _unweighted(
+        self, case: ImportedCase, part: _Part, variables: Mapping[str, Any], more: Mapping[str, Any]
+    ) -> None:
+        """An assertion that always passes: it is measured if that calls neither code nor a judge."""
+        kind, negate = kind_of(part.data["type"])
+        result = "left out: with weight 0 it always passes"
+        if kind and kind not in JUDGED and not rule_of(kind).is_code:
+            with contextlib.suppress(NotImportedError):
+                entry = entry_of(kind, self._given(part, variables, more), negate=negate)
+                measure_set(case, {"kind": "set", "minimum": 0, "assertions": [entry]})
+                result = "measured, and always passes, since its weight is 0"
+        self.found.note(part.place(), _NEAR, f"assert {shorten(part.data['type'])[1:-1]}", result)
 
     def _given(self, part: _Part, variables: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
         """An assertion with its value filled in, and what is around it.
