@@ -565,8 +565,8 @@ def _checked() -> dict[str, Rule]:
         rule = _near if language or kind in JUDGED or kind in _DIFFERENCES else Rule
         for negate in (False, True):
             name = f"not-{kind}" if negate else kind
-            if name not in _NATIVE:
-                apply = partial(checked, kind=kind, negate=negate and kind not in WITHOUT_NOT)
+            if name not in _NATIVE and not (negate and kind in WITHOUT_NOT):
+                apply = partial(checked, kind=kind, negate=negate)
                 rules[name] = rule(becomes, apply=apply, is_code=bool(language))
     return rules
 

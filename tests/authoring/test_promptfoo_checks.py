@@ -258,7 +258,7 @@ class _Judge:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "score", "said", "passed"),
+    ("parameters", "score", "passes", "passed"),
     [
         (part("llm-rubric", ["is kind"]), 0.2, 1, 1),
         (part("llm-rubric", ["is kind"], minimum=0.8), 0.6, 1, 0),
@@ -269,9 +269,9 @@ class _Judge:
     ],
 )
 def test_a_judge_decides_as_the_type_says(
-    parameters: dict[str, Any], score: float, said: int, passed: int, folder: Path
+    parameters: dict[str, Any], score: float, passes: int, passed: int, folder: Path
 ) -> None:
-    judge = _Judge(score, passed=bool(said))
+    judge = _Judge(score, passed=bool(passes))
     assert checks(folder).Judged().measure(evidence_of("Hello", **parameters), judge)["value"] == passed
     (asked,) = judge.asked
     assert "<reply>Hello</reply>" in asked

@@ -43,10 +43,13 @@ def tables() -> Mapping[str, str]:
         others = [other for other, same in SAME.items() if same == name and other not in {"fn", "eval", "grade"}]
         return ", ".join(f"`{each}`" for each in (name, *others))
 
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, rule in ASSERTIONS.items():
+        alike.setdefault((rule.becomes, OUTCOMES[rule.outcome]), []).append(names(name))
     return {
         "promptfoo": rows(
             "| type | here | meaning |",
-            [(names(name), rule.becomes, OUTCOMES[rule.outcome]) for name, rule in ASSERTIONS.items()],
+            [(", ".join(listed), becomes, outcome) for (becomes, outcome), listed in alike.items()],
         ),
         "deepeval": rows(
             "| metric | here | what differs |",
