@@ -18,6 +18,7 @@ from ratiba_action.authoring.imports import (
     SourceFolder,
 )
 from ratiba_action.authoring.promptfoo_assertions import (
+    CHECKS,
     JUDGED,
     TYPES,
     checked,
@@ -346,6 +347,9 @@ class _Reader:
                 self._measure_set(case, asserts, thresholds[-1], values, more)
             else:
                 self._each(case, asserts, values, more)
+            if not case.inputs and any(entry["metric"].startswith(f"{CHECKS}:") for entry in case.assertions):
+                # Code reads `context.vars`.
+                case.inputs = {name: value for name, value in values.items() if re.match(INPUT_NAME, name)}
             self.found.cases.append(case)
 
     def _around(self, layers: Sequence[_Part], options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -552,9 +556,10 @@ class _Reader:
         becomes = rule.becomes
         try:
             given = self._given(part, variables, more)
-            if given["transform"] and known:
+            if known and (given["transform"] or (given["tools"] and not known.startswith("trajectory:"))):
                 different = checked(case, given, kind=known, negate=negate)
-                becomes = "a metric of `promptfoo_checks.py`, on the transformed reply"
+                looks = "on the transformed reply" if given["transform"] else "which looks at calls of tools, too"
+                becomes = f"a metric of `{CHECKS}.py`, {looks}"
             else:
                 different = rule.apply(case, given)
                 if given["transform"] and kind not in {"cost", "latency"}:

@@ -166,6 +166,9 @@ def _equals(case: ImportedCase, given: Assert) -> None:
 
 
 def _equals_not(case: ImportedCase, given: Assert) -> None:
+    if isinstance(given.get("value"), Mapping | list):
+        checked(case, given, kind="equals", negate=True)
+        return
     _forbid(case, rf"\A\s*{re.escape(_one(given).strip())}\s*\Z")
 
 
@@ -497,7 +500,10 @@ _NATIVE: Mapping[str, Rule] = {
     ),
     "not-regex": _near("the rule `regex_must_not_match`, in Python's syntax", apply=_regex_not),
     "equals": _near("`equals`, which ignores white space and Unicode forms; `json` for an object", apply=_equals),
-    "not-equals": _near("the rule `regex_must_not_match`; white space at the ends is ignored", apply=_equals_not),
+    "not-equals": _near(
+        f"the rule `regex_must_not_match`; white space at the ends is ignored; for an object {_TEXT}",
+        apply=_equals_not,
+    ),
     "is-json": Rule(f"`json: {{}}`; with a schema {_TEXT}", apply=_json),
     "llm-rubric": _near(
         f"GEval with the rubric as its step, its threshold or 0.5; {_JUDGE}", apply=partial(_rubric, default=0.5)

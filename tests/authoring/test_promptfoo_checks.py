@@ -433,7 +433,11 @@ def test_a_call_that_fits_its_schema_is_valid(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("cut", "wanted", "passed"),
-    [("was cut at its output limit", "length", 1), ("was cut at its output limit", "stop", 0), ("", "stop", 1)],
+    [
+        ("the reply was cut at its output limit", "length", 1),
+        ("the reply was cut at its output limit", "stop", 0),
+        ("", "stop", 1),
+    ],
 )
 def test_a_reply_that_was_cut_did_not_end_by_itself(cut: str, wanted: str, passed: int, folder: Path) -> None:
     evidence = evidence_of("Hello", kind="finish-reason", value=wanted)
@@ -444,5 +448,5 @@ def test_a_reply_that_was_cut_did_not_end_by_itself(cut: str, wanted: str, passe
 def test_a_filtered_reply_fails_the_guardrails(folder: Path) -> None:
     evidence = evidence_of("Hello", kind="guardrails")
     assert checks(folder).Text().measure(evidence)["value"] == 1
-    evidence["turns"][0]["cut"] = "was ended by the provider's content filter (content_filter)"
+    evidence["turns"][0]["cut"] = "the reply was ended by the provider's content filter (content_filter)"
     assert checks(folder).Text().measure(evidence)["value"] == 0

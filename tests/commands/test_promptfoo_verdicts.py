@@ -65,7 +65,7 @@ def passes(folder: Path, scenario: Scenario) -> bool:
     functions = [call["function"] for call in message.get("tool_calls", ())]
     calls = tuple(ToolCall(each["name"], json.loads(each["arguments"])) for each in functions)
     reply = Reply(message["content"] or "", tool_calls=calls)
-    cut = "was cut at its output limit" if reason == "length" else ""
+    cut = "the reply was cut at its output limit" if reason == "length" else ""
     transcript = Transcript(scenario.id, (Exchange(turn, reply, cut=cut),))
     checks = list(check_turn(1, turn, reply, LocalTime(scenario.now)))
     for rule in scenario.rules:
