@@ -102,4 +102,5 @@ def test_an_imported_configuration_passes_what_promptfoo_passes(name: str, folde
         here.setdefault(NUMBER.findall(scenario.id)[-1], []).append(passes(folder, scenario))
     wanted = sorted(set(NUMBER.findall("".join(CORPUS[name].values()))))
     assert {test: sorted(verdicts) for test, verdicts in here.items()} == {test: VERDICTS[test] for test in wanted}
-    assert [each for each in found.findings if each.outcome is ImportOutcome.MANUAL] == []
+    left = [each for each in found.findings if each.outcome is ImportOutcome.MANUAL]
+    assert [each for each in left if each.what.startswith("assert ")] == []
