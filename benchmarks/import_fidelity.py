@@ -289,7 +289,7 @@ def speed(modules: Path, tests: int) -> int:
         started = time.monotonic()
         theirs = promptfoo_verdicts(modules / ".bin/promptfoo", folder / "speed", environment)
         between = time.monotonic()
-        ours = gate_verdicts({"speed": {}}, folder, {**environment, "RATIBA_CONCURRENCY": "4"})
+        ours = gate_verdicts({"speed": {}}, folder, environment)
     same = ours.verdicts == theirs
     sys.stdout.write(
         f"{tests} tests: promptfoo {between - started:.1f} s, gate {ours.seconds:.1f} s, "
