@@ -297,7 +297,7 @@ scenarios:
         (23, "tests"),
     }
     by_message = {scenario.turns[0].user: scenario for scenario in scenarios(folder)}
-    assert set(by_message) == {"one", "two", "three", "four", "five"}
+    assert set(by_message) == {"one", "two", "three", "four", "five", "x"}
     assert passes(by_message["one"], "Hello, WELCOME to three")
     assert not passes(by_message["one"], "Hello, welcome")
     assert passes(by_message["two"], "{}")
