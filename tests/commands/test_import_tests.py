@@ -300,7 +300,10 @@ scenarios:
     assert set(by_message) == {"one", "two", "three", "four", "five", "x"}
     assert passes(by_message["one"], "Hello, WELCOME to three")
     assert not passes(by_message["one"], "Hello, welcome")
-    assert passes(by_message["two"], "{}")
+    (entry,) = by_message["two"].assertions
+    assert entry.parameters == {"kind": "is-json", "value": {"type": "object"}}
+    (entry,) = by_message["x"].assertions
+    assert entry.parameters == {"kind": "is-json", "transform": ["output.a"]}
     assert not passes(by_message["five"], "hello 4")
     assert passes(by_message["five"], "hello five")
 
