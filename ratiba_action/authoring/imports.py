@@ -158,18 +158,37 @@ class ImportedSystem:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """An assertion that a person must write.
+
+    Args:
+        kind: its name in the tool that it comes from.
+    """
+
+    file: str
+    line: int
+    kind: str
+    value: Any
+    threshold: Any
+
+
 @dataclass(slots=True)
 class Import:
     """What was found in the files; problems forbid to write anything.
 
     Args:
         system: what the first configuration runs; None for a system that is described elsewhere.
+        pass_rate: of a new configuration.
+        left: assertions that a person must write.
     """
 
     cases: list[ImportedCase] = field(default_factory=list)
     findings: dict[ImportFinding, None] = field(default_factory=dict)
     problems: list[FileProblem] = field(default_factory=list)
     system: ImportedSystem | None = None
+    pass_rate: float = 1.0
+    left: list[Left] = field(default_factory=list)
 
     def note(self, place: tuple[str, int], outcome: ImportOutcome, what: str, result: str) -> None:
         """Add a finding; the same one is listed once."""
@@ -502,9 +521,13 @@ def _escaped(value: Any) -> Any:
     return [_escaped(item) for item in value] if isinstance(value, list) else value
 
 
-def configuration_file(system: ImportedSystem, target: Target) -> bytes:
-    """A configuration that runs an imported system, by the rule of its tool: every test must pass."""
-    return _yaml({"system": system.block, **system.more, "pass_rate": 1.0}, target)
+def configuration_file(system: ImportedSystem, target: Target, pass_rate: float) -> bytes:
+    """A configuration that runs an imported system, by the rule of its tool.
+
+    Args:
+        pass_rate: share of scores that must pass.
+    """
+    return _yaml({"system": system.block, **system.more, "pass_rate": pass_rate}, target)
 
 
 def starter(name: str) -> bytes:

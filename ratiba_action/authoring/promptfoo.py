@@ -8,8 +8,25 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Any
 
-from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
-from ratiba_action.authoring.promptfoo_assertions import plain_text, rule_of
+from ratiba_action.authoring.imports import (
+    TEST,
+    Import,
+    ImportedCase,
+    ImportOutcome,
+    Left,
+    NotImportedError,
+    SourceFolder,
+)
+from ratiba_action.authoring.promptfoo_assertions import (
+    CHECKS,
+    JUDGED,
+    checked,
+    entry_of,
+    kind_of,
+    measure_set,
+    plain_text,
+    rule_of,
+)
 from ratiba_action.authoring.promptfoo_conversations import join_conversations
 from ratiba_action.authoring.promptfoo_rows import LEFT_OUT, UNNAMED, read_row, with_commas
 from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, read_system
@@ -45,7 +62,7 @@ _READ = (
     *("tests", "defaultTest", "scenarios", "assertionTemplates"),
 )
 TEST_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "metadata": (_NEAR, LEFT_OUT),
+    "metadata": (_NEAR, "left out, except for code that reads `context.test`"),
     "provider": (_PERSON, _SYSTEM),
     "providers": (_PERSON, _SYSTEM),
     "prompts": (_PERSON, "not imported: every test runs on your system"),
@@ -61,15 +78,31 @@ OPTIONS: Mapping[str, tuple[ImportOutcome, str]] = {
 }
 """Keys of a test's ``options``."""
 ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "weight": (_NEAR, "left out: every assertion must pass"),
     "metric": (_NEAR, LEFT_OUT),
     "provider": (_NEAR, "left out: the configuration names the judge or the model"),
     "rubricPrompt": (_NEAR, "left out: the gate's own instructions to the judge apply"),
     "contextTransform": (_NEAR, "left out: the context is the documents that your system returns"),
-    "config": (_PERSON, "not imported: it is meant for code"),
 }
 """Further keys of an assertion."""
-_TRANSFORM = "not imported: it looks at a transformed reply; let your system reply so, or write a rule `custom`"
+_ASSERTION_READ = ("type", "value", "threshold", "weight", "transform", "config", "alpha", "beta", "gamma")
+_COMPARING = ("select-best", "max-score")
+_PASSING = "PROMPTFOO_PASSING_THRESHOLD"
+
+
+@dataclass(frozen=True, slots=True)
+class _Assert:
+    """An assertion, or a set of them.
+
+    Args:
+        inner: of a set; None for an assertion.
+    """
+
+    part: "_Part"
+    inner: "tuple[_Assert, ...] | None" = None
+
+    @property
+    def kind(self) -> Any:
+        return self.part.data.get("type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +171,7 @@ class _Reader:
         whole = _Part(document, (), document.data)
         self._keys(whole, CONFIGURATION_KEYS, _READ)
         self.prompt = self._only_prompt(document.data.get("prompts"))
+        self._pass_rate(whole)
         templates = document.data.get("assertionTemplates")
         self.templates = templates if isinstance(templates, Mapping) else {}
         default = self._default(whole)
@@ -177,6 +211,21 @@ class _Reader:
             if key not in read:
                 outcome, result = table.get(key, (_PERSON, "not imported: unknown here"))
                 self.found.note(part.place(key), outcome, f"{what}{shorten(key)[1:-1]}", result)
+
+    def _pass_rate(self, whole: _Part) -> None:
+        """The share of tests that must pass, in percent in the configuration's ``env``."""
+        environment = whole.data.get("env")
+        value = environment.get(_PASSING) if isinstance(environment, Mapping) else None
+        try:
+            share = float(value) / 100 if value is not None else 1.0
+        except (TypeError, ValueError):
+            share = -1.0
+        if not 0 <= share <= 1:
+            self.found.wrong(whole.place("env"), f"{_PASSING} is {shorten(value)}, not a percentage from 0 to 100")
+        elif share < 1:
+            self.found.pass_rate = share
+            result = f"`pass_rate: {share:g}`, which covers judged scores: deterministic assertions must all pass"
+            self.found.note(whole.place("env", _PASSING), _NEAR, _PASSING, result)
 
     def _only_prompt(self, prompts: Any) -> str | None:
         """The text of the only prompt; None if there are several or it is not plain text."""
@@ -317,9 +366,6 @@ class _Reader:
             thread = ("metadata",) if isinstance(metadata, Mapping) and set(metadata) == {"conversationId"} else ()
             self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options", *thread))
             options |= self._options(layer)
-            if layer.data.get("threshold") is not None:
-                result = "left out: every assertion must pass, so a test is stricter here"
-                self.found.note(layer.place("threshold"), _NEAR, "threshold", result)
         if options.get("disableDefaultAsserts") is True and len(layers) > 1:
             layers = [_Part(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
         try:
@@ -340,12 +386,19 @@ class _Reader:
             return
         asserts = [each for layer in layers for each in self._asserts(layer)]
         description = next((str(each.data["description"]) for each in layers[::-1] if each.data.get("description")), "")
+        more = self._around(layers, options)
+        thresholds = [layer.data["threshold"] for layer in layers if _is_number(layer, "threshold")]
         for values, message in zip(combinations, messages, strict=True):
             case = ImportedCase(*place, description, (message,))
             case.variable = self._variable(values, own)
             case.inputs = self._inputs(place, values) | self._affixes(place, options, values)
-            for each in asserts:
-                self._assert(case, each, values, transformed="transform" in options)
+            if thresholds:
+                self._measure_set(case, asserts, thresholds[-1], values, more)
+            else:
+                self._each(case, asserts, values, more)
+            if not case.inputs and any(entry["metric"].startswith(f"{CHECKS}:") for entry in case.assertions):
+                # Code reads `context.vars`.
+                case.inputs = {name: value for name, value in values.items() if re.match(INPUT_NAME, name)}
             self._add(case, layers, options)
 
     def _affixes(
@@ -378,14 +431,87 @@ class _Reader:
         name = name or next((each for each in _MESSAGES if each in variables), "")
         return name or (own or next(iter(variables), "") if self.found.system is not None else "")
 
+    def _around(self, layers: Sequence[_Part], options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What assertions look at besides the reply: transforms, the test, tools and the format of the request."""
+        prompt = self.found.system.block.get("prompt", {}) if self.found.system is not None else {}
+        request = prompt.get("request", {})
+        form = request.get("response_format")
+        parsed = isinstance(form, Mapping) and form.get("type") == "json_schema" and prompt.get("provider") == "openai"
+        test: dict[str, Any] = {}
+        for layer in layers:
+            test |= {key: layer.data[key] for key in ("description", "metadata", "threshold") if key in layer.data}
+        code = options.get("transform", options.get("postprocess"))
+        place = layers[-1].place()
+        try:
+            transform = [self._code_of(code, {})] if isinstance(code, str) else []
+        except NotImportedError as error:
+            transform = []
+            self.found.note(place, _PERSON, "options.transform", f"not imported: {error}")
+        tools = request.get("tools")
+        tools = tools if isinstance(tools, list) else []
+        return {"transform": transform, "test": test, "tools": tools, "as_json": parsed}
+
+    def _each(
+        self, case: ImportedCase, asserts: Sequence[_Assert], values: Mapping[str, Any], more: Mapping[str, Any]
+    ) -> None:
+        """Add assertions that must each pass."""
+        for each in asserts:
+            if each.inner is None:
+                self._assert(case, each.part, values, more)
+            elif _is_number(each.part, "threshold"):
+                self._measure_set(case, each.inner, each.part.data["threshold"], values, more)
+            else:
+                self._each(case, each.inner, values, more)
+
+    def _measure_set(
+        self,
+        case: ImportedCase,
+        asserts: Sequence[_Assert],
+        threshold: float,
+        values: Mapping[str, Any],
+        more: Mapping[str, Any],
+    ) -> None:
+        entries = self._entries(case, asserts, values, more)
+        if entries:
+            measure_set(case, {"kind": "set", "minimum": threshold, "assertions": entries})
+
+    def _entries(
+        self, case: ImportedCase, asserts: Sequence[_Assert], values: Mapping[str, Any], more: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Members of a set with a threshold; what cannot be a member must pass by itself."""
+        entries: list[dict[str, Any]] = []
+        for each in asserts:
+            data, place = each.part.data, each.part.place()
+            weight = data.get("weight", 1)
+            weighted = {"weight": weight} if weight != 1 else {}
+            if each.inner is not None:
+                inner = self._entries(case, each.inner, values, more)
+                limit = {"minimum": data["threshold"]} if _is_number(each.part, "threshold") else {}
+                entries += [{"kind": "set", **limit, "assertions": inner, **weighted}] if inner else []
+                continue
+            kind, negate = kind_of(each.kind) if isinstance(each.kind, str) else ("", False)
+            what = f"assert {shorten(each.kind)[1:-1]}"
+            if not kind or each.kind in _COMPARING:
+                self._assert(case, each.part, values, more)
+                if kind not in _COMPARING and rule_of(str(each.kind)).apply is not None:
+                    self.found.note(place, _NEAR, what, "must pass by itself: its score is no part of the mean here")
+            elif weight:
+                try:
+                    entries.append({**entry_of(kind, self._given(each.part, values, more), negate=negate), **weighted})
+                except NotImportedError as error:
+                    self.found.note(place, _PERSON, what, f"not imported: {error}")
+                else:
+                    self._keys(each.part, ASSERTION_KEYS, _ASSERTION_READ, f"{what}: ")
+                    rule = rule_of(each.kind)
+                    self.found.note(place, rule.outcome, what, "a part of a set with a threshold")
+        return entries
+
     def _options(self, layer: _Part) -> Mapping[str, Any]:
         value = layer.data.get("options")
         part = self._part(layer.document, (*layer.path, "options"), value, "options") if value is not None else None
         if part is None:
             return {}
-        self._keys(part, OPTIONS, ("transform", "prefix", "suffix"), "options.")
-        if "transform" in part.data:
-            self.found.note(part.place("transform"), _PERSON, "options.transform", _TRANSFORM)
+        self._keys(part, OPTIONS, ("transform", "postprocess", "prefix", "suffix"), "options.")
         return part.data
 
     def _variables(self, layers: Sequence[_Part]) -> dict[str, Any]:
@@ -505,7 +631,7 @@ class _Reader:
             self.found.note(place, _PERSON, "vars", f"kept as it is: {error}")
             return value
 
-    def _asserts(self, layer: _Part, key: Sequence[str | int] = ("assert",)) -> Iterator[_Part]:
+    def _asserts(self, layer: _Part, key: Sequence[str | int] = ("assert",)) -> Iterator[_Assert]:
         """The assertions of a test, those of sets among them."""
         value: Any = layer.data
         for step in key:
@@ -522,41 +648,72 @@ class _Reader:
                 item = self.templates.get(reference.rpartition("/")[2])  # noqa: PLW2901 - what is meant
             part = self._part(layer.document, path, item, "an assertion")
             if part is not None and part.data.get("type") == "assert-set":
-                if part.data.get("threshold") is not None:
-                    result = "left out: every assertion of the set must pass, so it is stricter here"
-                    self.found.note(part.place("threshold"), _NEAR, "assert-set threshold", result)
-                yield from self._asserts(layer, (*key, index, "assert"))
+                yield _Assert(part, tuple(self._asserts(layer, (*key, index, "assert"))))
             elif part is not None:
-                yield part
+                yield _Assert(part)
 
-    def _assert(self, case: ImportedCase, part: _Part, variables: Mapping[str, Any], *, transformed: bool) -> None:
+    def _assert(self, case: ImportedCase, part: _Part, variables: Mapping[str, Any], more: Mapping[str, Any]) -> None:
         """Add one assertion to a case, and say what became of it."""
         kind = part.data.get("type")
         if not isinstance(kind, str):
             self.found.wrong(part.place(), f"assert: {shorten(kind)} is not a type of assertion")
             return
         place, what, rule = part.place(), f"assert {shorten(kind)[1:-1]}", rule_of(kind)
+        known, negate = kind_of(kind)
         if part.data.get("weight") == 0:
-            self.found.note(place, _NEAR, what, "left out: with weight 0 it always passes")
+            self._unweighted(case, part, variables, more)
             return
-        if rule.apply is None or transformed or "transform" in part.data:
-            result = rule.becomes if rule.apply is None else _TRANSFORM
-            self.found.note(place, _PERSON, what, result)
+        if rule.apply is None:
+            self.found.note(place, rule.outcome, what, rule.becomes)
+            if rule.outcome is _PERSON:
+                self.found.left.append(Left(*place, kind, part.data.get("value"), part.data.get("threshold")))
             return
+        becomes = rule.becomes
         try:
-            value = part.data.get("value")
-            value = self._code_of(value, variables) if rule.is_code else self._rendered(value, variables)
-            different = rule.apply(case, {**part.data, "value": value})
+            given = self._given(part, variables, more)
+            if known and (given["transform"] or (given["tools"] and not known.startswith("trajectory:"))):
+                different = checked(case, given, kind=known, negate=negate)
+                looks = "on the transformed reply" if given["transform"] else "which looks at calls of tools, too"
+                becomes = f"a metric of `{CHECKS}.py`, {looks}"
+            else:
+                different = rule.apply(case, given)
+                if given["transform"] and kind not in {"cost", "latency"}:
+                    different = "the reply is not transformed for it"
         except NotImportedError as error:
             self.found.note(place, _PERSON, what, f"not imported: {error}")
+            self.found.left.append(Left(*place, kind, part.data.get("value"), part.data.get("threshold")))
             return
         except SuiteError as error:
             self.found.wrong(place, f"{what}: {error.problems[0]}")
             return
-        read = ("type", "value", "threshold", *(("config",) if rule.is_code else ()))
-        self._keys(part, ASSERTION_KEYS, read, f"{what}: ")
+        self._keys(part, ASSERTION_KEYS, _ASSERTION_READ, f"{what}: ")
         outcome = _NEAR if different else rule.outcome
-        self.found.note(place, outcome, what, rule.becomes + (f"; {different}" if different else ""))
+        self.found.note(place, outcome, what, becomes + (f"; {different}" if different else ""))
+
+    def _unweighted(
+        self, case: ImportedCase, part: _Part, variables: Mapping[str, Any], more: Mapping[str, Any]
+    ) -> None:
+        """An assertion that always passes: it is measured if that calls neither code nor a judge."""
+        kind, negate = kind_of(part.data["type"])
+        result = "left out: with weight 0 it always passes"
+        if kind and kind not in JUDGED and not rule_of(kind).is_code:
+            with contextlib.suppress(NotImportedError):
+                entry = entry_of(kind, self._given(part, variables, more), negate=negate)
+                measure_set(case, {"kind": "set", "minimum": 0, "assertions": [entry]})
+                result = "measured, and always passes, since its weight is 0"
+        self.found.note(part.place(), _NEAR, f"assert {shorten(part.data['type'])[1:-1]}", result)
+
+    def _given(self, part: _Part, variables: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+        """An assertion with its value filled in, and what is around it.
+
+        Raises:
+            NotImportedError: a file of it cannot be used.
+        """
+        value, own = part.data.get("value"), part.data.get("transform")
+        is_code = rule_of(str(part.data.get("type"))).is_code
+        value = self._code_of(value, variables) if is_code else self._rendered(value, variables)
+        transform = [*more["transform"], *([self._code_of(own, {})] if isinstance(own, str) else [])]
+        return {**part.data, **more, "value": value, "transform": transform}
 
     def _code_of(self, value: Any, variables: Mapping[str, Any]) -> Any:
         """Code with its variables filled in, or the place of its file in the repository.
@@ -565,7 +722,7 @@ class _Reader:
             NotImportedError: the file cannot be run where it is.
         """
         if not isinstance(value, str) or not value.startswith("file://"):
-            return self._rendered(value, variables)
+            return self._rendered(value, variables) if variables else value
         name, colon, function = value.removeprefix("file://").removeprefix("./").partition(":")
         try:
             self.folder.read(name)
@@ -584,7 +741,8 @@ class _Reader:
         """
         if isinstance(value, str):
             text = self._loaded(value)
-            return render(text, {name: _as_text(item) for name, item in variables.items()})
+            missing = dict.fromkeys(_PLACE.findall(text), "")  # which promptfoo fills in so, too
+            return render(text, {**missing, **{name: _as_text(item) for name, item in variables.items()}})
         if isinstance(value, list):
             return [self._rendered(item, variables) for item in value]
         if isinstance(value, Mapping):
@@ -620,6 +778,11 @@ def render(text: str, variables: Mapping[str, str]) -> str:
     if missing:
         raise NotImportedError(f"there is no variable {shorten(missing[0])}")
     return _PLACE.sub(lambda match: variables[match[1]], text)
+
+
+def _is_number(part: _Part, key: str) -> bool:
+    value = part.data.get(key)
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _as_text(value: Any) -> str:

@@ -1,14 +1,18 @@
 """What each type of promptfoo's assertions becomes. ``docs/import.md`` has this table."""
 
+import json
 import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ratiba_action.authoring.imports import ImportedCase, ImportOutcome, NotImportedError
+from ratiba_action.authoring.imports import ImportedCase, ImportOutcome, Left, NotImportedError
 from ratiba_action.util.patterns import pattern_problem
+from ratiba_action.util.strict_yaml import read_yaml
+from ratiba_action.util.text import printable
+from ratiba_action.util.validation import shorten
 
 Assert = Mapping[str, Any]
 """An assertion with its value rendered: ``type``, ``value``, ``threshold``."""
@@ -162,22 +166,28 @@ def _equals(case: ImportedCase, given: Assert) -> None:
 
 
 def _equals_not(case: ImportedCase, given: Assert) -> None:
+    if isinstance(given.get("value"), Mapping | list):
+        checked(case, given, kind="equals", negate=True)
+        return
     _forbid(case, rf"\A\s*{re.escape(_one(given).strip())}\s*\Z")
 
 
-def _json(case: ImportedCase, given: Assert) -> str | None:
-    case.expect.setdefault("json", {})
-    return "the JSON schema is not checked; assert values with `json`" if given.get("value") is not None else None
+def _json(case: ImportedCase, given: Assert) -> None:
+    if _schema(given) is None:
+        case.expect.setdefault("json", {})
+    else:
+        checked(case, given, kind="is-json")
 
 
 def _rubric(case: ImportedCase, given: Assert, *, default: float) -> None:
     case.measure("GEval", _threshold(given, default), criterion="Rubric", steps=_texts(given))
 
 
-def _with_answer(case: ImportedCase, given: Assert, *, metric: str, default: float) -> None:
-    threshold = _threshold(given, default)
-    case.expect_once("answer", _one(given))
+def _with_answer(case: ImportedCase, given: Assert, *, metric: str, default: float) -> str | None:
+    threshold, texts = _threshold(given, default), _texts(given)
+    case.expect_once("answer", texts[0])
     case.measure(metric, threshold)
+    return "only its first text is compared" if len(texts) > 1 else None
 
 
 def _metric(case: ImportedCase, given: Assert, *, metric: str) -> None:
@@ -191,52 +201,234 @@ def _limit(case: ImportedCase, given: Assert, *, key: str, unit: float) -> None:
     case.limit(key, value)
 
 
-def _refusal(case: ImportedCase, _: Assert) -> None:
-    case.rules.append({"type": "must_refuse", "value": {"judge": True}})
-
-
-def _words(case: ImportedCase, given: Assert) -> str | None:
+def _words(case: ImportedCase, given: Assert) -> None:
     value = given.get("value")
-    maximum = value.get("max") if isinstance(value, Mapping) else value
-    if not isinstance(maximum, int) or isinstance(maximum, bool):
-        raise NotImportedError("it has no `max`; only the most words of a reply can be asserted")
-    case.expect["max_words"] = min(maximum, case.expect.get("max_words", maximum))
-    return None if isinstance(value, Mapping) and "min" not in value else "the fewest words are not asserted"
+    maximum = value.get("max") if isinstance(value, Mapping) and "min" not in value else None
+    if isinstance(maximum, int) and not isinstance(maximum, bool):
+        case.expect["max_words"] = min(maximum, case.expect.get("max_words", maximum))
+    else:
+        checked(case, given, kind="word-count")
 
 
-def _tools(case: ImportedCase, given: Assert) -> None:
-    if _number(given, "threshold", 1.0) < 1:
-        raise NotImportedError("part of the tools suffices; use ToolCallF1Metric with `expect.tools`")
-    names = [part.strip() for text in _texts(given) for part in text.split(",")]
-    case.expect_once("tools", [{"name": name} for name in names])
-
-
-def _tool_rule(case: ImportedCase, given: Assert, *, rule: str) -> None:
-    case.rules.append({"type": rule, "value": _texts(given)})
+def _tool_rule(case: ImportedCase, given: Assert, *, rule: str, negate: bool = False) -> None:
+    value = given.get("value")
+    names = value if isinstance(value, list) else [value]
+    if all(isinstance(name, str) and not set("*?") & set(name) for name in names):
+        case.rules.append({"type": rule, "value": _texts(given)})
+    else:
+        checked(case, given, kind="trajectory:tool-used", negate=negate)
 
 
 CHECKS = "promptfoo_checks"
-"""The module, written by an import, that runs code of assertions."""
+"""The module, written by an import, that runs code of assertions and all that scenarios have no word for."""
 
 
-def _code(case: ImportedCase, given: Assert, *, language: str, negate: bool = False) -> str | None:
-    minimum = {} if given.get("threshold") is None else {"minimum": _number(given, "threshold")}
-    config = {"config": given["config"]} if isinstance(given.get("config"), Mapping) else {}
-    more = {**minimum, **config, **({"negate": True} if negate else {})}
-    code = _one(given)
-    case.measure(f"{CHECKS}:{language}", 1.0, code=code, **more)
-    return "`context.prompt` is the user's message here" if "prompt" in code else None
+def entry_of(kind: str, given: Assert, *, negate: bool = False) -> dict[str, Any]:
+    """What the written module is given for one assertion.
+
+    Args:
+        kind: without ``not-``.
+        given: with ``test``, ``transform``, ``tools`` and ``as_json`` of the test and its provider, where they matter.
+
+    Raises:
+        NotImportedError: its value or threshold is none that promptfoo takes.
+    """
+    value = _VALUES[kind](given)
+    entry: dict[str, Any] = {"kind": kind, **({"negate": True} if negate else {})}
+    if kind in {"javascript", "python"}:
+        entry["code"] = value
+        entry |= {"config": given["config"]} if isinstance(given.get("config"), Mapping) else {}
+        entry |= {"test": given["test"]} if given.get("test") and re.search(r"\btest\b|file://", value) else {}
+    elif value is not None:
+        entry["value"] = value
+    if given.get("threshold") is not None and kind not in _WITHOUT_THRESHOLD:
+        entry["minimum"] = _number(given, "threshold")
+    entry |= {key: given[key] for key in ("transform", "alpha", "beta", "gamma") if given.get(key)}
+    if given.get("as_json") and kind in {"javascript", "python"}:
+        entry["as_json"] = True
+    if kind.startswith("is-valid"):
+        entry["tools"] = given.get("tools", [])
+    return entry
 
 
-def _text(case: ImportedCase, given: Assert, *, kind: str, negate: bool = False) -> None:
-    value: dict[str, Any] = {}
-    if kind.endswith("-all"):
-        value = {"value": _texts(given, split=True)}
-    elif kind == "levenshtein":
-        value = {"value": _one(given), "minimum": _number(given, "threshold", 5.0)}
-    elif given.get("value") is not None:
-        raise NotImportedError("the JSON schema is not checked; assert values with `expect.json`")
-    case.measure(f"{CHECKS}:Text", 1.0, kind=kind, **value, **({"negate": True} if negate else {}))
+def checked(case: ImportedCase, given: Assert, *, kind: str, negate: bool = False) -> str | None:
+    """Add an assertion of the written module to a case; returns what differs."""
+    entry = entry_of(kind, given, negate=negate)
+    if kind in JUDGED:
+        case.measure(f"{CHECKS}:Judged", 1.0, **entry, judge_calls=1)
+        return None
+    name = {"javascript": "JavaScript", "python": "Python"}.get(kind, "Text")
+    if name != "Text":
+        del entry["kind"]
+    case.measure(f"{CHECKS}:{name}", 1.0, **entry)
+    is_prompt = name != "Text" and "prompt" in entry["code"]
+    return "`context.prompt` is the user's message here" if is_prompt else None
+
+
+def measure_set(case: ImportedCase, entry: Mapping[str, Any]) -> None:
+    """Add a set of assertions with a threshold to a case."""
+    calls = judge_calls(entry)
+    parameters = {key: value for key, value in entry.items() if key != "kind"}
+    name = "JudgedSet" if calls else "Set"
+    case.measure(f"{CHECKS}:{name}", 1.0, **parameters, **({"judge_calls": calls} if calls else {}))
+
+
+def judge_calls(entry: Mapping[str, Any]) -> int:
+    """How many judge calls an assertion or a set has."""
+    if entry["kind"] == "set":
+        return sum(map(judge_calls, entry["assertions"]))
+    return int(entry["kind"] in JUDGED)
+
+
+def _plain(given: Assert) -> Any:
+    return _one(given)
+
+
+def _listed(given: Assert) -> list[str]:
+    return _texts(given, split=True)
+
+
+def _several(given: Assert) -> Any:
+    texts = _texts(given)
+    return texts[0] if len(texts) == 1 else texts
+
+
+def _equal(given: Assert) -> Any:
+    value = given.get("value")
+    return value if isinstance(value, Mapping | list) else _one(given)
+
+
+def _schema(given: Assert) -> Any:
+    value = given.get("value")
+    if isinstance(value, str) and value.strip():
+        document, problems = read_yaml("schema", value.encode(), aliases=True)
+        if document is None or problems:
+            raise NotImportedError(f"its schema is no JSON and no YAML: {problems[0].message}")
+        value = document.data
+    if value and not isinstance(value, Mapping):
+        raise NotImportedError("its schema is not a mapping")
+    return value or None
+
+
+def _elements(given: Assert) -> Any:
+    value = given.get("value")
+    if isinstance(value, Mapping) and value:
+        value = value.get("requiredElements")
+        if not isinstance(value, list):
+            raise NotImportedError("it has no list `requiredElements`")
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",")]
+    return [str(part) for part in value] if isinstance(value, list) and value else None
+
+
+def _mapping(given: Assert) -> Any:
+    value = given.get("value")
+    if value is not None and not isinstance(value, Mapping):
+        raise NotImportedError("its value is not a mapping")
+    return value
+
+
+def _count(given: Assert) -> Any:
+    value = given.get("value")
+    if isinstance(value, Mapping):
+        bounds = {key: _amount(value[key]) for key in ("min", "max") if key in value}
+        if not bounds:
+            raise NotImportedError("it has neither `min` nor `max`")
+        return bounds
+    return _amount(value)
+
+
+def _amount(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise NotImportedError(f"{shorten(value)} is not a number of words") from None
+
+
+def _tool_names(given: Assert) -> list[str]:
+    return [part.strip() for text in _texts(given) for part in text.split(",")]
+
+
+def _calls(given: Assert) -> Any:
+    value = given.get("value")
+    steps = value.get("steps") if isinstance(value, Mapping) and "steps" in value else value
+    steps = steps if isinstance(steps, list) else [steps]
+    if not steps or not all(isinstance(step, str) or (isinstance(step, Mapping) and step) for step in steps):
+        raise NotImportedError("its value names no tool")
+    return value
+
+
+def _called(given: Assert) -> Any:
+    value = given.get("value")
+    args = value.get("args", value.get("arguments")) if isinstance(value, Mapping) else None
+    if isinstance(value, Mapping) and isinstance(args, Mapping) and {"name", "pattern"} & set(value):
+        return value
+    raise NotImportedError("it has no tool's name with `args`")
+
+
+def _steps(given: Assert) -> Any:
+    value = given.get("value")
+    types = value.get("type", ()) if isinstance(value, Mapping) else ()
+    if not isinstance(value, Mapping) or not {"min", "max"} & set(value):
+        raise NotImportedError("it has neither `min` nor `max`")
+    if types != "tool" and list(types) != ["tool"]:
+        raise NotImportedError("only calls of tools are known here, `type: tool`")
+    return value
+
+
+def _criterion(given: Assert) -> Any:
+    value = given.get("value")
+    if isinstance(value, Mapping) and isinstance(value.get("goal"), str):
+        return [value["goal"]]
+    return [json.dumps(value, ensure_ascii=False)] if isinstance(value, Mapping) and value else _texts(given)
+
+
+def _categories(given: Assert) -> Any:
+    return _texts(given) if given.get("value") else None
+
+
+def _nothing(_: Assert) -> None:
+    return None
+
+
+_VALUES: Mapping[str, Callable[[Assert], Any]] = {
+    **dict.fromkeys(("contains", "icontains", "starts-with", "levenshtein", "rouge-n", "webhook"), _plain),
+    **dict.fromkeys(("javascript", "python", "finish-reason"), _plain),
+    "regex": lambda given: _pattern(_one(given)),
+    **dict.fromkeys(("contains-all", "contains-any", "icontains-all", "icontains-any"), _listed),
+    **dict.fromkeys(("bleu", "gleu", "meteor"), _several),
+    "equals": _equal,
+    **dict.fromkeys(("is-json", "contains-json"), _schema),
+    **dict.fromkeys(("is-xml", "contains-xml"), _elements),
+    **dict.fromkeys(("is-sql", "contains-sql"), _mapping),
+    **dict.fromkeys(("is-html", "contains-html", "is-refusal", "guardrails", "is-valid-openai-tools-call"), _nothing),
+    "word-count": _count,
+    "tool-call-f1": _tool_names,
+    "trajectory:tool-used": _calls,
+    "trajectory:tool-sequence": _calls,
+    "trajectory:tool-args-match": _called,
+    "trajectory:step-count": _steps,
+    **dict.fromkeys(("llm-rubric", "g-eval", "search-rubric", "agent-rubric", "pi", "select-best"), _criterion),
+    **dict.fromkeys(("model-graded-closedqa", "factuality", "trajectory:goal-success"), _criterion),
+    "moderation": _categories,
+}
+"""Reads the value of each type that the written module knows, the type without ``not-``."""
+JUDGED = frozenset(
+    {
+        *("llm-rubric", "g-eval", "search-rubric", "agent-rubric", "pi", "select-best", "moderation"),
+        *("model-graded-closedqa", "factuality", "trajectory:goal-success"),
+    }
+)
+"""Those that a judge scores."""
+_WITHOUT_THRESHOLD = frozenset({"model-graded-closedqa", "factuality", "select-best", "moderation"})
+WITHOUT_NOT = frozenset(
+    {
+        *("factuality", "model-graded-factuality", "model-graded-closedqa", "answer-relevance", "context-faithfulness"),
+        *("context-recall", "context-relevance", "pi", "is-valid-function-call", "is-valid-openai-function-call"),
+        "is-valid-openai-tools-call",
+    }
+)
+"""Types whose ``not-`` promptfoo reads and ignores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +451,30 @@ class Rule:
 _TEXT = f"a metric of `{CHECKS}.py`, which the import writes"
 _JUDGE = "a judge of the configuration scores it"
 _RUNS = f"a metric of `{CHECKS}.py`, which the import writes: the gate runs the code in its sandbox, by {{}}"
+_DIFFERENCES: Mapping[str, str] = {
+    "regex": ", in Python's syntax",
+    "is-refusal": ", by other phrases of English",
+    "rouge-n": "; texts are split into words by simpler rules",
+    "is-html": "; elements are read by Python's parser",
+    "contains-xml": "; elements are read more simply",
+    "contains-json": "; what is between braces is YAML if the interpreter has PyYAML",
+    "is-sql": ", by the package `node-sql-parser`, which `system.setup` must install",
+    "contains-sql": ", by the package `node-sql-parser`, which `system.setup` must install",
+    "meteor": ", by the package `natural`, which `system.setup` must install",
+    "finish-reason": ": `stop` unless the answer was cut or called tools",
+    "guardrails": ": the answer was not ended by the provider's content filter",
+    "webhook": ", with `system.environment: {PROMPTFOO_WEBHOOKS: 'true'}`",
+    "is-valid-openai-tools-call": ", by the tools of the request",
+    "tool-call-f1": ", by the calls of the reply",
+    "trajectory:tool-used": ", by the calls of tools",
+    "trajectory:tool-sequence": ", by the calls of tools",
+    "trajectory:tool-args-match": ", by the calls of tools",
+    "trajectory:step-count": ", by the calls of tools",
+}
 _near = partial(Rule, outcome=ImportOutcome.APPROXIMATED)
 _person = partial(Rule, outcome=ImportOutcome.MANUAL)
 
-ASSERTIONS: Mapping[str, Rule] = {
+_NATIVE: Mapping[str, Rule] = {
     "contains": Rule(
         "`contains` if the text has no letter case, else `matches` with the text escaped", apply=_contains
     ),
@@ -288,8 +500,11 @@ ASSERTIONS: Mapping[str, Rule] = {
     ),
     "not-regex": _near("the rule `regex_must_not_match`, in Python's syntax", apply=_regex_not),
     "equals": _near("`equals`, which ignores white space and Unicode forms; `json` for an object", apply=_equals),
-    "not-equals": _near("the rule `regex_must_not_match`; white space at the ends is ignored", apply=_equals_not),
-    "is-json": Rule("`json: {}`", apply=_json),
+    "not-equals": _near(
+        f"the rule `regex_must_not_match`; white space at the ends is ignored; for an object {_TEXT}",
+        apply=_equals_not,
+    ),
+    "is-json": Rule(f"`json: {{}}`; with a schema {_TEXT}", apply=_json),
     "llm-rubric": _near(
         f"GEval with the rubric as its step, its threshold or 0.5; {_JUDGE}", apply=partial(_rubric, default=0.5)
     ),
@@ -326,13 +541,6 @@ ASSERTIONS: Mapping[str, Rule] = {
         "EmbeddingSimilarityMetric with `answer`, its threshold or 0.75: another model, so look at its scores",
         apply=partial(_with_answer, metric="EmbeddingSimilarityMetric", default=0.75),
     ),
-    "rouge-n": _near(
-        "RougeLMetric with `answer`, its threshold or 0.75: the longest common sequence instead of n-grams",
-        apply=partial(_with_answer, metric="RougeLMetric", default=0.75),
-    ),
-    "bleu": _near(
-        "BleuMetric with `answer`, its threshold or 0.5", apply=partial(_with_answer, metric="BleuMetric", default=0.5)
-    ),
     "cost": _near(
         "`limits.usd`: the estimated cost of the turn's own model calls", apply=partial(_limit, key="usd", unit=1.0)
     ),
@@ -340,31 +548,36 @@ ASSERTIONS: Mapping[str, Rule] = {
         "`limits.seconds` of the turn, measured only with live answers",
         apply=partial(_limit, key="seconds", unit=0.001),
     ),
-    "is-refusal": _near(f"the rule `must_refuse` with a judge; {_JUDGE}", apply=_refusal),
-    "word-count": _near("`max_words`", apply=_words),
-    "tool-call-f1": _near("`tools`: exactly these calls, in this order", apply=_tools),
+    "word-count": Rule(f"`max_words`, or {_TEXT}", apply=_words),
     "trajectory:tool-used": Rule(
-        "the rule `must_call_tool` for each tool", apply=partial(_tool_rule, rule="must_call_tool")
+        f"the rule `must_call_tool` for each tool, or {_TEXT}", apply=partial(_tool_rule, rule="must_call_tool")
     ),
     "not-trajectory:tool-used": Rule(
-        "the rule `must_not_call_tool` for each tool", apply=partial(_tool_rule, rule="must_not_call_tool")
+        f"the rule `must_not_call_tool` for each tool, or {_TEXT}",
+        apply=partial(_tool_rule, rule="must_not_call_tool", negate=True),
     ),
-    "javascript": _near(_RUNS.format("Node"), apply=partial(_code, language="JavaScript"), is_code=True),
-    "not-javascript": _near(
-        _RUNS.format("Node"), apply=partial(_code, language="JavaScript", negate=True), is_code=True
-    ),
-    "python": _near(_RUNS.format("Python"), apply=partial(_code, language="Python"), is_code=True),
-    "not-python": _near(_RUNS.format("Python"), apply=partial(_code, language="Python", negate=True), is_code=True),
-    "contains-json": Rule(_TEXT, apply=partial(_text, kind="contains-json")),
-    "not-contains-json": Rule(_TEXT, apply=partial(_text, kind="contains-json", negate=True)),
-    "not-is-json": Rule(_TEXT, apply=partial(_text, kind="is-json", negate=True)),
-    "not-contains-all": Rule(_TEXT, apply=partial(_text, kind="contains-all", negate=True)),
-    "not-icontains-all": Rule(_TEXT, apply=partial(_text, kind="icontains-all", negate=True)),
-    "levenshtein": Rule(_TEXT, apply=partial(_text, kind="levenshtein")),
-    "not-levenshtein": Rule(_TEXT, apply=partial(_text, kind="levenshtein", negate=True)),
-    "ruby": _person("code is not run: write a rule `custom` or a metric of your own"),
-    "webhook": _person("no server is called: write a rule `custom` or a metric of your own"),
+    "max-score": _near("left out: one reply is the best of one; compare variants with `ratiba gate --variants`"),
+    "ruby": _person("code in Ruby is not run: write it in Python into `promptfoo_left.py`"),
 }
+
+
+def _checked() -> dict[str, Rule]:
+    """The types that only the written module knows, each with its ``not-``."""
+    rules: dict[str, Rule] = {}
+    for kind in _VALUES:
+        language = {"javascript": "Node", "python": "Python"}.get(kind, "")
+        becomes = _RUNS.format(language) if language else _TEXT
+        becomes += f"; {_JUDGE}" if kind in JUDGED else _DIFFERENCES.get(kind, "")
+        rule = _near if language or kind in JUDGED or kind in _DIFFERENCES else Rule
+        for negate in (False, True):
+            name = f"not-{kind}" if negate else kind
+            if name not in _NATIVE and not (negate and kind in WITHOUT_NOT):
+                apply = partial(checked, kind=kind, negate=negate)
+                rules[name] = rule(becomes, apply=apply, is_code=bool(language))
+    return rules
+
+
+ASSERTIONS: Mapping[str, Rule] = {**_NATIVE, **_checked()}
 SAME = {
     "similar:cosine": "similar",
     "model-graded-factuality": "factuality",
@@ -374,21 +587,57 @@ SAME = {
 }
 """Other names of types, some of them only in CSV files."""
 _NAMES = (
-    "agent-rubric classifier contains-html contains-sql contains-xml finish-reason gleu guardrails human"
-    " is-html is-sql is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call is-xml"
-    " max-score meteor moderation noise-sensitivity perplexity perplexity-score pi research-rubric search-rubric"
-    " select-best similar:dot similar:euclidean skill-used trace-error-spans trace-span-count trace-span-duration"
-    " trajectory:goal-success trajectory:step-count trajectory:tool-args-match trajectory:tool-sequence"
-    " video-rubric"
+    "classifier human is-valid-function-call is-valid-openai-function-call noise-sensitivity perplexity"
+    " perplexity-score research-rubric similar:dot similar:euclidean skill-used trace-error-spans trace-span-count"
+    " trace-span-duration video-rubric"
 )
 WITHOUT_COUNTERPART = frozenset(_NAMES.split())
 """Types of promptfoo that nothing here stands for."""
 TYPES = tuple(sorted({*ASSERTIONS, *SAME, *WITHOUT_COUNTERPART}, key=lambda name: (-len(name), name)))
 """All types of promptfoo that are known here, the longest first."""
-OTHERS = _person("no counterpart: write a rule `custom` or a metric of your own, or use `expect`")
+OTHERS = _person("no counterpart: write it in Python into `promptfoo_left.py`, which has its place")
 """For every other type."""
 
 
 def rule_of(name: str) -> Rule:
     """What a type of assertion becomes."""
-    return ASSERTIONS.get(SAME.get(name, name), OTHERS)
+    base = name.removeprefix("not-")
+    base = SAME.get(base, base)
+    if base != name and name.startswith("not-") and base in WITHOUT_NOT and base in ASSERTIONS:
+        rule = ASSERTIONS[base]
+        becomes = f"{rule.becomes}; without `not-`, which promptfoo ignores here"
+        return replace(rule, becomes=becomes, outcome=ImportOutcome.APPROXIMATED)
+    return ASSERTIONS.get(f"not-{base}" if name.startswith("not-") else base, OTHERS)
+
+
+def kind_of(name: str) -> tuple[str, bool]:
+    """The type for the written module, and whether it is negated; empty for one that the module does not know."""
+    base = name.removeprefix("not-")
+    base = SAME.get(base, base)
+    return base if base in _VALUES else "", name.startswith("not-") and base not in WITHOUT_NOT
+
+
+LEFT = "promptfoo_left.py"
+"""The file with a starting point for each assertion that a person must write."""
+_LEFT = """# Assertions that `ratiba import` left to you. Write one, and list it in its scenario under `assertions`:
+#   - {metric: "promptfoo_left:NAME", threshold: 1.0}
+"""
+
+
+def left_file(left: Sequence[Left]) -> bytes:
+    """A starting point for each assertion that a person must write: a metric of one's own."""
+    same: dict[tuple[str, str], Left] = {}
+    for each in left:
+        same.setdefault((each.kind, json.dumps([each.value, each.threshold], default=str)), each)
+    texts = [_LEFT]
+    for number, each in enumerate(same.values(), 1):
+        name = re.sub(r"\W+", "_", each.kind, flags=re.ASCII).strip("_").lower()
+        given = {"value": each.value, "threshold": each.threshold}
+        shown = json.dumps({key: value for key, value in given.items() if value is not None}, default=str)
+        texts.append(
+            f"\n\ndef {name or 'check'}_{number}(evidence):\n"
+            f"    # {printable(each.file)}:{each.line}: {printable(each.kind)} {shown}\n"
+            '    reply = evidence["turns"][-1]["reply"]["text"]\n'
+            '    raise NotImplementedError(reply)  # return {"value": 0.0 to 1.0, "reason": text}\n'
+        )
+    return "".join(texts).encode()

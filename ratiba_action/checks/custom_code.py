@@ -149,6 +149,7 @@ def _turn(exchange: Exchange) -> JsonObject:
         },
         "reply": _reply(exchange.reply),
         "seconds": round(exchange.seconds, 6),
+        **({"cut": exchange.cut} if exchange.cut else {}),
     }
 
 

@@ -35,7 +35,7 @@ from ratiba_action.authoring.imports import (
 from ratiba_action.authoring.inspect_tasks import read_tasks
 from ratiba_action.authoring.openai_evals import read_registry
 from ratiba_action.authoring.promptfoo import read_promptfoo
-from ratiba_action.authoring.promptfoo_assertions import CHECKS
+from ratiba_action.authoring.promptfoo_assertions import CHECKS, LEFT, left_file
 from ratiba_action.authoring.ragas_files import read_evaluation
 from ratiba_action.authoring.scorers import INSPECT_SCORERS, OPENAI_SCORERS, Scorer, Scoring, read_scorer
 from ratiba_action.authoring.starter_answers import one_of, parse_language
@@ -195,11 +195,13 @@ def _files(
     if files and found.system is not None:
         files |= found.system.files
         if found.system.block and (not (ours.repository / configuration).exists() or ours.is_ours(configuration)):
-            files[configuration] = configuration_file(found.system, target)
+            files[configuration] = configuration_file(found.system, target, found.pass_rate)
         elif found.system.block:
             block = {"system": dict(found.system.block), **found.system.more, **block}
     used = {entry["metric"].partition(":")[0] for case in found.cases for entry in case.assertions}
     files |= {f"{root}{name}.py": content() for name, content in _MODULES.items() if files and name in used}
+    if files and found.left:
+        files[f"{root}{LEFT}"] = left_file(found.left)
     return files, block
 
 

@@ -45,10 +45,13 @@ def tables() -> Mapping[str, str]:
         others = [other for other, same in SAME.items() if same == name and other not in {"fn", "eval", "grade"}]
         return ", ".join(f"`{each}`" for each in (name, *others))
 
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, rule in ASSERTIONS.items():
+        alike.setdefault((rule.becomes, OUTCOMES[rule.outcome]), []).append(names(name))
     return {
         "promptfoo": rows(
             "| type | here | meaning |",
-            [(names(name), rule.becomes, OUTCOMES[rule.outcome]) for name, rule in ASSERTIONS.items()],
+            [(", ".join(listed), becomes, outcome) for (becomes, outcome), listed in alike.items()],
         ),
         "deepeval": rows(
             "| metric | here | what differs |",
@@ -193,7 +196,6 @@ def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
         {"type": "cost", "threshold": 0.002},
         {"type": "cost", "threshold": 0.001},
         {"type": "latency", "threshold": 1500},
-        {"type": "is-refusal"},
         {"type": "trajectory:tool-used", "value": ["find", "book"]},
     ]
     (folder / "a.json").write_text(promptfoo(*asserts))
@@ -204,7 +206,6 @@ def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
         ("GEval", 0.8),
         ("GEval imported-2", 0.7),
         ("EmbeddingSimilarityMetric", 0.9),
-        ("RefusalByJudgeMetric", 0.5),
     ]
     assert scenario.assertions[0].parameters["steps"] == ["Greets hi {x}"]
     assert (scenario.limits.seconds, str(scenario.limits.usd)) == (1.5, "0.001")
@@ -220,10 +221,14 @@ def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
         ({"type": "python", "value": "file://../../x.py"}, "lies outside the repository"),
         ({"type": "javascript", "value": "output.includes('{{ q | upper }}')"}, "none is evaluated"),
         ({"type": "javascript"}, "not a text"),
-        ({"type": "webhook", "value": "https://example.com"}, "no server is called"),
-        ({"type": "is-xml", "value": "x"}, "no counterpart"),
-        ({"type": "not-llm-rubric", "value": "x"}, "no counterpart"),
-        ({"type": "of-tomorrow", "value": "x"}, "no counterpart"),
+        ({"type": "perplexity", "threshold": 2}, "promptfoo_left.py"),
+        ({"type": "not-similar", "value": "x"}, "promptfoo_left.py"),
+        ({"type": "is-xml", "value": {"elements": 1}}, "no list `requiredElements`"),
+        ({"type": "is-json", "value": "[1"}, "no JSON and no YAML"),
+        ({"type": "word-count", "value": "many"}, "not a number of words"),
+        ({"type": "trajectory:step-count", "value": {"min": 1}}, "only calls of tools"),
+        ({"type": "trajectory:tool-args-match", "value": "find"}, "no tool's name"),
+        ({"type": "of-tomorrow", "value": "x"}, "promptfoo_left.py"),
         ({"type": "contains"}, "not a text"),
         ({"type": "not-contains-any", "value": '"password, sk-'}, "quotation mark"),
         ({"type": "contains-all", "value": '"red" green, blue'}, "quotation mark"),
@@ -231,19 +236,18 @@ def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
         ({"type": "not-icontains-any", "value": 'a, ""'}, "not a text"),
         ({"type": "contains", "value": " "}, "not a text"),
         ({"type": "contains", "value": {"a": 1}}, "not a text"),
-        ({"type": "contains", "value": "{{ missing }}"}, "no variable 'missing'"),
+        ({"type": "contains", "value": "{{ missing }}"}, "not a text"),
         ({"type": "contains", "value": "{{ q | upper }}"}, "none is evaluated"),
         ({"type": "contains", "value": "{% for x in q %}"}, "none is evaluated"),
-        ({"type": "contains", "value": "x", "transform": "output.x"}, "transformed reply"),
+        ({"type": "contains", "value": "x", "transform": "file://none.js"}, "none.js"),
         ({"type": "contains", "value": "file://x.js"}, "not a text file"),
         ({"type": "regex", "value": "(a+)+$"}, "takes longer"),
         ({"type": "regex", "value": "(?<"}, "not a regular expression"),
-        ({"type": "similar", "value": ["a", "b"]}, "one suffices"),
+        ({"type": "starts-with", "value": ["a", "b"]}, "one suffices"),
         ({"type": "cost"}, "its threshold is not a number"),
         ({"type": "cost", "threshold": 0}, "its threshold is 0"),
         ({"type": "llm-rubric", "value": "x", "threshold": 7}, "not from 0 to 1"),
-        ({"type": "word-count", "value": {"min": 2}}, "no `max`"),
-        ({"type": "tool-call-f1", "value": "a, b", "threshold": 0.5}, "part of the tools suffices"),
+        ({"type": "word-count", "value": {}}, "neither `min` nor `max`"),
     ],
 )
 def test_what_cannot_be_imported_is_left_to_a_person_with_its_line(
@@ -270,7 +274,7 @@ future: 1
 assertionTemplates:
   kind: {type: icontains, value: welcome}
 defaultTest:
-  threshold: 0.5
+  metadata: {b: 2}
   options: {provider: openai:gpt-4.1}
   vars: {greeting: Hello}
   assert: [{type: icontains, value: "{{greeting}}", weight: 2, metric: tone}]
@@ -281,7 +285,7 @@ tests:
     assert:
       - $ref: '#/assertionTemplates/kind'
       - {type: icontains, value: zero, weight: 0}
-      - {type: assert-set, threshold: 0.5, assert: [{type: icontains, value: three}]}
+      - {type: assert-set, threshold: 0.5, assert: [{type: llm-rubric, value: three}, {type: cost, threshold: 1}]}
   - {vars: {q: [two, three]}, options: {disableDefaultAsserts: true}, assert: [{type: is-json, value: {type: object}}]}
   - {vars: {q: x}, options: {transform: output.a}, assert: [{type: is-json}]}
   - {path: file://make.py:tests}
@@ -295,24 +299,24 @@ scenarios:
     assert lines >= {
         (3, "evaluateOptions"),
         (4, "future"),
-        (8, "threshold"),
+        (8, "metadata"),
         (9, "options.provider"),
-        (11, "assert icontains: weight"),
         (11, "assert icontains: metric"),
         (15, "metadata"),
         (18, "assert icontains"),
-        (19, "assert-set threshold"),
-        (20, "assert is-json"),
-        (21, "options.transform"),
-        (21, "assert is-json"),
+        (19, "assert llm-rubric"),
+        (19, "assert cost"),
         (22, "tests"),
         (23, "tests"),
     }
     by_message = {scenario.turns[0].user: scenario for scenario in scenarios(folder)}
-    assert set(by_message) == {"one", "two", "three", "four", "five"}
+    assert set(by_message) == {"one", "two", "three", "four", "five", "x"}
     assert passes(by_message["one"], "Hello, WELCOME to three")
-    assert not passes(by_message["one"], "Hello, welcome")
-    assert passes(by_message["two"], "{}")
+    assert not passes(by_message["one"], "Hello")
+    (entry,) = by_message["two"].assertions
+    assert entry.parameters == {"kind": "is-json", "value": {"type": "object"}}
+    *_, entry = by_message["x"].assertions
+    assert entry.parameters == {"kind": "is-json", "transform": ["output.a"]}
     assert not passes(by_message["five"], "hello 4")
     assert passes(by_message["five"], "hello five")
 
@@ -446,9 +450,9 @@ def test_rows_of_a_csv_file_carry_their_assertions(folder: Path, capsys: pytest.
     (folder / "tests.csv").write_text(
         "q,__expected1,__expected2,__description,__threshold\n"
         'a,Paris,"contains-any: x, 1",first,\n'
-        'b,"not a type: x",similar(0.6):hello,second,0.5\n'
-        "c,javascript:1,file://a.js,third,\n"
-        "d,is-sql,icontains:E,fourth,\n"
+        'b,"not a type: x",similar(0.6):hello,second,\n'
+        "c,javascript:1,file://a.js,third,0.5\n"
+        "d,perplexity(3),icontains:E,fourth,\n"
     )
     printed = report(capsys, "promptfoo", "tests.csv")
     by_message = {scenario.turns[0].user: scenario for scenario in scenarios(folder)}
@@ -459,8 +463,10 @@ def test_rows_of_a_csv_file_carry_their_assertions(folder: Path, capsys: pytest.
     assert (first.equals, second.equals) == ("Paris", "not a type: x")
     assert [entry.threshold for entry in by_message["b"].assertions] == [0.6]
     left = [(line, what) for _, line, what, _ in found(printed, "manual")]
-    assert left == [(4, "assert javascript"), (5, "assert is-sql")]
-    assert [entry.parameters["code"] for entry in by_message["c"].assertions] == ["1"]
+    assert left == [(4, "assert javascript"), (5, "assert perplexity")]
+    (entry,) = by_message["c"].assertions
+    assert (entry.metric, entry.parameters["minimum"]) == ("promptfoo_checks:Set", 0.5)
+    assert entry.parameters["assertions"] == [{"kind": "javascript", "code": "1"}]
 
 
 GOLDENS = [
@@ -677,18 +683,19 @@ def test_the_terminal_shows_each_part_with_its_place_and_what_to_do_next(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "a.json").write_text(
-        promptfoo({"type": "llm-rubric", "value": "x"}, {"type": "webhook"}, {"type": "icontains", "value": "y"})
+        promptfoo({"type": "llm-rubric", "value": "x"}, {"type": "human"}, {"type": "icontains", "value": "y"})
     )
     assert do("promptfoo", "a.json") == 0
     printed = capsys.readouterr().out
     for title, part in (
         ("Mapped", "assert icontains"),
         ("Approximated", "assert llm-rubric"),
-        ("For a person", "webhook"),
+        ("For a person", "human"),
     ):
         assert f"{title}:\n" in printed
         assert part in printed
-    assert "  a.json:12: assert webhook → no server is called" in printed
+    assert "  a.json:12: assert human → no counterpart" in printed
+    assert "def human_1(evidence):" in (folder / "promptfoo_left.py").read_text()
     assert "1 test imported. 2 mapped, 1 approximated, 1 for a person." in printed
     assert "criterion: Rubric" in printed
     assert printed.endswith("run: ratiba validate\n")
@@ -720,13 +727,14 @@ def test_a_list_or_mapping_that_stands_in_a_prompt_is_named(folder: Path, capsys
 def test_what_is_the_same_of_many_tests_is_one_line_with_its_count(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asserts = [{"type": "icontains", "value": "y"}, {"type": "webhook", "value": "https://example.com"}]
+    asserts = [{"type": "icontains", "value": "y"}, {"type": "classifier", "value": "polite"}]
     tests = [{"vars": {"q": f"question {number}"}, "assert": asserts} for number in range(30)]
     (folder / "a.json").write_text(json.dumps({"tests": tests}, indent=1))
     assert do("promptfoo", "a.json") == 0
     printed = capsys.readouterr().out
     assert "  a.json:3 and 29 more: test → a scenario\n" in printed
-    assert " and 29 more: assert webhook → no server is called" in printed
+    assert " and 29 more: assert classifier → no counterpart" in printed
+    assert (folder / "promptfoo_left.py").read_text().count("def ") == 1
     assert len(printed.splitlines()) < 15
 
 
@@ -873,7 +881,7 @@ def test_credentials_and_identifiers_are_reported_and_a_credential_is_not_writte
 
 
 def test_a_file_of_code_only_imports_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "a.json").write_text(promptfoo({"type": "webhook", "value": "https://example.com"}))
+    (folder / "a.json").write_text(promptfoo({"type": "ruby", "value": "true"}))
     assert do("promptfoo", "a.json") == 2
     assert "Nothing was imported." in capsys.readouterr().out
     assert not (folder / "scenarios").exists()

@@ -1,9 +1,12 @@
-"""An imported assertion passes the replies that promptfoo itself passes: its verdicts, kept by a benchmark, are data.
+"""An imported configuration passes the replies that promptfoo itself passes: a benchmark keeps its verdicts.
 
-``benchmarks/import_fidelity.py`` writes ``promptfoo_verdicts.json``: assertion, reply, whether promptfoo passed it.
+``benchmarks/import_fidelity.py`` writes ``promptfoo_verdicts.json``: by the number of a test in
+``benchmarks/promptfoo_corpus.py``, whether promptfoo passed each of its results. The benchmark runs the gate, too; here
+the same scenarios are measured without a run.
 """
 
 import json
+import re
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from shutil import which
@@ -11,14 +14,15 @@ from typing import Any
 
 import pytest
 
-from benchmarks.import_fidelity import FILES, VARIABLES
-from ratiba_action.authoring.imports import Import, SourceFolder, Target, checks_file, scenario_files
+from benchmarks.import_fidelity import answer_of
+from benchmarks.promptfoo_corpus import configurations
+from ratiba_action.authoring.imports import Import, ImportOutcome, SourceFolder, Target, checks_file, scenario_files
 from ratiba_action.authoring.promptfoo import read_promptfoo
 from ratiba_action.checks.custom_code import evidence
 from ratiba_action.checks.failure_rules import check_rule, validate_rule
 from ratiba_action.checks.turn_checks import check_turn
 from ratiba_action.metrics.registry import metric_problems
-from ratiba_action.model.conversation import Exchange, Reply, Transcript
+from ratiba_action.model.conversation import Exchange, Reply, ToolCall, Transcript
 from ratiba_action.model.measurement import Case
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.load import load_suite
@@ -26,32 +30,44 @@ from ratiba_action.util.instants import LocalTime
 
 pytestmark = pytest.mark.processes
 VERDICTS = json.loads((Path(__file__).parent / "promptfoo_verdicts.json").read_text())
-KINDS = sorted({wanted["type"] for wanted, _, _ in VERDICTS})
+CORPUS = configurations()
+PACKAGES = ("is_sql", "is_sql_allowed", "contains_sql")
+"""Configurations that need packages of Node; only the benchmark runs them."""
+LIMITS = ("cost", "latency")
+"""Configurations whose limits only a run measures."""
+NODE = re.compile("javascript|transform")
+NUMBER = re.compile(r"t\d{4}")
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with the files of code that assertions name."""
-    for name, content in {**FILES, "promptfoo_checks.py": checks_file().decode()}.items():
-        (tmp_path / name).write_text(content)
+    """The current folder, with the module that an import writes."""
+    (tmp_path / "promptfoo_checks.py").write_bytes(checks_file())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def imported(folder: Path, wanted: Any, reply: str) -> Scenario:
-    test = {"vars": {**VARIABLES, "reply": reply}, "assert": [wanted]}
-    (folder / "a.json").write_text(json.dumps({"tests": [test]}))
+def imported(folder: Path, name: str) -> tuple[Import, tuple[Scenario, ...]]:
+    """What the import of a configuration found, and its scenarios."""
+    for path, content in CORPUS[name].items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content)
+    (config,) = folder.glob("promptfooconfig.*")
     found = Import()
-    read_promptfoo(SourceFolder(folder, "", folder), "a.json", found, "reply")
+    read_promptfoo(SourceFolder(folder, "", folder), config.name, found, "reply")
     files = scenario_files(found, Target("scenarios", "a", "en", "chatbot", "import"))
-    (scenario,) = load_suite(files, metric_problems, validate_rule).scenarios
-    return scenario
+    return found, tuple(load_suite(files, metric_problems, validate_rule).scenarios)
 
 
-def passes(folder: Path, scenario: Scenario, reply: str) -> bool:
+def passes(folder: Path, scenario: Scenario) -> bool:
     (turn,) = scenario.turns
-    transcript = Transcript(scenario.id, (Exchange(turn, Reply(reply)),))
-    checks = list(check_turn(1, turn, Reply(reply), LocalTime(scenario.now)))
+    reason, message = answer_of(f"<<<{scenario.inputs['reply']}>>>")
+    functions = [call["function"] for call in message.get("tool_calls", ())]
+    calls = tuple(ToolCall(each["name"], json.loads(each["arguments"])) for each in functions)
+    reply = Reply(message["content"] or "", tool_calls=calls)
+    cut = "the reply was cut at its output limit" if reason == "length" else ""
+    transcript = Transcript(scenario.id, (Exchange(turn, reply, cut=cut),))
+    checks = list(check_turn(1, turn, reply, LocalTime(scenario.now)))
     for rule in scenario.rules:
         checks += check_rule(rule, transcript)
     scores = [
@@ -71,15 +87,20 @@ def measured(folder: Path, metric: str, given: Any) -> float:
     spec.loader.exec_module(module)
     try:
         score: dict[str, float] = getattr(module, metric.partition(":")[2])().measure(given)
-    except (RuntimeError, ValueError):
+    except (RuntimeError, ValueError, KeyError):
         return 0
     return score["value"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_imported_assertion_passes_what_promptfoo_passes(kind: str, folder: Path) -> None:
-    if "javascript" in kind and which("node") is None:
+@pytest.mark.parametrize("name", [name for name in CORPUS if name not in {*PACKAGES, *LIMITS}])
+def test_an_imported_configuration_passes_what_promptfoo_passes(name: str, folder: Path) -> None:
+    if NODE.search("".join(CORPUS[name].values())) and which("node") is None:
         pytest.skip("needs Node")
-    rows = [(wanted, reply, passed) for wanted, reply, passed in VERDICTS if wanted["type"] == kind]
-    here = [(wanted, reply, passes(folder, imported(folder, wanted, reply), reply)) for wanted, reply, _ in rows]
-    assert here == rows
+    found, scenarios = imported(folder, name)
+    here: dict[str, list[bool]] = {}
+    for scenario in scenarios:
+        here.setdefault(NUMBER.findall(scenario.id)[-1], []).append(passes(folder, scenario))
+    wanted = sorted(set(NUMBER.findall("".join(CORPUS[name].values()))))
+    assert {test: sorted(verdicts) for test, verdicts in here.items()} == {test: VERDICTS[test] for test in wanted}
+    left = [each for each in found.findings if each.outcome is ImportOutcome.MANUAL]
+    assert [each for each in left if each.what.startswith("assert ")] == []

@@ -140,6 +140,26 @@ async def test_a_function_of_a_promptfoo_suite_runs_as_the_system(
     assert int(ended.outputs["passed"]) == 1 - ends
 
 
+@pytest.mark.parametrize(("threshold", "ends"), [(0.7, 0), (0.71, 1)])
+async def test_a_threshold_of_a_test_is_the_mean_of_its_assertions(
+    desk: SmallRepository, threshold: float, ends: int
+) -> None:
+    asserts = [
+        {"type": "python", "value": "0.5"},
+        {"type": "is-json", "value": {"type": "number"}, "transform": "file://count.py", "weight": 2},
+        {"type": "equals", "value": "something else"},
+        {"type": "not-is-xml"},
+    ]
+    test = {"vars": {"question": "Count to three"}, "assert": asserts, "threshold": threshold}
+    desk.write("evals/promptfooconfig.json", json.dumps({"tests": [test]}))
+    desk.write("evals/count.py", "def get_transform(output, context):\n    return len(context['vars']['question'])\n")
+    report = imported(desk, "promptfoo", "evals/promptfooconfig.json")
+    assert [each for each in report["findings"] if each["outcome"] == "manual"] == []
+    desk.commit()
+    ended = desk.gate("--mode", "blocking")
+    assert ended.code == ends, ended.printed
+
+
 async def test_twenty_goldens_run_with_the_metrics_of_their_test_file(desk: SmallRepository) -> None:
     words = ("deepeval", "evals/goldens.json", "evals/test_stock.py", "--map", "contains=contains", "--prefix", "stock")
     report = imported(desk, *words)
