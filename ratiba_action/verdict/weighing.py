@@ -213,11 +213,15 @@ def is_guarded(evidence: Evidence) -> bool:
 
 def sensitivity(comparison: Comparison) -> str:
     """What a comparison of this size can see, in words; empty where it cannot be told."""
+    number = plural(len(comparison.scenarios), "scenario")
+    if comparison.families is not None:
+        number += " in 1 family" if comparison.families == 1 else f" in {comparison.families} families"
+    if comparison.detectable is None and comparison.further_trials and comparison.families is not None:
+        return f"The planned trials of {number} do not show how large a drop this run can see."
     if comparison.detectable is None and comparison.further_trials:
         return "One trial on base and head does not show how much scores vary, nor how large a drop this run can see."
     if comparison.detectable is None or comparison.detectable < _SMALLEST_REPORTED:
         return ""
-    number = plural(len(comparison.scenarios), "scenario")
     further = f", in up to {comparison.further_trials} further trials" if comparison.further_trials else ""
     return f"With {number} this run can see drops of {points(comparison.detectable)} or more{further}."
 
