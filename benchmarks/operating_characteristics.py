@@ -23,14 +23,17 @@ from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Scor
 from ratiba_action.model.plan import Arm, Plan, Trial
 from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, PassRateRule, Verdict
+from ratiba_action.verdict.blocks import in_blocks
 from ratiba_action.verdict.decision import next_step
+from ratiba_action.verdict.interval import wilson_interval
 from ratiba_action.verdict.pairing import content_digest
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 SYSTEM_SPREAD = 0.08
 FALL = 0.50
-FAMILY = 5
 NOW = datetime(2026, 4, 25, tzinfo=UTC)
+BLOCK = 8
+"""Pairs of a block: two of each conversation that runs at once by default."""
 HEAD, BASE = Arm("head", "head"), Arm("base", "base")
 
 Random = np.random.Generator
@@ -65,8 +68,16 @@ class World:
         judge: one of ``JUDGES``.
         run_effect: standard deviation of what all scores of one run share.
         drift: what all scores of the present run have lost since the base was measured, in both arms.
-        family_effect: standard deviation of what the scores of five scenarios share in one trial of one arm.
+        family_effect: standard deviation of what the scores of a family share in one trial of one arm.
+        family_size: scenarios of a family.
+        undeclared: whether the suite does not say which scenarios are families.
         errors: the worst outcomes of the base's runs errored instead.
+        minute_effect: standard deviation of what conversations share that run at one time, on whichever arm: it
+            changes over time, with a correlation of 1/e after ``minute`` conversations.
+        minute: conversations.
+        arms_by_turns: base and head run in blocks, as the gate runs them; else one whole arm after the other.
+        arm_effect: standard deviation of what the trials of one arm in one round share, and the other arm's do not.
+        votes: calls of the judge whose mean is a score, where the noise is the judge's.
     """
 
     scenarios: int = 50
@@ -78,7 +89,14 @@ class World:
     run_effect: float = 0.0
     drift: float = 0.0
     family_effect: float = 0.0
+    family_size: int = 5
+    undeclared: bool = False
     errors: bool = False
+    minute_effect: float = 0.0
+    minute: int = 100
+    arms_by_turns: bool = True
+    arm_effect: float = 0.0
+    votes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +109,42 @@ class Rates:
     repeats: int
 
     @property
-    def error(self) -> float:
-        """Standard error of the share that was blocked."""
-        return math.sqrt(self.blocked * (1 - self.blocked) / self.repeats)
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval of the share that was blocked, at 95 %: no events are no certainty."""
+        found = wilson_interval(round(self.blocked * self.repeats), self.repeats)
+        return found.low, found.high
 
     def __str__(self) -> str:
-        return f"{self.blocked:.1%} ± {self.error:.1%}"
+        low, high = self.interval
+        return f"{self.blocked:.1%} ({low:.1%} to {high:.1%})"
 
 
-def scenario(number: int) -> Scenario:
+def scenario(number: int, family: str = "") -> Scenario:
     """A scenario that asserts nothing but its score."""
-    return Scenario(f"s{number:03}", "fr", (Turn("Bonjour"),), NOW, Customer("Wanjiku", "+254 712 345 432"))
+    plain = Scenario(f"s{number:03}", "fr", (Turn("Bonjour"),), NOW, Customer("Wanjiku", "+254 712 345 432"))
+    return replace(plain, family=family)
+
+
+def suite_of(world: World) -> list[Scenario]:
+    """The scenarios of a world, with their families where the suite declares them."""
+    declared = world.family_effect and not world.undeclared
+    return [scenario(number, f"f{number // world.family_size}" if declared else "") for number in range(world.scenarios)]
+
+
+class Minutes:
+    """What conversations share that run at one time: a stationary process of Ornstein and Uhlenbeck."""
+
+    def __init__(self, world: World, random: Random) -> None:
+        self._random, self._spread = random, world.minute_effect
+        self._kept = math.exp(-1 / world.minute)
+        self._now = random.normal(0, self._spread) if self._spread else 0.0
+
+    def following(self) -> float:
+        """The effect on the next conversation."""
+        if self._spread:
+            fresh = self._random.normal(0, self._spread * math.sqrt(1 - self._kept**2))
+            self._now = self._kept * self._now + fresh
+        return self._now
 
 
 @dataclass
@@ -129,13 +172,29 @@ class Change:
         }
 
     def run(self, name: str, trials: Sequence[Trial], shift: float, *, errors: bool = False) -> list[ScenarioResult]:
-        """The results of some trials of one run, whose scores share ``shift``."""
-        return [self._result(name, trial, shift, errors=errors) for trial in trials]
+        """The results of some trials of one run, in the order in which they ran; their scores share ``shift``."""
+        minutes = Minutes(self.world, self.random)
+        return [self._result(name, trial, shift + minutes.following(), errors=errors) for trial in trials]
 
-    def _result(self, run: str, trial: Trial, shift: float, *, errors: bool) -> ScenarioResult:
+    def further(self, plan: Plan, shift: float) -> list[ScenarioResult]:
+        """The results of further trials, in the order in which the gate runs them."""
+        if self.world.arms_by_turns:
+            parts = in_blocks(plan, BLOCK, str(plan.trials[0].number))
+        else:
+            both = sorted(plan.trials, key=lambda trial: trial.arm.name)
+            parts = (Plan(tuple(both)),)
+        effects = {arm: self.random.normal(0, self.world.arm_effect) for arm in ("base", "head")}
+        minutes, results = Minutes(self.world, self.random), list[ScenarioResult]()
+        for trial in (trial for part in parts for trial in part.trials):
+            results.append(self._result("head", trial, shift + minutes.following() + effects[trial.arm.name]))
+        return results
+
+    def _result(self, run: str, trial: Trial, shift: float, *, errors: bool = False) -> ScenarioResult:
         worth = self.worth[trial.arm.name][trial.scenario.id]
         spread = math.hypot(self.world.judge_spread, SYSTEM_SPREAD)
-        value = JUDGES[self.world.judge](worth, spread, self.random) + shift + self._family(run, trial)
+        shift += self._family(run, trial)
+        judge, random = JUDGES[self.world.judge], self.random
+        value = float(np.mean([judge(worth, spread, random) for _ in range(self.world.votes)])) + shift
         if errors and value < worth - spread:
             return Errored(trial, Phase.SYSTEM, "it fell over")
         score = Score("Quality", "1.0.0", float(np.clip(value, 0, 1)), 0.0, judged=True)
@@ -144,7 +203,7 @@ class Change:
     def _family(self, run: str, trial: Trial) -> float:
         if not self.world.family_effect:
             return 0.0
-        place = (run, trial.arm.name, trial.number, int(trial.scenario.id[1:]) // FAMILY)
+        place = (run, trial.arm.name, trial.number, int(trial.scenario.id[1:]) // self.world.family_size)
         if place not in self.families:
             self.families[place] = self.random.normal(0, self.world.family_effect)
         return self.families[place]
@@ -184,7 +243,7 @@ def decide(
     step, further = next_step(evidence), 0
     while isinstance(step, Plan):
         further += len(step.trials)
-        more = change.run("head", step.trials, present)
+        more = change.further(step, present)
         evidence = replace(evidence, results=(*evidence.results, *more))
         step = next_step(evidence)
     return step, further
@@ -193,7 +252,7 @@ def decide(
 def simulate(world: World, repeats: int, seed: int = 1) -> Rates:
     """Rates over many simulated changes."""
     random = np.random.default_rng(seed)
-    scenarios = [scenario(number) for number in range(world.scenarios)]
+    scenarios = suite_of(world)
     digests = {entry.id: content_digest(entry) for entry in scenarios}
     decided = [decide(world, scenarios, digests, random) for _ in range(repeats)]
     conclusions = [verdict.conclusion for verdict, _ in decided]
