@@ -20,6 +20,7 @@ from ratiba_action.verdict.pairing import content_digest, results_of
 from ratiba_action.verdict.quarantine import quarantine_in_force
 from ratiba_action.verdict.rules.findings import sentence
 from ratiba_action.verdict.runs import compare_runs, passed_on
+from ratiba_action.verdict.trend import describe_trend
 
 _UNTIMED = datetime.min.replace(tzinfo=UTC)
 
@@ -34,7 +35,13 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
     base = _base(evidence)
     if not base:
         return None
-    return compare_runs((*evidence.earlier, *_run(evidence, HEAD)), base, evidence.rules)
+    found = compare_runs((*evidence.earlier, *_run(evidence, HEAD)), base, evidence.rules)
+    trend = describe_trend(evidence.results)
+    if not trend:
+        return found
+    if isinstance(found, Wanted):
+        return replace(found, so_far=replace(found.so_far, trend=trend))
+    return replace(found, trend=trend)
 
 
 def cost_of(evidence: Evidence) -> ConversationCost | None:
