@@ -128,7 +128,9 @@ def scenario(number: int, family: str = "") -> Scenario:
 def suite_of(world: World) -> list[Scenario]:
     """The scenarios of a world, with their families where the suite declares them."""
     declared = world.family_effect and not world.undeclared
-    return [scenario(number, f"f{number // world.family_size}" if declared else "") for number in range(world.scenarios)]
+    return [
+        scenario(number, f"f{number // world.family_size}" if declared else "") for number in range(world.scenarios)
+    ]
 
 
 class Minutes:
