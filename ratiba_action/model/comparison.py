@@ -418,7 +418,7 @@ class Comparison:
         flips: scenarios that passed on one arm and failed on the other: newly failing before newly passing.
         changed: other scenarios in which the conversation changed: see ``verdict.runs.find_changed_conversations``.
         families: how many the scenarios are, where those are fewer; None where each counts for itself.
-        trend: what is said of scores that changed over time while further trials ran; empty for nothing.
+        trend: a sentence about scores that changed over time while further trials ran; empty for nothing.
     """
 
     tier: Tier

@@ -52,8 +52,8 @@ _COLLAPSE, _COLLAPSE_ERRORS = 0.50, 5.0
 _FUTILE = (0.5, 0.3)
 """p-values above which further trials speak against a drop: after the first look, and after each later one."""
 
-_FEWEST = 3
-"""Measurements at least at the first look, of which futility can be told."""
+_MIN_MEASUREMENTS = 3
+"""Measurements at least at a look that may end the search."""
 
 _ROUNDING = 1e-9
 
@@ -171,13 +171,13 @@ class _Examination:
         """How many further trials every scenario has at the look that comes next, or at the last one."""
         if not self._alarm or self._is_futile:
             return 0
-        first = math.ceil(_FEWEST / self._effective)
+        first = math.ceil(_MIN_MEASUREMENTS / self._effective)
         return min(max(self._looks + 1, first), self._rounds)
 
     @property
     def _is_futile(self) -> bool:
         """Whether further trials speak so clearly against a drop that more of them would be wasted."""
-        if self._confirm_p is None or self._looks * self._effective < _FEWEST:
+        if self._confirm_p is None or self._looks * self._effective < _MIN_MEASUREMENTS:
             return False
         return self._confirm_p > _FUTILE[min(self._looks, len(_FUTILE)) - 1]
 

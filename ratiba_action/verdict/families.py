@@ -1,6 +1,6 @@
 """Families: scenarios whose scores vary together, so that they are fewer measurements than they seem.
 
-The test flips the signs of whole families, and intervals count families (Cameron, Gelbach and Miller 2008; Miller
+The test changes the signs of whole families, and intervals count families (Cameron, Gelbach and Miller 2008; Miller
 2024). Few families leave too few signs to flip. Then one family's change in one round of further trials is a
 measurement: if the change does nothing, it is as likely to rise as to fall, so the test stays exact, and its result is
 about these families only.
@@ -17,7 +17,7 @@ from ratiba_action.verdict.interval import Interval
 _MEASUREMENTS = 6
 """Of few families at least, once every round ran: with fewer, no p-value of the test is as small as its level."""
 
-_FEWEST_FOR_INTERVAL = 2
+_MIN_FOR_INTERVAL = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def cluster_error(clusters: Sequence[Cluster]) -> float | None:
     Returns:
         None where the clusters are effectively fewer than two.
     """
-    if effective_number(clusters) < _FEWEST_FOR_INTERVAL:
+    if effective_number(clusters) < _MIN_FOR_INTERVAL:
         return None
     number = sum(cluster.size for cluster in clusters)
     middle = math.fsum(cluster.total for cluster in clusters) / number

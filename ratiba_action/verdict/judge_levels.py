@@ -7,7 +7,7 @@ from ratiba_action.verdict.interval import minimum_detectable_effect
 
 _MIN_SCORES = 10
 _SAMPLES = (1, 3, 5)
-_LEAST_SHARE = 0.1
+_MIN_SHARE = 0.1
 """A share of passes nearer to 0 or 1 is not known from so few scores."""
 
 
@@ -38,7 +38,7 @@ def coarse_judges(scores: Mapping[str, Sequence[float]], scenarios: Mapping[str,
         number = scenarios.get(metric, 0)
         if len(values) < _MIN_SCORES or set(values) != {0.0, 1.0} or number < 2:  # noqa: PLR2004 - a mean needs two
             continue
-        share = min(max(sum(values) / len(values), _LEAST_SHARE), 1 - _LEAST_SHARE)
+        share = min(max(sum(values) / len(values), _MIN_SHARE), 1 - _MIN_SHARE)
         drops = {count: detectable_by_coin(share, number, count) * 100 for count in {samples, *_SAMPLES}}
         more = ", ".join(
             f"{drops[count]:.0f} with judge.samples: {count}" for count in sorted(drops) if count > samples

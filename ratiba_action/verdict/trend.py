@@ -48,7 +48,7 @@ def fit(places: Sequence[float], values: Sequence[float]) -> Trend:
 
 
 def describe_trend(results: Iterable[ScenarioResult]) -> str:
-    """What is said of a trend over the further trials of a run; empty where none is beyond chance.
+    """A sentence about a trend over the further trials of a run; empty where none is beyond chance.
 
     Scenarios run in an order that was drawn, so without a trend the mean of a pair, of one scenario on both arms, does
     not depend on its place. What the planned trials say of the scenario is taken off.
