@@ -7,8 +7,8 @@ which scenarios stand in which block, is drawn (randomised blocks: Fisher 1935, 
 
 from collections import defaultdict
 from collections.abc import Sequence
-from random import Random
 
+from ratiba_action.model.canonical import digest
 from ratiba_action.model.plan import BASE, Plan, Trial
 
 
@@ -27,13 +27,12 @@ def in_blocks(plan: Plan, size: int, seed: str) -> tuple[Plan, ...]:
         of_base = tuple(trial for trial in plan.trials if trial.arm.name == BASE)
         own = tuple(trial for trial in plan.trials if trial.arm.name != BASE)
         return tuple(Plan(trials) for trials in (of_base, own) if trials)
-    random = Random(seed)  # noqa: S311 - an order, no secret
-    random.shuffle(pairs)
+    pairs.sort(key=lambda pair: digest([seed, pair[0].scenario.id, pair[0].number]))
     parts: list[list[Trial]] = []
     base_first = True
     for number, start in enumerate(range(0, len(pairs), size)):
         if number % 2 == 0 and number:
-            base_first = random.random() < 0.5  # noqa: PLR2004 - a coin
+            base_first = int(digest([seed, number]), 16) % 2 == 0
         block = pairs[start : start + size]
         order = (0, 1) if base_first else (1, 0)
         for arm in order:

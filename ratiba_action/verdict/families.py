@@ -1,7 +1,7 @@
 """Families: scenarios whose scores vary together, so that they are fewer measurements than they seem.
 
 The test changes the signs of whole families, and intervals count families (Cameron, Gelbach and Miller 2008; Miller
-2024). Few families leave too few signs to flip. Then one family's change in one round of further trials is a
+2024). Few families leave too few signs. Then one family's change in one round of further trials is a
 measurement: if the change does nothing, it is as likely to rise as to fall, so the test stays exact, and its result is
 about these families only.
 """
