@@ -339,6 +339,8 @@ class _Examination:
             return f"A drop of {points(margin)} cannot be ruled out with so little data."
         if tier is Tier.IMPROVED:
             return f"The mean score rose by {points(difference)}, more than chance explains."
+        if not margin:
+            return _without_alarm(difference)
         return f"No drop beyond chance, and a drop of {points(margin)} is ruled out."
 
 
@@ -412,9 +414,13 @@ class _OfFew(_Examination):
             return super()._reason(tier, again, difference, margin)
         if self._looks:
             return f"Further trials on base and head do not show a drop (p = {self._confirm_p:.2f})."
-        moved = "rose" if difference > _ROUNDING else "did not change" if abs(difference) <= _ROUNDING else "fell"
-        by = "" if abs(difference) <= _ROUNDING else f" by {points(difference)}"
-        return f"The mean score {moved}{by} in the first trials, which raises no alarm."
+        return _without_alarm(difference)
+
+
+def _without_alarm(difference: float) -> str:
+    moved = "rose" if difference > _ROUNDING else "did not change" if abs(difference) <= _ROUNDING else "fell"
+    by = "" if abs(difference) <= _ROUNDING else f" by {points(difference)}"
+    return f"The mean score {moved}{by} in the first trials, which raises no alarm."
 
 
 def _screen_level(pairs: Sequence[Pair], rules: Rules) -> float:

@@ -118,6 +118,7 @@ def test_one_family_without_an_alarm_passes_without_an_interval_and_says_what_it
     found = examine(pairs_of([0.01], 20), (), RULES, exact=False)
     assert isinstance(found, Comparison)
     assert (found.tier, found.low, found.detectable, found.families) == (Tier.WITHIN_NOISE, None, None, 1)
+    assert found.reason == "The mean score rose by 1 point in the first trials, which raises no alarm."
     assert sensitivity(found) == (
         "The planned trials of 20 scenarios in 1 family do not show how large a drop this run can see."
     )
