@@ -1,16 +1,17 @@
 """How often the verdict is wrong: simulated scores through the gate's own ``next_step``.
 
-Run it with ``--write`` to put the tables into ``docs/statistics.md``.
+Each part of a run (``--part 3/7``) simulates other changes, and ``--counts FILE`` adds them to those of the parts
+before, so that seven nights make a page: ``--counts FILE --repeats 0 --write`` puts it into ``docs/statistics.md``.
 """
 
 import argparse
+import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +24,17 @@ from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Scor
 from ratiba_action.model.plan import Arm, Plan, Trial
 from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, PassRateRule, Verdict
+from ratiba_action.verdict.blocks import in_blocks
 from ratiba_action.verdict.decision import next_step
+from ratiba_action.verdict.interval import wilson_interval
 from ratiba_action.verdict.pairing import content_digest
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 SYSTEM_SPREAD = 0.08
 FALL = 0.50
-FAMILY = 5
 NOW = datetime(2026, 4, 25, tzinfo=UTC)
+BLOCK = 8
+"""Pairs of a block: two of each conversation that runs at once by default."""
 HEAD, BASE = Arm("head", "head"), Arm("base", "base")
 
 Random = np.random.Generator
@@ -65,8 +69,16 @@ class World:
         judge: one of ``JUDGES``.
         run_effect: standard deviation of what all scores of one run share.
         drift: what all scores of the present run have lost since the base was measured, in both arms.
-        family_effect: standard deviation of what the scores of five scenarios share in one trial of one arm.
+        family_effect: standard deviation of what the scores of a family share in one trial of one arm.
+        family_size: scenarios of a family.
+        undeclared: whether the suite does not say which scenarios are families.
         errors: the worst outcomes of the base's runs errored instead.
+        minute_effect: standard deviation of what conversations share that run at one time, on whichever arm: it
+            changes over time, with a correlation of 1/e after ``minute`` conversations.
+        minute: conversations.
+        arms_by_turns: base and head run in blocks, as the gate runs them; else one whole arm after the other.
+        arm_effect: standard deviation of what the trials of one arm in one round share, and the other arm's do not.
+        votes: calls of the judge whose mean is a score, where the noise is the judge's.
     """
 
     scenarios: int = 50
@@ -78,7 +90,14 @@ class World:
     run_effect: float = 0.0
     drift: float = 0.0
     family_effect: float = 0.0
+    family_size: int = 5
+    undeclared: bool = False
     errors: bool = False
+    minute_effect: float = 0.0
+    minute: int = 100
+    arms_by_turns: bool = True
+    arm_effect: float = 0.0
+    votes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +111,58 @@ class Rates:
 
     @property
     def error(self) -> float:
-        """Standard error of the share that was blocked."""
-        return math.sqrt(self.blocked * (1 - self.blocked) / self.repeats)
+        """A standard error of the share that was blocked, never 0: a quarter of Wilson's interval."""
+        low, high = self.interval
+        return (high - low) / 4
+
+    def __add__(self, other: "Rates") -> "Rates":
+        """Both together."""
+        number = self.repeats + other.repeats
+        blocked, inconclusive, further = (
+            (getattr(self, name) * self.repeats + getattr(other, name) * other.repeats) / number
+            for name in ("blocked", "inconclusive", "further")
+        )
+        return Rates(blocked, inconclusive, further, number)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval of the share that was blocked, at 95 %: no events are no certainty."""
+        found = wilson_interval(round(self.blocked * self.repeats), self.repeats)
+        return found.low, found.high
 
     def __str__(self) -> str:
-        return f"{self.blocked:.1%} ± {self.error:.1%}"
+        low, high = self.interval
+        return f"{self.blocked:.1%} ({low:.1%} to {high:.1%})"
 
 
-def scenario(number: int) -> Scenario:
+def scenario(number: int, family: str = "") -> Scenario:
     """A scenario that asserts nothing but its score."""
-    return Scenario(f"s{number:03}", "fr", (Turn("Bonjour"),), NOW, Customer("Wanjiku", "+254 712 345 432"))
+    plain = Scenario(f"s{number:03}", "fr", (Turn("Bonjour"),), NOW, Customer("Wanjiku", "+254 712 345 432"))
+    return replace(plain, family=family)
+
+
+def suite_of(world: World) -> list[Scenario]:
+    """The scenarios of a world, with their families where the suite declares them."""
+    declared = world.family_effect and not world.undeclared
+    return [
+        scenario(number, f"f{number // world.family_size}" if declared else "") for number in range(world.scenarios)
+    ]
+
+
+class Minutes:
+    """What conversations share that run at one time: a stationary process of Ornstein and Uhlenbeck."""
+
+    def __init__(self, world: World, random: Random) -> None:
+        self._random, self._spread = random, world.minute_effect
+        self._kept = math.exp(-1 / world.minute)
+        self._now = random.normal(0, self._spread) if self._spread else 0.0
+
+    def following(self) -> float:
+        """The effect on the next conversation."""
+        if self._spread:
+            fresh = self._random.normal(0, self._spread * math.sqrt(1 - self._kept**2))
+            self._now = self._kept * self._now + fresh
+        return self._now
 
 
 @dataclass
@@ -129,13 +190,29 @@ class Change:
         }
 
     def run(self, name: str, trials: Sequence[Trial], shift: float, *, errors: bool = False) -> list[ScenarioResult]:
-        """The results of some trials of one run, whose scores share ``shift``."""
-        return [self._result(name, trial, shift, errors=errors) for trial in trials]
+        """The results of some trials of one run, in the order in which they ran; their scores share ``shift``."""
+        minutes = Minutes(self.world, self.random)
+        return [self._result(name, trial, shift + minutes.following(), errors=errors) for trial in trials]
 
-    def _result(self, run: str, trial: Trial, shift: float, *, errors: bool) -> ScenarioResult:
+    def further(self, plan: Plan, shift: float) -> list[ScenarioResult]:
+        """The results of further trials, in the order in which the gate runs them."""
+        if self.world.arms_by_turns:
+            parts = in_blocks(plan, BLOCK, str(plan.trials[0].number))
+        else:
+            both = sorted(plan.trials, key=lambda trial: trial.arm.name)
+            parts = (Plan(tuple(both)),)
+        effects = {arm: self.random.normal(0, self.world.arm_effect) for arm in ("base", "head")}
+        minutes, results = Minutes(self.world, self.random), list[ScenarioResult]()
+        for trial in (trial for part in parts for trial in part.trials):
+            results.append(self._result("head", trial, shift + minutes.following() + effects[trial.arm.name]))
+        return results
+
+    def _result(self, run: str, trial: Trial, shift: float, *, errors: bool = False) -> ScenarioResult:
         worth = self.worth[trial.arm.name][trial.scenario.id]
         spread = math.hypot(self.world.judge_spread, SYSTEM_SPREAD)
-        value = JUDGES[self.world.judge](worth, spread, self.random) + shift + self._family(run, trial)
+        shift += self._family(run, trial)
+        judge, random = JUDGES[self.world.judge], self.random
+        value = float(np.mean([judge(worth, spread, random) for _ in range(self.world.votes)])) + shift
         if errors and value < worth - spread:
             return Errored(trial, Phase.SYSTEM, "it fell over")
         score = Score("Quality", "1.0.0", float(np.clip(value, 0, 1)), 0.0, judged=True)
@@ -144,7 +221,7 @@ class Change:
     def _family(self, run: str, trial: Trial) -> float:
         if not self.world.family_effect:
             return 0.0
-        place = (run, trial.arm.name, trial.number, int(trial.scenario.id[1:]) // FAMILY)
+        place = (run, trial.arm.name, trial.number, int(trial.scenario.id[1:]) // self.world.family_size)
         if place not in self.families:
             self.families[place] = self.random.normal(0, self.world.family_effect)
         return self.families[place]
@@ -184,7 +261,7 @@ def decide(
     step, further = next_step(evidence), 0
     while isinstance(step, Plan):
         further += len(step.trials)
-        more = change.run("head", step.trials, present)
+        more = change.further(step, present)
         evidence = replace(evidence, results=(*evidence.results, *more))
         step = next_step(evidence)
     return step, further
@@ -193,7 +270,7 @@ def decide(
 def simulate(world: World, repeats: int, seed: int = 1) -> Rates:
     """Rates over many simulated changes."""
     random = np.random.default_rng(seed)
-    scenarios = [scenario(number) for number in range(world.scenarios)]
+    scenarios = suite_of(world)
     digests = {entry.id: content_digest(entry) for entry in scenarios}
     decided = [decide(world, scenarios, digests, random) for _ in range(repeats)]
     conclusions = [verdict.conclusion for verdict, _ in decided]
@@ -282,20 +359,66 @@ def _judge_row(judge: str, runs: int) -> tuple[str, list[Cell]]:
     return f"{judge} | {runs}", cells
 
 
-DEPENDENCES = (
-    ("run effect, sd 0.02", DEPENDENT_BLOCKS, {"run_effect": 0.02}),
-    ("run effect, sd 0.02, 200 scenarios", DEPENDENT_BLOCKS, {"run_effect": 0.02, "scenarios": 200}),
+MISSED = 1.0
+"""Of rows that nothing keeps within a limit: they are shown all the same."""
+
+DEPENDENCES: Sequence[tuple[str, float, Mapping[str, float | int | str | bool]]] = (
+    ("run effect, sd 0.02", FALSE_BLOCKS, {"run_effect": 0.02}),
+    ("run effect, sd 0.02, 200 scenarios", FALSE_BLOCKS, {"run_effect": 0.02, "scenarios": 200}),
+    ("minutes with sd 0.02, arms by turns", FALSE_BLOCKS, {"minute_effect": 0.02}),
+    ("minutes with sd 0.02, arms by turns, 200 scenarios", FALSE_BLOCKS, {"minute_effect": 0.02, "scenarios": 200}),
+    (
+        "minutes with sd 0.02, one arm after the other, 200 scenarios",
+        MISSED,
+        {"minute_effect": 0.02, "scenarios": 200, "arms_by_turns": False},
+    ),
+    ("effect of each arm and round whenever it runs, sd 0.02", MISSED, {"arm_effect": 0.02}),
+    (
+        "effect of each arm and round whenever it runs, sd 0.02, 200 scenarios",
+        MISSED,
+        {"arm_effect": 0.02, "scenarios": 200},
+    ),
     ("provider drift of -5 points since the base was measured", DEPENDENT_BLOCKS, {"drift": -0.05}),
     ("provider drift of -5 points, 200 scenarios", DEPENDENT_BLOCKS, {"drift": -0.05, "scenarios": 200}),
-    ("families of 5 that share noise, sd 0.08", 1.0, {"family_effect": 0.08}),
+    ("families of 5 that share noise, sd 0.08", FALSE_BLOCKS, {"family_effect": 0.08}),
+    ("families of 10", FALSE_BLOCKS, {"family_effect": 0.08, "family_size": 10}),
+    ("families of 5, 200 scenarios", FALSE_BLOCKS, {"family_effect": 0.08, "scenarios": 200}),
+    ("families of 5 that no scenario declares", MISSED, {"family_effect": 0.08, "undeclared": True}),
+    (
+        "families of 10 that no scenario declares",
+        MISSED,
+        {"family_effect": 0.08, "family_size": 10, "undeclared": True},
+    ),
+    ("drift of -5 points and families of 5", DEPENDENT_BLOCKS, {"family_effect": 0.08, "drift": -0.05}),
+    (
+        "drift of -5 points and families of 10",
+        DEPENDENT_BLOCKS,
+        {"family_effect": 0.08, "family_size": 10, "drift": -0.05},
+    ),
+    (
+        "drift of -5 points, families of 5, minutes with sd 0.02",
+        DEPENDENT_BLOCKS,
+        {"family_effect": 0.08, "drift": -0.05, "minute_effect": 0.02},
+    ),
+    ("families of 3 among 9 scenarios", FALSE_BLOCKS, {"family_effect": 0.08, "family_size": 3, "scenarios": 9}),
     ("the base's worst outcomes errored instead", DEPENDENT_BLOCKS, {"errors": True}),
 )
 
 
-def _dependence_row(title: str, maximum: float, changes: Mapping[str, float | int]) -> tuple[str, list[Cell]]:
+def _dependence_row(
+    title: str, maximum: float, changes: Mapping[str, float | int | str | bool]
+) -> tuple[str, list[Cell]]:
     plain = replace(World(), **changes)  # type: ignore[arg-type] # names and types are those of World
-    weight = 50 / plain.scenarios
-    return title, [Cell(plain, 0.0, maximum, 1.5 * weight), Cell(replace(plain, drop=0.05), weight=weight)]
+    weight = min(1.0, 50 / plain.scenarios)
+    return title, [Cell(plain, 0.0, maximum, weight), Cell(replace(plain, drop=0.05), weight=0.4 * weight)]
+
+
+def _samples_row(votes: int) -> tuple[str, list[Cell]]:
+    cells = [
+        Cell(World(drop=drop, judge="bimodal", votes=votes), 0.0, 1.0 if drop else FALSE_BLOCKS, weight)
+        for drop, weight in ((0.0, 1.0), (0.05, 0.5), (0.10, 0.5))
+    ]
+    return str(votes), cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,28 +457,98 @@ TABLES = (
         ("what is not independent", "no change", "5 points", "trials at 0"),
         [_dependence_row(*row) for row in DEPENDENCES],
     ),
+    Table(
+        "samples",
+        ("judge.samples", "no change", "5 points", "10 points", "trials at 0 / 10"),
+        [_samples_row(votes) for votes in (1, 3, 5)],
+    ),
 )
 
 
-def lines_of(table: Table, repeats: int, misses: list[str]) -> Iterator[str]:
-    """A table in Markdown, line by line, as it is worked out.
+class Counts:
+    """What the parts of a run have counted so far, by cell.
 
     Args:
-        table: what is simulated.
-        repeats: of a cell, less or more by its weight.
+        path: of the file that they are kept in; None keeps nothing.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        kept = json.loads(path.read_text("utf-8")) if path is not None and path.exists() else {}
+        self._found: dict[str, dict[str, Rates]] = {
+            world: {part: Rates(*figures) for part, figures in parts.items()} for world, parts in kept.items()
+        }
+
+    def has(self, world: World, part: str) -> bool:
+        """Whether a part has counted this cell: it would only count the same changes again."""
+        return part in self._found.get(str(world), {})
+
+    def add(self, world: World, part: str, rates: Rates) -> None:
+        """Keep what a part has counted, at once: a run that is cut short loses one cell."""
+        self._found.setdefault(str(world), {})[part] = rates
+        if self._path is not None:
+            plain = {
+                name: {part: [one.blocked, one.inconclusive, one.further, one.repeats] for part, one in parts.items()}
+                for name, parts in self._found.items()
+            }
+            self._path.write_text(json.dumps(plain, indent=1), "utf-8")
+
+    def of(self, world: World) -> Rates | None:
+        """All parts together; None where none has counted the cell."""
+        parts = list(self._found.get(str(world), {}).values())
+        return sum(parts[1:], parts[0]) if parts else None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of several runs that simulate other changes each.
+
+    Args:
+        number: from 1.
+        repeats: of a cell, less or more by its weight; 0 counts nothing.
+        processes: that simulate at the same time; None for one a processor.
+    """
+
+    number: int
+    repeats: int
+    processes: int | None = None
+
+    def count(self, cells: Sequence[Cell], counts: Counts) -> None:
+        """Simulate the cells that this part has not yet counted."""
+        left = [cell for cell in cells if self.repeats and not counts.has(cell.world, str(self.number))]
+        worlds = [cell.world for cell in left]
+        repeats = [max(20, round(self.repeats * cell.weight)) for cell in left]
+        seeds = [self.number] * len(left)
+        if self.processes == 1:
+            found: Iterator[Rates] = map(simulate, worlds, repeats, seeds)
+            self._keep(worlds, found, counts)
+            return
+        with ProcessPoolExecutor(self.processes) as pool:
+            self._keep(worlds, pool.map(simulate, worlds, repeats, seeds), counts)
+
+    def _keep(self, worlds: Sequence[World], found: Iterable[Rates], counts: Counts) -> None:
+        for world, rates in zip(worlds, found, strict=True):
+            counts.add(world, str(self.number), rates)
+
+
+def lines_of(table: Table, counts: Counts, misses: list[str]) -> Iterator[str]:
+    """A table in Markdown, line by line.
+
+    Args:
+        table: whose cells have been counted.
+        counts: of all parts so far.
         misses: filled with the cells that are off their limits.
     """
     yield f"| {' | '.join(table.titles)} |"
     yield "|---" * len(table.titles) + "|"
-    with ProcessPoolExecutor() as pool:
-        cells = [cell for _, row in table.rows for cell in row]
-        counts = [max(20, round(repeats * cell.weight)) for cell in cells]
-        found = iter(list(pool.map(partial(simulate), [cell.world for cell in cells], counts)))
     for title, row in table.rows:
-        rates = [next(found) for _ in row]
-        misses += [why for cell, rate in zip(row, rates, strict=True) if (why := cell.miss(rate))]
-        trials = f"{rates[0].further:.0f}" + (f" / {rates[2].further:.0f}" if len(rates) > 2 else "")  # noqa: PLR2004
-        yield f"| {title} | {' | '.join(map(str, rates))} | {trials} |"
+        known = [(cell, counts.of(cell.world)) for cell in row]
+        misses += [why for cell, rates in known if rates is not None and (why := cell.miss(rates))]
+        further = [None if rates is None else rates.further for _, rates in known]
+        shown = [further[0], further[2]] if len(further) > 2 else further[:1]  # noqa: PLR2004
+        trials = " / ".join("-" if each is None else f"{each:.0f}" for each in shown)
+        cells = ("not measured" if rates is None else str(rates) for _, rates in known)
+        yield f"| {title} | {' | '.join(cells)} | {trials} |"
 
 
 RATES = (0.65, 0.75, 0.80, 0.85, 0.90)
@@ -417,16 +610,19 @@ def with_table(page: str, name: str, lines: Sequence[str]) -> str:
 def main() -> int:
     """Print the tables; exit 1 when a rate is off its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=400, help="simulated changes of a cell")
+    parser.add_argument("--repeats", type=int, default=400, help="simulated changes of a cell, in all parts together")
     parser.add_argument("--table", choices=[*(table.name for table in TABLES), "pass rate"], help="only this one")
+    parser.add_argument("--part", default="1/1", metavar="I/N", help="the I-th of N runs that share the repeats")
+    parser.add_argument("--counts", type=Path, help="JSON file that the parts add to")
+    parser.add_argument("--processes", type=int, default=None, help="one a processor if it is not given")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/statistics.md")
     arguments = parser.parse_args()
+    number, parts = map(int, arguments.part.split("/"))
+    if not 1 <= number <= parts:
+        parser.error(f"--part {arguments.part}: give a number from 1 to {parts} before the stroke")
+    part, counts = Part(number, -(-arguments.repeats // parts), arguments.processes), Counts(arguments.counts)
     misses: list[str] = []
-    made = [(table.name, lines_of(table, arguments.repeats, misses)) for table in TABLES]
-    made.append(("pass rate", pass_rate_lines(arguments.repeats)))
-    for name, lines in made:
-        if arguments.table not in (None, name):
-            continue
+    for name, lines in _made(part, counts, misses, arguments.table, rate_repeats=arguments.repeats):
         print(f"\n{name}:")
         shown = []
         for line in lines:
@@ -437,6 +633,17 @@ def main() -> int:
     for line in misses:
         print(f"off its limit: {line}")
     return 1 if misses else 0
+
+
+def _made(
+    part: Part, counts: Counts, misses: list[str], only: str | None, *, rate_repeats: int
+) -> Iterator[tuple[str, Iterable[str]]]:
+    for table in TABLES:
+        if only in (None, table.name):
+            part.count([cell for _, row in table.rows for cell in row], counts)
+            yield table.name, lines_of(table, counts, misses)
+    if only in (None, "pass rate") and rate_repeats:
+        yield "pass rate", pass_rate_lines(rate_repeats)
 
 
 if __name__ == "__main__":

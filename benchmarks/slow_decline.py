@@ -7,6 +7,7 @@ its anchor from the history and compares the branch with it. Run it with ``--wri
 
 import argparse
 import itertools
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -187,7 +188,8 @@ class Found:
     merges: float
 
     def __str__(self) -> str:
-        return str(self.rates)
+        rate = self.rates.blocked
+        return f"{rate:.1%} ± {math.sqrt(rate * (1 - rate) / self.rates.repeats):.1%}"
 
 
 def simulate(world: World, repeats: int, seed: int = 1) -> Found:

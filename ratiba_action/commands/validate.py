@@ -1,8 +1,10 @@
 """``ratiba validate``: report all mistakes in configuration, scenarios and recordings at once."""
 
 import argparse
+import contextlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -24,8 +26,9 @@ from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, met
 from ratiba_action.config.renamed_keys import former_keys
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.folder import read_reads
-from ratiba_action.llm.recordings.lines import ForbiddenText, find_forbidden
+from ratiba_action.llm.recordings.lines import ForbiddenText, JudgeRecording, find_forbidden
 from ratiba_action.llm.recordings.reader import read_recordings
+from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.run.configuration_checks import (
     located,
@@ -41,6 +44,7 @@ from ratiba_action.suite.thresholds import thresholds_below
 from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import plural, printable
+from ratiba_action.verdict.judge_levels import coarse_judges
 
 DESCRIPTION = """Check the configuration, the scenarios and their recordings, and report each mistake with its line.
 Warns about settings that are valid but probably unintended, and names prompts in code and documents that the system
@@ -151,6 +155,9 @@ def inspect(repository: Path, settings: Settings, today: date) -> Inspected:
             warnings += (FileProblem(settings.scenarios, 0, text) for text in found_advice)
     wrong, more, unused = _inspect_recordings(repository, settings, suite, attach)
     seen = [FileProblem(each.path, each.line, str(each)) for each in observed_prompts(reads, repository, settings)]
+    if configuration is not None and suite is not None:
+        coarse = _coarse_judges(repository, settings, suite, attach, configuration.judge.samples)
+        seen += (FileProblem(settings.config, 0, text) for text in coarse)
     return Inspected(suite, len(tests), _in_order([*problems, *wrong]), _in_order([*warnings, *more]), unused, seen)
 
 
@@ -227,6 +234,24 @@ def _inspect_recordings(
         (scenario for name, scenario in scenarios.items() if name not in unreadable), judged, attach
     )
     return problems, warnings, tuple(unused)
+
+
+def _coarse_judges(repository: Path, settings: Settings, suite: Suite, attach: Attach, samples: int) -> tuple[str, ...]:
+    """What judges cost whose recorded scores have two levels; files that cannot be read are problems of their own."""
+    names: dict[str, str] = {}
+    scenarios: Counter[str] = Counter()
+    for scenario in suite.scenarios:
+        asserted = {entry.metric for entry in (*scenario.assertions, *attach(scenario))}
+        scenarios.update(asserted)
+        names |= {metric_version(metric, "").partition(":")[0]: metric for metric in asserted}
+    scores: dict[str, list[float]] = {}
+    for path in _recordings(repository, settings):
+        with contextlib.suppress(SuiteError):
+            for line in read_recordings(path):
+                if isinstance(line, JudgeRecording) and line.score is not None:
+                    stem = line.metric.partition(":")[0]
+                    scores.setdefault(names.get(stem, stem), []).append(line.score)
+    return coarse_judges(scores, scenarios, samples)
 
 
 def _forbidden(name: str, findings: Iterable[ForbiddenText]) -> list[FileProblem]:

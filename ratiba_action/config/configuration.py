@@ -55,6 +55,9 @@ class JudgeBlock(StrictModel):
         "deviations of the judge's noise in the metrics history, 0.05 until 30 repeated scores are there",
     )
     votes: Annotated[int, Field(ge=1, le=9)] = 3
+    samples: Annotated[int, Field(ge=1, le=9)] = Field(
+        default=1, description="measurements whose mean is one score, for judges of few levels; more than 1: no votes"
+    )
     cross_check: CrossCheckBlock | None = Field(default_factory=CrossCheckBlock, description="null: no cross-check")
 
     @field_validator("votes")

@@ -284,6 +284,7 @@ class Pair:
         fresh_head: of further trials, run beside those of the base.
         added_base: of further trials of earlier attempts at the same commit.
         metrics: that the composite is the mean of, by name, each with its means on base and head.
+        family: of scenarios whose scores vary together; empty for a scenario that is none's.
     """
 
     scenario_id: str
@@ -295,6 +296,7 @@ class Pair:
     added_base: tuple[float, ...] = ()
     added_head: tuple[float, ...] = ()
     metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    family: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,12 +411,14 @@ class Comparison:
         mean_fell: the drop of the mean is confirmed; a regression without it rests on single scenarios.
         margin: drop that had to be ruled out.
         detectable: smallest drop that so many scenarios show with 80 % power; None where it cannot be told.
-        further_trials: of both arms, by which an alarm of fewer than ``min_scenarios`` is confirmed at most; 0 for
-            recordings, which have none; None for more scenarios.
+        further_trials: of both arms, by which an alarm of fewer than ``min_scenarios`` scenarios or families is
+            confirmed at most; 0 for recordings, which have none; None for more of them.
         reason: why the tier is what it is, in one sentence.
         metrics: each metric by itself; shown, and nothing is decided by it.
         flips: scenarios that passed on one arm and failed on the other: newly failing before newly passing.
         changed: other scenarios in which the conversation changed: see ``verdict.runs.find_changed_conversations``.
+        families: how many the scenarios are, where those are fewer; None where each counts for itself.
+        trend: a sentence about scores that changed over time while further trials ran; empty for nothing.
     """
 
     tier: Tier
@@ -434,3 +438,5 @@ class Comparison:
     metrics: tuple[MetricComparison, ...] = ()
     flips: tuple[OutcomeChange, ...] = ()
     changed: tuple[OutcomeChange, ...] = ()
+    families: int | None = None
+    trend: str = ""

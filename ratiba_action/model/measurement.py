@@ -197,6 +197,8 @@ class Scored:
 
     Args:
         retried: why each earlier attempt at it errored.
+        place: of a further trial: how many of its round ran before it; None for a planned one.
+        began: of a further trial: seconds from the start of the run's first trial to the part of the round it ran in.
     """
 
     trial: Trial
@@ -205,6 +207,8 @@ class Scored:
     scores: tuple[Score, ...]
     seconds: float
     retried: tuple[str, ...] = ()
+    place: int | None = None
+    began: float | None = None
 
     @property
     def deciding_scores(self) -> tuple[Score, ...]:

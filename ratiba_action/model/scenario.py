@@ -351,6 +351,7 @@ class Scenario:
         timezone: IANA name of the zone of ``now``; empty where only its offset is known.
         title: what it shows, for people; empty for none. It is text of the change, to be escaped as such.
         inputs: JSON values by name, which the system is given besides the messages.
+        family: name of the group of scenarios whose noise it shares; empty for none.
     """
 
     id: str
@@ -383,6 +384,7 @@ class Scenario:
     timezone: str = ""
     title: str = ""
     inputs: JsonObject = field(default_factory=dict)
+    family: str = ""
 
 
 def titled(name: str, scenario: Scenario) -> str:

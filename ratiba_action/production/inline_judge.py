@@ -63,7 +63,7 @@ class InlineJudge:
         configuration: Configuration | None = None,
     ) -> None:
         given = configuration or load_configuration(repository, settings.config)
-        judge = given.judge.model_copy(update={"votes": 1, "cross_check": None})
+        judge = given.judge.model_copy(update={"votes": 1, "samples": 1, "cross_check": None})
         self._configuration = given.model_copy(update={"judge": judge})
         self._settings, self._environment, self._note = (
             replace(settings, llm=Llm.LIVE, shell_keys={}),

@@ -99,7 +99,7 @@ class ComparisonSummary:
 
     Args:
         baseline: where the base's scores come from; untrusted.
-        sensitivity: which drops it could have detected; empty if unknown.
+        sensitivity: which drops it could have detected, and how scores changed over time; empty if unknown.
         price: what its further trials cost at most; empty if they cost nothing, or are those of many scenarios.
         interval_note: what the interval of an exact difference means; empty if there is none.
         not_comparable: how much cannot be compared; empty if everything can.
@@ -137,7 +137,7 @@ def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> Compa
         found=found,
         heading=_heading(found, report.verdict.conclusion),
         baseline=_baseline(report.baseline, report.started_at),
-        sensitivity=sensitivity(found),
+        sensitivity=" ".join(filter(None, (sensitivity(found), found.trend))),
         price=_price(report, found),
         interval_note=_interval_note(found),
         not_comparable=_not_comparable(found),

@@ -129,6 +129,7 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
         Arm: {"commit": _COMMIT, "name": _WORD},
         Scenario: {
             "data_set": _ID,
+            "family": _SHORT,
             "id": _ID,
             "language": _LANGUAGE,
             "layer": _WORD,

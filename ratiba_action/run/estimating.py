@@ -221,7 +221,8 @@ def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: 
     turns, claims = _max_turns(scenario), _claims([line for line in lines if isinstance(line, ModelRecording)])
     if scenario.test is not None:
         return _calls_of_test(judge, recorded, prices)
-    count = sum(_questions(assertion, turns, recorded, claims) for assertion in scenario.assertions)
+    asked = scenario.assertions
+    count = sum(_questions(assertion, turns, recorded, claims, judge.samples) for assertion in asked)
     if not count:
         return []
     count += sum(_missing_votes(judge, assertion, recorded) for assertion in scenario.assertions)
@@ -239,6 +240,8 @@ def _missing_votes(judge: JudgeBlock, assertion: Assertion, recorded: Sequence[J
     """Calls of votes about a recorded score that is near its threshold, and whose votes are not recorded."""
     name = metric_version(assertion.metric, "").partition(":")[0]
     lines = [line for line in recorded if line.metric.partition(":")[0] == name and line.score is not None]
+    if judge.samples > 1:
+        return 0
     rule = VotingRule(votes=judge.votes) if judge.band is None else VotingRule(judge.band, judge.votes)
     near = [
         line
@@ -250,27 +253,29 @@ def _missing_votes(judge: JudgeBlock, assertion: Assertion, recorded: Sequence[J
 
 
 def _votes(arm: ArmInputs, scenario: Scenario, judge: Sequence[ExpectedCall]) -> list[ExpectedCall]:
-    return [] if _judged_lines(scenario, arm) else [*judge] * (arm.configuration.judge.votes - 1)
+    described = arm.configuration.judge
+    return [] if described.samples > 1 or _judged_lines(scenario, arm) else [*judge] * (described.votes - 1)
 
 
 def _judged_lines(scenario: Scenario, arm: ArmInputs) -> list[JudgeRecording]:
     return [line for line in arm.recordings.get(scenario.id, ()) if isinstance(line, JudgeRecording)]
 
 
-def _questions(assertion: Assertion, turns: int, recorded: Sequence[JudgeRecording], claims: int) -> int:
+def _questions(assertion: Assertion, turns: int, recorded: Sequence[JudgeRecording], claims: int, samples: int) -> int:
     """Those that were asked when it was recorded, else the most that there can be; one of one is always asked.
 
     Args:
         turns: most of the scenario.
         claims: most sentences of the system's recorded answers that a metric by claim verifies; 0 where none is known.
+        samples: measurements that a score is the mean of.
     """
     maximum = judge_calls(assertion.metric, turns, assertion.parameters)
     name, _, _ = metric_version(assertion.metric, "").partition(":")
     if maximum <= 1:
-        return max(maximum, _of_one_transcript(name, recorded)) if maximum else 0
+        return max(samples, _of_one_transcript(name, recorded)) if maximum else 0
     if name == _BY_CLAIM and claims:
         maximum = min(maximum, claims)
-    return sum(line.metric.partition(":")[0] == name for line in recorded) or maximum
+    return sum(line.metric.partition(":")[0] == name for line in recorded) or maximum * samples
 
 
 def _of_one_transcript(name: str, recorded: Sequence[JudgeRecording]) -> int:

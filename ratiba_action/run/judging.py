@@ -69,8 +69,8 @@ class Judging:
         self._fallback, self._cache, self._ledger, self._log = fallback, cache, ledger, log
         self._processes = processes
         band, measured = described.band, bands or {}
-        default = VotingRule(votes=described.votes, measured=measured)
-        self._rule = default if band is None else VotingRule(band, described.votes)
+        default = VotingRule(votes=described.votes, measured=measured, samples=described.samples)
+        self._rule = default if band is None else VotingRule(band, described.votes, samples=described.samples)
         self._model = described.model
         self._turn = asyncio.Lock()
         self._wire_of = arm.configuration.wire_of
@@ -137,7 +137,7 @@ class Judging:
         """
         from ratiba_action.metrics.judging.run_metric import RunMetric
 
-        last = self._rule.votes - 1
+        last = self._rule.votes - 1 if self._rule.samples == 1 else 0
 
         def voter(number: int) -> "JudgeChain":
             return self._second_votes if self._second is not None and number == last > 0 else self._answers

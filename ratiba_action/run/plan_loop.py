@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,12 +12,16 @@ from ratiba_action.model.verdict import Verdict
 from ratiba_action.run.runner import run_plan
 from ratiba_action.run.services import Measured, RunServices
 from ratiba_action.util.interruption import current
+from ratiba_action.verdict.blocks import in_blocks
 from ratiba_action.verdict.pairing import results_of
 
 _PATIENCE = 1.5
 """Seconds that a cancelled run has to close what it has opened; a runner kills it 10 s after the first signal."""
 
 _AGAIN = 0.5
+_WAVES = 2
+"""Pairs of a block for each conversation that runs at once: fewer would leave conversations waiting for the slowest."""
+
 _CANCELLED = "the run was cancelled"
 
 
@@ -64,8 +69,8 @@ class Ran:
     """What came of a plan.
 
     Args:
-        results: in the plan's order.
-        refusal: why none of its trials was begun; None where they were.
+        results: in the order in which they ran, or the plan's.
+        refusal: why it ran only so far, or not at all; None where it ran to its end.
     """
 
     results: tuple[ScenarioResult, ...]
@@ -81,26 +86,40 @@ async def run_first(plan: Plan, services: RunServices) -> Ran:
 async def run_further(plan: Plan, services: RunServices) -> Ran:
     """Run the whole of a further plan, or nothing: half of a confirmation confirms nothing.
 
-    The base runs first, while no process of the change does. What is begun may still be cut short, by the deadline, a
-    signal, or a cap that another run has used up.
+    Base and head run by turns (``verdict.blocks``), the base first, and never while a trial of the change does: before
+    each part of the base, what its trials depend on is compared with what it was. What is begun may still be cut short,
+    by the deadline, a signal, or a cap that another run has used up.
     """
     refusal = await services.arms.require({trial.arm.name for trial in plan.trials})
     placed = plan if refusal else _placed(plan, services)
     refusal = refusal or await services.calls.afford(placed.trials)
     if refusal:
         return Ran((), refusal)
-    own, base = split(placed)
-    if not base.trials:
-        return Ran(await run_plan(own, services))
-    if changed := await services.arms.conditions.changed():
-        return Ran((), altered(changed))
-    results = await run_plan(base, services)
-    if changed := await services.arms.conditions.changed(after=True):
-        return Ran((), altered(changed))
-    if not all(isinstance(result, Scored) for result in results):
-        return Ran(results)  # what it was to confirm stays open, so that nothing more is paid for
-    await services.arms.conditions.remember()
-    return Ran((*results, *await run_plan(own, services)))
+    results: tuple[ScenarioResult, ...] = ()
+    for part in in_blocks(placed, _WAVES * services.concurrency, _identity(placed)):
+        of_base = part.trials[0].arm.name == BASE
+        if of_base and (changed := await services.arms.conditions.changed()):
+            return Ran(results, altered(changed))
+        began = time.monotonic() - services.started
+        ran = await run_plan(part, services)
+        results += tuple(_with_order(result, len(results) + place, began) for place, result in enumerate(ran))
+        if of_base and (changed := await services.arms.conditions.changed(after=True)):
+            return Ran(results[: -len(ran)], altered(changed))
+        if of_base and not all(isinstance(result, Scored) for result in ran):
+            return Ran(results)  # what it was to confirm stays open, so that nothing more is paid for
+        if of_base:
+            await services.arms.conditions.remember()
+    return Ran(results)
+
+
+def _with_order(result: ScenarioResult, place: int, began: float) -> ScenarioResult:
+    return replace(result, place=place, began=began) if isinstance(result, Scored) else result
+
+
+def _identity(plan: Plan) -> str:
+    """Of a round of a run: the same commits give the same order of its trials again."""
+    arms = sorted({(trial.arm.name, trial.arm.commit or "") for trial in plan.trials})
+    return f"{arms} {sorted({trial.number for trial in plan.trials})}"
 
 
 def altered(what: str) -> str:

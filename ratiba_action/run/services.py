@@ -1,5 +1,6 @@
 """What a run works with while its trials run, and what came of them."""
 
+import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -259,6 +260,7 @@ class RunServices:
         stop_rule: makes the rule of a plan that says why none of its further trials starts.
         retries: whether trials that errored are run again, as their strategies say.
         reads: keeps what the change sends to models, to find the files that it stands in.
+        started: when they were opened, in seconds of ``time.monotonic``.
     """
 
     arms: Arms
@@ -275,3 +277,4 @@ class RunServices:
     stop_rule: Callable[[], StopRule] = NeverStop
     retries: bool = True
     reads: ReadsOfRun = field(default_factory=ReadsOfRun)
+    started: float = field(default_factory=time.monotonic)

@@ -70,6 +70,7 @@ def build_scenario(block: ScenarioBlock, document: YamlDocument) -> Scenario:
         rows=_rows(block.rows, document, ("rows",)),
         fluency=block.metrics.fluency,
         inputs=block.inputs,
+        family=block.family or "",
     )
 
 

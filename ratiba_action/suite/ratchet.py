@@ -407,12 +407,19 @@ def _limits(scenario: Scenario, before: Scenario) -> tuple[TurnLimits, Sequence[
     return lower, notes
 
 
+def _family(scenario: Scenario, before: Scenario) -> tuple[str, Sequence[str]]:
+    """The base's: a change that puts all scenarios into one family would find no drop of its own."""
+    note = f"its family stays {before.family or 'none'} until this change is merged."
+    return before.family, [note] if scenario.family != before.family else []
+
+
 RULES: Mapping[str, Callable[[Scenario, Scenario], tuple[Any, Sequence[str]]]] = {
     "assertions": _assertions,
     "rules": _rules,
     "rows": _rows,
     "critical": _critical,
     "limits": _limits,
+    "family": _family,
     "strategy": ratchet_strategy,
 }
 """The ratchet of each field: takes the head's and the base's scenario; gives the value to run with and notes on what

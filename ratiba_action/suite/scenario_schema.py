@@ -181,6 +181,10 @@ class ScenarioBlock(StrictModel):
     layer: Annotated[Layer, Field(strict=False)] = Layer.GOLDEN
     system_type: Annotated[SystemType, Field(strict=False)] = SystemType.CHATBOT
     vertical: str = ""
+    family: Text | None = Field(
+        default=None,
+        description="scenarios of one family vary together; default: the rows of a file of cases are one",
+    )
     tags: list[Text] = Field(default_factory=list)
     critical: bool = False
     now: Now = Field(

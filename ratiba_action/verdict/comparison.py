@@ -6,14 +6,23 @@ this code.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median, variance
 
 from ratiba_action.model.comparison import Comparison, NotComparable, Pair, Rules, ScenarioComparison, Tier
 from ratiba_action.model.values import mean
+from ratiba_action.verdict.families import (
+    Cluster,
+    cluster_error,
+    cluster_interval,
+    clusters_of,
+    clusters_of_rounds,
+    effective_number,
+    merged,
+    rounds_of_families,
+)
 from ratiba_action.verdict.few_scenarios import (
     detectable_by_few,
-    differences_of_pairs,
     differences_of_recordings,
     is_futile,
     next_look,
@@ -39,6 +48,12 @@ _ERRORS = 2.5
 
 _COLLAPSE, _COLLAPSE_ERRORS = 0.50, 5.0
 """Drop of an ordinary scenario that blocks by itself, and how many standard errors of its further trials it must be."""
+
+_FUTILE = (0.5, 0.3)
+"""p-values above which further trials speak against a drop: after the first look, and after each later one."""
+
+_MIN_MEASUREMENTS = 3
+"""Measurements at least at a look that may end the search."""
 
 _ROUNDING = 1e-9
 
@@ -121,13 +136,18 @@ class _Examination:
     """
 
     def __init__(self, pairs: Sequence[Pair], left: tuple[NotComparable, ...], rules: Rules, *, replayed: bool) -> None:
-        self._pairs, self._left, self._rules, self._replayed = tuple(pairs), left, rules, replayed
+        # Recordings have all the trials that they will ever have, and few families would need more.
+        self._pairs = tuple(replace(pair, family="") for pair in pairs) if replayed else tuple(pairs)
+        self._left, self._rules, self._replayed = left, rules, replayed
         self._first = list(map(_mean_change, pairs))
         self._screen_p = sign_flip_p(self._first)
         self._suspects = [
             pair for pair, change in zip(pairs, self._first, strict=True) if change <= -rules.scenario_drop + _ROUNDING
         ]
         self._common = common_trials(pairs)
+        self._families = clusters_of(self._pairs, self._first)
+        self._effective = effective_number(self._families)
+        self._few_families = self._effective < min(rules.min_scenarios, len(pairs))
         # An attempt before this one may have raised the alarm: its data is added, so its question stays open.
         self._alarm = self._raises_alarm() or all(pair.added_head for pair in pairs)
         self._confirm_p = sign_flip_p(self._tested()) if self._looks else None
@@ -138,6 +158,8 @@ class _Examination:
     @property
     def _rounds(self) -> int:
         """How many looks at further trials there are at most."""
+        if self._few_families:
+            return rounds_of_families(self._effective, self._rules)
         return self._rules.confirming_trials
 
     @property
@@ -147,11 +169,30 @@ class _Examination:
 
     def _next_look(self) -> int:
         """How many further trials every scenario has at the look that comes next, or at the last one."""
-        return min(self._looks + 1, self._rounds) if self._alarm else 0
+        if not self._alarm or self._is_futile:
+            return 0
+        first = math.ceil(_MIN_MEASUREMENTS / self._effective)
+        return min(max(self._looks + 1, first), self._rounds)
+
+    @property
+    def _is_futile(self) -> bool:
+        """Whether further trials speak so clearly against a drop that more of them would be wasted."""
+        if self._confirm_p is None or self._looks * self._effective < _MIN_MEASUREMENTS:
+            return False
+        return self._confirm_p > _FUTILE[min(self._looks, len(_FUTILE)) - 1]
+
+    def _measurements(self) -> list[Cluster]:
+        """What counts as one measurement: a family, or of few families each round of each."""
+        if self._few_families and self._looks:
+            return clusters_of_rounds(self._pairs, self._common)
+        return clusters_of(self._pairs, self._changes())
 
     def _tested(self) -> list[float]:
-        """What the looks test: the change of each scenario in further trials."""
-        return [_fresh_change(pair, self._common) for pair in self._pairs]
+        """What the looks test, each with a sign of its own: changes of whole families in further trials."""
+        if self._few_families:
+            return [cluster.total for cluster in clusters_of_rounds(self._pairs, self._common)]
+        changes = [_fresh_change(pair, self._common) for pair in self._pairs]
+        return [cluster.total for cluster in clusters_of(self._pairs, changes)]
 
     @property
     def _mean_fell(self) -> bool:
@@ -196,6 +237,7 @@ class _Examination:
             confirm_p=self._confirm_p,
             detectable=None if self._further_trials is None else self._detectable(),
             further_trials=self._further_trials,
+            families=self._number_of_families,
         )
 
     def _because(self) -> str:
@@ -227,22 +269,32 @@ class _Examination:
             margin=margin,
             detectable=detectable,
             further_trials=self._further_trials,
+            families=self._number_of_families,
         )
 
     def _interval(self) -> Interval | None:
-        return t_interval(self._changes(), _CONFIDENCE)
+        return cluster_interval(self._measurements(), _CONFIDENCE)
 
     def _detectable(self) -> float | None:
-        changes = self._changes()
-        return minimum_detectable_effect(_spread(changes), len(changes), power=self._rules.detectable_power)
+        measured = self._measurements()
+        error, number = cluster_error(measured), effective_number(measured)
+        if error is None:
+            return None
+        return minimum_detectable_effect(error * math.sqrt(number), number, power=self._rules.detectable_power)
 
     def _margin(self, detectable: float | None) -> float | None:
         """The drop that has to be ruled out; None where nothing has to be."""
+        if detectable is None and not self._looks:
+            return None  # one family in its planned trials is one measurement, which rules nothing out
         return max(self._rules.min_margin, detectable or 0.0)
 
     @property
     def _further_trials(self) -> int | None:
-        return None
+        return 2 * self._rounds * len(self._pairs) if self._few_families else None
+
+    @property
+    def _number_of_families(self) -> int | None:
+        return len(self._families) if len(self._families) < len(self._pairs) else None
 
     def _changes(self) -> list[float]:
         return [mean(head) - mean(base) for base, head in map(self._compared, self._pairs)]
@@ -287,6 +339,8 @@ class _Examination:
             return f"A drop of {points(margin)} cannot be ruled out with so little data."
         if tier is Tier.IMPROVED:
             return f"The mean score rose by {points(difference)}, more than chance explains."
+        if not margin:
+            return _without_alarm(difference)
         return f"No drop beyond chance, and a drop of {points(margin)} is ruled out."
 
 
@@ -297,11 +351,11 @@ class _OfFew(_Examination):
     """
 
     def _raises_alarm(self) -> bool:
-        return self._replayed or raises_alarm(self._first, self._rules)
+        return self._replayed or raises_alarm(self._first, self._rules, number=self._effective)
 
     @property
     def _rounds(self) -> int:
-        return 1 if self._replayed else rounds_of_few(len(self._pairs), self._rules)
+        return 1 if self._replayed else rounds_of_few(self._effective, self._rules)
 
     @property
     def _looks(self) -> int:
@@ -310,7 +364,7 @@ class _OfFew(_Examination):
     def _next_look(self) -> int:
         if not self._alarm or self._is_futile:
             return 0
-        return next_look(self._looks, len(self._pairs), self._rules)
+        return next_look(self._looks, self._effective, self._rules)
 
     def _is_mild(self) -> bool:
         suspected = any(not _is_looked_at(pair, self._rules) for pair in self._suspects)
@@ -322,7 +376,7 @@ class _OfFew(_Examination):
     def _tested(self) -> list[float]:
         if self._replayed:
             return [change for pair in self._pairs for change in differences_of_recordings(pair)]
-        return [change for pair in self._pairs for change in differences_of_pairs(pair, self._common)]
+        return [cluster.total for cluster in clusters_of_rounds(self._pairs, self._common)]
 
     def _alarming(self) -> str:
         count = len(self._pairs)
@@ -334,11 +388,15 @@ class _OfFew(_Examination):
         return self._confirm_p is not None and is_futile(self._confirm_p, len(self._tested()))
 
     def _interval(self) -> Interval | None:
-        sample = self._tested() if self._looks else self._first
-        return t_interval(sample, _CONFIDENCE) if len(sample) > 1 else None
+        if self._replayed:
+            sample = self._tested()
+            return t_interval(sample, _CONFIDENCE) if len(sample) > 1 else None
+        measured = clusters_of_rounds(self._pairs, self._common) if self._looks else self._families
+        return cluster_interval(measured, _CONFIDENCE)
 
     def _detectable(self) -> float | None:
-        return detectable_by_few(self._pairs, self._rules, recorded=len(self._tested()) if self._replayed else 0)
+        recorded = len(self._tested()) if self._replayed else 0
+        return detectable_by_few(merged(self._pairs), self._rules, recorded=recorded)
 
     def _margin(self, detectable: float | None) -> float | None:
         if not self._looks or self._is_futile:
@@ -356,9 +414,13 @@ class _OfFew(_Examination):
             return super()._reason(tier, again, difference, margin)
         if self._looks:
             return f"Further trials on base and head do not show a drop (p = {self._confirm_p:.2f})."
-        moved = "rose" if difference > _ROUNDING else "did not change" if abs(difference) <= _ROUNDING else "fell"
-        by = "" if abs(difference) <= _ROUNDING else f" by {points(difference)}"
-        return f"The mean score {moved}{by} in the first trials, which raises no alarm."
+        return _without_alarm(difference)
+
+
+def _without_alarm(difference: float) -> str:
+    moved = "rose" if difference > _ROUNDING else "did not change" if abs(difference) <= _ROUNDING else "fell"
+    by = "" if abs(difference) <= _ROUNDING else f" by {points(difference)}"
+    return f"The mean score {moved}{by} in the first trials, which raises no alarm."
 
 
 def _screen_level(pairs: Sequence[Pair], rules: Rules) -> float:
@@ -400,10 +462,6 @@ def _pooled_variance(pairs: Sequence[Pair]) -> float:
     arms = [arm for pair in pairs for arm in _further(pair) if len(arm) > 1]
     freedom = sum(len(arm) - 1 for arm in arms)
     return sum(variance(arm) * (len(arm) - 1) for arm in arms) / freedom if freedom else 0.0
-
-
-def _spread(values: Sequence[float]) -> float:
-    return math.sqrt(variance(values))
 
 
 def _scenario(

@@ -20,7 +20,7 @@ from ratiba_action.model.note import Note
 from ratiba_action.model.values import mean
 from ratiba_action.util.text import short_commit
 from ratiba_action.verdict.comparison import points
-from ratiba_action.verdict.interval import t_interval
+from ratiba_action.verdict.families import Cluster, cluster_interval, clusters_of, effective_number
 from ratiba_action.verdict.pairing import pair_up
 from ratiba_action.verdict.sign_flip import sign_flip_p
 
@@ -97,14 +97,18 @@ def find_decline(
     level = rules.decline.level / _RUNS
     # Not even a fall of every scenario would be beyond chance with fewer, so no trial is paid for.
     minimum = max(rules.min_scenarios, math.ceil(-math.log2(level)))
-    if len(pairs) < minimum:
+    recorded = all(run.answers == AnswerOrigin.REPLAY for run in head)
+    pairs = tuple(replace(pair, family="") for pair in pairs) if recorded else pairs
+    changes = clusters_of(pairs, [mean(pair.head) - mean(pair.base) for pair in pairs])
+    number = effective_number(changes) if changes else 0.0
+    if number < minimum:
         why = f", such as: {left[0].reason}" if left else ""
-        problem = f"{len(pairs)} scenarios can be compared, and {minimum} are the least{why}"
+        families = f" in effectively {number:.1f} families" if number < len(pairs) else ""
+        problem = f"{len(pairs)} scenarios{families} can be compared, and {minimum} are the least{why}"
         return replace(found, problem=problem), {}
-    changes = [mean(pair.head) - mean(pair.base) for pair in pairs]
-    screen_p = min(sign_flip_p(changes) * anchor.candidates, 1.0)
+    screen_p = min(sign_flip_p([cluster.total for cluster in changes]) * anchor.candidates, 1.0)
     found = _with_difference(replace(found, screen_p=screen_p), changes)
-    if all(run.answers == AnswerOrigin.REPLAY for run in head):
+    if recorded:
         return replace(found, confirmed=screen_p <= level), {}
     return _confirm(found, pairs, level) if screen_p <= rules.decline.level else (found, {})
 
@@ -113,14 +117,16 @@ def _confirm(found: Decline, pairs: Sequence[Pair], level: float) -> tuple[Decli
     missing = {pair.scenario_id: TRIALS - min(len(pair.fresh_base), len(pair.fresh_head)) for pair in pairs}
     if any(count > 0 for count in missing.values()):
         return found, {name: count for name, count in missing.items() if count > 0}
-    fresh = [mean(pair.fresh_head[:TRIALS]) - mean(pair.fresh_base[:TRIALS]) for pair in pairs]
-    confirm_p = sign_flip_p(fresh)
+    fresh = clusters_of(pairs, [mean(pair.fresh_head[:TRIALS]) - mean(pair.fresh_base[:TRIALS]) for pair in pairs])
+    confirm_p = sign_flip_p([cluster.total for cluster in fresh])
     return _with_difference(replace(found, confirm_p=confirm_p, confirmed=confirm_p <= level), fresh), {}
 
 
-def _with_difference(found: Decline, changes: Sequence[float]) -> Decline:
-    interval = t_interval(changes, _CONFIDENCE)
-    return replace(found, difference=mean(changes), low=interval.low, high=interval.high)
+def _with_difference(found: Decline, changes: Sequence[Cluster]) -> Decline:
+    interval = cluster_interval(changes, _CONFIDENCE)
+    difference = sum(cluster.total for cluster in changes) / sum(cluster.size for cluster in changes)
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return replace(found, difference=difference, low=low, high=high)
 
 
 def note_of_decline(decline: Decline) -> Note | None:

@@ -22,12 +22,12 @@ _NO_NOISE = 1e-12
 """Variance of scores that differ by rounding alone."""
 
 
-def rounds_of_few(scenarios: int, rules: Rules) -> int:
+def rounds_of_few(scenarios: float, rules: Rules) -> int:
     """How many further trials of each scenario run on either arm at most."""
     return max(rules.confirming_trials, math.ceil(_PAIRS / scenarios))
 
 
-def raises_alarm(changes: Sequence[float], rules: Rules) -> bool:
+def raises_alarm(changes: Sequence[float], rules: Rules, *, number: float) -> bool:
     """Whether the planned trials ask for further ones: unless the mean change is above a limit.
 
     The fewer scenarios, the less their first trials say, so the higher is the limit: at the default margin of 10 points
@@ -36,15 +36,16 @@ def raises_alarm(changes: Sequence[float], rules: Rules) -> bool:
     Args:
         changes: head minus base of each scenario.
         rules: the margin among them.
+        number: of scenarios, or the effective one of families.
     """
-    return mean(changes) <= _alarm_limit(len(changes), rules)
+    return mean(changes) <= _alarm_limit(number, rules)
 
 
-def _alarm_limit(scenarios: int, rules: Rules) -> float:
+def _alarm_limit(scenarios: float, rules: Rules) -> float:
     return rules.min_margin * (2 / scenarios - 1)
 
 
-def next_look(looks: int, scenarios: int, rules: Rules) -> int:
+def next_look(looks: int, scenarios: float, rules: Rules) -> int:
     """After how many rounds the next look is taken: the first one with three pairs, then after each round."""
     first = math.ceil(_FUTILE_PAIRS / scenarios)
     return min(max(looks + 1, first), rounds_of_few(scenarios, rules))
@@ -58,18 +59,6 @@ def is_futile(p: float, pairs: int) -> bool:
         pairs: that it rests on.
     """
     return pairs >= _FUTILE_PAIRS and p > _FUTILE_P
-
-
-def differences_of_pairs(pair: Pair, rounds: int) -> list[float]:
-    """Head minus base of further trials that ran beside each other, those of earlier attempts first.
-
-    Args:
-        pair: of one scenario.
-        rounds: that every scenario has on both arms.
-    """
-    beside = zip(pair.fresh_head[:rounds], pair.fresh_base[:rounds], strict=False)
-    added = zip(pair.added_head, pair.added_base, strict=False)
-    return [head - base for head, base in (*added, *beside)]
 
 
 def differences_of_recordings(pair: Pair) -> list[float]:

@@ -8,14 +8,14 @@ from statistics import NormalDist, stdev
 from ratiba_action.model.values import mean
 
 
-def minimum_detectable_effect(spread: float, pairs: int, *, power: float = 0.80) -> float:
+def minimum_detectable_effect(spread: float, pairs: float, *, power: float = 0.80) -> float:
     """The smallest true mean difference that a one-sided paired t test at 0.05 finds with the given power.
 
     Solved from the noncentral t distribution (Cohen 1988, chapter 2), exact for normal differences.
 
     Args:
         spread: standard deviation of the differences, 0 or more.
-        pairs: how many differences there are, at least two.
+        pairs: how many differences there are, at least two; of families their effective number.
 
     Returns:
         In the unit of ``spread``; 0 where nothing varies.

@@ -15,7 +15,7 @@ from ratiba_action.model.renamed_keys import FORMER
 from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import mean
 
-_WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine", "fluency", "of_rule", "title"})
+_WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine", "fluency", "of_rule", "title", "family"})
 """Where it stands, when it runs, whether it decides, what adds or wrote metrics: a score means the same for all."""
 
 
@@ -277,6 +277,7 @@ def _pair(
         fresh_base=_composites(base.fresh, usable),
         fresh_head=_composites(head.fresh, usable),
         metrics=dict.fromkeys(usable, (0.0, 0.0)),
+        family=head.scenario.family,
     )
     return pair, problems
 

@@ -20,6 +20,7 @@ from ratiba_action.verdict.pairing import content_digest, results_of
 from ratiba_action.verdict.quarantine import quarantine_in_force
 from ratiba_action.verdict.rules.findings import sentence
 from ratiba_action.verdict.runs import compare_runs, passed_on
+from ratiba_action.verdict.trend import describe_trend
 
 _UNTIMED = datetime.min.replace(tzinfo=UTC)
 
@@ -34,7 +35,13 @@ def compare(evidence: Evidence) -> Comparison | Wanted | None:
     base = _base(evidence)
     if not base:
         return None
-    return compare_runs((*evidence.earlier, *_run(evidence, HEAD)), base, evidence.rules)
+    found = compare_runs((*evidence.earlier, *_run(evidence, HEAD)), base, evidence.rules)
+    trend = describe_trend(evidence.results)
+    if not trend:
+        return found
+    if isinstance(found, Wanted):
+        return replace(found, so_far=replace(found.so_far, trend=trend))
+    return replace(found, trend=trend)
 
 
 def cost_of(evidence: Evidence) -> ConversationCost | None:
@@ -213,11 +220,15 @@ def is_guarded(evidence: Evidence) -> bool:
 
 def sensitivity(comparison: Comparison) -> str:
     """What a comparison of this size can see, in words; empty where it cannot be told."""
+    number = plural(len(comparison.scenarios), "scenario")
+    if comparison.families is not None:
+        number += " in 1 family" if comparison.families == 1 else f" in {comparison.families} families"
+    if comparison.detectable is None and comparison.further_trials and comparison.families is not None:
+        return f"The planned trials of {number} do not show how large a drop this run can see."
     if comparison.detectable is None and comparison.further_trials:
         return "One trial on base and head does not show how much scores vary, nor how large a drop this run can see."
     if comparison.detectable is None or comparison.detectable < _SMALLEST_REPORTED:
         return ""
-    number = plural(len(comparison.scenarios), "scenario")
     further = f", in up to {comparison.further_trials} further trials" if comparison.further_trials else ""
     return f"With {number} this run can see drops of {points(comparison.detectable)} or more{further}."
 

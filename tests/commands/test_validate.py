@@ -315,6 +315,21 @@ def test_a_judged_metric_with_a_grade_is_no_warning(tmp_path: Path, capsys: pyte
     assert "warning" not in capsys.readouterr().out
 
 
+def test_a_judge_of_two_levels_is_noted_with_the_drop_that_it_can_show(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = [1.0, 0.0] * 5
+    for number, score in enumerate(scores):
+        grade = JudgeRecording("0" * 64, 0, "live", "english_fluency:2.0.0", "judge", "1" * 64, score, "good", USAGE)
+        name = f"talks_{number}"
+        write(tmp_path, configuration=CONFIGURATION, **{name: render_recordings([grade]).decode()})
+        (tmp_path / f"scenarios/{name}.yaml").write_text(GRADED.replace("id: talks", f"id: {name}"))
+    assert validate(tmp_path) == 0
+    output = capsys.readouterr().out
+    assert "note: .github/ratiba.yml: EnglishFluencyMetric was 0 or 1 in all 10 recorded scores. With 10 sc" in output
+    assert "with judge.samples: 3" in output
+
+
 def test_a_grade_of_an_earlier_rubric_is_a_warning_and_no_grade(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

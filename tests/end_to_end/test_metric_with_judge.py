@@ -107,6 +107,30 @@ async def test_it_is_paid_judged_recorded_and_replayed_without_a_key(live: LiveR
     assert "quality.kind" in changed.printed
 
 
+async def test_the_mean_of_several_samples_is_paid_recorded_and_replayed(live: LiveRepository) -> None:
+    prepare(live, "kind", 2)
+    configured = (live.small.folder / ".github/ratiba.yml").read_text().replace("  votes: 1\n", "  samples: 3\n")
+    live.small.write(".github/ratiba.yml", configured)
+    live.talk.scores = (9,)
+    ended = await live.gate()
+    assert ended.code == 0, ended.printed
+    assert len(live.models.received) == 1 + 3 * 2, "one turn, three measurements of two questions"
+    assert Fraction(ended.outputs["spent_usd"]) == live.models.bill.total
+    score = score_of(ended)
+    assert (round(score.value, 9), score.votes, score.version.partition("+samples-")[2]) == (0.9, (), "3")
+    await live.record()
+    lines = (live.small.folder / "scenarios/recordings/greets.jsonl").read_text().splitlines()
+    assert sum(json.loads(line)["kind"] == "judge" for line in lines) == 6
+    asked = len(live.models.received)
+    keyless = {"RATIBA_LLM": "replay", "RATIBA_ANTHROPIC_API_KEY": "", "RATIBA_OPENAI_API_KEY": ""}
+    replayed = await live.gate(**keyless)
+    assert (replayed.code, len(live.models.received)) == (0, asked), replayed.printed
+    assert score_of(replayed).value == score.value
+    live.small.write(".github/ratiba.yml", configured.replace("samples: 3", "samples: 5"))
+    more = await live.gate(**keyless)
+    assert more.code == 3, "a mean of the three that are recorded is none of five"
+
+
 async def test_a_metric_without_end_spends_no_more_than_the_budget(live: LiveRepository) -> None:
     prepare(live, "endless", 5)
     live.talk.judged = Usage(40_000, 2_000)

@@ -156,3 +156,45 @@ async def test_a_base_that_does_not_start_leaves_the_head_as_it_is() -> None:
     await loop.run(await opened(Base(WorkerError("it hung"))))
     assert [one.trial.arm.name for one in loop.measured.results] == [HEAD]
     assert "it hung" in (loop.measured.base_failed or "")
+
+
+async def test_a_round_runs_base_and_head_by_turns_and_says_when_each_trial_ran() -> None:
+    services = replace(await opened(Base()), concurrency=1)
+    await run_first(plan(HEAD), services)
+    numbers = range(1, 9)
+    ran = await run_further(
+        Plan(tuple(one for number in numbers for one in plan(HEAD, BASE, number=number).trials)), services
+    )
+    arms = [one.trial.arm.name for one in ran.results]
+    assert arms[:6] == [BASE, BASE, HEAD, HEAD, HEAD, HEAD], (
+        "blocks of two pairs, of which the second begins with the head"
+    )
+    assert sorted(one.trial.number for one in ran.results if one.trial.arm.name == BASE) == list(numbers)
+    scored = [one for one in ran.results if isinstance(one, Scored)]
+    assert [one.place for one in scored] == list(range(16))
+    began = [one.began for one in scored if one.began is not None]
+    assert len(began) == 16
+    assert began == sorted(began)
+
+
+async def test_what_ran_before_the_base_was_altered_is_kept_and_nothing_runs_after_it() -> None:
+    class Altered:
+        """Implements ``BaseConditions``: the change alters them in its first part."""
+
+        def __init__(self) -> None:
+            self.asked = 0
+
+        async def remember(self) -> None:
+            return
+
+        async def changed(self, *, after: bool = False) -> str:  # noqa: ARG002 - of the port
+            self.asked += 1
+            return "" if self.asked < 3 else "its files"
+
+    services = replace(await opened(Base()), concurrency=1)
+    services.arms.conditions = Altered()
+    await run_first(plan(HEAD), services)
+    trials = tuple(one for number in range(1, 9) for one in plan(HEAD, BASE, number=number).trials)
+    ran = await run_further(Plan(trials), services)
+    assert "its files" in (ran.refusal or "")
+    assert [one.trial.arm.name for one in ran.results] == [BASE] * 2 + [HEAD] * 4

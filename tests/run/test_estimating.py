@@ -104,6 +104,19 @@ def test_votes_that_are_not_recorded_are_counted_near_the_threshold_only() -> No
     assert unknown.maximum > 3 * JUDGE.price(UNKNOWN), "any unknown score may be near its threshold"
 
 
+def test_every_sample_of_a_score_is_counted_and_no_vote() -> None:
+    given = configuration()
+    sampled = given.model_copy(update={"judge": given.judge.model_copy(update={"samples": 3})})
+    arm = ArmInputs(Arm("head", "checkout"), sampled, (judged("spa"),), {})
+    one = JUDGE.price(Usage(1_000, 100))
+    (unknown,) = ArmCosts(PRICES).add(arm).expected(arm.plan.trials)
+    assert unknown.by_party[Party.JUDGE] == 3 * JUDGE.price(UNKNOWN)
+    for recorded in (1, 3):
+        lines = tuple(recorded_score(0.78, ordinal) for ordinal in range(recorded))
+        known = ArmCosts(PRICES).add(replace(arm, recordings={"spa": lines}))
+        assert known.expected(arm.plan.trials)[0].by_party[Party.JUDGE] == 3 * one, "what is not recorded is asked"
+
+
 def after(ledger: Ledger, calls: int) -> None:
     """Let calls to both models be reserved at 6 cents and cost one."""
     for model in (*("our-judge",) * calls, *("our-model",) * calls):

@@ -55,6 +55,12 @@ def test_each_row_makes_a_scenario_with_its_own_id_line_and_words() -> None:
     assert {one.data_set for one in (first, second)} == {"intents"}
 
 
+def test_the_rows_of_a_file_are_one_family_unless_it_declares_others() -> None:
+    assert {one.family for one in load().scenarios} == {"intents"}
+    assert {one.family for one in load(INTENTS + "family: words\n").scenarios} == {"words"}
+    assert {one.family for one in load(INTENTS + "family: ${intent}\n").scenarios} == {"ANSWER", "BOOKING"}
+
+
 def test_the_data_set_is_reported_with_its_file_its_size_and_the_digest_of_its_content() -> None:
     (one,) = load().data_sets
     assert (one.id, one.path, one.cases) == ("intents", "scenarios/intents.jsonl", 2)

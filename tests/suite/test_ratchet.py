@@ -47,6 +47,13 @@ def test_an_edited_capture_is_named() -> None:
     assert notes[1:] == ("spa: critical, and this change edits its captured.",)
 
 
+@pytest.mark.parametrize(("declared", "kept"), [("", "none"), ("prices", "prices")])
+def test_a_change_moves_no_scenario_into_another_family(declared: str, kept: str) -> None:
+    ratcheted, notes = ratchet_suite(suite(replace(BASE, family="all")), suite(replace(BASE, family=declared)))
+    assert ratcheted.scenarios[0].family == declared
+    assert notes == (f"spa: its family stays {kept} until this change is merged.",)
+
+
 def test_a_suite_that_relaxes_nothing_stays_as_it_is() -> None:
     assert ratchet_suite(suite(BASE), suite(BASE)) == (suite(BASE), ())
 

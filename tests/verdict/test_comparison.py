@@ -53,13 +53,26 @@ def test_a_drop_is_looked_at_again_in_one_further_trial_of_everything_on_both_ar
 
 
 def test_a_drop_that_the_first_look_leaves_open_is_looked_at_up_to_three_times() -> None:
-    heads, bases = (0.70, 0.82, 0.75), (0.80, 0.80, 0.80)
+    heads, bases = (0.70, 0.70, 0.75), (0.80, 0.80, 0.80)
     for looks in (1, 2):
         pairs = [again(pair(number, -0.05), heads[:looks], bases[:looks]) for number in range(0, 40, 2)]
-        pairs[::3] = [again(one, (0.95,) * looks, bases[:looks]) for one in pairs[::3]]
+        pairs[::3] = [again(one, (0.92,) * looks, bases[:looks]) for one in pairs[::3]]
         assert set(wanted(pairs).trials.values()) == {1}
     pairs = [again(one, (*one.fresh_head, 0.80), (*one.fresh_base, 0.80)) for one in pairs]
     assert concluded(pairs).tier is not Tier.REGRESSION
+
+
+@pytest.mark.parametrize(
+    ("looks", "high", "ends"), [(1, 0.86, False), (1, 0.90, True), (2, 0.84, False), (2, 0.87, True)]
+)
+def test_further_trials_that_speak_against_a_drop_are_the_last_ones(looks: int, high: float, *, ends: bool) -> None:
+    heads = ((high if number % 2 else 0.72,) * looks for number in range(20))
+    pairs = [again(pair(number, -0.05), head, (0.8,) * looks) for number, head in enumerate(heads)]
+    found = examine(pairs, (), RULES, exact=False)
+    shown = found if isinstance(found, Comparison) else found.so_far
+    assert shown.confirm_p is not None
+    assert (shown.confirm_p > (0.5, 0.3)[looks - 1]) == ends == isinstance(found, Comparison)
+    assert not ends or shown.tier is Tier.WITHIN_NOISE
 
 
 def test_a_clear_drop_ends_at_the_first_look() -> None:

@@ -16,9 +16,12 @@ from ratiba_action.metrics.judging.judged_identity import BY_DEEPEVAL
 from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.measurement import Answer, Case, Question, Score
+from ratiba_action.model.values import mean
 from ratiba_action.ports import JudgedMetric, Metric
 
 _SINGLE = VotingRule(votes=1)
+_BY_SAMPLES = "+samples-"
+"""Before the number of measurements that a score is the mean of, in the version of a metric that has several."""
 
 
 class JudgeChain(AnswerChain[Question, Answer]):
@@ -129,6 +132,9 @@ class RunMetric:
         self._asks = metric_version(self.name, self.version.partition(BY_DEEPEVAL)[0])
         self._measurement, self._questions, self._replayed = measurement, questions, replayed
         self._rule = rule.of(self.name, self.version)
+        if self.judged and rule.samples > 1:
+            # A mean is less noisy than one measurement, so the two are never compared nor taken for each other.
+            self.version += f"{_BY_SAMPLES}{rule.samples}"
         self._voter = voter or (lambda *_: judge_model)
         self._cache, self._judge_model, self._fresh, self._on_hit = cache, judge_model, fresh, on_hit
         self._answered, self._offer, self._turn = answered, offer, turn
@@ -190,6 +196,8 @@ class RunMetric:
     async def _voted(self, case: Case, threshold: float) -> Score:
         """The first score; with votes when it is near the threshold."""
         first = await self._first.measure(case, threshold)
+        if first.judged and self._rule.samples > 1:
+            return await self._mean(first, case, threshold)
         if not self._rule.calls_for_a_vote(first.value, threshold):
             return first
         votes = (self._vote(number, case, threshold) for number in range(1, self._rule.votes))
@@ -205,6 +213,17 @@ class RunMetric:
         outcome = "passed" if decided.passed else "failed"
         return replace(decided, reason=f"Votes {shown}: {outcome} by majority. {spokesman.reason}")
 
+    async def _mean(self, first: Score, case: Case, threshold: float) -> Score:
+        """The mean of all measurements; one that fails fails the score, since a mean of fewer is another score."""
+        more = (self._vote(number, case, threshold) for number in range(1, self._rule.samples))
+        outcomes = await asyncio.gather(*more, return_exceptions=True)
+        scores = [first, *(_score(outcome) for outcome in outcomes)]
+        value = mean([score.value for score in scores])
+        nearest = min(scores, key=lambda score: abs(score.value - value))
+        shown = ", ".join(f"{score.value:.2f}" for score in scores)
+        reason = f"Mean of {len(scores)} measurements ({shown}). {nearest.reason}".rstrip()
+        return replace(first, version=self.version, value=value, reason=reason)
+
     async def _vote(self, number: int, case: Case, threshold: float) -> Score:
         again = replace(case, first_ordinal=case.first_ordinal + number * self._questions)
         return await self._measurement(number).measure(again, threshold)
@@ -212,7 +231,7 @@ class RunMetric:
     def _explained(self, score: Score) -> Score:
         """The score; one that failed outside the band says why it was not measured again."""
         rule, missing = self._rule, score.threshold - score.value
-        if score.passed or rule.votes == 1 or rule.calls_for_a_vote(score.value, score.threshold):
+        if score.passed or rule.votes == 1 or rule.samples > 1 or rule.calls_for_a_vote(score.value, score.threshold):
             return score
         too_far = f"{missing:.2f} below the threshold, too far to be chance (the judge's noise: {rule.band:.2f})."
         return replace(score, reason=f"{too_far} {score.reason}".rstrip())

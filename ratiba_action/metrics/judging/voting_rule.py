@@ -25,14 +25,16 @@ class VotingRule:
         band: how near, 0 to 1.
         votes: measurements in all; odd.
         measured: bands of metrics whose noise is known, by name and version.
+        samples: measurements whose mean is a score, wherever it lies; with more than one, nothing is voted on.
 
     Raises:
-        ValueError: a band or the number of votes is outside its range.
+        ValueError: a band, the number of votes or that of samples is outside its range.
     """
 
     band: float = DEFAULT_BAND
     votes: int = 3
     measured: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    samples: int = 1
 
     def __post_init__(self) -> None:
         for band in (self.band, *self.measured.values()):
@@ -40,14 +42,16 @@ class VotingRule:
                 raise ValueError(f"The band of a vote is {band!r}, and must be from 0 to 1.")
         if self.votes < 1 or self.votes % 2 == 0:
             raise ValueError(f"A vote of {self.votes!r} measurements has no majority; give an odd number.")
+        if self.samples < 1:
+            raise ValueError(f"A score is the mean of {self.samples!r} measurements, and must be of at least one.")
 
     def of(self, metric: str, version: str) -> "VotingRule":
         """The rule of one metric."""
-        return VotingRule(self.measured.get((metric, version), self.band), self.votes)
+        return VotingRule(self.measured.get((metric, version), self.band), self.votes, samples=self.samples)
 
     def calls_for_a_vote(self, value: float, threshold: float) -> bool:
         """Whether a first measurement is too near the threshold to count alone."""
-        return self.votes > 1 and round(abs(value - threshold), _PLACES) <= self.band
+        return self.votes > 1 and self.samples == 1 and round(abs(value - threshold), _PLACES) <= self.band
 
 
 def noise_band(repeats: Iterable[Sequence[float]]) -> float | None:

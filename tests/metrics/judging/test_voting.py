@@ -158,3 +158,36 @@ class PerMeasurement:
         if number not in self._relevances:
             raise RecordingError(f"No measurement {number}.")
         return graded(JudgeScore(self._relevances[number], f"measurement {number}"))
+
+
+def sampling(judge: Judge, samples: int = 3, **more: Any) -> RunMetric:
+    return RunMetric(lambda _: TwoQuestionMetric(judge), VotingRule(samples=samples), questions=2, **more)
+
+
+async def test_a_score_of_several_samples_is_their_mean_and_another_version_of_the_metric() -> None:
+    judge = PerMeasurement({0: 1.0, 1: 0.0, 2: 1.0})
+    metric = sampling(judge)
+    score = await metric.measure(ONE, 0.8)
+    assert score.value == pytest.approx(2 / 3)
+    assert (score.passed, score.votes, score.version, metric.version) == (False, (), *["1.0.0+samples-3"] * 2)
+    assert score.reason.startswith("Mean of 3 measurements (1.00, 0.00, 1.00). ")
+    assert (await sampling(judge, 1).measure(ONE, 0.4)).version == "1.0.0"
+
+
+async def test_samples_near_the_threshold_are_not_voted_on() -> None:
+    judge = PerMeasurement(dict.fromkeys(range(3), 0.8))
+    score = await sampling(judge).measure(ONE, 0.8)
+    assert (score.passed, score.votes) == (True, ())
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+async def test_a_sample_that_cannot_be_had_is_never_left_out(*, replayed: bool) -> None:
+    judge = answers(0.9, RecordingError("nothing recorded", "Record it."), 0.9)
+    with pytest.raises(RecordingError):
+        await sampling(judge, replayed=replayed).measure(ONE, 0.8)
+
+
+def test_a_score_needs_a_sample() -> None:
+    with pytest.raises(ValueError, match="mean of 0 measurements"):
+        VotingRule(samples=0)
+    assert VotingRule(samples=3).of("ToneMetric", "1").samples == 3
