@@ -47,9 +47,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """Commands under the heading that ``--help`` lists them by."""
 
-_LAST_LINES = """\
-example: ratiba init && ratiba gate
-'ratiba help COMMAND' explains a command, 'ratiba --version' is the version."""
+_LAST_LINE = "example: ratiba init && ratiba gate; 'ratiba help COMMAND' explains a command."
 
 
 def build_parser(arguments: Sequence[str], table: Mapping[str, tuple[str, str]] = COMMANDS) -> "CommandLine":
@@ -134,7 +132,7 @@ class CommandLine(_Parser):
 
     def format_help(self) -> str:
         """The commands by group, on one screen."""
-        return "\n".join((self.format_usage(), *_grouped_commands(), "", _LAST_LINES, ""))
+        return "\n".join((self.format_usage(), *_grouped_commands(), "", _LAST_LINE, ""))
 
 
 def _grouped_commands() -> Iterator[str]:

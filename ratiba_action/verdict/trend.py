@@ -13,7 +13,7 @@ _LEVEL = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Trend:
+class StraightLine:
     """A straight line through measurements.
 
     Args:
@@ -25,7 +25,7 @@ class Trend:
     p: float
 
 
-def fit(places: Sequence[float], values: Sequence[float]) -> Trend:
+def fit(places: Sequence[float], values: Sequence[float]) -> StraightLine:
     """The line of least squares, with Student's test of its slope (Draper and Smith 1998, chapter 1).
 
     Args:
@@ -37,14 +37,14 @@ def fit(places: Sequence[float], values: Sequence[float]) -> Trend:
     across = math.fsum((place - middle) ** 2 for place in places)
     along = math.fsum((value - level) ** 2 for value in values)
     if not across or not along:
-        return Trend(0.0, 1.0)
+        return StraightLine(0.0, 1.0)
     together = math.fsum((x - middle) * (y - level) for x, y in zip(places, values, strict=True))
     slope, freedom = together / across, len(places) - 2
     rest = max(along - slope * together, 0.0)
     if not rest:
-        return Trend(slope, 0.0)
+        return StraightLine(slope, 0.0)
     t = abs(slope) / math.sqrt(rest / freedom / across)
-    return Trend(slope, 2 * float(special.stdtr(freedom, -t)))
+    return StraightLine(slope, 2 * float(special.stdtr(freedom, -t)))
 
 
 def describe_trend(results: Iterable[ScenarioResult]) -> str:
