@@ -231,7 +231,7 @@ def _check_keys(machine: Machine, files: Files) -> Iterator[ReadinessCheck]:
     variables = [(name, (f"RATIBA_{name.upper()}_API_KEY", SHELL_KEYS[name][0])) for name in BUILT_IN]
     variables += [(each, (each,)) for each in sorted({entry.key_variable for entry in declared if entry.key_variable})]
     for provider, names in variables:
-        found = next((name for name in names if machine.variable(name)), names[-1])
+        found = next((name for name in names if machine.variable(name)), names[0])
         value = machine.variable(found)
         check = f"key {provider}" if provider in BUILT_IN else f"key {names[0]}"
         address = f"RATIBA_{provider.upper()}_BASE_URL"

@@ -217,7 +217,8 @@ def _text_rule(rule: FailureRule, value: str, transcript: Transcript, time: Sear
         if (finder(text) if finder is not None else looks is not None and looks(text, value))
     ]
     wanted = rule.type in {"must_contain", "must_contain_word", "regex_must_match"}
-    number, text = hits[0] if hits else (0, "no reply has it")
+    last = f"no reply has it; the last one: {replies[-1]}" if wanted and replies else "no reply has it"
+    number, text = hits[0] if hits else (0, last)
     word = "the word " if looks is has_word else ""
     case = "case counts" if rule.type.startswith("regex_") else "case is ignored"
     return Check(

@@ -36,6 +36,7 @@ EXAMPLE = """example:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_repo(parser)
+    parser.add_argument("--config", metavar="PATH", help="configuration file (RATIBA_CONFIG)")
     add_json(parser)
 
 
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     repository = repository_of(arguments, environment)
     if not is_folder(repository):
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
-    settings = read_settings(environment, {})
+    settings = read_settings(environment, {"config": arguments.config})
     machine = ThisMachine(repository, environment)
     checks = check_all(machine, read_files(repository, settings), _installed_version())
     missing = [check for check in checks if check.state is State.MISSING]

@@ -1,7 +1,8 @@
 """Systems that are written as a function, or as a class for one conversation, made into adapters.
 
 An adapter is what has an ``open``. Everything else is asked what it takes by the names of its parameters: the first is
-the message, ``history`` and ``context`` are given where they are asked for.
+the message, or the whole conversation if it is named ``history`` or ``messages``; ``history`` and ``context`` are given
+where they are asked for.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from .lookup import AdapterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_WHOLE = ("history", "messages")
+"""Names of a first parameter that is the whole conversation, with this message."""
 _SPEAK = ("send", "run")
 _BEGIN = ("setup",)
 _END = ("close", "teardown")
@@ -58,7 +61,9 @@ class PlainSystem:
 
     def send(self, message: str) -> Any:
         """Ask for the reply to a message: a text, or a mapping as any adapter gives."""
-        answer = self._speak(message, **self._given(self._speak, first=True))
+        asked = {"role": "user", "content": message}
+        first = [*self._history, asked] if _first_name(self._speak) in _WHOLE else message
+        answer = self._speak(first, **self._given(self._speak, first=True))
         return self._awaited(message, answer) if inspect.isawaitable(answer) else self._kept(message, answer)
 
     async def _awaited(self, message: str, answer: Any) -> Any:
@@ -107,6 +112,13 @@ class PlainSystem:
             what = getattr(method, "__name__", type(method).__name__)
             raise AdapterError(f"{what}() needs {unknown[0]!r}; it can be given the message, history and context")
         return {parameter.name: there[parameter.name] for parameter in named if parameter.name in there}
+
+
+def _first_name(method: Callable[..., Any]) -> str:
+    try:
+        return next(iter(inspect.signature(method).parameters), "")
+    except ValueError:  # a builtin does not tell
+        return ""
 
 
 def _method(subject: Any, names: tuple[str, ...]) -> Callable[..., Any] | None:

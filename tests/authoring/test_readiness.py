@@ -134,6 +134,7 @@ def test_a_key_that_is_there_is_never_shown() -> None:
     assert found["key anthropic"].state is State.OK
     assert KEY not in repr(found)
     assert found["key openai"].state is State.OPTIONAL
+    assert found["key openai"].fix.startswith("export RATIBA_OPENAI_API_KEY=")  # which every command reads
 
 
 def test_a_key_for_another_server_may_have_any_form_and_the_variable_that_has_it_is_named() -> None:

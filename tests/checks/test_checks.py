@@ -148,6 +148,11 @@ def test_each_failure_rule_holds_or_not(rule: str, value: str, *, passed: bool) 
     assert (check.kind, check.passed, check.line) == ("rule", passed, 30)
 
 
+def test_a_text_that_no_reply_has_is_reported_with_the_last_reply() -> None:
+    check = _only(exchange("x", "Sawa."), exchange("y", "Poa."), rules=(FailureRule("must_contain", "KES"),))
+    assert check.got == "no reply has it; the last one: Poa."
+
+
 def test_an_event_rule_names_the_turns_of_the_event_that_the_log_tells_of() -> None:
     spoken = exchange("x", "Sawa", state="A"), exchange("y", "Sawa", state="B"), exchange("z", "Sawa", state="B")
     rules = FailureRule("must_emit", "state_transition"), FailureRule("must_not_emit", ["state_transition", "payment"])

@@ -42,6 +42,13 @@ def test_from_an_empty_folder_to_nothing_missing(tmp_path: Path, capsys: pytest.
     assert (code, found["workflow"]["state"], found["scenarios"]["found"]) == (0, "ok", "1")
 
 
+def test_another_configuration_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "other.yml").write_text("system: {adapter: 'a:A'}\n")
+    run(["doctor", "--json", "--repo", str(tmp_path), "--config", "other.yml"], {})
+    found = {check["check"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert found["configuration"]["found"] == "1 mistake in it or the scenarios"  # there is none
+
+
 def test_a_scenario_with_a_mocked_model_needs_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init", "--yes", "--kind", "prompt", "--language", "fr", "--repo", str(tmp_path)], {}) == 0
     assert "script:" in (tmp_path / "scenarios/first_conversation.yaml").read_text()

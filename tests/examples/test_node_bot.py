@@ -49,7 +49,7 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
     """Each command of the tutorial, in order, in the example's folder as a repository."""
     page = (PROJECT / "docs" / "node.md").read_text(encoding="utf-8")
     files = dict(re.findall(r"```\w+\n(?://|#|<!--) ([\w./]+\.\w+)\n(.*?)```", page, re.DOTALL))
-    assert set(files) == {".github/ratiba.yml", "scenarios/order_bread.yaml"}
+    assert set(files) == {".github/ratiba.yml", ".github/container.yml", "scenarios/order_bread.yaml"}
     for name, content in files.items():
         assert content.strip() in (EXAMPLE / name).read_text(encoding="utf-8"), name
     folder = tmp_path / "bot"

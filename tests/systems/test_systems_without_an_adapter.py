@@ -536,6 +536,8 @@ async def later(words): return words[::-1]
 def hungry(message, database): return message
 class Nothing: pass
 def wrong(message): return 3
+def whole(messages): return f"{len(messages)} {messages[-1]['role']} {messages[-1]['content']}"
+def whole_again(history, context=None): return whole(history)
 """
 
 
@@ -558,6 +560,15 @@ async def test_what_is_no_system_is_named(open_session: Open, tmp_path: Path, na
     (tmp_path / "plain.py").write_text(PLAIN)
     with pytest.raises(WorkerError, match=message):
         await ask(await open_session({"adapter": f"plain:{name}", "database": False}))
+
+
+@pytest.mark.parametrize("name", ["whole", "whole_again"])
+async def test_a_first_parameter_named_history_or_messages_is_the_conversation_with_this_message(
+    open_session: Open, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "plain.py").write_text(PLAIN)
+    session = await open_session({"adapter": f"plain:{name}", "database": False})
+    assert [(await ask(session, message)).text for message in ("ab", "cd")] == ["1 user ab", "3 user cd"]
 
 
 async def test_a_plain_class_is_delivered_events(open_session: Open, tmp_path: Path) -> None:
