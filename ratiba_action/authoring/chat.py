@@ -1,6 +1,7 @@
 """``ratiba chat``: a conversation with the system under test that becomes a scenario."""
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -490,10 +491,14 @@ def _each_once(lines: Iterable[ModelRecording]) -> tuple[ModelRecording, ...]:
 
 
 def _apart(text: str, own: Sequence[str], mask: Callable[[str], str]) -> str:
-    """The text masked, but for the first of these values and all others in what is left."""
+    """The text masked, but for the first of these values and all others in what is left.
+
+    A value that is a part of a longer address, number or word is not left: that would be somebody else's.
+    """
     if not own:
         return mask(text)
-    return own[0].join(_apart(part, own[1:], mask) for part in text.split(own[0]))
+    alone = re.compile(rf"(?<![\w.@+-]){re.escape(own[0])}(?![\w@+-]|\.\w)")
+    return own[0].join(_apart(part, own[1:], mask) for part in alone.split(text))
 
 
 def _why(result: ScenarioResult) -> str:

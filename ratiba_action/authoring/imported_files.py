@@ -128,7 +128,7 @@ class ImportedFiles:
         content = self._read(f"{self.folder}/{_SIDECAR}")
         try:
             data: Any = json.loads(content) if content is not None else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             data = None
         groups = data.values() if isinstance(data, dict) else [None]
         if not all(

@@ -35,6 +35,12 @@ _LEFT_OUT = frozenset(
     }
 )
 _KEY = re.compile(r"key|token|secret|passw|authorization|cookie", re.IGNORECASE)
+_KEY_OPTION = re.compile(r"-(?:api-?)?(?:key|token|secret|password|passwd)[= ]", re.IGNORECASE)
+"""An option of a command that is given a key."""
+_NO_KEYS = (
+    "left out: keys are never written; let a proxy in front of the server add it, or read the variables of "
+    "docs/adapters.md"
+)
 ENVIRONMENT = re.compile(r"\{\{-?\s*env\.(\w+)\s*-?\}\}|\{\{-?\s*env\[['\"](\w+)['\"]\]\s*-?\}\}")
 """A place for a variable of the environment."""
 _SCRIPTS = (".py", ".js", ".cjs", ".mjs", ".ts")
@@ -175,11 +181,7 @@ class ProviderReader:
         """What the written program is given for a provider that is no model."""
         if name == "echo":
             return {"kind": "echo"}
-        without = {key: value for key, value in config.items() if not _KEY.search(key)}
-        kept = self._without_secrets(place, without)
-        for key in sorted(set(config) - set(without)):
-            result = "left out: keys are never written; the gate gives the program the variables of docs/adapters.md"
-            self.found.note(place, ImportOutcome.APPROXIMATED, f"providers: {key}", result)
+        kept = self._without_secrets(place, config)
         if name in {"http", "https"} or name.startswith(("http://", "https://")):
             url = config.get("url") or name
             if "://" not in str(url) and "{{" not in str(url):
@@ -190,8 +192,10 @@ class ProviderReader:
                 raise NotImportedError(
                     f"its {what} is not sent; describe it as `system.http`, and let a proxy add keys"
                 )
-            return {"kind": "http", "config": {**kept, "url": url}}
+            return {"kind": "http", "config": {**kept, "url": self._address(place, str(url))}}
         if name.startswith("exec:"):
+            if _KEY_OPTION.search(name):
+                raise NotImportedError("its command holds a key; let the program read it from a variable")
             return {"kind": "exec", "config": kept}
         path, _, _ = name.removeprefix("file://").removeprefix("python:").removeprefix("./").partition(":")
         if name.startswith(("python:", "file://")) and path.endswith(_SCRIPTS):
@@ -202,16 +206,30 @@ class ProviderReader:
         raise NotImportedError(f"{shorten(name)} is none of {known}, http, exec, python and JavaScript; {advice}")
 
     def _without_secrets(self, place: tuple[str, int], config: Mapping[str, Any]) -> dict[str, Any]:
-        kept = dict(config)
-        headers = config.get("headers")
-        if isinstance(headers, Mapping):
-            kept["headers"] = {key: value for key, value in headers.items() if not _KEY.search(key)}
-            for key in sorted(set(headers) - set(kept["headers"])):
-                result = "left out: keys are never written; let a proxy in front of the server add it"
-                self.found.note(place, ImportOutcome.MANUAL, f"providers: header {shorten(key)[1:-1]}", result)
+        """A provider's configuration without what is named like a key, at any depth."""
+        kept: dict[str, Any] = self._cleaned(place, config)
         if find_credentials(json.dumps(kept)):
             raise NotImportedError("its config contains a credential; remove it")
         return kept
+
+    def _cleaned(self, place: tuple[str, int], value: Any) -> Any:
+        if isinstance(value, Mapping):
+            for key in filter(_is_key, value):
+                self.found.note(place, ImportOutcome.MANUAL, f"providers: {shorten(key)[1:-1]}", _NO_KEYS)
+            return {key: self._cleaned(place, item) for key, item in value.items() if not _is_key(key)}
+        return [self._cleaned(place, item) for item in value] if isinstance(value, list) else value
+
+    def _address(self, place: tuple[str, int], url: str) -> str:
+        """An address without the parameters that are named like keys."""
+        base, mark, query = url.partition("?")
+        kept = []
+        for part in query.split("&") if mark else ():
+            name = part.partition("=")[0]
+            if _is_key(name):
+                self.found.note(place, ImportOutcome.MANUAL, f"providers: {shorten(name)[1:-1]}", _NO_KEYS)
+            else:
+                kept.append(part)
+        return f"{base}?{'&'.join(kept)}" if kept else base
 
     def _model(  # noqa: PLR0917 - what was read of one entry
         self,
@@ -344,3 +362,8 @@ def _usual_temperature(kind: str, model: str) -> float | None:
     if kind == "gemini" or (kind in {"openai", "azure"} and _REASONS.match(model)):
         return None
     return _HOSTS[kind].temperature if kind in _HOSTS else 0
+
+
+def _is_key(name: object) -> bool:
+    """Whether a name is one of keys; limits of tokens are none."""
+    return isinstance(name, str) and bool(_KEY.search(name)) and not name.lower().endswith("tokens")

@@ -373,7 +373,7 @@ class _Talk:
         persisted = persisted_credentials(inputs.decided.change.git, starting.environment)
         self._secrets = (*inputs.settings.secrets, *persisted.secrets)
         self._redactor = Redactor(self._secrets)
-        self._failed = 0
+        self._failed, self._opened = 0, False
 
     def run(self, open_session: "OpenSession") -> int:
         """Start the system, talk, and end all of it."""
@@ -383,13 +383,15 @@ class _Talk:
         try:
             session.conduct(self._talk)
         finally:
-            if self._inputs.llm is not Llm.REPLAY:  # nothing is resumed from it, and it holds what models said
+            # Nothing is resumed from it, and it holds what models wrote.
+            if self._opened and self._inputs.llm is not Llm.REPLAY:
                 journal_place(self._inputs, self._head).path.unlink(missing_ok=True)
         return 1 if self._failed and not sys.stdin.isatty() else 0
 
     async def _talk(self, session: "RunSession") -> None:
         from ratiba_action.authoring.chat import Chat, ChatPorts
 
+        self._opened = True  # and the journal is this chat's
         services = replace(session.services, deadline=None)
         starting = self._starting
         names = starting.session.names if starting.session is not None else ()
@@ -515,7 +517,8 @@ class _ScenarioMutants:
         settings = self._inputs.settings
         with tempfile.TemporaryDirectory(prefix="ratiba-chat-") as folder:
             command = [
-                *(sys.executable, "-m", "ratiba_action", "mutate", *([file] if file else [])),
+                # Without -P, Python would look for modules in the checkout first, and run them in the open.
+                *(sys.executable, "-P", "-m", "ratiba_action", "mutate", *([file] if file else [])),
                 *("--scenario", scenario_id, "--llm", Llm.REPLAY.value, "--mutants", str(self._maximum), "--json"),
                 *("--repo", str(self._inputs.repository), "--report-dir", folder),
                 *("--config", settings.config, "--scenarios", settings.scenarios),
@@ -533,7 +536,7 @@ class _ScenarioMutants:
         try:
             known = json.loads(printed)
         except ValueError:
-            problem = clip(complaints.decode("utf-8", "replace"), 300)
+            problem = clip(complaints.decode("utf-8", "replace"), 300) or f"it ended with {process.returncode}"
             return (f"mutants   not run: {problem}", f"Run it again: {_again(scenario_id, file)}")
         return tuple(_noticed(known, scenario_id, file, int(line) if line else None))
 

@@ -52,7 +52,7 @@ def write_to_branch(
     remote = arguments.remote or _remote(git, environment)
     token = settings.github_token if remote.startswith("https://") else ""
     target = DataBranch(remote, arguments.to_branch, token, days, megabytes)
-    done = append_run(masked, target, environment.get("PATH", ""))
+    done = append_run(masked, target, environment)
     if arguments.json:
         sys.stdout.write(json.dumps({"branch": target.branch, **asdict(done)}) + "\n")
     elif done.new:
@@ -99,6 +99,11 @@ def _remote(git: Git | None, environment: Mapping[str, str]) -> str:
     server, repository = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
     if server and repository:
         return f"{server.rstrip('/')}/{repository}"
+    if environment.get("CI"):
+        raise UsageError(
+            "The job does not say which repository it runs for, and the checkout's own setting may be a change's.",
+            "Give --remote URL.",
+        )
     found = git.setting("remote.origin.url") if git is not None else ""
     if not found:
         raise UsageError("This repository has no remote 'origin' to push the history to.", "Give --remote URL.")

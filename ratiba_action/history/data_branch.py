@@ -37,6 +37,10 @@ _README = (
 )
 _AUTHOR = "ratiba"
 _OWN = "Use --to-branch after runs of the default branch."
+_CONNECTION = (
+    *("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "SSH_AUTH_SOCK"),
+)
 _AGAIN = "The run is whole in results.json: run the same command again."
 
 
@@ -117,13 +121,16 @@ def file_of(report: Report) -> str:
 
 
 def append_run(
-    report: Report, target: DataBranch, path: str = os.defpath, wait: Callable[[float], None] = time.sleep
+    report: Report,
+    target: DataBranch,
+    environment: Mapping[str, str],
+    wait: Callable[[float], None] = time.sleep,
 ) -> Appended:
     """Add a run to the branch, which is made where it is not there; a push that meets another one is tried again.
 
     Args:
         report: with its secrets and identifiers masked already, and only with what may be published.
-        path: folders of programs, such as git.
+        environment: of which git is given the folders of programs, and what a connection needs: proxies and the like.
         wait: called with the seconds before another attempt.
 
     Raises:
@@ -134,7 +141,7 @@ def append_run(
         raise UsageError(f"{target.branch!r:.120} is no name of a branch.", "Give one such as ratiba-history.")
     content, name = packed(b"".join(results_parts(summarise(report)))), file_of(report)
     with tempfile.TemporaryDirectory(prefix="ratiba-history-") as folder:
-        scratch = _Scratch(Path(folder), target, path)
+        scratch = _Scratch(Path(folder), target, environment)
         for attempt in range(_ATTEMPTS):
             done = _attempt(scratch, name, content, report)
             if done is not None:
@@ -177,7 +184,7 @@ def prune(sizes: Mapping[str, int], target: DataBranch, newest: str) -> tuple[st
         newest: file of the run that is added; it always stays.
     """
     names, bound = sorted(sizes), target.megabytes * 1_000_000
-    now = max(map(_began, names))
+    now = min(max(map(_began, names)), datetime.now(UTC))  # a wrong clock of one run makes no other one old
     oldest = now - timedelta(days=target.days)
     if sum(sizes.values()) <= bound and all(_began(name) >= oldest for name in names):
         return tuple(names)
@@ -209,12 +216,12 @@ def _message(report: Report) -> str:
 class _Scratch:
     """A bare repository in a scratch folder, with a configuration of its own."""
 
-    def __init__(self, folder: Path, target: DataBranch, path: str) -> None:
+    def __init__(self, folder: Path, target: DataBranch, environment: Mapping[str, str]) -> None:
         self.target = target
         self._folder = folder
         self._ref = f"refs/heads/{target.branch}"
         self._environment = {
-            "PATH": path,
+            "PATH": environment.get("PATH", os.defpath),
             "HOME": str(folder),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
@@ -222,6 +229,7 @@ class _Scratch:
             "GIT_ALLOW_PROTOCOL": "https:file:ssh",
             "LC_ALL": "C",
             **{f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in _IDENTITY.items()},
+            **{name: value for name in _CONNECTION if (value := environment.get(name))},
             **_header(target.token),
         }
         self.git("init", "--quiet", "--bare", str(folder))
@@ -250,7 +258,8 @@ class _Scratch:
 
     def _failed(self, what: str, done: "subprocess.CompletedProcess[bytes]") -> RatibaError:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        reason = lines[-1][:300] if lines else str(done.returncode)
+        named = [line for line in lines if line.startswith(("remote: ", " ! "))]
+        reason = " ".join([*named, *lines[-1:]])[:600] if lines else str(done.returncode)
         return InfrastructureError(
             f"The branch {self.target.branch!r} could not be written ('git {what}'): {reason}.",
             "Give the job the permission 'contents: write', and the step RATIBA_GITHUB_TOKEN. " + _AGAIN,

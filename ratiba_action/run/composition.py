@@ -154,11 +154,11 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
         await asyncio.gather(
             *([server.start()] if server is not None else []),
             start_all(*code),
-            *([judging.ready()] if judging is not None else []),
+            *([judging.control()] if judging is not None else []),
         )
         parts = [part for each in code for part in (each.workers if isinstance(each, Judges) else (each,))]
         workers = [worker for worker in parts if isinstance(worker, WorkerSystem)]
-        control = judging.control if judging is not None else None
+        control = await judging.control() if judging is not None else None
         yield Kept(workers, server.dsn if server is not None else "", mmap(-1, 1), opening.judges.kept, control)
 
 
@@ -298,14 +298,12 @@ async def open_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> "Asy
         ConfigurationError: it is needed, and DeepEval is not installed.
     """
     from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
-    from ratiba_action.systems.judging_launch import JudgingServer, open_judging_server
+    from ratiba_action.systems.judging_launch import open_judging_server
 
     async with AsyncExitStack() as stack:
-        if inputs.kept is not None and inputs.kept.judging_control is not None:
-            server = JudgingServer(inputs.kept.judging_control)
-        else:
-            around = partial(_beside_system, inputs, arm, scratch)
-            server = await stack.enter_async_context(open_judging_server(around))
+        kept = inputs.kept.judging_control if inputs.kept is not None else None
+        around = partial(_beside_system, inputs, arm, scratch)
+        server = await stack.enter_async_context(open_judging_server(around, kept))
         if _judges_by_deepeval(arm.scenarios):
             server.begin()
         number = min(_MAX_JUDGING, (os.cpu_count() or 1) - 1) if len(arm.scenarios) > _MANY_SCENARIOS else 1

@@ -26,13 +26,14 @@ class JudgingServer:
     """Forks a process for each channel; made by ``open_judging_server``.
 
     Args:
-        control: the gate's end of its socket.
-        start: starts it; None where it is ready.
+        start: starts it; gives the gate's end of its control socket.
+        control: of one that is started already; None to start it when it is needed.
     """
 
-    def __init__(self, control: socket.socket, start: Callable[[], Awaitable[None]] | None = None) -> None:
-        self.control, self._start = control, start
-        self.starting: asyncio.Future[None] | None = None
+    def __init__(self, start: Callable[[], Awaitable[socket.socket]], control: socket.socket | None = None) -> None:
+        self._start = start
+        self.starting: asyncio.Future[socket.socket] | None = None
+        self._kept = control
 
     def begin(self) -> None:
         """Start it beside whatever comes next, unless that was done.
@@ -40,53 +41,63 @@ class JudgingServer:
         Raises:
             ConfigurationError: DeepEval is not installed.
         """
-        if self._start is not None and self.starting is None:
+        if self._kept is None and self.starting is None:
             deepeval_version()
             self.starting = asyncio.ensure_future(self._start())
 
-    async def ready(self) -> None:
-        """Wait until it can make processes; it is started where that was not done.
+    async def control(self) -> socket.socket:
+        """Its control socket, once it is ready; it is started where that was not done.
 
         Raises:
             ConfigurationError: DeepEval is not installed.
             InfrastructureError: it could not be started.
         """
         self.begin()
-        if self.starting is not None:
-            await asyncio.shield(self.starting)
+        if self._kept is not None:
+            return self._kept
+        starting = self.starting = self.starting or asyncio.ensure_future(self._start())
+        try:
+            return await asyncio.shield(starting)
+        except InfrastructureError:
+            self.starting = None  # the next one may start
+            raise
 
     async def connect(self) -> socket.socket:
-        """Have a process made; gives the gate's end of its channel.
+        """Have a process made, by another server where this one has ended; gives the gate's end of its channel.
 
         Raises:
             ConfigurationError: DeepEval is not installed.
-            InfrastructureError: it could not be started, or has ended.
+            InfrastructureError: it could not be started.
         """
-        await self.ready()
         near, far = socket.socketpair()
-        try:
-            socket.send_fds(self.control, [b"+"], [far.fileno()])
-        except OSError as problem:
-            near.close()
-            raise InfrastructureError(f"What judges by DeepEval has ended: {problem}.", "Run it again.") from problem
-        finally:
-            far.close()
+        with far:
+            try:
+                _hand_over(await self.control(), far)
+            except BrokenPipeError:
+                self._kept = self.starting = None
+                _hand_over(await self.control(), far)
+            except BaseException:
+                near.close()
+                raise
         return near
 
 
+def _hand_over(control: socket.socket, channel: socket.socket) -> None:
+    socket.send_fds(control, [b"+"], [channel.fileno()])
+
+
 @asynccontextmanager
-async def open_judging_server(around: Callable[[], Surroundings]) -> AsyncIterator[JudgingServer]:
+async def open_judging_server(
+    around: Callable[[], Surroundings], kept: socket.socket | None = None
+) -> AsyncIterator[JudgingServer]:
     """Make a server that starts when it is needed, and end it with all of its processes.
 
     Args:
         around: where it runs; asked when it starts. Nothing of ``root`` is copied.
+        kept: control socket of one that is started already, and is not ended.
     """
-    near, far = socket.socketpair()
-    near.settimeout(0)
     async with AsyncExitStack() as stack:
-        stack.callback(near.close)
-        stack.callback(far.close)
-        server = JudgingServer(near, lambda: _start(around(), near, far, stack))
+        server = JudgingServer(lambda: _start(around(), stack), kept)
         try:
             yield server
         finally:
@@ -97,7 +108,10 @@ async def open_judging_server(around: Callable[[], Surroundings]) -> AsyncIterat
                     server.starting.exception()  # whoever waited for it has raised it
 
 
-async def _start(around: Surroundings, near: socket.socket, far: socket.socket, stack: AsyncExitStack) -> None:
+async def _start(around: Surroundings, stack: AsyncExitStack) -> socket.socket:
+    near, far = socket.socketpair()
+    near.settimeout(0)
+    stack.callback(near.close)
     with far:
         place = await create_workplace(lambda _: (), around, QUIET, python=None, use=Use.JUDGING)
         stack.push_async_callback(asyncio.to_thread, remove_tree, place.folder)
@@ -126,3 +140,4 @@ async def _start(around: Surroundings, near: socket.socket, far: socket.socket, 
     if greeting != READY:
         printed = printable_lines(await command.end())
         raise InfrastructureError(f"What judges by DeepEval could not be started. It printed: {printed}")
+    return near

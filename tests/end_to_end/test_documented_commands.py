@@ -44,7 +44,9 @@ WITH_A_KILLED_RUN = "ratiba gate --resume"
 """Runs in ``test_live_resume.py``, which leaves one behind."""
 WITHOUT_AN_END = "ratiba gate --watch"
 """Runs in ``test_watch.py``, which ends it."""
+NOTHING_TO_IMPORT = (2, "cannot be read")
 NOTHING_TO_DO = {
+    "ratiba import promptfoo .": (2, "has no promptfooconfig.yaml"),
     "ratiba doctor": (1, "OWNER and COMMIT still stand there"),
     "ratiba gate --failed": (2, "Every scenario of the last run"),
     "ratiba explain": (2, "Every scenario of the last run"),
@@ -74,10 +76,6 @@ NOTHING_TO_DO = {
         "roll back: the canary is worse",
     ),
     "ratiba sample conversations.jsonl spans.jsonl --share 1": (2, "cannot be read"),
-    "ratiba import promptfoo promptfooconfig.yaml": (2, "cannot be read"),
-    "ratiba import deepeval goldens.json tests/test_answers.py --prefix support": (2, "cannot be read"),
-    "ratiba import csv questions.csv --map input=question --map contains=must_say --language sw": (2, "cannot be read"),
-    "ratiba import jsonl export.jsonl --format langsmith --dry-run --json": (2, "cannot be read"),
     "ratiba calibrate label": (2, "There is no calibration set"),
     "ratiba calibrate run": (2, "There is no calibration set"),
     "ratiba calibrate thresholds": (2, "There is no calibration set"),
@@ -145,7 +143,9 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded
         "RATIBA_LANGFUSE_PUBLIC_KEY": langfuse.public_key,
         "RATIBA_LANGFUSE_SECRET_KEY": langfuse.secret_key,
     }
-    GitRepository(folder, environment["PATH"])
+    repository = GitRepository(folder, environment["PATH"])
+    repository.git("init", "--quiet", "--bare", str(home / "remote"))
+    repository.git("remote", "add", "origin", str(home / "remote"))
     page = (PROJECT / "docs" / "first-scenario.md").read_text("utf-8")
     (session,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     (folder / "session.json").write_text(session.replace('"asks_for_hours"', '"asks_for_room"'))
@@ -161,16 +161,19 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded
         for line in [line for line in LINES if not ASKS_MODELS.search(line)]:
             ended[line] = run(forks, line, folder, environment)
             if line == "ratiba gate":
-                for place in ("main", "old"):
+                for place in ("main", "old", "downloaded-results"):
                     (folder / place).mkdir()
                     shutil.copy(folder / "ratiba-report" / "results.json", folder / place)
+            if line == "ratiba report --to-branch ratiba-history":
+                repository.git("fetch", "--quiet", "origin", "ratiba-history:ratiba-history")
     return ended
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if not ASKS_MODELS.search(line)])
 def test_a_line_of_the_guides_runs_in_a_new_repository(offline: Mapping[str, Ended], line: str) -> None:
     ended = offline[line]
-    code, words = NOTHING_TO_DO.get(line, (0, ""))
+    usual = NOTHING_TO_IMPORT if line.startswith("ratiba import ") else (0, "")
+    code, words = NOTHING_TO_DO.get(line, usual)
     assert (ended.code, "Traceback" in ended.printed) == (code, False), ended.printed
     assert ended.printed
     assert words in ended.printed

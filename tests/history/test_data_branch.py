@@ -36,7 +36,7 @@ def git(remote: Path, *arguments: str) -> str:
 
 
 def append(remote: Path, number: int) -> Appended:
-    return append_run(branch_run(number), DataBranch(str(remote), "ratiba-history"), PATH, lambda _: None)
+    return append_run(branch_run(number), DataBranch(str(remote), "ratiba-history"), {"PATH": PATH}, lambda _: None)
 
 
 def test_each_run_is_a_commit_of_an_orphan_branch_and_is_read_again(remote: Path, repository: GitRepository) -> None:
@@ -62,7 +62,7 @@ def test_the_same_run_is_added_once(remote: Path) -> None:
 def test_runs_that_are_added_at_the_same_time_are_all_there(remote: Path) -> None:
     target = DataBranch(str(remote), "ratiba-history")
     with ThreadPoolExecutor(4) as pool:
-        done = list(pool.map(lambda number: append_run(branch_run(number), target, PATH), range(6)))
+        done = list(pool.map(lambda number: append_run(branch_run(number), target, {"PATH": PATH}), range(6)))
     assert all(each.new for each in done)
     assert len(git(remote, "ls-tree", "-r", "--name-only", "ratiba-history").splitlines()) == 7
 
@@ -83,21 +83,21 @@ def test_a_branch_with_anything_else_is_left_alone(remote: Path, repository: Git
     repository.commit({"app.py": "print()"})
     repository.git("push", "--quiet", str(remote), "main:main")
     with pytest.raises(UsageError, match=r"holds 'app\.py', which is no run"):
-        append_run(branch_run(0), DataBranch(str(remote), "main"), PATH)
+        append_run(branch_run(0), DataBranch(str(remote), "main"), {"PATH": PATH})
     assert git(remote, "ls-tree", "--name-only", "main") == "app.py"
 
 
 @pytest.mark.parametrize("name", ["", "-x", "a b", "a..b", "x.lock", "a/"])
 def test_a_name_that_is_none_is_refused(name: str, remote: Path) -> None:
     with pytest.raises(UsageError, match="is no name of a branch"):
-        append_run(branch_run(0), DataBranch(str(remote), name), PATH)
+        append_run(branch_run(0), DataBranch(str(remote), name), {"PATH": PATH})
 
 
 def test_old_runs_are_removed_with_their_commits(remote: Path) -> None:
     append(remote, 0)
     append(remote, 2)
     late = branch_run(4, started_at=branch_run(0).started_at + timedelta(days=41))
-    done = append_run(late, DataBranch(str(remote), "ratiba-history", days=40), PATH)
+    done = append_run(late, DataBranch(str(remote), "ratiba-history", days=40), {"PATH": PATH})
     assert (done.removed, done.runs) == (2, 1)
     assert git(remote, "rev-list", "--count", "ratiba-history") == "1", "files of earlier commits stay in a branch"
 
@@ -158,7 +158,7 @@ def test_the_token_is_in_gits_environment_alone(tmp_path: Path) -> None:
     program.chmod(0o755)
     target = DataBranch("https://github.com/owner/name", "ratiba-history", token="planted-token")
     with pytest.raises(InfrastructureError, match="'git ls-remote'") as refused:
-        append_run(branch_run(0), target, f"{tmp_path}:{PATH}")
+        append_run(branch_run(0), target, {"PATH": f"{tmp_path}:{PATH}"})
     basic = base64.b64encode(b"x-access-token:planted-token").decode()
     assert (tmp_path / "header").read_text().splitlines() == [f"Authorization: Basic {basic}"] * 2
     arguments = (tmp_path / "arguments").read_text()

@@ -21,8 +21,11 @@ from ratiba_action.metrics.judging.judging_server import ERRORS, LENGTH, read_fr
 from ratiba_action.model.measurement import Answer, Case, Question, Score
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge, JudgedMetric
+from ratiba_action.util.text import cut
 
 _AGAIN = "Run the scenario again."
+_MAX_PROMPT, _SHOWN = 1_000_000, 20_000
+"""Characters of a prompt, and of a reason or an error that are kept."""
 
 
 @dataclass(slots=True)
@@ -33,6 +36,7 @@ class _Measurement:
         first: its first question, not worded.
         ordinals: how many ordinals its questions may have, from the first one's on.
         problems: why a question was not answered, by its number.
+        asked: ordinals of the questions so far.
     """
 
     first: Question
@@ -41,6 +45,7 @@ class _Measurement:
     done: "asyncio.Future[JsonObject]"
     asking: "set[asyncio.Task[None]]" = field(default_factory=set)
     problems: dict[int, Exception] = field(default_factory=dict)
+    asked: set[int] = field(default_factory=set)
 
     def question(self, asked: JsonObject) -> Question:
         """What is asked, as the gate knows it.
@@ -50,10 +55,13 @@ class _Measurement:
         """
         ordinal, prompt, schema, temperature = (asked[name] for name in ("ordinal", "prompt", "schema", "temperature"))
         usable = type(ordinal) is int and 0 <= ordinal - self.first.ordinal < self.ordinals
-        if not usable or not isinstance(prompt, str) or not isinstance(schema, dict | None):
-            raise ValueError("a question of another measurement")
+        if not usable or ordinal in self.asked:
+            raise ValueError("a question of another measurement, or one that was asked")
+        if not isinstance(prompt, str) or len(prompt) > _MAX_PROMPT or not isinstance(schema, dict | None):
+            raise ValueError("a prompt that is no text of a usual length, or a schema that is none")
         if temperature is not None and type(temperature) not in (int, float):
             raise ValueError("a temperature that is no number")
+        self.asked.add(ordinal)
         return replace(self.first, ordinal=ordinal, prompt=prompt, schema=schema, temperature=temperature)
 
 
@@ -87,6 +95,8 @@ class _Channel:
             del self._measurements[number]
             if not measurement.done.done() or measurement.done.cancelled():
                 self._send("cancel", number)
+                if not self._measurements:
+                    self._reading.cancel()  # it may hang, and another one costs milliseconds
             for task in measurement.asking:
                 task.cancel()
             await asyncio.gather(*measurement.asking, return_exceptions=True)
@@ -121,6 +131,8 @@ class _Channel:
             measurement.done.set_result(body)
             return
         number = body["question"]
+        if type(number) is not int:
+            raise ValueError("a question without a number")
         answering = self._answer(body["measurement"], number, measurement, measurement.question(body))
         measurement.asking.add(asyncio.create_task(answering))
 
@@ -217,14 +229,22 @@ class _RemoteMetric:
         measurement = _Measurement(first, self._ordinals, self._judge, asyncio.get_running_loop().create_future())
         what = (self.name, dict(self._parameters), case, self._judge.model)
         outcome = await self._measure(measurement, *what)
-        if (problem := measurement.problems.get(outcome.get("refused", -1))) is not None:
-            raise problem
-        if outcome.get("error") in ERRORS:
-            raise ERRORS[outcome["error"]](str(outcome.get("problem")), str(outcome.get("remedy")))
-        value, reason = outcome.get("value"), outcome.get("reason")
+        if measurement.problems:  # no score stands without an answer that was asked for
+            refused = outcome.get("refused")
+            number = refused if type(refused) is int and refused in measurement.problems else min(measurement.problems)
+            raise measurement.problems[number]
+        value, error = outcome.get("value"), outcome.get("error")
+        reason, problem, remedy = (_text(outcome.get(name)) for name in ("reason", "problem", "remedy"))
+        if isinstance(error, str) and error in ERRORS:
+            raise ERRORS[error](problem, remedy)
         if type(value) not in (int, float) or not 0 <= (value or 0) <= 1 or not math.isfinite(value or 0):
             how = "ended" if outcome.get("ended") else "gave no score"
             raise JudgeError(
                 f"The process in which {self.name} measures {how}, for scenario {case.scenario.id!r}.", _AGAIN
             )
-        return Score(self.name, self.version, float(value or 0), threshold, judged=True, reason=str(reason))
+        return Score(self.name, self.version, float(value or 0), threshold, judged=True, reason=reason)
+
+
+def _text(value: object) -> str:
+    """What a process wrote, as text of a limited length that can be stored."""
+    return cut(str(value), _SHOWN).encode("utf-8", "replace").decode()

@@ -67,9 +67,12 @@ def serve(control: socket.socket) -> None:
         order, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not order:
             return
-        if os.fork() == 0:
-            control.close()
-            _measure_until_the_end(descriptors[0])
+        try:
+            if os.fork() == 0:
+                control.close()
+                _measure_until_the_end(descriptors[0])
+        except OSError as problem:  # the channel ends, and the gate asks again for the next measurement
+            os.write(2, f"cannot fork: {problem}\n".encode())
         os.close(descriptors[0])
 
 

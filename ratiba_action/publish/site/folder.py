@@ -98,7 +98,7 @@ def _replace(staged: Path, target: Path) -> None:
         target.rename(old / "site")
         try:
             staged.rename(target)
-        except OSError:
+        except BaseException:  # a signal too
             (old / "site").rename(target)
             raise
     finally:
