@@ -577,16 +577,17 @@ def task_tests(name: str, root: str, found: Import, *, models: bool) -> bytes:
     tests = ""
     for task in found.tasks:
         if not task.file or not task.file.startswith(root):
-            result = f"not imported: its file is not in {root or 'the repository'}, which is all that tests see"
-            found.note(task.place, ImportOutcome.MANUAL, f"task {task.name}", result)
+            result = f"'{task.name}' is not imported: its file is not in {root or 'the repository'}, which is all that tests see"
+            found.note(task.place, ImportOutcome.MANUAL, "task", result)
             continue
         given = f"({task.file.removeprefix(root)!r}, {task.name!r}"
         test = _unique(f"test_{task.name}", taken)
         tests += f"\n\n@samples{given})\ndef {test}(sample):\n    check{given}, sample)\n"
-        found.note(task.place, ImportOutcome.MAPPED, f"task {task.name}", f"{name}: {test}, which runs it by Inspect")
+        result = f"run by Inspect itself, as '{name}::{test}'; Inspect fails nothing, here each sample must be correct"
+        found.note(task.place, ImportOutcome.APPROXIMATED, "task", result)
         if not (models or task.has_model):
             result = f"name it in `system.environment`, such as `{{{INSPECT_MODEL}: openai/gpt-5}}`"
-            found.note(task.place, ImportOutcome.MANUAL, f"model of task {task.name}", result)
+            found.note(task.place, ImportOutcome.MANUAL, "model of a task", result)
     return starter("inspect_tasks.py.j2") + tests.encode() if tests else b""
 
 
