@@ -169,7 +169,7 @@ class TaskFile:
         ]
         if needed:
             return f"give its parameter `{needed[0].arg}` a default"
-        if literal(given.get("sandbox", ast.Constant(None))) is not None:
+        if literal(given.get("sandbox", ast.Constant(None))) not in {None, "local"}:
             return f"the gate's sandbox has no other one in it, such as {shown(given['sandbox'])}"
         dataset = given.get("dataset")
         if isinstance(dataset, ast.Call) and called(dataset) == "hf_dataset":

@@ -3,9 +3,7 @@
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncIterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -124,7 +122,9 @@ async def test_tasks_run_through_inspect_are_recorded_and_replayed_and_a_wrong_a
 ) -> None:
     await live.record()
     asked = len(live.models.received)
-    assert asked == 8, "four about prices, a greeting in two epochs, and for each test one by which Inspect tries the model"
+    assert asked == 8, (
+        "four about prices, a greeting in two epochs, and for each test one by which Inspect tries the model"
+    )
     replayed = await live.gate(**FREE)
     assert replayed.code == 0, replayed.printed
     assert (len(live.models.received), replayed.outputs["spent_usd"]) == (asked, "0")
@@ -144,12 +144,3 @@ async def test_tasks_run_through_inspect_are_recorded_and_replayed_and_a_wrong_a
     result = outcomes(changed)["test_inspect_clerk__test_prices"]
     assert isinstance(result, Errored)
     assert result.phase is Phase.RECORDING
-
-
-@pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="inspect_ai is installed")
-async def test_without_inspect_the_test_names_the_command_that_installs_it(live: LiveRepository) -> None:
-    live.small.write(".github/ratiba.yml", CONFIGURATION.format(python=sys.executable))
-    ended = await live.gate()
-    assert ended.code == 1, ended.printed
-    assert f"inspect_ai is not installed. Run: {sys.executable} -m pip install inspect_ai" in ended.comment
-    assert not live.models.received
