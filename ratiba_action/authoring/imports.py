@@ -577,7 +577,8 @@ def task_tests(name: str, root: str, found: Import, *, models: bool) -> bytes:
     tests = ""
     for task in found.tasks:
         if not task.file or not task.file.startswith(root):
-            result = f"'{task.name}' is not imported: its file is not in {root or 'the repository'}, which is all that tests see"
+            seen = root or "the repository"
+            result = f"'{task.name}' is not imported: its file is not in {seen}, which is all that tests see"
             found.note(task.place, ImportOutcome.MANUAL, "task", result)
             continue
         given = f"({task.file.removeprefix(root)!r}, {task.name!r}"

@@ -96,7 +96,7 @@ _ADD_METRICS = (
 _ADD_SYSTEM = (
     "The configuration stays as it is. To run the imported system, and to give new scenarios its metrics, add:"
 )
-_ADD_TESTS = "The configuration stays as it is. To run the tasks of Inspect, and for what else is here, add:"
+_ADD_TESTS = "The configuration stays as it is. To run the tasks of Inspect as tests, add to it:"
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_-]{0,23}")
 
 

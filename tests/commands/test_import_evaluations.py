@@ -358,7 +358,7 @@ def by_scorer():
     return Task(ROWS, scorer=judge(), model="openai/gpt-5")
 @task
 def by_setup():
-    return Task(dataset=dataset(), setup=[agent()], scorer=match())
+    return Task(dataset=dataset(), setup=[agent()], scorer=match(), sandbox='local')
 @task
 def by_template():
     return Task(dataset=ROWS, solver=multiple_choice(template=read()), scorer=choice())
@@ -445,7 +445,7 @@ def test_without_inspect_the_written_test_names_the_command_that_installs_it(
         ({"parts": [["C", True]]}, {"parts": ["C", True]}, None, ""),
         ({"includes": ["C"]}, {"includes": "C", "every": 0.5}, None, "every gave 0.5"),
         ({}, {}, None, "Inspect gave no score"),
-        ({}, {}, "no such tool", "no such tool"),
+        ({}, {}, "no model", "no model; set INSPECT_EVAL_MODEL, such as openai/gpt-5, in system.environment"),
     ],
 )
 def test_a_sample_passes_if_each_score_and_each_reducer_is_correct(  # noqa: PLR0917 - a row
@@ -469,13 +469,14 @@ def test_a_sample_passes_if_each_score_and_each_reducer_is_correct(  # noqa: PLR
     library = ModuleType("inspect_ai")
     library.__spec__ = ModuleSpec("inspect_ai", None)
     scorer = ModuleType("inspect_ai.scorer")
-    values = {"C": 1.0, "I": 0.0, "P": 0.5}
+    values: dict[Any, Any] = {"C": 1.0, "I": 0.0, "P": 0.5}
     vars(library).update(scorer=scorer, eval=lambda *_given, **_options: [log])
     vars(scorer).update(value_to_float=lambda: lambda value: float(values.get(value, value)))
     monkeypatch.setitem(sys.modules, "inspect_ai", library)
     monkeypatch.setitem(sys.modules, "inspect_ai.scorer", scorer)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    made = "types.SimpleNamespace(dataset=[types.SimpleNamespace(id=None)])"
+    monkeypatch.delenv("INSPECT_EVAL_MODEL", raising=False)
+    made = "types.SimpleNamespace(model=None, dataset=[types.SimpleNamespace(id=None)])"
     write(
         folder, evals__a_py=f"import types\ndef task(made):\n    return made\n@task\ndef quiz():\n    return {made}\n"
     )
@@ -483,7 +484,7 @@ def test_a_sample_passes_if_each_score_and_each_reducer_is_correct(  # noqa: PLR
     ((_name, ids),) = [mark.args for mark in module.test_quiz.pytestmark]
     assert ids == ["1"]
     if wrong:
-        with pytest.raises(AssertionError, match=re.escape(wrong)):
+        with pytest.raises(pytest.fail.Exception, match=re.escape(wrong)):
             module.test_quiz("1")
     else:
         module.test_quiz("1")
