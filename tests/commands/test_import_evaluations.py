@@ -471,7 +471,7 @@ def test_a_sample_passes_if_each_score_and_each_reducer_is_correct(  # noqa: PLR
     scorer = ModuleType("inspect_ai.scorer")
     values: dict[Any, Any] = {"C": 1.0, "I": 0.0, "P": 0.5}
     vars(library).update(scorer=scorer, eval=lambda *_given, **_options: [log])
-    vars(scorer).update(value_to_float=lambda: lambda value: float(values.get(value, value)))
+    vars(scorer).update(value_to_float=lambda: lambda value: values[value] if value in values else float(value))
     monkeypatch.setitem(sys.modules, "inspect_ai", library)
     monkeypatch.setitem(sys.modules, "inspect_ai.scorer", scorer)
     monkeypatch.setattr(sys, "path", [*sys.path])
