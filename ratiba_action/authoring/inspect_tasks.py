@@ -297,6 +297,7 @@ class TaskFile:
                 self.used.add(place_of(each))
                 yield (self.name, each.lineno), _sample(each)
             else:
+                self.has_code = True
                 result = (
                     "not imported: its samples are not in the repository; save them as JSON Lines, and name that file"
                 )
@@ -306,6 +307,7 @@ class TaskFile:
         given = arguments(node, ("json_file" if called(node) == "json_dataset" else "csv_file", "sample_fields"))
         path = literal(given.get("json_file", given.get("csv_file", ast.Constant(None))))
         if not isinstance(path, str) or "://" in path:
+            self.has_code = self.has_code or not isinstance(path, str)
             self.note(node, _PERSON, called(node), f"not imported: {shown(node)} names no file of the repository")
             return
         document = self.folder.document(path)
@@ -327,6 +329,7 @@ class TaskFile:
                 continue
             sample = self._mapped(given.get("sample_fields"), row)
             if sample is None:
+                self.has_code = True
                 how = shown(given["sample_fields"])
                 result = f"not imported: what `{how}` makes of a row cannot be read; write the rows as samples"
                 self.note(node, _PERSON, f"{called(node)} {path}", result)

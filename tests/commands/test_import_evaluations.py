@@ -363,6 +363,18 @@ def by_setup():
 def by_template():
     return Task(dataset=ROWS, solver=multiple_choice(template=read()), scorer=choice())
 @task
+def by_dataset():
+    return Task(dataset=[*ROWS, *dataset()], scorer=match())
+@task
+def by_path():
+    return Task(dataset=json_dataset(find()), scorer=match())
+@task
+def by_rows():
+    return Task(dataset=json_dataset("rows.jsonl", sample_fields=dataset), scorer=match())
+@task
+def from_a_hub():
+    return Task(dataset=hf_dataset("a/b"), solver=agent(), scorer=match())
+@task
 def as_a_scenario():
     return Task(dataset=[Sample(input="Yes?", target="yes")], solver=generate(), scorer=[exact(), judge()])
 @task
@@ -378,18 +390,20 @@ Task(dataset=ROWS, solver=agent(), scorer=includes())
 def test_a_task_with_code_of_its_own_becomes_a_test_that_runs_it_through_inspect(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(folder, evals__support_py=OF_CODE)
+    write(folder, evals__support_py=OF_CODE, evals__rows_jsonl=lines({"input": "Hello", "target": "hi"}))
     printed = do(capsys, "inspect", "evals/support.py")
     written = (folder / "test_inspect_support.py").read_text()
-    tasks = ["by_solver", "by_scorer", "by_setup", "by_template"]
+    tasks = ["by_solver", "by_scorer", "by_setup", "by_template", "by_dataset", "by_path", "by_rows"]
     functions = [node.name for node in ast.parse(written).body if isinstance(node, ast.FunctionDef)]
     assert [name for name in functions if name.startswith("test_")] == [f"test_{name}" for name in tasks]
     assert "@samples('evals/support.py', 'by_solver')\ndef test_by_solver(sample):" in written
     assert printed["configuration"]["tests"] == ["test_inspect_support.py"]
     assert sorted(scenarios(folder)) == ["Bye", "Hello", "Yes?"], "tasks that cannot run through Inspect"
-    assert [line for line, what in manual(printed) if what == "model of a task"] == [5, 11, 14]
+    assert [line for line, what in manual(printed) if what == "model of a task"] == [5, 11, 14, 17, 20, 23]
+    assert {what for line, what in manual(printed) if line < 25} == {"model of a task"}
     because = [each["result"].rpartition("only: ")[2] for each in printed["findings"] if "only: " in each["result"]]
     assert because == [
+        "save its dataset as JSON Lines",
         "give its parameter `x` a default",
         "the gate's sandbox has no other one in it, such as 'docker'",
         "make it in a function with `@task`",
@@ -402,6 +416,7 @@ def test_a_configuration_that_runs_the_tests_and_names_their_model_is_complete(
 ) -> None:
     block = "system: {adapter: a:b, root: app, environment: {INSPECT_EVAL_MODEL: openai/gpt-5}}\n"
     write(folder, app__evals__a_py=OF_CODE, evals__b_py=OF_CODE)
+    write(folder, app__evals__rows_jsonl="{}\n", evals__rows_jsonl="{}\n")
     (folder / ".github").mkdir()
     (folder / ".github/ratiba.yml").write_text(f"{block}tests: [app]\n")
     printed = do(capsys, "inspect", "app/evals/a.py")
@@ -409,7 +424,7 @@ def test_a_configuration_that_runs_the_tests_and_names_their_model_is_complete(
     assert "tests" not in printed["configuration"]
     assert "model of a task" not in [what for _line, what in manual(printed)]
     outside = do(capsys, "inspect", "evals/b.py")
-    assert [line for line, what in manual(outside) if what == "task"] == [5, 8, 11, 14]
+    assert [line for line, what in manual(outside) if what == "task"] == [5, 8, 11, 14, 17, 20, 23]
     assert not list(folder.glob("**/test_inspect_b.py"))
 
 
