@@ -38,6 +38,8 @@ ITEM = "_item"
 """Column with the id of the dataset item that a row was made of: a note, which no scenario uses."""
 _FIXED = frozenset({"threshold", "criterion"})
 """Values that an import chooses; they are the same in all rows."""
+INSPECT_MODEL = "INSPECT_EVAL_MODEL"
+"""The variable in which Inspect finds the model of tasks that name none."""
 SCORERS = "scorer_checks"
 """The module, written by an import, that scores replies as Inspect and OpenAI evals do."""
 TEST = "test"
@@ -173,6 +175,22 @@ class Left:
     threshold: Any
 
 
+@dataclass(frozen=True, slots=True)
+class InspectTask:
+    """A function that makes a task of Inspect, which runs through Inspect itself.
+
+    Args:
+        file: its path in the repository; empty if it lies outside.
+        place: file and line for the report.
+        has_model: whether the task names its model.
+    """
+
+    file: str
+    name: str
+    place: tuple[str, int]
+    has_model: bool
+
+
 @dataclass(slots=True)
 class Import:
     """What was found in the files; problems forbid to write anything.
@@ -181,6 +199,7 @@ class Import:
         system: what the first configuration runs; None for a system that is described elsewhere.
         pass_rate: of a new configuration.
         left: assertions that a person must write.
+        tasks: of Inspect, which a file of pytest runs.
     """
 
     cases: list[ImportedCase] = field(default_factory=list)
@@ -189,6 +208,7 @@ class Import:
     system: ImportedSystem | None = None
     pass_rate: float = 1.0
     left: list[Left] = field(default_factory=list)
+    tasks: list[InspectTask] = field(default_factory=list)
 
     def note(self, place: tuple[str, int], outcome: ImportOutcome, what: str, result: str) -> None:
         """Add a finding; the same one is listed once."""
@@ -543,6 +563,33 @@ def checks_file() -> bytes:
 def scorers_file() -> bytes:
     """The module that scores replies as Inspect and OpenAI evals do."""
     return starter("scorer_checks.py.j2")
+
+
+def task_tests(name: str, root: str, found: Import, *, models: bool) -> bytes:
+    """A file of pytest with a test for each task of Inspect; empty if there is none that it can run.
+
+    Args:
+        name: the file's path.
+        root: the folder of the system, which must hold the tasks: empty, or with a slash at its end.
+        models: whether the configuration names the model of tasks that name none.
+    """
+    taken: set[str] = set()
+    tests = ""
+    for task in found.tasks:
+        if not task.file or not task.file.startswith(root):
+            seen = root or "the repository"
+            result = f"'{task.name}' is not imported: its file is not in {seen}, which is all that tests see"
+            found.note(task.place, ImportOutcome.MANUAL, "task", result)
+            continue
+        given = f"({task.file.removeprefix(root)!r}, {task.name!r}"
+        test = _unique(f"test_{task.name}", taken)
+        tests += f"\n\n@samples{given})\ndef {test}(sample):\n    check{given}, sample)\n"
+        result = f"run by Inspect itself, as '{name}::{test}'; Inspect fails nothing, here each sample must be correct"
+        found.note(task.place, ImportOutcome.APPROXIMATED, "task", result)
+        if not (models or task.has_model):
+            result = f"name it in `system.environment`, such as `{{{INSPECT_MODEL}: openai/gpt-5}}`"
+            found.note(task.place, ImportOutcome.MANUAL, "model of a task", result)
+    return starter("inspect_tasks.py.j2") + tests.encode() if tests else b""
 
 
 def common_metrics(cases: Sequence[ImportedCase]) -> list[dict[str, Any]]:

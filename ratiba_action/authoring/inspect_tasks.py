@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.authoring.goldens import messages_of
-from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
+from ratiba_action.authoring.imports import (
+    TEST,
+    Import,
+    ImportedCase,
+    ImportOutcome,
+    InspectTask,
+    NotImportedError,
+    SourceFolder,
+)
 from ratiba_action.authoring.python_reading import (
     Place,
     PythonFile,
@@ -38,10 +46,7 @@ EVERY = (
     "Inspect reports the share of correct samples and fails nothing; here each sample must pass. For a share, add"
     " `gates: [{metric: answer_accuracy, at_least: 0.8, decides: true}]` to a scenario with a file of cases"
 )
-_OWN = (
-    "not imported: `{}` is code of the task; run the task itself from a pytest file that `tests` of the configuration"
-    " names"
-)
+_OWN = "not imported: `{}` is code of the task, which can run through Inspect only: {}"
 _CHOOSE = "Choose the right answer to the question below. {how}: ANSWER: LETTER, where LETTER is one of {letters}."
 _CHOOSE_ALL = (
     "Choose all right answers to the question below; there may be several. {how}: ANSWER: LETTERS, where LETTERS are"
@@ -91,24 +96,40 @@ class TaskFile:
     """A file of tasks.
 
     Args:
+        path: in the repository; empty if it lies outside.
         used: places of the samples and tasks that were read.
+        made: functions in which a task was read.
+        refused: why the task that is being read cannot run through Inspect; empty if it can.
+        has_code: whether a part of it can run through Inspect only.
     """
 
     name: str
+    path: str
     folder: SourceFolder
     found: Import
     file: PythonFile
     used: set[Place] = field(default_factory=set)
+    made: set[str] = field(default_factory=set)
+    refused: str = ""
+    has_code: bool = False
 
     def visit(self, node: ast.Call) -> None:
         """A call of ``Task``, with names replaced."""
         self.used.add(place_of(node))
+        self.made.update(self.file.within)
         given = arguments(node, ("dataset",))
+        maker = next((each for each in map(self._maker, self.file.within) if each is not None), None)
+        self.refused, self.has_code = self._refusal(maker, given), False
+        before = dict(self.found.findings)
         for key, value in given.items():
             self._option(node, key, value)
         question = self._question(given.get("solver", given.get("plan")))
         scorings = list(self._scorers(node, given.get("scorer"), question))
         samples = list(self._samples(given.get("dataset")))
+        if maker is not None and self.has_code and not self.refused:
+            self.found.findings = before
+            self._run(maker, has_model="model" in given)
+            return
         for place, sample in samples:
             add_sample(self.found, ImportedCase(*place), sample, question, scorings)
         if samples:
@@ -119,14 +140,47 @@ class TaskFile:
         for node in in_order(self.file.tree):
             if isinstance(node, ast.Call) and called(node) == "Sample" and place_of(node) not in self.used:
                 self.note(node, _PERSON, "Sample", "not imported: no task here that can be read uses it")
-        for function in self.file.functions.values():
-            marks = [each.func if isinstance(each, ast.Call) else each for each in function.decorator_list]
-            made = (each for each in ast.walk(function) if isinstance(each, ast.Call))
-            if any(shown(each).rpartition(".")[2] == "task" for each in marks) and not any(map(self._makes, made)):
-                self.note(function, _PERSON, f"task {function.name}", _OWN.format(function.name))
+        for name in self.file.functions:
+            maker = self._maker(name)
+            if maker is None or name in self.made:
+                continue
+            refused = self._refusal(maker, {})
+            if refused:
+                self.note(maker, _PERSON, f"task {name}", _OWN.format(name, refused))
+            else:
+                self._run(maker, has_model=False)
 
-    def _makes(self, node: ast.Call) -> bool:
-        return called(node) == "Task" or called(node) in self.file.functions
+    def _maker(self, name: str) -> ast.FunctionDef | None:
+        """A function with ``@task`` that the module has; None for any other."""
+        function = self.file.functions.get(name)
+        if not isinstance(function, ast.FunctionDef) or function not in self.file.tree.body:
+            return None
+        marks = [each.func if isinstance(each, ast.Call) else each for each in function.decorator_list]
+        return function if any(shown(each).rpartition(".")[2] == "task" for each in marks) else None
+
+    def _refusal(self, maker: ast.FunctionDef | None, given: Mapping[str, ast.expr]) -> str:
+        """Why a task cannot run through Inspect in the gate; empty if it can."""
+        if maker is None:
+            return "make it in a function with `@task`"
+        listed = [*maker.args.posonlyargs, *maker.args.args]
+        needed = listed[: len(listed) - len(maker.args.defaults)]
+        needed += [
+            each for each, value in zip(maker.args.kwonlyargs, maker.args.kw_defaults, strict=True) if value is None
+        ]
+        if needed:
+            return f"give its parameter `{needed[0].arg}` a default"
+        if literal(given.get("sandbox", ast.Constant(None))) not in {None, "local"}:
+            return f"the gate's sandbox has no other one in it, such as {shown(given['sandbox'])}"
+        dataset = given.get("dataset")
+        if isinstance(dataset, ast.Call) and called(dataset) == "hf_dataset":
+            return "save its dataset as JSON Lines"
+        return ""
+
+    def _run(self, maker: ast.FunctionDef, *, has_model: bool) -> None:
+        """Let Inspect run a task, once."""
+        task = InspectTask(self.path, maker.name, (self.name, maker.lineno), has_model)
+        if task not in self.found.tasks:
+            self.found.tasks.append(task)
 
     def note(self, node: ast.AST | None, outcome: ImportOutcome, what: str, result: str) -> None:
         """Add a finding at a place of the file."""
@@ -140,11 +194,13 @@ class TaskFile:
         elif key in _NO_EFFECT.split():
             self.note(node, _NEAR, f"Task {key}", "left out: it does not decide what passes")
         else:
+            self.has_code = self.has_code or key != "sandbox"
             self.note(node, _PERSON, f"Task {key}", f"not imported: {shown(value)}")
 
     def _scorers(self, task: ast.Call, node: ast.expr | None, question: TaskQuestion) -> Iterator[Scoring]:
         if node is None:
             self.note(task, _PERSON, "Task", "not imported: it has no scorer, so it would measure nothing")
+        known = unknown = 0
         for each in items_of(node):
             name = called(each) if isinstance(each, ast.Call) else shown(each)
             if name == "choice" and not question.choose:
@@ -154,10 +210,13 @@ class TaskFile:
             try:
                 scoring = read_scorer(each, INSPECT_SCORERS)
             except NotImportedError as error:
+                unknown += 1
                 self.note(each, _PERSON, f"scorer {name}", f"not imported: {error}")
                 continue
+            known += 1
             note_scorer(self.found, (self.name, each.lineno), scoring)
             yield scoring
+        self.has_code = self.has_code or (unknown > 0 and known == 0)
 
     def _question(self, node: ast.expr | None) -> TaskQuestion:
         """How the solvers ask."""
@@ -190,13 +249,15 @@ class TaskFile:
         if name == "system_message":
             self.note(node, _NEAR, name, "left out: your system has its own instructions")
         else:
-            self.note(node, _PERSON, f"solver {name}", _OWN.format(shown(node)))
+            self.has_code = True
+            self.note(node, _PERSON, f"solver {name}", _OWN.format(shown(node), self.refused))
         return question
 
     def _multiple_choice(
         self, node: ast.expr, question: TaskQuestion, given: Mapping[str, Any], template: str | None
     ) -> TaskQuestion:
         if "template" in given and (template is None or not {"question", "choices"} <= set(places_of(template))):
+            self.has_code = True
             self.note(node, _PERSON, "multiple_choice", "not imported: its template is not written here as a text")
             return question
         if given.get("shuffle") not in (None, False):
@@ -236,6 +297,7 @@ class TaskFile:
                 self.used.add(place_of(each))
                 yield (self.name, each.lineno), _sample(each)
             else:
+                self.has_code = True
                 result = (
                     "not imported: its samples are not in the repository; save them as JSON Lines, and name that file"
                 )
@@ -245,6 +307,7 @@ class TaskFile:
         given = arguments(node, ("json_file" if called(node) == "json_dataset" else "csv_file", "sample_fields"))
         path = literal(given.get("json_file", given.get("csv_file", ast.Constant(None))))
         if not isinstance(path, str) or "://" in path:
+            self.has_code = self.has_code or not isinstance(path, str)
             self.note(node, _PERSON, called(node), f"not imported: {shown(node)} names no file of the repository")
             return
         document = self.folder.document(path)
@@ -266,6 +329,7 @@ class TaskFile:
                 continue
             sample = self._mapped(given.get("sample_fields"), row)
             if sample is None:
+                self.has_code = True
                 how = shown(given["sample_fields"])
                 result = f"not imported: what `{how}` makes of a row cannot be read; write the rows as samples"
                 self.note(node, _PERSON, f"{called(node)} {path}", result)
@@ -336,12 +400,13 @@ def read_tasks(folder: SourceFolder, name: str, found: Import) -> None:
         SuiteError: it, or a file of samples, cannot be read or is malformed.
     """
     file = PythonFile(read_python(folder, name), frozenset({"Task"}), lambda _node: None)
-    tasks = TaskFile(folder.name(name), folder, found, file)
+    path = folder.below_top(name) if folder.top == folder.repository else None
+    tasks = TaskFile(folder.name(name), path or "", folder, found, file)
     file.visit = tasks.visit
     before = len(found.findings)
     follow(file, tasks.name)
     tasks.left_over()
-    if len(found.findings) == before and not found.cases:
+    if len(found.findings) == before and not found.cases and not found.tasks:
         found.note((tasks.name, 1), _PERSON, "file", "not imported: it makes no `Task`")
 
 

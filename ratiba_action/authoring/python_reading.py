@@ -46,6 +46,7 @@ class PythonFile:
         modules: what an imported name is, as ``module:name``.
         outside: what names of the module stand for.
         read: places of calls of which an argument was read, as ``golden.input``.
+        within: the functions that are being followed, the outermost one first.
     """
 
     tree: ast.Module
@@ -55,6 +56,7 @@ class PythonFile:
     functions: dict[str, Function] = field(default_factory=dict)
     modules: dict[str, str] = field(default_factory=dict)
     read: set[Place] = field(default_factory=set)
+    within: list[str] = field(default_factory=list)
     outside: Names = field(default_factory=dict)
     _sizes: dict[int, int] = field(default_factory=dict)
     _kept: list[ast.expr] = field(default_factory=list)
@@ -87,7 +89,12 @@ class PythonFile:
                 fixture = self.functions.get(each.arg)
                 if each.arg not in row and fixture is not None and _is_fixture(fixture):
                     names[each.arg] = self._returned(fixture, outside)
-            self._block(function.body, names)
+            self._inside(function, names)
+
+    def _inside(self, function: Function, names: Names) -> None:
+        self.within.append(function.name)
+        self._block(function.body, names)
+        self.within.pop()
 
     def _defaults(self, function: Function, names: Names) -> Names:
         listed = [*function.args.posonlyargs, *function.args.args]
@@ -221,7 +228,7 @@ class PythonFile:
             self.visit(resolved if isinstance(resolved, ast.Call) else node)
         elif function is not None and self._depth < _MAX_CALLS:
             self._depth += 1
-            self._block(function.body, self._entered(function, node, names))
+            self._inside(function, self._entered(function, node, names))
             self._depth -= 1
 
     def _own(self, node: ast.Call) -> Function | None:

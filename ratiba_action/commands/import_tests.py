@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
 from ratiba_action.authoring import inspect_tasks, openai_evals
@@ -18,6 +18,7 @@ from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, FORMATS, Map
 from ratiba_action.authoring.import_report import finding_lines, import_report, in_order, total_line
 from ratiba_action.authoring.imported_files import ImportedFiles, Written
 from ratiba_action.authoring.imports import (
+    INSPECT_MODEL,
     SCORERS,
     TEST,
     Import,
@@ -31,6 +32,7 @@ from ratiba_action.authoring.imports import (
     scenario_files,
     scorers_file,
     slug,
+    task_tests,
 )
 from ratiba_action.authoring.inspect_tasks import read_tasks
 from ratiba_action.authoring.openai_evals import read_registry
@@ -40,7 +42,7 @@ from ratiba_action.authoring.ragas_files import read_evaluation
 from ratiba_action.authoring.scorers import INSPECT_SCORERS, OPENAI_SCORERS, Scorer, Scoring, read_scorer
 from ratiba_action.authoring.starter_answers import one_of, parse_language
 from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
-from ratiba_action.config.configuration import optional_configuration
+from ratiba_action.config.configuration import Configuration, optional_configuration
 from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.model.scenario import SystemType
@@ -94,6 +96,7 @@ _ADD_METRICS = (
 _ADD_SYSTEM = (
     "The configuration stays as it is. To run the imported system, and to give new scenarios its metrics, add:"
 )
+_ADD_TESTS = "The configuration stays as it is. To run the tasks of Inspect as tests, add to it:"
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_-]{0,23}")
 
 
@@ -186,12 +189,19 @@ def _files(
     Raises:
         SuiteError: the imported files have problems.
     """
-    root = _root(ours, configuration)
+    configured = _configured(ours, configuration)
+    root = _root(configured)
     if root:
         _move_code(found, root)
     files = scenario_files(found, target)
+    test_file = f"{root}test_inspect_{target.prefix.replace('-', '_')}.py"
+    tests = task_tests(test_file, root, found, models=_has_model(configured))
+    files |= {test_file: tests} if tests else {}
     metrics = [each for each in common_metrics(found.cases) if each["metric"].partition(":")[0] not in _MODULES]
     block: dict[str, Any] = {"metrics": {target.system_type: metrics}} if files and metrics else {}
+    listed = configured.tests if configured is not None else []
+    if tests and not any(PurePosixPath(test_file).is_relative_to(each) for each in listed):
+        block["tests"] = [*listed, test_file]
     if files and found.system is not None:
         files |= found.system.files
         if found.system.block and (not (ours.repository / configuration).exists() or ours.is_ours(configuration)):
@@ -205,14 +215,22 @@ def _files(
     return files, block
 
 
-def _root(ours: ImportedFiles, configuration: str) -> str:
-    """The folder of the system, which the gate imports metrics from: empty, or with a slash at its end."""
+def _configured(ours: ImportedFiles, configuration: str) -> Configuration | None:
     try:
-        found = optional_configuration(ours.repository, configuration, required=False)
+        return optional_configuration(ours.repository, configuration, required=False)
     except ConfigurationError:  # `ratiba validate` says what is wrong with it
-        return ""
-    root = found.system.root.strip("/") if found is not None else "."
+        return None
+
+
+def _root(configured: Configuration | None) -> str:
+    """The folder of the system, which the gate imports metrics from: empty, or with a slash at its end."""
+    root = configured.system.root.strip("/") if configured is not None else "."
     return "" if root in {"", "."} else f"{root}/"
+
+
+def _has_model(configured: Configuration | None) -> bool:
+    """Whether the configuration names a model for the tasks of Inspect."""
+    return configured is not None and bool(configured.system.environment.get(INSPECT_MODEL))
 
 
 def _move_code(found: Import, root: str) -> None:
@@ -432,8 +450,8 @@ class _Shown:
         elif not written.changes:
             lines.append("Nothing was imported.")
         if self.block:
-            system = "system" in self.block
-            lines.append(_ADD_SYSTEM if system else _ADD_METRICS)
+            kinds = {"system": _ADD_SYSTEM, "tests": _ADD_TESTS, "metrics": _ADD_METRICS}
+            lines.append(next(text for key, text in kinds.items() if key in self.block))
             block = yaml.safe_dump(self.block, sort_keys=False, allow_unicode=True)
             lines += [f"  {line}" for line in block.splitlines()]
         if self.report:

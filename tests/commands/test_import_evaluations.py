@@ -1,12 +1,15 @@
 """Files of DeepEval, Ragas, Inspect, OpenAI evals, LangSmith and Langfuse: all of a file arrives or is listed."""
 
+import ast
 import json
 import re
+import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -338,9 +341,168 @@ def test_tasks_of_inspect_ask_and_score_as_they_do_there(folder: Path, capsys: p
         (30, "solver use_tools"),
         (31, "Task sandbox"),
         (31, "dataset hf_dataset('a/b')"),
-        (33, "task from_elsewhere"),
+        (33, "model of a task"),
         (35, "Sample"),
     ]
+    assert "@samples('tasks.py', 'from_elsewhere')" in (folder / "test_inspect_tasks.py").read_text()
+
+
+OF_CODE = """from inspect_ai import Task, task
+from ours import agent, dataset, judge, solve
+ROWS = [Sample(input="Hello", target="hi"), Sample(input="Bye", target="bye")]
+@task
+def by_solver(epochs=2):
+    return Task(dataset=ROWS, solver=[solve(), generate()], scorer=includes(), epochs=epochs)
+@task(name="other")
+def by_scorer():
+    return Task(ROWS, scorer=judge(), model="openai/gpt-5")
+@task
+def by_setup():
+    return Task(dataset=dataset(), setup=[agent()], scorer=match(), sandbox='local')
+@task
+def by_template():
+    return Task(dataset=ROWS, solver=multiple_choice(template=read()), scorer=choice())
+@task
+def by_dataset():
+    return Task(dataset=[*ROWS, *dataset()], scorer=match())
+@task
+def by_path():
+    return Task(dataset=json_dataset(find()), scorer=match())
+@task
+def by_rows():
+    return Task(dataset=json_dataset("rows.jsonl", sample_fields=dataset), scorer=match())
+@task
+def from_a_hub():
+    return Task(dataset=hf_dataset("a/b"), solver=agent(), scorer=match())
+@task
+def as_a_scenario():
+    return Task(dataset=[Sample(input="Yes?", target="yes")], solver=generate(), scorer=[exact(), judge()])
+@task
+def needs(x, *, y):
+    return Task(dataset=ROWS, solver=agent(x), scorer=includes())
+@task
+def in_docker():
+    return Task(dataset=ROWS, solver=agent(), scorer=includes(), sandbox="docker")
+Task(dataset=ROWS, solver=agent(), scorer=includes())
+"""
+
+
+def test_a_task_with_code_of_its_own_becomes_a_test_that_runs_it_through_inspect(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(folder, evals__support_py=OF_CODE, evals__rows_jsonl=lines({"input": "Hello", "target": "hi"}))
+    printed = do(capsys, "inspect", "evals/support.py")
+    written = (folder / "test_inspect_support.py").read_text()
+    tasks = ["by_solver", "by_scorer", "by_setup", "by_template", "by_dataset", "by_path", "by_rows"]
+    functions = [node.name for node in ast.parse(written).body if isinstance(node, ast.FunctionDef)]
+    assert [name for name in functions if name.startswith("test_")] == [f"test_{name}" for name in tasks]
+    assert "@samples('evals/support.py', 'by_solver')\ndef test_by_solver(sample):" in written
+    assert printed["configuration"]["tests"] == ["test_inspect_support.py"]
+    assert sorted(scenarios(folder)) == ["Bye", "Hello", "Yes?"], "tasks that cannot run through Inspect"
+    assert [line for line, what in manual(printed) if what == "model of a task"] == [5, 11, 14, 17, 20, 23]
+    assert {what for line, what in manual(printed) if line < 25} == {"model of a task"}
+    because = [each["result"].rpartition("only: ")[2] for each in printed["findings"] if "only: " in each["result"]]
+    assert because == [
+        "save its dataset as JSON Lines",
+        "give its parameter `x` a default",
+        "the gate's sandbox has no other one in it, such as 'docker'",
+        "make it in a function with `@task`",
+    ]
+    assert do(capsys, "inspect", "evals/support.py")["unchanged"]
+
+
+def test_a_configuration_that_runs_the_tests_and_names_their_model_is_complete(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    block = "system: {adapter: a:b, root: app, environment: {INSPECT_EVAL_MODEL: openai/gpt-5}}\n"
+    write(folder, app__evals__a_py=OF_CODE, evals__b_py=OF_CODE)
+    write(folder, app__evals__rows_jsonl="{}\n", evals__rows_jsonl="{}\n")
+    (folder / ".github").mkdir()
+    (folder / ".github/ratiba.yml").write_text(f"{block}tests: [app]\n")
+    printed = do(capsys, "inspect", "app/evals/a.py")
+    assert "@samples('evals/a.py', 'by_solver')" in (folder / "app/test_inspect_a.py").read_text()
+    assert "tests" not in printed["configuration"]
+    assert "model of a task" not in [what for _line, what in manual(printed)]
+    outside = do(capsys, "inspect", "evals/b.py")
+    assert [line for line, what in manual(outside) if what == "task"] == [5, 8, 11, 14, 17, 20, 23]
+    assert not list(folder.glob("**/test_inspect_b.py"))
+
+
+def written_tests(folder: Path, capsys: pytest.CaptureFixture[str], name: str) -> ModuleType:
+    """The module that an import writes for a file of tasks, as pytest imports it."""
+    do(capsys, "inspect", name)
+    path = folder / f"test_inspect_{Path(name).stem}.py"
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    exec(compile(path.read_text(), path, "exec"), module.__dict__)  # noqa: S102 - the module is ours
+    return module
+
+
+def test_without_inspect_the_written_test_names_the_command_that_installs_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(folder, evals__a_py="@task\ndef quiz():\n    return make()\n")
+    module = written_tests(folder, capsys, "evals/a.py")
+    ((_name, (only,)),) = [mark.args for mark in module.test_quiz.pytestmark]
+    with pytest.raises(ModuleNotFoundError, match=r"inspect_ai is not installed\. Run: .* -m pip install inspect_ai"):
+        module.test_quiz(*only.values)
+
+
+@pytest.mark.parametrize(
+    ("reduced", "own", "error", "wrong"),
+    [
+        ({"includes": ["C"]}, {"includes": "C"}, None, ""),
+        ({"includes": [1.0], "f1": [0.9]}, {"includes": 1.0, "f1": 0.9}, None, "f1 gave 0.9"),
+        ({"includes": ["I"]}, {"includes": "I"}, None, "includes gave I"),
+        ({"graded": ["P"]}, {"graded": "P"}, None, "graded gave P"),
+        ({"includes": [1.0, 0.0]}, {"includes": "C"}, None, "includes gave 0.0"),
+        ({"parts": [{"a": "C", "b": 0}]}, {"parts": {"a": "C", "b": 0}}, None, "parts gave {'a': 'C', 'b': 0}"),
+        ({"parts": [["C", True]]}, {"parts": ["C", True]}, None, ""),
+        ({"includes": ["C"]}, {"includes": "C", "every": 0.5}, None, "every gave 0.5"),
+        ({}, {}, None, "Inspect gave no score"),
+        ({}, {}, "no model", "no model; set INSPECT_EVAL_MODEL, such as openai/gpt-5, in system.environment"),
+    ],
+)
+def test_a_sample_passes_if_each_score_and_each_reducer_is_correct(  # noqa: PLR0917 - a row
+    reduced: Mapping[str, list[Any]],
+    own: Mapping[str, Any],
+    error: str | None,
+    wrong: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def score(value: Any) -> SimpleNamespace:
+        return SimpleNamespace(value=value, answer="x", explanation="why", sample_id=1)
+
+    views = [
+        SimpleNamespace(scorer=name, samples=[score(value)]) for name, values in reduced.items() for value in values
+    ]
+    failure = None if error is None else SimpleNamespace(message=error)
+    run = SimpleNamespace(id=1, error=failure, scores={name: score(value) for name, value in own.items()})
+    log = SimpleNamespace(status="success", reductions=views, samples=[run])
+    library = ModuleType("inspect_ai")
+    library.__spec__ = ModuleSpec("inspect_ai", None)
+    scorer = ModuleType("inspect_ai.scorer")
+    values: dict[Any, Any] = {"C": 1.0, "I": 0.0, "P": 0.5}
+    vars(library).update(scorer=scorer, eval=lambda *_given, **_options: [log])
+    vars(scorer).update(value_to_float=lambda: lambda value: values[value] if value in values else float(value))
+    monkeypatch.setitem(sys.modules, "inspect_ai", library)
+    monkeypatch.setitem(sys.modules, "inspect_ai.scorer", scorer)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delenv("INSPECT_EVAL_MODEL", raising=False)
+    made = "types.SimpleNamespace(model=None, dataset=[types.SimpleNamespace(id=None)])"
+    write(
+        folder, evals__a_py=f"import types\ndef task(made):\n    return made\n@task\ndef quiz():\n    return {made}\n"
+    )
+    module = written_tests(folder, capsys, "evals/a.py")
+    ((_name, ids),) = [mark.args for mark in module.test_quiz.pytestmark]
+    assert ids == ["1"]
+    if wrong:
+        with pytest.raises(pytest.fail.Exception, match=re.escape(wrong)):
+            module.test_quiz("1")
+    else:
+        module.test_quiz("1")
 
 
 @pytest.mark.parametrize(
