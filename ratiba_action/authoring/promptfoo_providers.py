@@ -181,7 +181,9 @@ class ProviderReader:
         """What the written program is given for a provider that is no model."""
         if name == "echo":
             return {"kind": "echo"}
-        kept = self._without_secrets(place, config)
+        # Code reads its keys from the variables that the gate gives it.
+        is_code = name.startswith(("python:", "file://"))
+        kept = self._without_secrets(place, config, ImportOutcome.APPROXIMATED if is_code else ImportOutcome.MANUAL)
         if name in {"http", "https"} or name.startswith(("http://", "https://")):
             url = config.get("url") or name
             if "://" not in str(url) and "{{" not in str(url):
@@ -205,19 +207,21 @@ class ProviderReader:
         advice = "describe it as `system.http`, `system.command` or an adapter"
         raise NotImportedError(f"{shorten(name)} is none of {known}, http, exec, python and JavaScript; {advice}")
 
-    def _without_secrets(self, place: tuple[str, int], config: Mapping[str, Any]) -> dict[str, Any]:
+    def _without_secrets(
+        self, place: tuple[str, int], config: Mapping[str, Any], outcome: ImportOutcome
+    ) -> dict[str, Any]:
         """A provider's configuration without what is named like a key, at any depth."""
-        kept: dict[str, Any] = self._cleaned(place, config)
+        kept: dict[str, Any] = self._cleaned(place, config, outcome)
         if find_credentials(json.dumps(kept)):
             raise NotImportedError("its config contains a credential; remove it")
         return kept
 
-    def _cleaned(self, place: tuple[str, int], value: Any) -> Any:
+    def _cleaned(self, place: tuple[str, int], value: Any, outcome: ImportOutcome) -> Any:
         if isinstance(value, Mapping):
             for key in filter(_is_key, value):
-                self.found.note(place, ImportOutcome.MANUAL, f"providers: {shorten(key)[1:-1]}", _NO_KEYS)
-            return {key: self._cleaned(place, item) for key, item in value.items() if not _is_key(key)}
-        return [self._cleaned(place, item) for item in value] if isinstance(value, list) else value
+                self.found.note(place, outcome, f"providers: {shorten(key)[1:-1]}", _NO_KEYS)
+            return {key: self._cleaned(place, item, outcome) for key, item in value.items() if not _is_key(key)}
+        return [self._cleaned(place, item, outcome) for item in value] if isinstance(value, list) else value
 
     def _address(self, place: tuple[str, int], url: str) -> str:
         """An address without the parameters that are named like keys."""

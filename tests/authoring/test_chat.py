@@ -75,12 +75,13 @@ async def test_a_system_that_does_otherwise_when_it_is_repeated_says_so_and_name
 
 async def test_other_peoples_identifiers_are_masked_before_they_are_sent_and_the_customers_own_are_not() -> None:
     async with talking(ASKED, ASKED, ASKED) as (chat, talk):
-        await chat.say("Je suis Amina, +254700000001, et lui +254 722 123 456")
+        await chat.say("Je suis Amina, +254700000001, et lui +254 722 123 456, lucie.Amina@example.com")
         await chat.send_event({"type": "paid", "payer": {"phone": "+254 722 123 456"}, "amount": 2500})
         sent = talk.system.sessions[0].turns
     assert sent[0].user is not None
     assert "Amina, +254700000001" in sent[0].user
     assert "123 456" not in sent[0].user
+    assert "lucie" not in sent[0].user
     assert sent[1].event is not None
     assert "123 456" not in str(sent[1].event)
     assert sent[1].event["amount"] == 2500

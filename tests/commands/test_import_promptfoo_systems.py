@@ -310,7 +310,26 @@ async def test_a_server_is_asked_with_the_body_that_promptfoo_sends(
     assert asked[0].headers["x-team"] == "evals"
     assert "authorization" not in asked[0].headers
     assert json.loads(asked[0].content) == {"messages": [{"role": "user", "content": "Say x"}], "tone": "kind"}
-    assert any("header Authorization" in each for each in results(printed, "manual"))
+    assert any("Authorization" in each for each in results(printed, "manual"))
+
+
+def test_no_key_of_a_provider_is_written_wherever_it_stands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = {
+        "url": "https://bot.example/chat?lang=sw&token=planted-1",
+        "queryParams": {"api_key": "planted-2", "lang": "sw"},
+        "body": {"prompt": "{{prompt}}", "auth": [{"accessToken": "planted-3"}], "max_tokens": 9},
+    }
+    printed = imported(folder, capsys, suite(["Say {{q}}"], [{"id": "http", "config": config}], q="x"))
+    written = "".join(
+        path.read_text() for path in folder.rglob("*") if path.is_file() and "promptfooconfig" not in str(path)
+    )
+    assert "planted" not in written
+    assert "lang=sw" in written
+    assert "max_tokens" in written
+    left = " ".join(results(printed, "manual"))
+    assert all(name in left for name in ("token", "api_key", "accessToken"))
+    refused = imported(folder, capsys, suite(["Say {{q}}"], ["exec: ./bot --api-key planted-4"], q="x"))
+    assert any("its command holds a key" in each for each in results(refused, "manual"))
 
 
 @pytest.mark.processes

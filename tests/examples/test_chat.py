@@ -82,7 +82,7 @@ def ratiba(folder: Path, *words: str, typed: str = "") -> subprocess.CompletedPr
     """Run a command without any key, as a user starts it."""
     environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     return subprocess.run(
-        [sys.executable, "-m", "ratiba_action", *words],
+        [sys.executable, "-P", "-m", "ratiba_action", *words],
         cwd=folder,
         env=environment | {"HOME": str(folder.parent), "NO_COLOR": "1"},
         input=typed,
@@ -112,7 +112,10 @@ def test_a_scenario_that_chat_wrote_passes_and_catches_a_fault(fault: Fault, tmp
 
 def test_mutants_show_what_the_scenario_catches(tmp_path: Path) -> None:
     folder = repository_of("intent_router", tmp_path / "repository")
+    for name in ("argparse", "yaml"):  # which would be imported in the open, were the checkout searched for modules
+        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
     typed = "Who won the football match?\n/expect all\n/save off_topic router.py:34\n"
     talked = ratiba(folder, "chat", "--mutants", "10", typed=typed)
     assert talked.returncode == 0, talked.stdout + talked.stderr
     assert "fails if  router.py:34" in talked.stdout
+    assert not (tmp_path / "ran").exists()

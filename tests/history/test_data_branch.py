@@ -102,6 +102,13 @@ def test_old_runs_are_removed_with_their_commits(remote: Path) -> None:
     assert git(remote, "rev-list", "--count", "ratiba-history") == "1", "files of earlier commits stay in a branch"
 
 
+def test_one_run_with_a_wrong_clock_makes_no_other_one_old() -> None:
+    names = [file_of(branch_run(number)) for number in range(3)]
+    future = file_of(branch_run(0, started_at=branch_run(0).started_at.replace(year=2099)))
+    target = DataBranch("", "", days=3650)
+    assert prune(dict.fromkeys([*names, future], 1), target, future) == (*names, future)
+
+
 def test_the_oldest_make_room_and_pruning_leaves_some() -> None:
     names = [file_of(branch_run(number)) for number in range(10)]
     target = DataBranch("", "", megabytes=1)

@@ -1,13 +1,14 @@
 """DeepEval in a process of its own: the same scores, and nothing in it that the gate holds."""
 
 import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from ratiba_action.errors import InfrastructureError
+from ratiba_action.errors import InfrastructureError, JudgeError
 from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
 from ratiba_action.metrics.registry import is_judged, load_judged_metric, metric_names, question_stride
@@ -92,6 +93,24 @@ def memory_of(process: Path) -> bytes:
             memory.seek(begin)
             read += memory.read(end - begin)
     return bytes(read)
+
+
+async def test_a_server_that_was_killed_is_started_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as processes:
+        judge = ObligingJudge()
+        before = await score(processes, "ToxicityMetric", judge)
+        for process in processes_of(tmp_path):
+            os.kill(int(process.name), signal.SIGKILL)
+        errors = []
+        while len(errors) < 20:
+            try:
+                assert await score(processes, "ToxicityMetric", judge) == before
+            except JudgeError as error:  # what was forked before has ended with it
+                errors.append(str(error))
+            else:
+                break
+        assert errors == [message for message in errors if "measures ended" in message]
+        assert len(errors) < 20
 
 
 async def test_its_processes_and_its_folder_end_with_it(tmp_path: Path) -> None:

@@ -94,6 +94,8 @@ async def test_what_is_no_score_from_0_to_1_never_becomes_one(value: Any) -> Non
         {"measurement": 0, "question": 0, **QUESTION, "prompt": 3},
         {"measurement": 0, "question": 0, **QUESTION, "schema": "all"},
         {"measurement": 0, "question": 0, **QUESTION, "temperature": "hot"},
+        {"measurement": 0, "question": [], **QUESTION},
+        {"measurement": 0, "question": 0, **QUESTION, "prompt": "a" * 1_000_001},
         b"[" * 100_000,
     ],
     ids=lambda content: str(content)[:60],
@@ -136,6 +138,31 @@ async def test_a_question_that_the_gate_cannot_answer_ends_the_measurement_with_
         await score_of(*asks, {"measurement": 0, "refused": 1}, judge=Refusing())
 
 
+async def test_no_score_stands_whose_question_was_not_answered() -> None:
+    class Refusing(ObligingJudge):
+        async def answer(self, question: Question) -> Answer:
+            raise BudgetError("No money.", f"Raise it for {question.ordinal}.")
+
+    asks = {"measurement": 0, "question": 0, **QUESTION}
+    for outcome in ({"value": 1.0, "reason": "Fine."}, {"error": "JudgeError"}, {"refused": []}, {"refused": 7}):
+        with pytest.raises(BudgetError, match="No money"):
+            await score_of(asks, {"measurement": 0, **outcome}, judge=Refusing())
+
+
+async def test_a_question_is_asked_once_so_that_a_measurement_costs_no_more_than_its_metric_says() -> None:
+    judge = ObligingJudge()
+    again = [{"measurement": 0, "question": number, **QUESTION} for number in (0, 1)]
+    with pytest.raises(JudgeError, match="ended"):
+        await score_of(*again, judge=judge)
+    assert len(judge.asked) == 1
+
+
+async def test_what_a_process_writes_is_text_of_a_limited_length() -> None:
+    score = await score_of({"measurement": 0, "value": 1, "reason": "a" * 10_000_000 + "\ud800"})
+    assert len(score.reason) == 20_000
+    assert (await score_of(b'{"measurement": 0, "value": 1, "reason": "\\ud800"}')).reason == "?"
+
+
 async def test_an_error_of_the_metric_keeps_its_kind_and_no_other_kind_can_be_made() -> None:
     error = {"measurement": 0, "error": "ConfigurationError", "problem": "Nothing to measure.", "remedy": "Reply."}
     with pytest.raises(ConfigurationError, match="Nothing to measure"):
@@ -144,6 +171,8 @@ async def test_an_error_of_the_metric_keeps_its_kind_and_no_other_kind_can_be_ma
         await score_of({**error, "error": "BudgetError"})
     with pytest.raises(JudgeError, match="gave no score"):
         await score_of({"measurement": 0, "refused": 7})
+    with pytest.raises(JudgeError, match="gave no score"):
+        await score_of({"measurement": 0, "error": []})
 
 
 async def test_after_a_process_has_ended_the_next_measurement_has_another_one() -> None:
