@@ -383,7 +383,7 @@ class _Talk:
         try:
             session.conduct(self._talk)
         finally:
-            # Nothing is resumed from it, and it holds what models wrote.
+            # Nothing is resumed from it, and it holds what models wrote; another chat's stays.
             if self._opened and self._inputs.llm is not Llm.REPLAY:
                 journal_place(self._inputs, self._head).path.unlink(missing_ok=True)
         return 1 if self._failed and not sys.stdin.isatty() else 0
@@ -391,7 +391,7 @@ class _Talk:
     async def _talk(self, session: "RunSession") -> None:
         from ratiba_action.authoring.chat import Chat, ChatPorts
 
-        self._opened = True  # and the journal is this chat's
+        self._opened = True
         services = replace(session.services, deadline=None)
         starting = self._starting
         names = starting.session.names if starting.session is not None else ()

@@ -101,7 +101,7 @@ async def test_a_server_that_was_killed_is_started_again(tmp_path: Path) -> None
         before = await score(processes, "ToxicityMetric", judge)
         for process in processes_of(tmp_path):
             os.kill(int(process.name), signal.SIGKILL)
-        errors = []
+        errors: list[str] = []
         while len(errors) < 20:
             try:
                 assert await score(processes, "ToxicityMetric", judge) == before

@@ -144,7 +144,8 @@ async def test_no_score_stands_whose_question_was_not_answered() -> None:
             raise BudgetError("No money.", f"Raise it for {question.ordinal}.")
 
     asks = {"measurement": 0, "question": 0, **QUESTION}
-    for outcome in ({"value": 1.0, "reason": "Fine."}, {"error": "JudgeError"}, {"refused": []}, {"refused": 7}):
+    outcomes: list[dict[str, Any]] = [{"value": 1, "reason": ""}, {"error": "JudgeError"}, {"refused": []}]
+    for outcome in outcomes:
         with pytest.raises(BudgetError, match="No money"):
             await score_of(asks, {"measurement": 0, **outcome}, judge=Refusing())
 
