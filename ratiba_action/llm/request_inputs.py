@@ -1,9 +1,11 @@
 """What a model call was made of, kept beside its recorded answer, and which of it changed since."""
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from ratiba_action.llm.canonical_request import joined_text, plain_number
@@ -14,12 +16,15 @@ from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.credentials import MASK, find_credentials
 from ratiba_action.privacy.identifiers import mask_identifiers
+from ratiba_action.util.text import plural
 
 _DIGITS, _LINE_DIGITS, _MESSAGE_DIGITS = 12, 4, 8
 VOLATILE = ", which holds a time, a date or an id"
 """Ends a clause about a text that may be new in each run."""
 _KEPT, _SHOWN, _BEFORE = 300, 120, 20
 """Characters of a tool's result that are kept, of a text that a message shows, and of those before what differs."""
+_DIFFERENCES = 3
+"""Values that are named of two requests."""
 _MESSAGES = ("messages", "input")
 _SYSTEM_ROLES = frozenset({"system", "developer"})
 _NAMED_OTHERWISE = frozenset({*_MESSAGES, "model", "system", "systemInstruction", "instructions", "tools"})
@@ -101,6 +106,50 @@ def differs_in_parts(line: ModelRecording, request: ModelRequest) -> bool:
         return True
     now = request_inputs(request)
     return line.inputs is not None and any(line.inputs.get(name) != now.get(name) for name in ("tools", "parameters"))
+
+
+def request_difference(before: ModelRequest, after: ModelRequest) -> str:
+    """What differs between two requests: each value by its place, as it was and as it is; empty where none does.
+
+    A text that is JSON itself is looked into.
+    """
+    found = [
+        f"{place or 'the request'} {_arrow(_kept_whole(old), _kept_whole(new))}"
+        for place, old, new in _differences(_canonical(before), _canonical(after), "")
+    ]
+    more = len(found) - _DIFFERENCES
+    return "; ".join(found[:_DIFFERENCES]) + (f"; and {plural(more, 'more value')}" if more > 0 else "")
+
+
+_ABSENT = object()
+
+
+def _differences(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
+    old, new = (old, new) if old == new else (_as_json(old), _as_json(new))
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for name in dict.fromkeys((*old, *new)):
+            inside = f"{place}.{name}" if place else str(name)
+            yield from _differences(old.get(name, _ABSENT), new.get(name, _ABSENT), inside)
+    elif isinstance(old, list) and isinstance(new, list):
+        for number, (first, second) in enumerate(zip_longest(old, new, fillvalue=_ABSENT)):
+            yield from _differences(first, second, f"{place}[{number}]")
+    elif old != new or type(old) is not type(new):
+        yield place, old, new
+
+
+def _as_json(value: Any) -> Any:
+    if not isinstance(value, str) or value[:1] not in ("{", "["):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _kept_whole(value: Any) -> str:
+    if value is _ABSENT:
+        return "none"
+    return value if isinstance(value, str) else canonical_json(value)
 
 
 def _canonical(request: ModelRequest) -> JsonObject:
