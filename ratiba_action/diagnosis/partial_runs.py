@@ -26,6 +26,7 @@ from ratiba_action.diagnosis.failure_signature import (
 )
 from ratiba_action.diagnosis.unrecorded_requests import KeptRequests, attribute_in_units, units_of, with_advice
 from ratiba_action.errors import InfrastructureError, RatibaError
+from ratiba_action.llm.request_inputs import VOLATILE
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.attribution import Attribution, Explanation, Finding
 from ratiba_action.model.canonical import digest
@@ -116,7 +117,7 @@ def explain(
         before = ledger.spent
         with current().noting():
             scenarios = asyncio.run(runs.causes(failed, reported))
-        texts = runs.requests.new_prompt_lines(scenarios, frozenset(range(len(parts))))
+        texts = runs.requests.new_prompt_lines(scenarios, (frozenset(range(len(parts))), 0))
         prompts = prompts_among(inputs, parts)
         shown = tuple(replace(part.shown, prompt=part.path in prompts or part.holds_any(texts)) for part in parts)
         return Explanation(shown, scenarios, runs.count, ledger.spent - before, runs.left_out)
@@ -376,9 +377,7 @@ class _PartialRuns:
 
         if name in self.unrecorded:
             found = attribute_in_units(self.units, once)
-            again = frozenset(found.parts) if found.finding is Finding.FOUND else None
-            request = self.requests.difference(name, frozenset(), self._whole, again)
-            return replace(found, request=request)
+            return replace(found, request=self._changed_request(name, found, loop))
         if not by_chance:
             found = attribute(count, once)
             if found.why != PASSES_AGAIN:
@@ -388,12 +387,23 @@ class _PartialRuns:
 
         return attribute_by_chance(count, again, seed=int(digest(name)[:8], 16))
 
+    def _changed_request(self, name: str, found: Attribution, loop: asyncio.AbstractEventLoop) -> str:
+        """What differs in the request; it is sent again where only that shows whether its time is a clock's."""
+        whole, alone = self._whole, frozenset(found.parts) if found.finding is Finding.FOUND else self._whole
+        request = self.requests.difference(name, (whole, 0), (alone, 0))
+        if VOLATILE not in request or alone != whole:
+            return request
+        with contextlib.suppress(NoFurtherStepError):
+            self._outcomes(whole, 1, loop)
+        return self.requests.difference(name, (whole, 0), (whole, 1))
+
     def _outcomes(self, subset: Subset, number: int, loop: asyncio.AbstractEventLoop) -> Mapping[str, StepOutcome]:
         known = self.known.setdefault(subset, [])
         if number >= len(known):
             if self.count >= self.max_runs:
                 raise NoFurtherStepError(f"the limit of {self.max_runs} runs was reached")
             with self.trees.written(f"parts-{self.count}", subset) as partial:
+                self.requests.of = subset, number
                 known.append({} if partial is None else self._run(partial, subset, loop))
             self.progress(_step(self.count, subset, len(self.trees.parts), known[-1]))
         return known[number]
@@ -403,7 +413,6 @@ class _PartialRuns:
         if current().name is not None or self.session is None:
             raise cancelled
         try:
-            self.requests.of = subset
             running = self._results(partial, subset, self.session)
             results = asyncio.run_coroutine_threadsafe(running, loop).result()
         except RatibaError as error:

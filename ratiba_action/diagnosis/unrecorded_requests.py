@@ -56,30 +56,34 @@ def attribute_in_units(units: Sequence[Subset], outcome: Callable[[Subset], Step
     return replace(found, causes=causes, unrecorded=True, why=_WHY.get(found.why, found.why))
 
 
+PartialRun = tuple[Subset, int]
+"""The parts that were applied, and the number of the run with them, from 0."""
+
+
 @dataclass(slots=True)
 class KeptRequests:
     """The requests of the system in each run with parts of a change.
 
     Args:
-        of: the parts whose run is going on.
+        of: the run that is going on.
     """
 
-    of: Subset = frozenset()
-    _sent: dict[tuple[Subset, str], dict[int, ModelRequest]] = field(default_factory=dict)
+    of: PartialRun = (frozenset(), 0)
+    _sent: dict[tuple[PartialRun, str], dict[int, ModelRequest]] = field(default_factory=dict)
 
     def keep(self, request: ModelRequest) -> None:
         """Keep a request of a scenario's first trial."""
         if request.party is Party.SYSTEM and request.trial == 0:
             self._sent.setdefault((self.of, request.scenario_id), {}).setdefault(request.position, request)
 
-    def difference(self, scenario: str, base: Subset, change: Subset, again: Subset | None = None) -> str:
-        """What differs in the first request that is not the same in both runs; empty where none does.
+    def difference(self, scenario: str, change: PartialRun, again: PartialRun) -> str:
+        """What differs in the first request that is not the base's; empty where none does.
 
         Args:
-            again: parts of another run that should send the change's request again: then a time in it is no clock's,
-                and what differs there is new in each run. None where there is no such run.
+            again: another run, where there was one, that sends the change's request again. Where it did, a time in the
+                request is no clock's; where it sent another one, the request is new in each run.
         """
-        first = self._first(scenario, base, change)
+        first = self._first(scenario, change)
         if first is None:
             return ""
         before, after = first
@@ -87,23 +91,23 @@ class KeptRequests:
         if before is None:
             return f"{number} is a further one"
         text = f"{number}: {request_difference(before, after)}"
-        sent = {} if again in (None, change) else self._sent.get((again or frozenset(), scenario), {})
+        sent = {} if again == change else self._sent.get((again, scenario), {})
         if after.position not in sent:
             return text
         return text.replace(VOLATILE, "") + ("" if sent[after.position].key == after.key else NEW_EACH_RUN)
 
-    def new_prompt_lines(self, scenarios: Iterable[str], change: Subset) -> frozenset[str]:
+    def new_prompt_lines(self, scenarios: Iterable[str], change: PartialRun) -> frozenset[str]:
         """Lines of system prompts that are only in the base's, or only in the change's first differing request."""
         found = Counter[str]()
         for scenario in scenarios:
-            first = self._first(scenario, frozenset(), change)
+            first = self._first(scenario, change)
             if first is not None and first[0] is not None:
                 before, after = (Counter(sent_parts(request).system) for request in first if request is not None)
                 found += (before - after) + (after - before)
         return frozenset(line.strip() for line in found if len(line.strip()) >= _SHORTEST)
 
-    def _first(self, scenario: str, base: Subset, change: Subset) -> tuple[ModelRequest | None, ModelRequest] | None:
-        before, after = (self._sent.get((subset, scenario), {}) for subset in (base, change))
+    def _first(self, scenario: str, change: PartialRun) -> tuple[ModelRequest | None, ModelRequest] | None:
+        before, after = (self._sent.get((run, scenario), {}) for run in ((frozenset[int](), 0), change))
         for position in sorted(after):
             known = before.get(position)
             if known is None or known.key != after[position].key:

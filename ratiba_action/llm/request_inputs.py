@@ -16,7 +16,7 @@ from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.credentials import MASK, find_credentials
 from ratiba_action.privacy.identifiers import mask_identifiers
-from ratiba_action.util.text import plural
+from ratiba_action.util.text import clip, plural
 
 _DIGITS, _LINE_DIGITS, _MESSAGE_DIGITS = 12, 4, 8
 VOLATILE = ", which holds a time, a date or an id"
@@ -114,7 +114,7 @@ def request_difference(before: ModelRequest, after: ModelRequest) -> str:
     A text that is JSON itself is looked into.
     """
     found = [
-        f"{place or 'the request'} {_arrow(_kept_whole(old), _kept_whole(new))}"
+        _difference(place or "the request", old, new)
         for place, old, new in _differences(_canonical(before), _canonical(after), "")
     ]
     more = len(found) - _DIFFERENCES
@@ -146,10 +146,24 @@ def _as_json(value: Any) -> Any:
         return value
 
 
-def _kept_whole(value: Any) -> str:
-    if value is _ABSENT:
-        return "none"
-    return value if isinstance(value, str) else canonical_json(value)
+def _difference(place: str, old: Any, new: Any) -> str:
+    if old is _ABSENT:
+        return f"{place} was added ({_value(new)}){_volatile(str(new))}"
+    if new is _ABSENT:
+        return f"{place} was left out ({_value(old)})"
+    if isinstance(old, str) and isinstance(new, str):
+        return f"{place} {_arrow(old, new).removesuffix(VOLATILE)}{VOLATILE if _differs_in_time(old, new) else ''}"
+    return f"{place} ({_value(old)} → {_value(new)})"
+
+
+def _differs_in_time(old: str, new: str) -> bool:
+    """Whether what is new in a text holds or touches what is new in each run, such as a time."""
+    start, end = _same(old, new), len(new) - _same(old[::-1], new[::-1])
+    return any(match.start() < max(end, start + 1) and match.end() > start for match in _VOLATILE.finditer(new))
+
+
+def _value(value: Any) -> str:
+    return _quoted(value) if isinstance(value, str) else clip(_without_credentials(canonical_json(value)), _SHOWN)
 
 
 def _canonical(request: ModelRequest) -> JsonObject:
@@ -297,12 +311,15 @@ def _arrow(old: str, new: str) -> str:
     """Both texts from shortly before their first difference, and what they are where that is what changes."""
     if old == new:
         return f"in a part that is not kept ({_quoted(new)})"
-    same = next(
-        (at for at, (first, second) in enumerate(zip(old, new, strict=False)) if first != second),
-        min(len(old), len(new)),
-    )
+    same = _same(old, new)
     start = max(0, same - _BEFORE) if max(len(old), len(new)) > _SHOWN else 0
     return f"({_quoted(old, start)} → {_quoted(new, start)}){_volatile(new, old)}"
+
+
+def _same(old: str, new: str) -> int:
+    """How many characters two texts begin with together."""
+    differ = (at for at, (first, second) in enumerate(zip(old, new, strict=False)) if first != second)
+    return next(differ, min(len(old), len(new)))
 
 
 def _quoted(text: str, start: int = 0) -> str:
