@@ -321,6 +321,7 @@ class _PartialRuns:
                 with session.cancelled_by_signals(), contextlib.suppress(asyncio.CancelledError):
                     self.session = await stack.enter_async_context(session)
                     if failed is None:
+                        self.requests.of = self._whole, -1
                         failed = await self._first_failures(partial, session)
             if failed is None:
                 raise InfrastructureError("The run was cancelled before the scenarios had run with the whole change.")

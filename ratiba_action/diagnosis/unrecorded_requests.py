@@ -57,7 +57,7 @@ def attribute_in_units(units: Sequence[Subset], outcome: Callable[[Subset], Step
 
 
 PartialRun = tuple[Subset, int]
-"""The parts that were applied, and the number of the run with them, from 0."""
+"""The parts that were applied, and the number of the run with them, from 0; -1 before the search."""
 
 
 @dataclass(slots=True)
