@@ -112,7 +112,7 @@ LONG_OTHER = {"language": "sw", "facts": {"note": "n" * 400, "price_kes": 35}}
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "message"),
     [
         pytest.param(
             body(message=json.dumps(LONG)),
@@ -147,8 +147,8 @@ LONG_OTHER = {"language": "sw", "facts": {"note": "n" * 400, "price_kes": 35}}
         ),
     ],
 )
-def test_the_differing_value_is_shown_as_it_was_and_as_it_is(before: Any, after: Any, said: str) -> None:
-    assert kept([request(before)], [request(after)]).difference("x", CHANGE, CHANGE) == said
+def test_the_differing_value_is_shown_as_it_was_and_as_it_is(before: Any, after: Any, message: str) -> None:
+    assert kept([request(before)], [request(after)]).difference("x", CHANGE, CHANGE) == message
 
 
 @pytest.mark.parametrize(("time", "end"), [("09:00", ")"), ("09:01", "), which is new in each run")])
