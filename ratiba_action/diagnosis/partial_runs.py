@@ -203,7 +203,10 @@ def with_explanation(
     except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
         log.note(f"Which lines make scenarios fail is not known: {type(error).__name__}: {clip(str(error), _MESSAGE)}")
     if explanation is not None:
-        left_out = tuple(result.trial.scenario.id for result in failed[_FEW_SCENARIOS:])
+        # Of a change of prompts alone, what lacks a recorded answer needs no explanation.
+        searched = any(cause.unrecorded for cause in explanation.scenarios.values())
+        more = [each for each in failed[_FEW_SCENARIOS:] if searched or standing(each) is not Standing.UNMEASURED]
+        left_out = tuple(result.trial.scenario.id for result in more)
         found = {**shared_failures, **explanation.scenarios}
         explanation = replace(explanation, scenarios=found, left_out=left_out) if found else None
     report = report if explanation is None else with_advice(report, explanation)
