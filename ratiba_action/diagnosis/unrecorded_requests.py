@@ -118,6 +118,9 @@ class KeptRequests:
 _PLACES, _NAMED = 3, 8
 """Places that an advice names, and most scenarios that its command does."""
 _RECORD = "ratiba record"
+_NEVER = (
+    "The request is new in each run, so no recording would ever fit: take the value from the scenario (context.now)"
+)
 _CLOCK = "If the new value comes from the machine's clock or from chance, take it from the scenario (context.now). "
 
 
@@ -153,7 +156,9 @@ def _advice(causes: Sequence[Attribution], found: Explanation, scenarios: Sequen
     code = _code_of(causes, found)
     more = f" and {plural(len(code) - _PLACES, 'more place')}" if len(code) > _PLACES else ""
     places = ", ".join(map(line_of, code[:_PLACES])) + more
-    clock = _CLOCK if any(mark in cause.request for mark in (VOLATILE, NEW_EACH_RUN) for cause in causes) else ""
+    if any(NEW_EACH_RUN in cause.request for cause in causes):
+        return f"Fix or revert {places}. {_NEVER}"
+    clock = _CLOCK if any(VOLATILE in cause.request for cause in causes) else ""
     named = "".join(f" --scenario {name}" for name in scenarios) if len(scenarios) <= _NAMED else ""
     command = f"{_RECORD}{named} --accept"
     if len(code) < len({part for cause in causes for part in cause.parts}):

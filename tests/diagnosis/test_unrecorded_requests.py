@@ -209,6 +209,13 @@ CLOCK = "If the new value comes from the machine's clock or from chance, take it
             id="clock",
         ),
         pytest.param(
+            ((0,),),
+            "model call 1: now (1 → 2), which is new in each run",
+            "Fix or revert clock.py line 9. The request is new in each run, so no recording would ever fit: take the "
+            "value from the scenario (context.now)",
+            id="clock that was seen twice",
+        ),
+        pytest.param(
             ((0,), (1,)),
             "",
             "Fix or revert clock.py line 9. For the edited prompt, then run: ratiba record --scenario x --accept",

@@ -66,7 +66,7 @@ KINDS = {
         "adapter.py",
         '"content": message',
         '"content": message + str(__import__("time").time())',
-        "If the new value comes from the machine's clock or from chance, take it from the scenario",
+        "), which is new in each run.",
     ),
 }
 
@@ -81,7 +81,12 @@ async def test_a_careless_edit_of_code_is_named_without_calling_a_model(live: Li
     assert (ended.code, ended.outputs["conclusion"]) == (3, "incomplete"), ended.printed
     assert "leaves constant, other without a recorded answer; the other 1 changed part does not." in ended.comment
     assert shown in ended.comment
-    assert "Only if this change of the request is meant, run: ratiba record" in ended.comment
+    (action,) = (line for line in ended.comment.splitlines() if line.startswith("**What to do:**"))
+    assert action.startswith("**What to do:** Fix or revert adapter.py line ")
+    recorded = (
+        "no recording would ever fit" if kind == "clock" else "Only if this change of the request is meant, run: "
+    )
+    assert recorded in action
     assert len(live.models.received) == before
 
 
