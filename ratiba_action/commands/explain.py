@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from ratiba_action.run.inputs import RunInputs, RunRequest
     from ratiba_action.run.session import OpenSession
 
-DESCRIPTION = """Find the lines of a change that make scenarios fail. The failing scenarios of the last run, or those
-that you name, are run on the base with parts of the change: first all, then none, then ever smaller parts, until one
-is left. Recorded answers of both sides are used; a model is called only with a key, within the budget. Nothing in your
-working tree changes."""
+DESCRIPTION = """Find the lines of a change that make scenarios fail, or leave them without a recorded answer. The
+scenarios of the last run that did not pass, or those that you name, are run on the base with parts of the change: first
+all, then none, then ever smaller parts, until one is left. Recorded answers of both sides are used; a model is called
+only with a key, within the budget. Nothing in your working tree changes."""
 EXAMPLE = """example:
   ratiba explain
   ratiba explain --scenario spa_booking_swahili_happy --runs 20 --json"""
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="ID",
-        help="explain this scenario (default: those that failed in the last run); may be repeated",
+        help="explain this scenario (default: those that did not pass in the last run); may be repeated",
     )
     parser.add_argument(
         "--runs", default=str(_RUNS), metavar="N", help=f"run parts of the change at most N times (default: {_RUNS})"
@@ -186,6 +186,8 @@ def _cause(cause: "Attribution", found: "Explanation") -> dict[str, Any]:
         "finding": cause.finding.value,
         "why": cause.why,
         "by_chance": cause.by_chance,
+        "unrecorded": cause.unrecorded,
+        "request": cause.request,
         "steps": cause.steps,
         "parts": [_part(found.parts[number]) for number in cause.parts],
         "causes": [[_part(found.parts[number]) for number in group] for group in cause.causes],
@@ -194,4 +196,4 @@ def _cause(cause: "Attribution", found: "Explanation") -> dict[str, Any]:
 
 def _part(part: "ChangedPart") -> dict[str, Any]:
     lines = {"removed": part.removed.splitlines(), "added": part.added.splitlines()}
-    return {"file": part.path, "line": part.line, **lines}
+    return {"file": part.path, "line": part.line, "prompt": part.prompt, **lines}

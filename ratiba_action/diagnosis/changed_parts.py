@@ -66,9 +66,15 @@ def _is_plain(folder: Path, name: str) -> bool:
 
 def count_of_code(inputs: RunInputs, parts: Sequence[Part]) -> int:
     """How many parts are of files that are no prompts."""
-    system = inputs.configuration.system
-    prompts = edited_prompts(inputs.repository, system.root, system.prompt_patterns, [part.path for part in parts])
+    prompts = prompts_among(inputs, parts)
     return sum(part.path not in prompts for part in parts)
+
+
+def prompts_among(inputs: RunInputs, parts: Sequence[Part]) -> frozenset[str]:
+    """The paths of parts that are of prompts."""
+    system = inputs.configuration.system
+    paths = [part.path for part in parts]
+    return frozenset(edited_prompts(inputs.repository, system.root, system.prompt_patterns, paths))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The parts of a change, and which of them make a scenario fail: delta debugging over subsets of them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -38,6 +38,11 @@ class Part:
     added: tuple[str, ...] = ()
     content: bytes | None = None
     whole: bool = False
+
+    def holds_any(self, texts: Iterable[str]) -> bool:
+        """Whether one of the texts stands in a line of the part, whichever side it is of."""
+        lines = [*self.removed, *self.added]
+        return any(text in line for text in texts for line in lines)
 
     @property
     def shown(self) -> ChangedPart:

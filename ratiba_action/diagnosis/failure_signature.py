@@ -1,10 +1,10 @@
-"""What failed in a trial: two trials fail alike if they failed the same."""
+"""What failed in a trial, or lacks a recorded answer: two trials fail alike if they failed the same."""
 
 from collections.abc import Sequence
 
 from ratiba_action.checks.system_exceptions import exception_of
 from ratiba_action.diagnosis.delta_debugging import StepOutcome
-from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
+from ratiba_action.model.measurement import Check, Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.verdict.trials import Standing, standing
 
 
@@ -12,7 +12,7 @@ def signature(result: ScenarioResult) -> frozenset[str]:
     """What failed in a trial, so that another failure of the same scenario is not taken for it."""
     if isinstance(result, NotRun):
         return frozenset()
-    failed = {f"{check.kind} {check.turn} {check.what}" for check in result.checks if not check.passed}
+    failed = {_name_of(check) for check in result.checks if not check.passed}
     failed |= {score.metric for score in result.scores if not score.passed}
     raised = exception_of(result)
     return frozenset({*failed, *({raised.rpartition(" ")[2]} if raised else set())})
@@ -33,4 +33,24 @@ def outcome_of(result: ScenarioResult, wanted: frozenset[str]) -> StepOutcome:
     """How a run with a part of the change ended, for the failure that is looked for."""
     if isinstance(result, Scored) and standing(result) is Standing.PASSED:
         return StepOutcome.PASSES
-    return StepOutcome.FAILS if signature(result) & wanted else StepOutcome.UNRESOLVED
+    failed = signature(result)
+    if isinstance(result, Errored):
+        # Whether the base passes them with the same answers is what its own run shows.
+        failed |= {_name_of(check) for check in result.suspected if not check.passed}
+    return StepOutcome.FAILS if failed & wanted else StepOutcome.UNRESOLVED
+
+
+def lacks_recording(result: ScenarioResult) -> bool:
+    """Whether a trial ended at a request of the system or of a judge that has no recorded answer."""
+    return isinstance(result, Errored) and result.phase is Phase.RECORDING and result.trial.scenario.script is None
+
+
+def answer_outcome_of(result: ScenarioResult) -> StepOutcome:
+    """How a run with a part of the change ended, for a recorded answer that is looked for: with one, or without."""
+    if isinstance(result, Scored):
+        return StepOutcome.PASSES
+    return StepOutcome.FAILS if lacks_recording(result) else StepOutcome.UNRESOLVED
+
+
+def _name_of(check: Check) -> str:
+    return f"{check.kind} {check.turn} {check.what}"

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
 
-from ratiba_action.diagnosis.changed_parts import PartialTrees, count_of_code, parts_of
+from ratiba_action.diagnosis.changed_parts import PartialTrees, count_of_code, parts_of, prompts_among
 from ratiba_action.diagnosis.delta_debugging import (
     BASE_FAILS,
     PASSES_AGAIN,
@@ -17,19 +17,27 @@ from ratiba_action.diagnosis.delta_debugging import (
     Subset,
     attribute,
 )
-from ratiba_action.diagnosis.failure_signature import fails_alike, outcome_of, signature
+from ratiba_action.diagnosis.failure_signature import (
+    answer_outcome_of,
+    fails_alike,
+    lacks_recording,
+    outcome_of,
+    signature,
+)
+from ratiba_action.diagnosis.unrecorded_requests import KeptRequests, attribute_in_units, units_of, with_advice
 from ratiba_action.errors import InfrastructureError, RatibaError
+from ratiba_action.llm.request_inputs import VOLATILE
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.attribution import Attribution, Explanation, Finding
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import ModelCall
-from ratiba_action.model.measurement import NotRun, ScenarioResult
+from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.note import in_order
-from ratiba_action.model.plan import Arm
+from ratiba_action.model.plan import HEAD, Arm, Trial
 from ratiba_action.model.verdict import Conclusion, Report, Spending
 from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arms import first_plan, head_inputs, scratch_folder
-from ratiba_action.run.base_commit import NoBase, fetch_base
+from ratiba_action.run.base_commit import BaseInputs, NoBase, fetch_base
 from ratiba_action.run.earlier_runs import NONE
 from ratiba_action.run.inputs import RunInputs, RunLog, SilentProgress, needs_judge
 from ratiba_action.run.paid_run import journal_path
@@ -38,7 +46,7 @@ from ratiba_action.run.session import OpenSession, RunSession
 from ratiba_action.util.interruption import current
 from ratiba_action.util.text import clip
 from ratiba_action.verdict.quarantine import day_of, quarantine_in_force
-from ratiba_action.verdict.trials import Standing, outcomes_of, standing
+from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of, standing
 
 _MESSAGE = 200
 _MAX_SCENARIOS = 20
@@ -57,7 +65,7 @@ def explain(
     max_code: int | None = None,
     reported: Callable[[Measured], None] = lambda _: None,
 ) -> Explanation:
-    """Find the parts of the change that make scenarios fail.
+    """Find the parts of the change that make scenarios fail, or leave them without a recorded answer.
 
     Scenarios, recordings, judges and limits stay the run's own; only the files of the system under test go back to
     the base, part by part. Recorded answers of both sides are used: a request that neither recorded is a model call,
@@ -66,7 +74,8 @@ def explain(
     Args:
         ledger: of the run, with its budget.
         failed: the results that decided; one for each scenario. None to run the selected scenarios first, and explain
-            at most twenty of those that fail.
+            at most twenty of those that fail. What lacks a recorded answer is explained where no model is called and
+            the change has a part that is no prompt: for an edited prompt, an answer is missing in any case.
         varying: ids of scenarios whose failure varies by chance; see ``varying_of``. Ignored where ``failed`` is None.
         progress: receives a line after each of them.
         max_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.
@@ -88,11 +97,17 @@ def explain(
                 "No file of the system under test differs from the base, so no line of it can be the cause.",
                 "Compare the scenarios: git diff on the scenarios folder.",
             )
+        units = units_of(parts, prompts_among(inputs, parts)) if inputs.llm == Llm.REPLAY else ()
+        if failed is not None and not units:
+            failed = [result for result in failed if standing(result) is not Standing.UNMEASURED]
+            if not failed:
+                return Explanation()
         selected = [result.trial.scenario for result in failed or ()] or inputs.selection.scenarios
         judged = {scenario.id: scenario for scenario in selected}
         trees = PartialTrees(inputs, base, parts, folder, scratch, judged)
         runs = _PartialRuns(
             trees=trees,
+            units=units,
             ledger=ledger,
             open_session=open_session,
             max_runs=max_runs,
@@ -102,7 +117,9 @@ def explain(
         before = ledger.spent
         with current().noting():
             scenarios = asyncio.run(runs.causes(failed, reported))
-        shown = tuple(part.shown for part in parts)
+        texts = runs.requests.new_prompt_lines(scenarios, (frozenset(range(len(parts))), 0))
+        prompts = prompts_among(inputs, parts)
+        shown = tuple(replace(part.shown, prompt=part.path in prompts or part.holds_any(texts)) for part in parts)
         return Explanation(shown, scenarios, runs.count, ledger.spent - before, runs.left_out)
 
 
@@ -146,9 +163,10 @@ def with_explanation(
     open_session: OpenSession,
     base: Sequence[ScenarioResult] = (),
 ) -> Report:
-    """The report of a failed run with the lines that make its scenarios fail; any other report as it is.
+    """The report of a run with the lines that make its scenarios fail, or leave them without a recorded answer.
 
-    The verdict stays what it is. Whatever goes wrong is a note.
+    Any other report stays as it is. The verdict's conclusion does, too; what to do names the lines of code that change
+    a request. Whatever goes wrong is a note.
 
     Args:
         log: of the run; what goes wrong is added to its warnings.
@@ -160,6 +178,7 @@ def with_explanation(
     failed = _failures(report, inputs) if block.enabled else []
     shared_failures = {each.trial.scenario.id: _BASE_FAILS for each in failed if fails_alike(each, base)}
     failed = [each for each in failed if each.trial.scenario.id not in shared_failures]
+    failed += _unrecorded(report, inputs) if block.enabled else []
     if shared_failures:
         report = replace(report, explanation=Explanation(scenarios=shared_failures))
     if not failed or (seconds is not None and seconds <= 0):
@@ -184,9 +203,13 @@ def with_explanation(
     except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
         log.note(f"Which lines make scenarios fail is not known: {type(error).__name__}: {clip(str(error), _MESSAGE)}")
     if explanation is not None:
-        left_out = tuple(result.trial.scenario.id for result in failed[_FEW_SCENARIOS:])
+        # Of a change of prompts alone, what lacks a recorded answer needs no explanation.
+        searched = any(cause.unrecorded for cause in explanation.scenarios.values())
+        more = [each for each in failed[_FEW_SCENARIOS:] if searched or standing(each) is not Standing.UNMEASURED]
+        left_out = tuple(result.trial.scenario.id for result in more)
         found = {**shared_failures, **explanation.scenarios}
         explanation = replace(explanation, scenarios=found, left_out=left_out) if found else None
+    report = report if explanation is None else with_advice(report, explanation)
     shared = [each.shared_spending for each in seen if each.shared_spending]
     return replace(
         report,
@@ -205,20 +228,49 @@ def _with_paid(before: Spending, after: Spending) -> Spending:
 
 def _failures(report: Report, inputs: RunInputs) -> list[ScenarioResult]:
     """The deciding results of scenarios that failed and can be run on the base, the gravest first."""
-    if report.verdict.conclusion is not Conclusion.FAILED or isinstance(inputs.base, NoBase) or inputs.variant:
+    if report.verdict.conclusion is not Conclusion.FAILED:
         return []
-    if inputs.llm == Llm.RECORD or inputs.settings.baseline == NONE or current().name is not None:
-        return []
-    day = day_of(inputs.started_at)
-    failed = [
-        outcome
-        for outcome in outcomes_of(report.results)
-        if outcome.standing in _FAILURES
-        and outcome.scenario.id in inputs.base.scenarios
-        and quarantine_in_force(outcome.scenario, day) is None
-    ]
+    failed = [outcome for outcome in _deciding(report, inputs) if outcome.standing in _FAILURES]
     failed.sort(key=lambda outcome: (not outcome.scenario.critical, -outcome.standing))
     return [outcome.deciding for outcome in failed]
+
+
+def _unrecorded(report: Report, inputs: RunInputs) -> list[ScenarioResult]:
+    """The deciding results that lack a recorded answer, where no model is called; critical scenarios first."""
+    if inputs.llm != Llm.REPLAY or report.verdict.conclusion not in (Conclusion.FAILED, Conclusion.INCOMPLETE):
+        return []
+    found = [outcome.deciding for outcome in _deciding(report, inputs) if _is_unrecorded(outcome)]
+    if (base := _compared_base(inputs)) is not None:
+        # Their results were left out, since they ran only because they cost nothing.
+        arm, known = Arm(HEAD, str(inputs.repository)), {scenario.id: scenario for scenario in inputs.suite.scenarios}
+        unfit = [known[name] for name in report.unfit if name in known and name in base.scenarios]
+        found += [Errored(Trial(scenario, arm, 0), Phase.RECORDING, "") for scenario in unfit]
+    found.sort(key=lambda result: not result.trial.scenario.critical)
+    return found
+
+
+def _is_unrecorded(outcome: ScenarioOutcome) -> bool:
+    return outcome.standing is Standing.UNMEASURED and lacks_recording(outcome.deciding)
+
+
+def _compared_base(inputs: RunInputs) -> BaseInputs | None:
+    """The base that the change can be compared with part by part; None where there is none."""
+    if isinstance(inputs.base, NoBase) or inputs.variant or inputs.llm == Llm.RECORD:
+        return None
+    return None if inputs.settings.baseline == NONE or current().name is not None else inputs.base
+
+
+def _deciding(report: Report, inputs: RunInputs) -> list[ScenarioOutcome]:
+    """Outcomes that decide, of scenarios that can be run on the base."""
+    base = _compared_base(inputs)
+    if base is None:
+        return []
+    day = day_of(inputs.started_at)
+    return [
+        outcome
+        for outcome in outcomes_of(report.results)
+        if outcome.scenario.id in base.scenarios and quarantine_in_force(outcome.scenario, day) is None
+    ]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -226,18 +278,23 @@ class _PartialRuns:
     """Runs scenarios on the base with parts of the change; database, worker and libraries are started once.
 
     Args:
+        units: groups of parts that are applied together where a recorded answer is looked for.
         varying: ids of scenarios whose failure varies by chance.
+        unrecorded: ids of scenarios that lack a recorded answer.
         left_out: ids of failing scenarios that are not explained.
     """
 
     trees: PartialTrees
+    units: Sequence[Subset]
     ledger: Ledger
     open_session: OpenSession
     max_runs: int
     progress: Callable[[str], None]
     varying: Collection[str]
     signatures: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unrecorded: frozenset[str] = frozenset()
     left_out: tuple[str, ...] = ()
+    requests: KeptRequests = field(default_factory=KeptRequests)
     known: dict[Subset, list[Mapping[str, StepOutcome]]] = field(default_factory=dict)
     schemas: dict[Subset, Arm] = field(default_factory=dict)
     session: RunSession | None = None
@@ -267,10 +324,13 @@ class _PartialRuns:
                 with session.cancelled_by_signals(), contextlib.suppress(asyncio.CancelledError):
                     self.session = await stack.enter_async_context(session)
                     if failed is None:
+                        self.requests.of = self._whole, -1
                         failed = await self._first_failures(partial, session)
             if failed is None:
                 raise InfrastructureError("The run was cancelled before the scenarios had run with the whole change.")
             self.signatures = {result.trial.scenario.id: signature(result) for result in failed}
+            unmeasured = [result for result in failed if standing(result) is Standing.UNMEASURED]
+            self.unrecorded = frozenset(result.trial.scenario.id for result in unmeasured)
             judged = {result.trial.scenario.id: result.trial.scenario for result in failed}
             self.trees = replace(self.trees, scenarios=judged)
             found = await asyncio.to_thread(self._causes, loop)
@@ -284,7 +344,8 @@ class _PartialRuns:
 
     def _session(self, partial: RunInputs) -> RunSession:
         """What runs every combination; the whole change is its first arm."""
-        head, scratch, log = head_inputs(partial), self.trees.scratch, RunLog(SilentProgress())
+        head, scratch = head_inputs(partial), self.trees.scratch
+        log = RunLog(SilentProgress(), asked=self.requests.keep)
         self.schemas[self._whole] = head.arm
         return self.open_session(partial, head, ledger=self.ledger, log=log, scratch=scratch)
 
@@ -293,6 +354,7 @@ class _PartialRuns:
         results = await session.run(first_plan(partial, head_inputs(partial), measured=False))
         outcomes = outcomes_of(results)
         failed = [each.deciding for each in outcomes if each.standing in _FAILURES]
+        failed += [each.deciding for each in outcomes if self.units and _is_unrecorded(each)]
         unmeasured = [each.deciding for each in outcomes if each.standing is Standing.UNMEASURED]
         if unmeasured and not failed:
             ended = unmeasured[0]
@@ -317,6 +379,9 @@ class _PartialRuns:
             # A run for another scenario is none that this one was asked for yet.
             return self._outcomes(subset, asked[subset] - 1, loop).get(name, StepOutcome.UNRESOLVED)
 
+        if name in self.unrecorded:
+            found = attribute_in_units(self.units, once)
+            return replace(found, request=self._changed_request(name, found, loop))
         if not by_chance:
             found = attribute(count, once)
             if found.why != PASSES_AGAIN:
@@ -326,12 +391,23 @@ class _PartialRuns:
 
         return attribute_by_chance(count, again, seed=int(digest(name)[:8], 16))
 
+    def _changed_request(self, name: str, found: Attribution, loop: asyncio.AbstractEventLoop) -> str:
+        """What differs in the request; it is sent again where only that shows whether its time is a clock's."""
+        whole, alone = self._whole, frozenset(found.parts) if found.finding is Finding.FOUND else self._whole
+        request = self.requests.difference(name, (whole, 0), (alone, 0))
+        if VOLATILE not in request or alone != whole:
+            return request
+        with contextlib.suppress(NoFurtherStepError):
+            self._outcomes(whole, 1, loop)
+        return self.requests.difference(name, (whole, 0), (whole, 1))
+
     def _outcomes(self, subset: Subset, number: int, loop: asyncio.AbstractEventLoop) -> Mapping[str, StepOutcome]:
         known = self.known.setdefault(subset, [])
         if number >= len(known):
             if self.count >= self.max_runs:
                 raise NoFurtherStepError(f"the limit of {self.max_runs} runs was reached")
             with self.trees.written(f"parts-{self.count}", subset) as partial:
+                self.requests.of = subset, number
                 known.append({} if partial is None else self._run(partial, subset, loop))
             self.progress(_step(self.count, subset, len(self.trees.parts), known[-1]))
         return known[number]
@@ -353,7 +429,10 @@ class _PartialRuns:
         if refused:
             raise NoFurtherStepError(refused[0].reason)
         deciding = {outcome.scenario.id: outcome.deciding for outcome in outcomes_of(results)}
-        return {name: outcome_of(result, self.signatures[name]) for name, result in deciding.items()}
+        return {
+            name: answer_outcome_of(result) if name in self.unrecorded else outcome_of(result, self.signatures[name])
+            for name, result in deciding.items()
+        }
 
     async def _results(self, partial: RunInputs, subset: Subset, session: RunSession) -> Sequence[ScenarioResult]:
         arm = head_inputs(partial)

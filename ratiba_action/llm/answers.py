@@ -89,7 +89,7 @@ class LiveAnswers:
 _MISSING, _CHANGED = "Run:", "If that is meant, run:"
 _VOLATILE = (
     "If that value comes from the machine's clock or from chance, take it from the scenario (context.now), since no "
-    "recording would ever fit. Then run:"
+    "recording would ever fit. If the new value is meant, run:"
 )
 MOCK = "Without a key, mock the model: give the scenario `layer: fsm`, and its answers under `script`."
 """How a scenario of a system that calls a model runs where there is neither a recording nor a key."""

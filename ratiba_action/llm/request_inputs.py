@@ -1,9 +1,11 @@
 """What a model call was made of, kept beside its recorded answer, and which of it changed since."""
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from ratiba_action.llm.canonical_request import joined_text, plain_number
@@ -14,12 +16,15 @@ from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.credentials import MASK, find_credentials
 from ratiba_action.privacy.identifiers import mask_identifiers
+from ratiba_action.util.text import clip, plural
 
 _DIGITS, _LINE_DIGITS, _MESSAGE_DIGITS = 12, 4, 8
 VOLATILE = ", which holds a time, a date or an id"
 """Ends a clause about a text that may be new in each run."""
 _KEPT, _SHOWN, _BEFORE = 300, 120, 20
 """Characters of a tool's result that are kept, of a text that a message shows, and of those before what differs."""
+_DIFFERENCES = 3
+"""Values that are named of two requests."""
 _MESSAGES = ("messages", "input")
 _SYSTEM_ROLES = frozenset({"system", "developer"})
 _NAMED_OTHERWISE = frozenset({*_MESSAGES, "model", "system", "systemInstruction", "instructions", "tools"})
@@ -101,6 +106,64 @@ def differs_in_parts(line: ModelRecording, request: ModelRequest) -> bool:
         return True
     now = request_inputs(request)
     return line.inputs is not None and any(line.inputs.get(name) != now.get(name) for name in ("tools", "parameters"))
+
+
+def request_difference(before: ModelRequest, after: ModelRequest) -> str:
+    """What differs between two requests: each value by its place, as it was and as it is; empty where none does.
+
+    A text that is JSON itself is looked into.
+    """
+    found = [
+        _difference(place or "the request", old, new)
+        for place, old, new in _differences(_canonical(before), _canonical(after), "")
+    ]
+    more = len(found) - _DIFFERENCES
+    return "; ".join(found[:_DIFFERENCES]) + (f"; and {plural(more, 'more value')}" if more > 0 else "")
+
+
+_ABSENT = object()
+
+
+def _differences(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
+    old, new = (old, new) if old == new else (_as_json(old), _as_json(new))
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for name in dict.fromkeys((*old, *new)):
+            inside = f"{place}.{name}" if place else str(name)
+            yield from _differences(old.get(name, _ABSENT), new.get(name, _ABSENT), inside)
+    elif isinstance(old, list) and isinstance(new, list):
+        for number, (first, second) in enumerate(zip_longest(old, new, fillvalue=_ABSENT)):
+            yield from _differences(first, second, f"{place}[{number}]")
+    elif old != new or type(old) is not type(new):
+        yield place, old, new
+
+
+def _as_json(value: Any) -> Any:
+    if not isinstance(value, str) or value[:1] not in ("{", "["):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _difference(place: str, old: Any, new: Any) -> str:
+    if old is _ABSENT:
+        return f"{place} was added ({_value(new)}){_volatile(str(new))}"
+    if new is _ABSENT:
+        return f"{place} was left out ({_value(old)})"
+    if isinstance(old, str) and isinstance(new, str):
+        return f"{place} {_arrow(old, new).removesuffix(VOLATILE)}{VOLATILE if _differs_in_time(old, new) else ''}"
+    return f"{place} ({_value(old)} → {_value(new)})"
+
+
+def _differs_in_time(old: str, new: str) -> bool:
+    """Whether what is new in a text holds or touches what is new in each run, such as a time."""
+    start, end = _same(old, new), len(new) - _same(old[::-1], new[::-1])
+    return any(match.start() < max(end, start + 1) and match.end() > start for match in _VOLATILE.finditer(new))
+
+
+def _value(value: Any) -> str:
+    return _quoted(value) if isinstance(value, str) else clip(_without_credentials(canonical_json(value)), _SHOWN)
 
 
 def _canonical(request: ModelRequest) -> JsonObject:
@@ -248,12 +311,15 @@ def _arrow(old: str, new: str) -> str:
     """Both texts from shortly before their first difference, and what they are where that is what changes."""
     if old == new:
         return f"in a part that is not kept ({_quoted(new)})"
-    same = next(
-        (at for at, (first, second) in enumerate(zip(old, new, strict=False)) if first != second),
-        min(len(old), len(new)),
-    )
+    same = _same(old, new)
     start = max(0, same - _BEFORE) if max(len(old), len(new)) > _SHOWN else 0
     return f"({_quoted(old, start)} → {_quoted(new, start)}){_volatile(new, old)}"
+
+
+def _same(old: str, new: str) -> int:
+    """How many characters two texts begin with together."""
+    differ = (at for at, (first, second) in enumerate(zip(old, new, strict=False)) if first != second)
+    return next(differ, min(len(old), len(new)))
 
 
 def _quoted(text: str, start: int = 0) -> str:

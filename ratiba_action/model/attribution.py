@@ -31,6 +31,9 @@ class Attribution:
         steps: how often the scenario was run with parts of the change.
         why: why no more is known; empty where everything is.
         by_chance: whether the failure varies, so that it was repeated.
+        unrecorded: whether the scenario lacks a recorded answer, rather than fails.
+        request: what differs from the base in the first request that has no recorded answer; empty where that is not
+            known.
     """
 
     finding: Finding
@@ -38,6 +41,8 @@ class Attribution:
     steps: int = 0
     why: str = ""
     by_chance: bool = False
+    unrecorded: bool = False
+    request: str = ""
 
     @property
     def parts(self) -> tuple[int, ...]:
@@ -53,6 +58,7 @@ class ChangedPart:
         line: of the file as the change has it, from 1, where the part begins.
         removed: the base's lines.
         whole: the file was added, removed, or is no text.
+        prompt: it is of a prompt's text.
     """
 
     path: str
@@ -60,6 +66,7 @@ class ChangedPart:
     removed: str = ""
     added: str = ""
     whole: bool = False
+    prompt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

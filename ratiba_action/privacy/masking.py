@@ -219,7 +219,10 @@ class Redactor:
         parts = tuple(
             replace(part, removed=self._line(part.removed), added=self._line(part.added)) for part in hidden.parts
         )
-        causes = {name: replace(cause, why=self.text(cause.why)) for name, cause in hidden.scenarios.items()}
+        causes = {
+            name: replace(cause, why=self.text(cause.why), request=self.text(cause.request))
+            for name, cause in hidden.scenarios.items()
+        }
         return replace(hidden, parts=parts, scenarios=causes)
 
     def _line(self, text: str) -> str:

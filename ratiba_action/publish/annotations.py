@@ -69,7 +69,7 @@ def problems_of(result: Scored | Errored | NotRun) -> Iterator[tuple[int, str]]:
 
 
 _RULES = {
-    "changed-line": "A line of the change makes scenarios fail.",
+    "changed-line": "A line of the change makes scenarios fail, or leaves them without a recorded answer.",
     "scenario": "A scenario failed or could not be measured.",
 }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ratiba_action.model.attribution import ChangedPart
 from ratiba_action.model.verdict import Conclusion, Verdict
-from ratiba_action.reporting.wording import ExplanationText
+from ratiba_action.reporting.wording import CauseText, ExplanationText
 from ratiba_action.util.text import plural
 
 _PLACES = 3
@@ -60,13 +60,19 @@ def remedy_of(verdict: Verdict, explanation: ExplanationText | None, failing: Se
     Args:
         failing: ids of the scenarios of which an assertion or a score failed, critical ones first.
     """
-    ids = [name for name in failing if _ID.fullmatch(name)][:_AGAIN]
+    certain = [cause for cause in (explanation.causes if explanation else ()) if cause.certain and _fixable(cause)]
+    again = failing or [name for cause in certain for name in cause.scenarios]
+    ids = [name for name in again if _ID.fullmatch(name)][:_AGAIN]
     command = " ".join(["ratiba gate", *(f"--scenario {name}" for name in ids)]) if ids else ""
-    certain = [cause for cause in (explanation.causes if explanation else ()) if cause.certain]
     if not certain or verdict.conclusion is not Conclusion.FAILED or verdict.action.startswith("Fix "):
         return Remedy(advice=verdict.action, command=command)
-    by_line = {line_of(part): part for cause in certain for part in cause.parts}
+    by_line = {line_of(part): part for cause in certain for part in _fixable(cause)}
     places = tuple(by_line.values())
     explained = {name for cause in certain for name in cause.scenarios}
     advice = "" if explained.issuperset(failing) else verdict.action
     return Remedy(places[:_PLACES], max(len(places) - _PLACES, 0), advice, command)
+
+
+def _fixable(cause: CauseText) -> Sequence[ChangedPart]:
+    """The parts to fix; none of a prompt that lacks a recorded answer, which every edited prompt does."""
+    return [part for part in cause.parts if not (cause.unrecorded and part.prompt)]

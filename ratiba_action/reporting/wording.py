@@ -165,18 +165,20 @@ def _effect(mode: Mode, *, enforce: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CauseText:
-    """What makes some scenarios fail, in a sentence.
+    """What makes some scenarios fail, or leaves them without a recorded answer, in a sentence.
 
     Args:
         pieces: of the sentence: text, and parts of the change where it names them.
         parts: of the change that cause it, or among which the cause is.
         certain: whether these parts are the cause; if not, it is among them.
+        unrecorded: whether the scenarios lack a recorded answer, rather than fail.
     """
 
     pieces: tuple[str | ChangedPart, ...]
     scenarios: tuple[str, ...]
     parts: tuple[ChangedPart, ...]
     certain: bool
+    unrecorded: bool = False
 
     @property
     def sentence(self) -> str:
@@ -211,8 +213,11 @@ def describe_explanation(found: Explanation | None) -> ExplanationText | None:
         return None
     grouped: dict[Attribution, list[str]] = {}
     for name, cause in sorted(found.scenarios.items()):
-        grouped.setdefault(replace(cause, steps=0, by_chance=False), []).append(name)
-    causes = tuple(_cause_text(cause, tuple(names), found.parts) for cause, names in grouped.items())
+        grouped.setdefault(replace(cause, steps=0, by_chance=False, request=""), []).append(name)
+    causes = tuple(
+        _cause_text(replace(cause, request=found.scenarios[names[0]].request), tuple(names), found.parts)
+        for cause, names in grouped.items()
+    )
     marks = {part: "possible cause" for cause in causes for part in cause.parts}
     marks |= {part: "cause" for cause in causes if cause.certain for part in cause.parts}
     diff = [
@@ -229,7 +234,8 @@ def _cause_text(cause: Attribution, names: tuple[str, ...], parts: Sequence[Chan
     groups = [[parts[number] for number in group if 0 <= number < len(parts)] for group in cause.causes]
     certain = cause.finding in (Finding.FOUND, Finding.SEVERAL)
     named = tuple(part for group in groups for part in group)
-    return CauseText(_cause_pieces(cause, listed(names), groups, len(parts)), names, named, certain)
+    pieces = (_request_pieces if cause.unrecorded else _cause_pieces)(cause, listed(names), groups, len(parts))
+    return CauseText(pieces, names, named, certain, cause.unrecorded)
 
 
 _Pieces = tuple[str | ChangedPart, ...]
@@ -259,6 +265,38 @@ def _cause_pieces(cause: Attribution, names: str, groups: Sequence[Sequence[Chan
     rest = total - count
     harmless = f"; the other {plural(rest, 'changed part')} {'does' if rest == 1 else 'do'} not" if rest else ""
     return (*places[0], f" {verb} {names} fail{harmless}.")
+
+
+def _request_pieces(cause: Attribution, names: str, groups: Sequence[Sequence[ChangedPart]], total: int) -> _Pieces:
+    count, which = len(cause.parts), f"{names} without a recorded answer"
+    because = f" ({cause.why})" if cause.why else ""
+    request = f". {cause.request[0].upper()}{cause.request[1:]}" if cause.request else ""
+    places = [_joined(_by_prompt(group), " and ") for group in groups]
+    if cause.finding is Finding.NONE:
+        return (f"No line of the change leaves {which}: {cause.why}.",)
+    if cause.finding is Finding.NOT_RESOLVED or not any(places):
+        return (f"Which line leaves {which} was not resolved: {cause.why}.",)
+    if cause.finding is Finding.ONE_OF and count > _NAMED_PARTS:
+        return (f"What leaves {which} is among {count} of {total} changed parts{because}{request}.",)
+    if cause.finding is Finding.ONE_OF:
+        start = f"What leaves {which} may be {'one of these changed parts' if count > 1 else 'this changed part'}: "
+        return (start, *_joined(places, " and "), f"{because}{request}.")
+    if cause.finding is Finding.SEVERAL:
+        return (f"Each of these leaves {which} on its own: ", *_joined(places, "; "), f"{because}{request}.")
+    verb, rest = "leaves" if len(places[0]) == 1 else "together leave", total - count
+    harmless = f"; the other {plural(rest, 'changed part')} {'does' if rest == 1 else 'do'} not" if rest else ""
+    return (*places[0], f" {verb} {which}{harmless}{request}.")
+
+
+def _by_prompt(group: Sequence[ChangedPart]) -> Sequence[_Pieces]:
+    """The parts of a group; several of one prompt are named together."""
+    by_path: dict[str, list[ChangedPart]] = {}
+    for part in group:
+        by_path.setdefault(part.path if part.prompt else place_of(part), []).append(part)
+    return [
+        (parts[0],) if len(parts) == 1 else (f"{path} ({plural(len(parts), 'changed part')})",)
+        for path, parts in by_path.items()
+    ]
 
 
 def _lines(text: str) -> list[str]:

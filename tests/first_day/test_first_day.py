@@ -28,7 +28,7 @@ def shown(ended: Ended, team: SupportTeam) -> str:
     """Exit code and messages, without tables and what is another on each machine or in each run."""
     text = _SECTIONS.sub("", ended.printed.replace(str(team.folder), "shop"))
     text = re.sub(r"\b[0-9a-f]{7,40}\b(?=[,.])", "c0ffee0", text)
-    text = re.sub(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [\d ]\d [\d:\u200b]{8,9} \d{4}", "Mon Nov 23 08:15:00 2026", text)
+    text = re.sub(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [\d ]\d [\d:\u200b]{8,9} \d{4}\.\d+", "Mon Nov 23 08:15:00 2026", text)
     # Answers that vary make the search take more or fewer runs; what it names is the same.
     text = re.sub(r"Found by \d+ runs (.*), for USD \d+\.\d+", r"Found by N runs \1, for USD 0.00", text)
     lines = [re.sub(r"^\d+/(\d+) ", r"-/\1 ", line) for line in text.splitlines() if not _TABLES.match(line)]
@@ -147,5 +147,6 @@ def test_values_that_are_new_in_each_run(team: SupportTeam, snapshot: SnapshotAs
     assert shown(ended, team) == snapshot(name="another model")
 
 
-CLOCK = 'PROMPT = (Path(__file__).parent / "prompts/support.md").read_text() + __import__("time").ctime()'
+NOW = '__import__("datetime").datetime.now().strftime("%c.%f")'
+CLOCK = f'PROMPT = (Path(__file__).parent / "prompts/support.md").read_text() + {NOW}'
 OTHER_MODEL = {"openai": ('"gpt-5"', '"gpt-5-mini"'), "anthropic": ('"claude-sonnet-5-5"', '"claude-haiku-4-5"')}

@@ -97,6 +97,54 @@ def test_each_finding_is_a_sentence(cause: Attribution, sentence: str) -> None:
     assert sentences(x=cause) == [sentence]
 
 
+OF_PROMPTS = (*(replace(part, prompt=True) for part in PARTS[:2]), *PARTS[2:])
+UNRECORDED = Attribution(Finding.FOUND, ((2,),), 4, unrecorded=True, request="model call 1: price (3500 → 35)")
+
+
+@pytest.mark.parametrize(
+    ("cause", "sentence"),
+    [
+        (
+            UNRECORDED,
+            (
+                "prompts/b.md line 1 (“Be brief.” added) leaves x without a recorded answer; the other 3 changed parts "
+                "do not. Model call 1: price (3500 → 35)."
+            ),
+        ),
+        (
+            replace(UNRECORDED, finding=Finding.SEVERAL, causes=((0, 1), (2,)), request=""),
+            (
+                "Each of these leaves x without a recorded answer on its own: prompts/a.md (2 changed parts); "
+                "prompts/b.md line 1 (“Be brief.” added)."
+            ),
+        ),
+        (
+            replace(UNRECORDED, finding=Finding.ONE_OF, causes=((2, 3),), why="the limit of 4 runs was reached"),
+            (
+                "What leaves x without a recorded answer may be one of these changed parts: prompts/b.md line 1 "
+                "(“Be brief.” added) and logo.png (the whole file) (the limit of 4 runs was reached). Model call 1: "
+                "price (3500 → 35)."
+            ),
+        ),
+        (
+            replace(UNRECORDED, finding=Finding.NONE, causes=(), why="the base has none either"),
+            "No line of the change leaves x without a recorded answer: the base has none either.",
+        ),
+    ],
+)
+def test_what_leaves_a_scenario_without_a_recorded_answer_is_a_sentence(cause: Attribution, sentence: str) -> None:
+    described = describe_explanation(explained(*OF_PROMPTS, x=cause))
+    assert described is not None
+    assert [found.sentence for found in described.causes] == [sentence]
+
+
+def test_a_prompt_without_a_recorded_answer_is_nothing_to_fix_and_code_is() -> None:
+    prompt = replace(UNRECORDED, causes=((0, 1),))
+    advice = sample_report().verdict.action
+    assert what_to_do(explained(*OF_PROMPTS, x=prompt)) == advice
+    assert what_to_do(explained(*OF_PROMPTS, x=UNRECORDED)).startswith("Fix or revert [`prompts/b.md` line 1]")
+
+
 def test_scenarios_with_one_cause_are_named_together() -> None:
     (sentence,) = sentences(x=FOUND, y=replace(FOUND, steps=3))
     assert "makes x, y fail" in sentence
@@ -198,7 +246,8 @@ def test_a_line_with_a_credential_or_a_phone_number_is_not_shown() -> None:
         ChangedPart("a.md", 1, f"{secret}\n", 'key = "sk-ant-api03-abcdefgh12345678"\n'),
         ChangedPart("b.md", 1, "", "Call Wanjiku at +254 712 345 432.\n"),
     )
-    cause = Attribution(Finding.ONE_OF, ((0, 1),), 1, f"it printed {secret}")
+    request = f"model call 1: phone ('{secret}' → '+254 712 345 432')"
+    cause = Attribution(Finding.ONE_OF, ((0, 1),), 1, f"it printed {secret}", unrecorded=True, request=request)
     report = Redactor([secret]).report(report_with(explained(*parts, x=cause)))
     summary = summarise(report)
     for text in (render_comment(summary), render_html(summary), render_results(summary)):
