@@ -20,6 +20,8 @@ ABOVE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 MOVED = {"first-run": "github-checklist"}
 """Pages that had another name, so that old addresses lead on."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_BADGE = re.compile(r'<a href="\.\./\.\./actions/[^>]*>.*?</a> ')
+"""Addresses of GitHub's own, relative to a page of the repository there."""
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 _ITEM = re.compile(r"( *)([-*]|\d+\.) ")
 _LEADS_ON = """<!doctype html>
@@ -60,7 +62,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return f"]({_address(target, uri, config, files)}{match[2] or ''})"
 
     parts = re.split(r"(^[ ]*```.*?^[ ]*```[^\n]*$)", markdown, flags=re.DOTALL | re.MULTILINE)
-    prose = [_LINK.sub(link, _lists(_COMMENT.sub("", part))) for part in parts[::2]]
+    prose = [_LINK.sub(link, _lists(_COMMENT.sub("", _BADGE.sub("", part)))) for part in parts[::2]]
     code = [*(_of_an_item(part) for part in parts[1::2]), ""]
     return "".join(text for pair in zip(prose, code, strict=True) for text in pair)
 
