@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from ratiba_action.authoring.starter_files import CONFIGURATION
 from ratiba_action.authoring.workflow_review import calls_gate, names_image, review_workflow
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.settings.provider_keys import BUILT_IN, SHELL_KEYS
@@ -173,7 +174,7 @@ def _check_files(files: Files) -> Iterator[ReadinessCheck]:
             "configuration",
             State.MISSING,
             f"{count} mistake{'s' * (count > 1)} in it or the scenarios",
-            "ratiba validate",
+            f"ratiba validate{'' if files.config == CONFIGURATION else f' --config {files.config}'}",
         )
     else:
         yield ReadinessCheck("configuration", State.OK, files.config)

@@ -47,6 +47,7 @@ def test_another_configuration_can_be_named(tmp_path: Path, capsys: pytest.Captu
     run(["doctor", "--json", "--repo", str(tmp_path), "--config", "other.yml"], {})
     found = {check["check"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
     assert found["configuration"]["found"] == "1 mistake in it or the scenarios"  # there is none
+    assert found["configuration"]["fix"] == "ratiba validate --config other.yml"
 
 
 def test_a_scenario_with_a_mocked_model_needs_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,6 +53,7 @@ RIGHT = {
     "decide --pull-request": NUMBERS,
     "decide --mode": ("none",),
     "doctor --repo": ("folder",),  # it says what is missing there
+    "doctor --config": FILES,  # likewise
     "gate --repo": ("folder",),  # a folder below the repository stands for it
     "merge --repo": ("folder",),
     "gate --report-dir": ("malformed",),  # any name of a folder
