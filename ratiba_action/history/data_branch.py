@@ -8,7 +8,6 @@ import base64
 import os
 import random
 import re
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +22,7 @@ from ratiba_action.history.artifacts import TRUSTED_EVENTS
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import packed, results_parts
 from ratiba_action.reporting.summary import summarise
+from ratiba_action.util.git import run_bare
 
 _SECONDS = 300
 _ATTEMPTS = 20
@@ -235,31 +235,15 @@ class _Scratch:
         self.git("init", "--quiet", "--bare", str(folder))
 
     def git(self, *arguments: str, given: bytes = b"") -> str:
-        done = self._run(*arguments, given=given)
+        done = run_bare(arguments, self._folder, self._environment, given, _SECONDS)
         if done.returncode != 0:
-            raise self._failed(arguments[0], done)
+            raise self._failed(arguments[0], done.stderr, done.returncode)
         return done.stdout.decode("utf-8", "surrogateescape")
 
-    def _run(self, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-        # A redirection would take the token to another host.
-        command = ["git", "-c", f"core.hooksPath={os.devnull}", "-c", "http.followRedirects=false", *arguments]
-        try:
-            return subprocess.run(
-                command,
-                cwd=self._folder,
-                env=self._environment,
-                input=given,
-                capture_output=True,
-                check=False,
-                timeout=_SECONDS,
-            )
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            raise InfrastructureError(f"git could not be run: {type(error).__name__}.", "Install git.") from error
-
-    def _failed(self, what: str, done: "subprocess.CompletedProcess[bytes]") -> RatibaError:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    def _failed(self, what: str, complaints: bytes, code: int) -> RatibaError:
+        lines = complaints.decode("utf-8", "replace").strip().splitlines()
         named = [line for line in lines if line.startswith(("remote: ", " ! "))]
-        reason = " ".join([*named, *lines[-1:]])[:600] if lines else str(done.returncode)
+        reason = " ".join([*named, *lines[-1:]])[:600] if lines else str(code)
         return InfrastructureError(
             f"The branch {self.target.branch!r} could not be written ('git {what}'): {reason}.",
             "Give the job the permission 'contents: write', and the step RATIBA_GITHUB_TOKEN. " + _AGAIN,
@@ -301,13 +285,14 @@ class _Scratch:
     def push(self, commit: str, tip: str) -> bool:
         """Whether the branch is now at the commit; False where it was no longer at ``tip``."""
         lease = f"--force-with-lease={self._ref}:{tip}"
-        done = self._run("push", "--quiet", "--porcelain", lease, "--", self.target.remote, f"{commit}:{self._ref}")
+        pushed = ("push", "--quiet", "--porcelain", lease, "--", self.target.remote, f"{commit}:{self._ref}")
+        done = run_bare(pushed, self._folder, self._environment, b"", _SECONDS)
         output = (done.stdout + done.stderr).decode("utf-8", "replace")
         if done.returncode == 0:
             return True
         if any(word in output for word in _OVERTAKEN):
             return False
-        raise self._failed("push", done)
+        raise self._failed("push", done.stderr, done.returncode)
 
 
 _OVERTAKEN = ("stale info", "fetch first", "cannot lock ref", "failed to update ref", "non-fast-forward")

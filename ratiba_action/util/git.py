@@ -91,6 +91,30 @@ def installed_version(folder: Path, environment: Mapping[str, str]) -> str | Non
     return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None
 
 
+def run_bare(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes, seconds: float
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run git in a folder of the gate's own, with this environment alone, no hooks and no redirection to another host.
+
+    Args:
+        environment: whole; no program in the checkout of the current folder is run, whatever ``PATH`` says.
+        given: to standard input.
+
+    Raises:
+        GitError: git is not installed, or took longer.
+    """
+    checkout, path = find_checkout(Path.cwd()), environment.get("PATH", os.defpath)
+    path = path if checkout is None else _path_outside(checkout, path)
+    options = ("-c", f"core.hooksPath={os.devnull}", "-c", "http.followRedirects=false")
+    command, env = [_program(path), *options, *arguments], {**environment, "PATH": path}
+    try:
+        return subprocess.run(
+            command, cwd=folder, env=env, input=given, capture_output=True, check=False, timeout=seconds
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise GitError(f"git could not be run: {type(error).__name__}.", "Install git.") from error
+
+
 def _program(path: str) -> str:
     found = (os.path.join(folder, "git") for folder in path.split(os.pathsep))  # noqa: PTH118 - `shutil` takes 5 ms
     return next((file for file in found if os.path.isfile(file) and os.access(file, os.X_OK)), "git")  # noqa: PTH113

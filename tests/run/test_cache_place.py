@@ -25,7 +25,7 @@ def test_on_a_laptop_it_lies_at_the_projects_root_also_for_a_folder_below(checko
     place = checkout.folder.resolve() / ".deepeval-cache"
     assert cache_folder(HOME, checkout.folder) == cache_folder(HOME, checkout.folder / "sub") == place
     page = (Path(__file__).parents[2] / "docs" / "judging.md").read_text(encoding="utf-8")
-    assert "cached in `.deepeval-cache/` at the root of the project" in page
+    assert "| your machine | `.deepeval-cache/` at the root of the project" in page
 
 
 def test_a_folder_without_git_has_it_too(tmp_path: Path) -> None:
