@@ -177,6 +177,7 @@ def compare(count: int, rounds: int) -> dict[str, list[Run]]:
                 "PYTHONPATH": project,
                 "RATIBA_ANTHROPIC_API_KEY": KEY,
                 "RATIBA_ANTHROPIC_BASE_URL": url,
+                "RATIBA_CACHE_DIR": str(home / "cache"),  # else the rounds would share the repository's
                 "RATIBA_EVAL_BUDGET_USD": str(count),
             }
             for name, command in contestants(url, count, Path(folder, f"report{number}")).items():
