@@ -70,6 +70,9 @@ FORMATS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "answer": "reference || ground_truth || ground_truths[0]",
             "tools": "reference_tool_calls",
         },
+        # Without a scorer; `ratiba import inspect` and `openai-evals` compare as theirs does.
+        "inspect": {"name": "id", "input": "input", "contains_any_word": "target"},
+        "openai-evals": {"input": "input", "contains_any_word": "ideal"},
         "deepeval": {
             "name": "name",
             "input": "input",
