@@ -22,6 +22,7 @@ class Page:
         self._sending, self._receiving = sending, receiving
         self._number = 0
         self._session = ""
+        self._events: list[dict[str, Any]] = []
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
 
@@ -33,10 +34,13 @@ class Page:
             script: whether its scripts run.
         """
         self._call("Page.enable")
+        self._call("Page.setLifecycleEventsEnabled", enabled=True)
         self._call("Emulation.setScriptExecutionDisabled", value=not script)
-        self._call("Page.navigate", url=url)
-        while self._receive().get("method") != "Page.loadEventFired":
-            pass
+        self._events.clear()
+        # The event of the page before can come late: only the one of this load counts.
+        loader = self._call("Page.navigate", url=url)["loaderId"]
+        while not any(_has_loaded(event, loader) for event in self._events):
+            self._events.append(self._receive())
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression in the page; the page's own policy does not concern it."""
@@ -72,7 +76,7 @@ class Page:
         self._sending.write(json.dumps(message).encode() + b"\0")
         self._sending.flush()
         while (answer := self._receive()).get("id") != self._number:
-            pass
+            self._events.append(answer)
         assert "error" not in answer, answer
         result: dict[str, Any] = answer["result"]
         return result
@@ -84,6 +88,15 @@ class Page:
             found += byte
         message: dict[str, Any] = json.loads(found)
         return message
+
+
+def _has_loaded(event: dict[str, Any], loader: str) -> bool:
+    parameters = event.get("params", {})
+    return (event.get("method"), parameters.get("name"), parameters.get("loaderId")) == (
+        "Page.lifecycleEvent",
+        "load",
+        loader,
+    )
 
 
 @contextmanager
