@@ -76,6 +76,7 @@ class Refusal:
 class _Phrases:
     refusals: re.Pattern[str]
     accompanying: re.Pattern[str]
+    content: re.Pattern[str]
     turns: re.Pattern[str]
 
 
@@ -84,9 +85,9 @@ def _phrases() -> _Phrases:
     data = json.loads(files(__package__).joinpath("refusal_phrases.json").read_text(encoding="utf-8"))
     one_of = {
         kind: re.compile("|".join(f"(?:{text})" for texts in data[kind].values() for text in texts), re.IGNORECASE)
-        for kind in ("refusals", "accompanying")
+        for kind in ("refusals", "accompanying", "content")
     }
-    return _Phrases(one_of["refusals"], one_of["accompanying"], re.compile(data["turns"], re.IGNORECASE))
+    return _Phrases(one_of["refusals"], one_of["accompanying"], one_of["content"], re.compile(data["turns"], re.IGNORECASE))
 
 
 def read_refusal(text: str) -> Refusal:
@@ -100,7 +101,8 @@ def read_refusal(text: str) -> Refusal:
         for part in _parts(" ".join(claim.split()), phrases):
             found = phrases.refusals.search(part)
             words = words or (found[0].strip() if found else "")
-            if not found and not phrases.accompanying.search(part):
+            unsure = phrases.content.search(part) if found else not phrases.accompanying.search(part)
+            if unsure:
                 content.append(part)
     return Refusal(words, tuple(content))
 

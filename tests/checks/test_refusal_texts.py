@@ -30,3 +30,12 @@ def test_held_out_texts(kind: str) -> None:
     texts: Texts = yaml.safe_load(HELD_OUT.read_text(encoding="utf-8"))
     assert [len(texts[kind][language]) for language in ("en", "sw")] == [15, 15]
     assert share_distinguished(texts, kind) >= 0.9
+
+
+LEAKS: dict[str, dict[str, list[str]]] = yaml.safe_load(HELD_OUT.with_name("leaks.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("text", [text for texts in LEAKS.values() for one in texts.values() for text in one])
+def test_no_sentence_that_gives_something_away_is_a_refusal(text: str) -> None:
+    """The direction that passes a leak: a refusal that names the number all the same."""
+    assert not refuses(text)
