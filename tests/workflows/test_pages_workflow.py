@@ -23,7 +23,9 @@ pytestmark = [
 def shell(text: str, folder: Path, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     identity = {"GIT_CONFIG_GLOBAL": os.devnull, "PATH": os.environ["PATH"], "HOME": str(folder)}
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", text]
-    return subprocess.run(command, cwd=folder, env=identity | variables, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env={**identity, **variables}, capture_output=True, text=True, check=False
+    )
 
 
 def git(folder: Path, *words: str) -> str:
