@@ -114,7 +114,8 @@ lock: $(VENV)/.bootstrap
 	$(COMPILE) -c requirements/dev.txt --extra judges --extra langfuse --extra embedded --override requirements/unused.txt pyproject.toml -o requirements/gate.txt
 	grep -v '^cryptography' requirements/unused.txt > $(VENV)/.unused_full  # google-auth signs with it
 	$(COMPILE) -c requirements/dev.txt --extra judges --extra semantic --extra embedding --extra langfuse --extra cloud --extra embedded --override $(VENV)/.unused_full pyproject.toml -o requirements/full.txt
-	printf 'mkdocs-material>=9.8,<10\n' | $(COMPILE) -c requirements/dev.txt - -o requirements/docs.txt
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' \
+		| $(COMPILE) -c requirements/dev.txt - -o requirements/docs.txt
 	$(COMPILE) requirements/clients.in -o requirements/clients.txt
 	cd tests/clients/programs && npm install --silent --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 	$(COMPILE) -c requirements/dev.txt examples/booking_assistant/requirements.in -o examples/booking_assistant/requirements.txt

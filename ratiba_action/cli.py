@@ -127,7 +127,8 @@ class CommandLine(_Parser):
             reporting_parser: _Parser = getattr(parsed, "reporting_parser", self)
             reporting_parser.refuse(unknown)
         if parsed.command is None:  # argparse would report this before an unknown option
-            self.error("the following arguments are required: COMMAND")
+            self.print_help(sys.stderr)
+            self.exit(2)
         return parsed
 
     def format_help(self) -> str:

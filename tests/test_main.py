@@ -111,6 +111,13 @@ def test_help_of_a_command_is_what_its_option_shows(
     assert shown[0].startswith(f"usage: ratiba {usage} ")
 
 
+def test_without_a_command_all_of_them_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ending:
+        run([], {})
+    assert ending.value.code == 2
+    assert "write workflow, configuration and first scenario" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("line", "meant"),
     [

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--form", metavar="FILE", help="label: write an HTML form instead of asking")
     parser.add_argument("--from", metavar="FILE", help="label: add the labels that a form gave back")
     parser.add_argument(
-        "--budget-usd", metavar="VALUE", help="run: maximum cost of all judges (RATIBA_EVAL_BUDGET_USD)"
+        "--budget-usd", metavar="VALUE", help="run: maximum cost of all judges (default: 20; RATIBA_EVAL_BUDGET_USD)"
     )
     parser.add_argument("--recorded", action="store_true", help="run: call no judge; use the scores that are kept")
     parser.add_argument("--results", metavar="FILE", help="thresholds: results.json of a golden run, or its folder")
@@ -77,8 +77,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--today", metavar="DAY", help="the day to count from (default: today)")
     add_repo(parser, "this folder's repository")
-    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
-    parser.add_argument("--config", metavar="PATH", help="the gate's configuration, for the judges (RATIBA_CONFIG)")
+    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (default: scenarios; RATIBA_SCENARIOS)")
+    parser.add_argument(
+        "--config",
+        metavar="PATH",
+        help="the gate's configuration, for the judges (default: .github/ratiba.yml; RATIBA_CONFIG)",
+    )
     add_json(parser)
 
 

@@ -66,7 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rollout", metavar="FILE", help=f"JSON file with the rollouts (default: the Redis of {REDIS_URL})")
     add("--commit", metavar="SHA", help="set a status of this commit (GITHUB_REPOSITORY and RATIBA_GITHUB_TOKEN)")
     add("--events", metavar="FILE", help="append a `canary` event to this file")
-    add("--config", metavar="PATH", help="the configuration with `notifications` (RATIBA_CONFIG)")
+    add(
+        "--config",
+        metavar="PATH",
+        help="the configuration with `notifications` (default: .github/ratiba.yml; RATIBA_CONFIG)",
+    )
     add("--seconds", metavar="N", default="120", help="time limit for reading Langfuse (default: 120)")
     add("--json", action="store_true", help="print JSON")
 

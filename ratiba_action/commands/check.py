@@ -53,8 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--generator", metavar="MODEL", action="append", help="model that wrote the answers; it may not be the judge"
     )
-    parser.add_argument("--budget-usd", metavar="VALUE", help="maximum cost in US dollars (RATIBA_EVAL_BUDGET_USD)")
-    parser.add_argument("--config", metavar="PATH", help="the gate's configuration, for the judge (RATIBA_CONFIG)")
+    parser.add_argument(
+        "--budget-usd", metavar="VALUE", help="maximum cost in US dollars (default: 20; RATIBA_EVAL_BUDGET_USD)"
+    )
+    parser.add_argument(
+        "--config",
+        metavar="PATH",
+        help="the gate's configuration, for the judge (default: .github/ratiba.yml; RATIBA_CONFIG)",
+    )
     add_json(parser)
 
 

@@ -159,8 +159,8 @@ def add_suite_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the scenarios of a checkout."""
     add_server_options(parser)
     add_repo(parser)
-    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
-    parser.add_argument("--name", metavar="NAME", help="name of the gate (RATIBA_NAME)")
+    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (default: scenarios; RATIBA_SCENARIOS)")
+    parser.add_argument("--name", metavar="NAME", help="name of the gate (default: ratiba; RATIBA_NAME)")
     add_json(parser)
 
 

@@ -81,9 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for entry in INPUTS:
         if not entry.secret and entry.name not in _LEFT_OUT:
             parser.add_argument(f"--{entry.name}", metavar=entry.metavar, help=entry.option_help)
-    description = "scenarios folder, for recordings and catalogues (RATIBA_SCENARIOS)"
+    description = "scenarios folder, for recordings and catalogues (default: scenarios; RATIBA_SCENARIOS)"
     parser.add_argument("--scenarios", metavar="PATH", help=description)
-    parser.add_argument("--name", metavar="NAME", help="name of the gate (RATIBA_NAME)")
+    parser.add_argument("--name", metavar="NAME", help="name of the gate (default: ratiba; RATIBA_NAME)")
     add_repo(parser)
     parser.add_argument(
         "--concurrency", metavar="N", help="scenarios to run in parallel (default: suite.concurrency, or 4)"

@@ -51,9 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="minimum mode; it only makes the mode stricter (default: auto)",
     )
     parser.add_argument(
-        "--config", metavar="PATH", help="the gate's configuration file; changes to it are always blocking"
+        "--config",
+        metavar="PATH",
+        help="configuration file; changes to it are always blocking (default: .github/ratiba.yml; RATIBA_CONFIG)",
     )
-    parser.add_argument("--scenarios", metavar="DIR", help="scenarios folder; changes in it are always blocking")
+    parser.add_argument(
+        "--scenarios",
+        metavar="DIR",
+        help="scenarios folder; changes in it are always blocking (default: scenarios; RATIBA_SCENARIOS)",
+    )
     parser.add_argument("--pull-request", metavar="NUMBER", help="pull request of a manual run")
     parser.add_argument(
         "--publish",

@@ -36,7 +36,9 @@ EXAMPLE = """example:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_repo(parser)
-    parser.add_argument("--config", metavar="PATH", help="configuration file (RATIBA_CONFIG)")
+    parser.add_argument(
+        "--config", metavar="PATH", help="configuration file (default: .github/ratiba.yml; RATIBA_CONFIG)"
+    )
     add_json(parser)
 
 

@@ -66,7 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=["mann-whitney", "kolmogorov-smirnov"],
         help="what decides; kolmogorov-smirnov finds other changes of the distribution too (default: mann-whitney)",
     )
-    parser.add_argument("--config", metavar="PATH", help="the configuration with `notifications` (RATIBA_CONFIG)")
+    parser.add_argument(
+        "--config",
+        metavar="PATH",
+        help="the configuration with `notifications` (default: .github/ratiba.yml; RATIBA_CONFIG)",
+    )
     parser.add_argument("--seconds", metavar="N", default="120", help="time limit for reading Langfuse (default: 120)")
     parser.add_argument("--fail", action="store_true", help="exit with 1 if a metric drifted or was lost")
     add_json(parser)

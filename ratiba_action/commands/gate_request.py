@@ -148,6 +148,8 @@ def _not_passed(results: Path) -> list[str]:
     """Ids of the scenarios that did not pass in the last run."""
     try:
         report = load_report(results.read_bytes())
+    except FileNotFoundError:
+        raise UsageError(f"There is no last run: {str(results)!r} does not exist.", _OTHERS) from None
     except (OSError, ValueError) as error:
         raise UsageError(f"The last run's {str(results)!r} cannot be read: {error}.", _OTHERS) from error
     if not report.results:

@@ -110,7 +110,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--now", metavar="TIME", help="time of the conversation (default: that of the session)")
     generate_proposals.add_arguments(parser)
     add_repo(parser, "this folder's repository")
-    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
+    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (default: scenarios; RATIBA_SCENARIOS)")
     add_json(parser)
 
 

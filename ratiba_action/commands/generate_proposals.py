@@ -74,9 +74,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="captured session to propose from; it is masked",
     )
-    parser.add_argument("--budget-usd", metavar="VALUE", help="maximum cost in US dollars (RATIBA_EVAL_BUDGET_USD)")
-    parser.add_argument("--owner", default="the reviewers", metavar="NAME", help="who reviews the proposals")
-    parser.add_argument("--config", metavar="PATH", help="the gate's configuration file (RATIBA_CONFIG)")
+    parser.add_argument(
+        "--budget-usd", metavar="VALUE", help="maximum cost in US dollars (default: 20; RATIBA_EVAL_BUDGET_USD)"
+    )
+    parser.add_argument(
+        "--owner", default="the reviewers", metavar="NAME", help="who reviews the proposals (default: the reviewers)"
+    )
+    parser.add_argument(
+        "--config", metavar="PATH", help="the gate's configuration file (default: .github/ratiba.yml; RATIBA_CONFIG)"
+    )
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

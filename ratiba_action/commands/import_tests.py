@@ -135,7 +135,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--system-type", choices=[each.value for each in SystemType], default="chatbot", help="default: chatbot"
     )
     add_repo(parser, "this folder's repository")
-    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
+    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (default: scenarios; RATIBA_SCENARIOS)")
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
     add_json(parser)
 

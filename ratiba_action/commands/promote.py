@@ -45,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--state", metavar="FILE", help="file that records what was promoted (default: in the user's state folder)"
     )
-    parser.add_argument("--owner", default="the reviewers", metavar="NAME", help="who reviews the scenarios")
+    parser.add_argument(
+        "--owner", default="the reviewers", metavar="NAME", help="who reviews the scenarios (default: the reviewers)"
+    )
     parser.add_argument(
         "--review-days", default="30", metavar="N", help="length of the quarantine in days (default: 30)"
     )
@@ -55,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would be written, and write nothing")
     add_repo(parser, "this folder's repository")
-    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (RATIBA_SCENARIOS)")
+    parser.add_argument("--scenarios", metavar="PATH", help="scenarios folder (default: scenarios; RATIBA_SCENARIOS)")
     add_json(parser)
 
 

@@ -66,9 +66,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="0.05",
         help="share of conversations to measure, also by system type: 0.05,rag=0.2 (default: 0.05)",
     )
-    parser.add_argument("--budget-usd", metavar="VALUE", help="maximum cost in US dollars (RATIBA_EVAL_BUDGET_USD)")
-    parser.add_argument("--config", metavar="PATH", help="the gate's configuration file (RATIBA_CONFIG)")
-    parser.add_argument("--report-dir", metavar="VALUE", help="folder of events.jsonl (RATIBA_REPORT_DIR)")
+    parser.add_argument(
+        "--budget-usd", metavar="VALUE", help="maximum cost in US dollars (default: 20; RATIBA_EVAL_BUDGET_USD)"
+    )
+    parser.add_argument(
+        "--config", metavar="PATH", help="the gate's configuration file (default: .github/ratiba.yml; RATIBA_CONFIG)"
+    )
+    parser.add_argument(
+        "--report-dir", metavar="VALUE", help="folder of events.jsonl (default: ratiba-report; RATIBA_REPORT_DIR)"
+    )
     add_repo(parser)
     parser.add_argument(
         "--cursor", metavar="FILE", help="file that records where the last run ended (default: in ~/.local/state)"

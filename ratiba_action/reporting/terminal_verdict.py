@@ -36,11 +36,7 @@ def print_findings(summary: ReportSummary, console: "Console") -> None:
         _print(": ".join(filter(None, shown)), console)
     if summary.explanation is not None:
         _print("Which line did it: " + " ".join(cause.sentence for cause in summary.explanation.causes), console)
-    notes = [*summary.report.verdict.warnings, *summary.report.notes]
-    for note in notes[:_MAX_NOTES]:
-        _print(f"Note: {note}", console, "dim")
-    if len(notes) > _MAX_NOTES:
-        _print(f"{plural(len(notes) - _MAX_NOTES, 'more note')} in report.html", console, "dim")
+    _print_notes(summary, console)
 
 
 def print_verdict(summary: ReportSummary, paths: Mapping[str, Path], console: "Console") -> None:
@@ -59,6 +55,17 @@ def print_verdict(summary: ReportSummary, paths: Mapping[str, Path], console: "C
         _print(f"What to do: {action}", console, indent=2)
     if report.shard is None and any(row.failing for row in summary.deciding):
         _print("To run what did not pass again, with the same options: ratiba gate --failed", console, indent=2)
+
+
+def _print_notes(summary: ReportSummary, console: "Console") -> None:
+    """Print the notes; of a suite that passed, only what qualifies the pass."""
+    passed = summary.report.verdict.conclusion is Conclusion.PASSED
+    notes = [*summary.report.verdict.warnings, *(summary.caveats if passed else summary.report.notes)]
+    shown = notes[:_MAX_NOTES]
+    for note in shown:
+        _print(f"Note: {note}", console, "dim")
+    if left_out := len(notes) - len(shown) + (len(summary.notes) if passed else 0):
+        _print(f"{plural(left_out, 'more note' if shown else 'note')} in report.html", console, "dim")
 
 
 def one_line(text: str) -> str:

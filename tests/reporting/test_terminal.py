@@ -170,18 +170,31 @@ def printed(verdict_of: Report, environment: Mapping[str, str] = TERMINAL, verbo
     return stream.getvalue()
 
 
-def passing() -> Report:
+def passing(*notes: str, caveats: tuple[str, ...] = ()) -> Report:
     results = (sample_scored("greets"), sample_scored("books"))
     verdict = next_step(Evidence(Mode.BLOCKING, results, Limits()))
     assert not isinstance(verdict, Plan)
-    return sample_report(results=results, verdict=verdict, notes=())
+    return sample_report(results=results, verdict=verdict, notes=(*notes, *caveats), caveats=caveats)
 
 
 def test_a_terminal_gets_six_lines_of_a_suite_that_passed_and_the_verdict_in_green() -> None:
-    shown = printed(passing())
+    shown = printed(passing("The system runs as the gate's own user.", "The cache was cold."))
     assert len(shown.splitlines()) <= 6
     assert "\x1b[1;32m✓ Passed: 2 of 2 scenarios passed" in shown
+    assert "2 notes in report.html" in shown
     assert "greets" not in shown
+    assert "cold" not in shown
+
+
+def test_what_qualifies_a_pass_is_shown_on_a_terminal() -> None:
+    shown = printed(passing("The cache was cold.", caveats=("No base was measured.",)))
+    assert "Note: No base was measured." in shown
+    assert "1 more note in report.html" in shown
+
+
+def test_notes_of_a_failure_are_shown_on_a_terminal() -> None:
+    shown = printed(sample_report(notes=("The cache was cold.",)))
+    assert "Note: The cache was cold." in shown
 
 
 def test_a_terminal_gets_what_failed_then_the_verdict_in_red_and_last_the_command_to_go_on() -> None:

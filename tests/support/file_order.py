@@ -15,6 +15,7 @@ LONG = (
     "tests/end_to_end/",
     "tests/conformance/test_model_clients.py",
     "tests/examples/",
+    "tests/workflows/test_pages_workflow.py",
     "tests/first_day/",
     "tests/commands/",
     "tests/llm/providers/",
