@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from ratiba_action.commands.options import (
     add_json,
     alert_kinds,
+    between,
+    count_option,
     length_of_time,
     moment,
     parse_option,
@@ -19,7 +21,6 @@ from ratiba_action.commands.options import (
     share,
 )
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import printable
@@ -136,8 +137,8 @@ def _rules(arguments: argparse.Namespace) -> "DriftRules":
     return DriftRules(
         until=parse_option("--until", arguments.until, lambda text: _moment(text, now)),
         window=parse_option("--window", arguments.window, length_of_time),
-        minimum=parse_option("--minimum", arguments.minimum, parse_count),
-        level=parse_option("--level", arguments.level, _level),
+        minimum=count_option("--minimum", arguments.minimum),
+        level=parse_option("--level", arguments.level, between),
         test=DriftTest(arguments.test),
         share=parse_option("--share", arguments.share, share),
     )

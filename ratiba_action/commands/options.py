@@ -5,11 +5,13 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ratiba_action.errors import UsageError
 from ratiba_action.model.comparison import Rules
+from ratiba_action.settings.input_values import parse_count
 from ratiba_action.util.git import find_checkout
 from ratiba_action.util.text import printable
 
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-_DURATION = re.compile(r"(\d{1,4})([mhd])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_DURATION = re.compile(r"(\d{1,4})([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
@@ -37,6 +39,15 @@ def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
         return parse(text)
     except ValueError as error:
         raise UsageError(f"{name} is {text!r}.", f"Give {error}.") from error
+
+
+def count_option(name: str, text: str, maximum: int | None = None, minimum: int = 1) -> int:
+    """The value of an option that is a whole number.
+
+    Raises:
+        UsageError: it is none, or outside of these bounds.
+    """
+    return parse_option(name, text, partial(parse_count, maximum=maximum, minimum=minimum))
 
 
 class OptionGroup(Protocol):
@@ -199,4 +210,19 @@ def share(text: str) -> float:
         found = -1.0
     if not 0 <= found <= 1:
         raise ValueError("a share from 0 to 1")
+    return found
+
+
+def between(text: str) -> float:
+    """A number between 0 and 1, and neither of them.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < 1:
+        raise ValueError("a number between 0 and 1")
     return found
