@@ -10,15 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ratiba_action.commands.alerts import alert_kinds, send_alert
 from ratiba_action.commands.options import (
     add_json,
-    alert_kinds,
     between,
     length_of_time,
     moment,
     parse_option,
     print_warning,
-    send_alert,
     share,
 )
 from ratiba_action.errors import ConfigurationError, InfrastructureError, PublishError, UsageError

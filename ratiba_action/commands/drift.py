@@ -9,15 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ratiba_action.commands.alerts import alert_kinds, send_alert
 from ratiba_action.commands.options import (
     add_json,
-    alert_kinds,
     between,
     count_option,
     length_of_time,
     moment,
     parse_option,
-    send_alert,
     share,
 )
 from ratiba_action.errors import InfrastructureError

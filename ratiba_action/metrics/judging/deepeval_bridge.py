@@ -8,11 +8,10 @@ import functools
 import gc
 import sys
 import threading
-from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 from importlib.abc import MetaPathFinder
-from pathlib import Path
 from types import ModuleType
 
 from ratiba_action.errors import ConfigurationError
@@ -26,21 +25,6 @@ QUIET: Mapping[str, str] = {
     "CONFIDENT_OPEN_BROWSER": "0",
     "DEEPEVAL_NO_INSPECT_PROMPT": "1",
 }
-
-
-def configure_deepeval(environment: MutableMapping[str, str], home: Path) -> None:
-    """Set the variables that keep DeepEval off the network and off the workspace; call before ``load_deepeval``.
-
-    Args:
-        environment: the process's own, passed in by the composition root.
-        home: a folder outside the workspace for whatever DeepEval writes; made if it is not there.
-    """
-    home.mkdir(parents=True, exist_ok=True)
-    environment.update(QUIET)
-    environment["DEEPEVAL_HOME"] = str(home)
-    environment["DEEPEVAL_CACHE_FOLDER"] = str(home / "cache")
-    for name in ("CONFIDENT_API_KEY", "DEEPEVAL_MODE", "DEEPEVAL_EVAL_MODE"):
-        environment.pop(name, None)
 
 
 _UNUSED = frozenset({"anthropic", "google.genai", "redis"})
