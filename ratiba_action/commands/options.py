@@ -16,7 +16,7 @@ from ratiba_action.util.text import printable
 
 Value = TypeVar("Value")
 
-_DURATION = re.compile(r"(\d{1,4})([mhdw])")
+_DURATION = re.compile(r"([0-9]{1,4})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
