@@ -229,7 +229,7 @@ class _Known:
 
 
 def _known(repository: Path, folder: str) -> "tuple[Proposals, _Known]":
-    """A collector that knows the existing scenarios, and what the model is told of them."""
+    """A collector that knows the existing scenarios, and what the model is given of them."""
     from ratiba_action.authoring.proposals.written import Proposals
     from ratiba_action.checks.failure_rules import validate_rule
     from ratiba_action.metrics.registry import metric_problems

@@ -122,7 +122,7 @@ def moment(text: str, now: datetime) -> datetime:
     """A time with its offset, or how long before ``now``.
 
     Raises:
-        ValueError: it is neither; tells what is allowed.
+        ValueError: it is neither; says what is allowed.
     """
     if match := _DURATION.fullmatch(text):
         return now - timedelta(**{_UNITS[match[2]]: int(match[1])})

@@ -58,7 +58,7 @@ def _hidden(names: Collection[str]) -> Iterator[None]:
 def load_deepeval() -> ModuleType:
     """Import DeepEval, once; slow, so call it in a thread while the database starts.
 
-    What was imported stays as long as the process does. The garbage collector is told to leave it alone: each full
+    What was imported stays as long as the process does. The garbage collector leaves it alone: each full
     collection would stop every conversation for 0.2 s to look at it again.
 
     Raises:
