@@ -29,7 +29,7 @@ class AskedRun:
 
     Args:
         request: with the settings that it may use.
-        problems: what is wrong with what was named for it: inputs, rules, event, and where results lie or are written.
+        problems: what is wrong with rules, event, baseline and the file for one, where somebody has named them.
     """
 
     request: RunRequest
