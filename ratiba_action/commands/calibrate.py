@@ -418,6 +418,8 @@ def _page(report: "Report | None", found: "Sequence[JudgeThresholds]", mask: "Re
 
 
 def _threshold_lines(each: "JudgeThresholds") -> Iterator[str]:
+    from ratiba_action.verdict.agreement import MIN_GOOD
+
     yield f"{each.judge}, {each.criterion} ({each.metric or 'not scored'}): n = {each.n}, {each.good} good"
     if each.golden:
         yield f"  golden set: minimum, quartiles, maximum {', '.join(map(_number, each.golden))}"
@@ -426,9 +428,15 @@ def _threshold_lines(each: "JudgeThresholds") -> Iterator[str]:
         shown = f"{_number(row.precision):>9} {_number(row.recall):>7} {_number(row.false_failures):>15}"
         yield f"  {row.threshold:>9.2f} {shown}  {'#' * round(20 * (row.false_failures or 0))}"
     if each.suggested is None:
-        yield f"  Too few good conversations for a threshold: {each.good} of 20."
+        yield (
+            f"  No threshold is proven to fail at most 5 % of the good conversations: {each.good} are labelled, and at "
+            f"least {MIN_GOOD} are needed."
+        )
     else:
-        yield f"  {each.suggested:.2f} is the highest threshold that fails at most 5 % of the good conversations."
+        yield (
+            f"  {each.suggested:.2f} is the highest threshold that fails at most 5 % of the good conversations, with "
+            "95 % confidence."
+        )
 
 
 def _due(task: _Task) -> _Ended:

@@ -58,6 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--level", metavar="P", default="0.05", help="significance over all metrics of a reference (default: 0.05)"
     )
     parser.add_argument(
+        "--effect", metavar="POINTS", default="3", help="smallest change of a mean that counts, of 100 (default: 3)"
+    )
+    parser.add_argument(
         "--test",
         default="mann-whitney",
         choices=["mann-whitney", "kolmogorov-smirnov"],
@@ -138,16 +141,21 @@ def _rules(arguments: argparse.Namespace) -> "DriftRules":
         window=parse_option("--window", arguments.window, length_of_time),
         minimum=count_option("--minimum", arguments.minimum),
         level=parse_option("--level", arguments.level, between),
+        effect=parse_option("--effect", arguments.effect, _points) / 100,
         test=DriftTest(arguments.test),
         share=parse_option("--share", arguments.share, share),
     )
 
 
-def _level(text: str) -> float:
+def _points(text: str) -> float:
+    points = _number(text)
+    if not 0 <= points <= 100:  # noqa: PLR2004 - the whole scale
+        raise ValueError("points from 0 to 100")
+    return points
+
+
+def _number(text: str) -> float:
     try:
-        level = float(text)
+        return float(text)
     except ValueError:
-        level = math.nan
-    if not 0 < level < 1:
-        raise ValueError("a level between 0 and 1")
-    return level
+        return math.nan

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.commands.explain import change_options, change_request, progress_with_keys
 from ratiba_action.commands.options import count_option
-from ratiba_action.diagnosis.mutants import Fate, LineMutants, LineProtection, MutantResult, lines_of, score_of
+from ratiba_action.diagnosis.mutants import OPEN, Fate, LineMutants, LineProtection, MutantResult, lines_of, score_of
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import clip, printable
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Find the lines of the system that no scenario protects. One fault at a time is put into a copy of the
 system: a part of a prompt or a tool's description is dropped or says the opposite; a call is not made, a condition is
-dropped or inverted, a constant changes. The scenarios that could notice it run, and the share of faults that one of
-them notices is the mutation score. Faults in code are run with recorded answers; faults in prompts call a model, with a
-key and within the budget. Your working tree and your database are not used."""
+dropped or inverted, a constant, an operator or a condition of SQL changes. The scenarios that could notice it run, and
+the share of faults that one of them notices is the mutation score. Faults in code are run with recorded answers; faults
+in prompts call a model, with a key and within the budget. Your working tree and your database are not used."""
 EXAMPLE = """example:
   ratiba mutate
   ratiba mutate prompts/booking.md app/payments.py --mutants 200 --json"""
@@ -35,7 +35,8 @@ _LISTED = 40
 _LINE = 90
 _INCOMPLETE = 3
 _FILE = "mutation.html"
-_FATES = (Fate.KILLED, Fate.SURVIVED, Fate.UNEXERCISED, Fate.EQUIVALENT, Fate.NEEDS_MODEL, Fate.NOT_MEASURED)
+_FATES = tuple(Fate)
+_NOT_COUNTED = (Fate.EQUIVALENT, Fate.NEEDS_MODEL, Fate.NOT_MEASURED)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,6 +122,9 @@ def _as_json(found: "Mutation", inputs: "RunInputs", spent: Any) -> dict[str, An
         "ended": found.ended,
         "notes": [*found.notes, *([_why_nothing(found)] if not score.counted else [])],
         "scenarios": {"passing": list(found.passing), "failing": list(found.failing)},
+        "never_run": [
+            {"file": str(root / name), "line": line, "function": function} for name, line, function in found.never_run
+        ],
         "spent_usd": str(spent),
         "root": str(root),
         "files": [
@@ -168,7 +172,7 @@ def _line(line: LineProtection, root: PurePosixPath) -> dict[str, Any]:
             {
                 "operator": result.mutant.operator.value,
                 "before": result.mutant.before,
-                "after": result.mutant.after,
+                "after": result.mutant.fault or result.mutant.after,
                 "result": result.fate.value,
                 "killed_by": list(result.killed_by),
             }
@@ -208,10 +212,14 @@ def _summary(shown: dict[str, Any]) -> Iterator[str]:
         yield "Not protected:"
     for line in open_lines[:_LISTED]:
         for mutant in line["mutants"]:
-            if mutant["result"] in {Fate.SURVIVED, Fate.UNEXERCISED}:
+            if mutant["result"] in OPEN:
                 yield f"  {line['file']}:{line['line']} {mutant['result']}: {_fault(mutant)}"
     if len(open_lines) > _LISTED:
         yield f"  and {len(open_lines) - _LISTED} more lines; {_FILE} and --json list them"
+    if shown["never_run"]:
+        names = (f"{each['file']}:{each['line']} {each['function']}" for each in shown["never_run"][:_LISTED])
+        rest = len(shown["never_run"]) - _LISTED
+        yield f"No scenario runs: {', '.join(names)}{f' and {rest} more' if rest > 0 else ''}"
     yield from shown["notes"]
     if shown["scenarios"]["failing"]:
         yield f"These scenarios do not pass as it is and kill nothing: {', '.join(shown['scenarios']['failing'])}."
@@ -229,7 +237,7 @@ def headline(shown: dict[str, Any]) -> str:
     score, counts = shown["score"], shown["counts"]
     about = f"{shown['measured']:,} of {shown['found']:,} mutants were run, for USD {float(shown['spent_usd']):.4f}"
     ended = f"; {shown['ended']}" if shown["ended"] else ""
-    left = [f"{counts[fate]} {fate.value.replace('_', ' ')}" for fate in _FATES[3:] if counts[fate]]
+    left = [f"{counts[fate]} {fate.value.replace('_', ' ')}" for fate in _NOT_COUNTED if counts[fate]]
     apart = f" ({', '.join(left)}: not counted)" if left else ""
     if not score["counted"]:
         return f"No mutation score: {about}{ended}{apart}."
@@ -254,6 +262,8 @@ def _write_page(shown: dict[str, Any], texts: dict[str, str], settings: Settings
         for file in shown["files"]
         for lines in [texts[file["name"]].splitlines()]
     ]
-    page = page_template("mutation.html.j2").render(shown=shown, headline=headline(shown), files=files, fault=_fault)
+    page = page_template("mutation.html.j2").render(
+        shown=shown, headline=headline(shown), files=files, fault=_fault, open_results=OPEN
+    )
     write_whole(folder / _FILE, page)
     return folder / _FILE

@@ -3,16 +3,20 @@
 The words are those of mutation testing (DeMillo, Lipton and Sayward, "Hints on Test Data Selection", IEEE Computer
 11(4), 1978): a *mutant* is the system with one small fault, a scenario that fails on it has *killed* it. Whether a
 mutant was reached and made a difference follows the model of reachability, infection and propagation (Voas, "PIE", IEEE
-TSE 18(8), 1992): a mutant that made a difference which no output shows is equivalent; one that made none is a hole.
+TSE 18(8), 1992). A mutant that made a difference which no output shows may be a hole of the suite as well as an
+equivalent program: it counts, but for calls of a logger, which are not meant to be seen.
 """
 
 import ast
+import copy
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import groupby
+from itertools import groupby, zip_longest
+from typing import Any, TypeGuard
 
+from ratiba_action.diagnosis.query_faults import QueryFault, is_query, query_faults
 from ratiba_action.verdict.interval import Interval, wilson_interval
 
 
@@ -26,6 +30,10 @@ class Operator(StrEnum):
     """A call is not made; where its value is used it is ``None``. A raised exception is not raised."""
     CHANGE_CONSTANT = "change_constant"
     """A number is one more, a truth value the other, a text empty."""
+    CHANGE_OPERATOR = "change_operator"
+    """``and`` is ``or``, ``<`` is ``<=``, ``+`` is ``-`` and the reverse; ``*`` and ``/`` likewise."""
+    CHANGE_QUERY = "change_query"
+    """A condition of SQL always holds, or a boundary or connective of it is another one."""
     DROP_DESCRIPTION = "drop_description"
     """A tool's description is empty."""
     DROP_SENTENCE = "drop_sentence"
@@ -38,7 +46,34 @@ class Operator(StrEnum):
     """A few-shot example is gone."""
 
 
-_OF_CODE = frozenset({Operator.DROP_GUARD, Operator.INVERT_GUARD, Operator.DROP_CALL, Operator.CHANGE_CONSTANT})
+_OF_CODE = frozenset(
+    {
+        Operator.DROP_GUARD,
+        Operator.INVERT_GUARD,
+        Operator.DROP_CALL,
+        Operator.CHANGE_CONSTANT,
+        Operator.CHANGE_OPERATOR,
+        Operator.CHANGE_QUERY,
+    }
+)
+_OTHER_OPERATORS: dict[type[ast.AST], Callable[[], Any]] = {
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+}
+_LOGGERS = re.compile(
+    r"(?:\w+\.)*_*(?:log|logger|logging|LOG|LOGGER)\.(?:debug|info|warning|error|exception|critical)\("
+)
+_VALUE = "\0"
+"""What stands for an inserted value in the text of an f-string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +88,10 @@ class Mutant:
         needed: lines of code of which one must run before the fault can make a difference; empty where that is unknown.
         differs: whether it makes a difference once one of them has run.
         node: number of the syntax tree's node, in the order of ``ast.walk``; -1 in a text.
-        begin: first character of what changes in a text.
+        begin: first character of what changes in a text; of code, what distinguishes mutants of one node.
         end: character after it.
+        fault: ``after`` as people read it, where that is long; empty where it is not.
+        seen: whether its difference is meant to be seen; false of a call of a logger.
     """
 
     path: str
@@ -67,6 +104,8 @@ class Mutant:
     node: int = -1
     begin: int = 0
     end: int = 0
+    fault: str = ""
+    seen: bool = True
 
     @property
     def of_code(self) -> bool:
@@ -76,7 +115,7 @@ class Mutant:
     @property
     def name(self) -> str:
         """Tells it from every other mutant of the same files."""
-        return f"{self.path}:{self.line}:{self.operator.value}:{max(self.node, self.begin)}"
+        return f"{self.path}:{self.line}:{self.operator.value}:{self.node}:{self.begin}"
 
 
 def mutants_of(path: str, text: str) -> tuple[Mutant, ...]:
@@ -129,6 +168,8 @@ class _Replacement(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> ast.AST:
         if node is self._target:
+            if isinstance(node, ast.AugAssign):
+                return ast.parse(self._after).body[0]
             return ast.parse(self._after, mode="eval").body if self._after else ast.Pass()
         decorators = getattr(node, "decorator_list", [])
         if not self._after and self._target in decorators:
@@ -151,10 +192,12 @@ class _NodePlace:
     Args:
         lines: of its statement, without what is nested in it.
         certain: the node is evaluated when its statement runs, and its value counts.
+        seen: an output may show it; false within a call of a logger.
     """
 
     lines: tuple[int, ...] = ()
     certain: bool = False
+    seen: bool = True
 
 
 class _Code:
@@ -170,46 +213,106 @@ class _Code:
         return self._found
 
     def _add(
-        self, node: ast.AST, operator: Operator, after: str, place: _NodePlace, *, differs: bool | None = None
+        self,
+        node: ast.AST,
+        operator: Operator,
+        after: str,
+        place: _NodePlace,
+        *,
+        differs: bool | None = None,
+        part: QueryFault | None = None,
+        number: int = 0,
     ) -> None:
-        line = getattr(node, "lineno", place.lines[0] if place.lines else 1)
-        differs = place.certain if differs is None else differs
-        before, number = ast.unparse(node), self._numbers[id(node)]
+        """Note a mutant.
+
+        Args:
+            part: of a query; None for the whole node.
+            number: of the operator in a chain of them.
+        """
+        line, before = getattr(node, "lineno", place.lines[0] if place.lines else 1), ast.unparse(node)
         found = Mutant(
             path=self._path,
             line=line,
             operator=operator,
-            before=before,
+            before=before if part is None else part.before,
             after=after,
             needed=place.lines,
-            differs=differs,
-            node=number,
+            differs=place.certain if differs is None else differs,
+            seen=place.seen,
+            node=self._numbers[id(node)],
+            begin=number if part is None else part.position,
+            fault="" if part is None else part.after,
         )
         self._found.append(found)
 
     def _look(self, node: ast.AST, place: _NodePlace) -> None:
         """The mutants of a node and of all below it."""
-        within = node
         if isinstance(node, ast.stmt):
-            place = _NodePlace(_header(node), place.certain)
+            place = _NodePlace(_header(node), place.certain, seen=not _is_log(node))
             if isinstance(node, ast.If) and _is_for_others(node.test):
                 for other in node.orelse:
                     self._look(other, place)
-            if _is_text(node) or (isinstance(node, ast.If) and _is_for_others(node.test)):
                 return
+            if _is_text(node):
+                return
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
+            self._text(node, place)
+        else:
+            self._inside(self._own(node, place), place)
+
+    def _own(self, node: ast.AST, place: _NodePlace) -> ast.AST:
+        """Note the mutants of a node itself.
+
+        Returns:
+            The node inside of which to go on.
+        """
         if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert, ast.comprehension, ast.match_case)):
             self._guards(node, place)
+        elif isinstance(node, (ast.BoolOp, ast.BinOp, ast.AugAssign, ast.Compare)):
+            self._operators(node, place)
         elif isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
             self._add(node, Operator.DROP_CALL, "None", place)
-            within = node.value
+            return node.value
         elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             self._add(node, Operator.DROP_CALL, "", place)
-            within = node.exc
+            return node.exc
         elif isinstance(node, ast.Call):
             self._add(node, Operator.DROP_CALL, "None", place)
-        elif isinstance(node, ast.Constant) and node.value is not None and node.value is not ...:
+        return node
+
+    def _operators(self, node: ast.BoolOp | ast.BinOp | ast.AugAssign | ast.Compare, place: _NodePlace) -> None:
+        """The node with another operator; texts are not subtracted."""
+        operands = [node.left, node.right] if isinstance(node, ast.BinOp) else [getattr(node, "value", None)]
+        if any(isinstance(operand, ast.JoinedStr) or _is_a_text(operand) for operand in operands):
+            return
+        for number, operator in enumerate(node.ops if isinstance(node, ast.Compare) else [node.op]):
+            other = _OTHER_OPERATORS.get(type(operator))
+            if other is None:
+                continue
+            changed = copy.copy(node)
+            if isinstance(changed, ast.Compare):
+                changed.ops = [*changed.ops[:number], other(), *changed.ops[number + 1 :]]
+            else:
+                changed.op = other()
+            self._add(node, Operator.CHANGE_OPERATOR, ast.unparse(changed), place, differs=False, number=number)
+
+    def _text(self, node: ast.Constant | ast.JoinedStr, place: _NodePlace) -> None:
+        """A constant is another one; a text that is a query has the faults of its conditions instead."""
+        pieces = node.values if isinstance(node, ast.JoinedStr) else [node]
+        text = "".join(str(each.value) if _is_a_text(each) else _VALUE for each in pieces)
+        faults = list(query_faults(text)) if is_query(text) else []
+        inserted = [each for each in pieces if isinstance(each, ast.FormattedValue)]
+        for fault in faults:
+            after: ast.expr = ast.Constant(fault.text)
+            if isinstance(node, ast.JoinedStr):
+                words = map(ast.Constant, fault.text.split(_VALUE))
+                after = ast.JoinedStr([each for pair in zip_longest(words, inserted) for each in pair if each])
+            self._add(node, Operator.CHANGE_QUERY, ast.unparse(after), place, differs=True, part=fault)
+        if isinstance(node, ast.JoinedStr):
+            for each in inserted if faults else node.values:
+                self._look(each, place)
+        elif not faults and node.value is not None and node.value is not ...:
             self._add(node, Operator.CHANGE_CONSTANT, repr(_other(node.value)), place)
-        self._inside(within, place)
 
     def _guards(self, node: ast.AST, place: _NodePlace) -> None:
         """A condition: once dropped, once inverted. A loop is only dropped: inverted it might never end."""
@@ -242,7 +345,7 @@ class _Code:
             if self._is_description(node, name, child):
                 self._add(child, Operator.DROP_DESCRIPTION, "''", place, differs=False)
             else:
-                self._look(child, _NodePlace(place.lines, place.certain and not uncertain))
+                self._look(child, replace(place, certain=place.certain and not uncertain))
         return None
 
     def _definition(self, node: ast.Module | _Definition, place: _NodePlace) -> None:
@@ -286,6 +389,14 @@ def _header(statement: ast.stmt) -> tuple[int, ...]:
     first = getattr(body[0], "lineno", getattr(getattr(body[0], "pattern", None), "lineno", begin)) if body else 0
     end = first - 1 if body else statement.end_lineno or begin
     return tuple(range(begin, max(begin, end) + 1))
+
+
+def _is_a_text(node: ast.AST | None) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_log(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and _LOGGERS.match(ast.unparse(node).removeprefix("await ")) is not None
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -466,8 +577,10 @@ class Fate(StrEnum):
     """An output of a scenario changed, and nothing failed."""
     UNEXERCISED = "unexercised"
     """No scenario comes to where it would make a difference."""
+    UNOBSERVED = "unobserved"
+    """It ran, and no output that the scenarios look at changed: an assertion or a query in ``rows`` is missing."""
     EQUIVALENT = "equivalent"
-    """It made a difference that changes no output of any scenario: not counted."""
+    """A call of a logger is gone, which no output is meant to show. Not counted."""
     NEEDS_MODEL = "needs_model"
     """A request leaves the recordings before anything fails: only a live run can tell. Not counted."""
     NOT_MEASURED = "not_measured"
@@ -509,7 +622,9 @@ def judge_mutant(mutant: Mutant, notices: Mapping[str, Notice]) -> MutantResult:
         return MutantResult(mutant, Fate.NEEDS_MODEL)
     if Notice.CHANGED in seen:
         return MutantResult(mutant, Fate.SURVIVED)
-    return MutantResult(mutant, Fate.EQUIVALENT if seen and mutant.differs else Fate.UNEXERCISED)
+    if not (seen and mutant.differs):
+        return MutantResult(mutant, Fate.UNEXERCISED)
+    return MutantResult(mutant, Fate.UNOBSERVED if mutant.seen else Fate.EQUIVALENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,7 +632,7 @@ class MutationScore:
     """The share of mutants that the suite kills.
 
     Args:
-        counted: mutants that were killed, survived, or were not exercised.
+        counted: mutants that were killed, survived, or were not exercised or observed.
         interval: of the share at 95 % (Wilson 1927); None where nothing was counted.
     """
 
@@ -531,7 +646,9 @@ class MutationScore:
         return self.killed / self.counted if self.counted else None
 
 
-_COUNTED = frozenset({Fate.KILLED, Fate.SURVIVED, Fate.UNEXERCISED})
+OPEN = frozenset({Fate.SURVIVED, Fate.UNEXERCISED, Fate.UNOBSERVED})
+"""Results that show a hole of the suite."""
+_COUNTED = OPEN | {Fate.KILLED}
 
 
 def score_of(results: Iterable[MutantResult]) -> MutationScore:
@@ -577,7 +694,7 @@ def lines_of(results: Iterable[MutantResult]) -> tuple[LineProtection, ...]:
 
 
 def _protection(fates: Collection[Fate]) -> LineMutants:
-    killed, open_ = Fate.KILLED in fates, bool({Fate.SURVIVED, Fate.UNEXERCISED} & {*fates})
+    killed, open_ = Fate.KILLED in fates, bool(OPEN & {*fates})
     if open_:
         return LineMutants.PARTLY if killed else LineMutants.UNPROTECTED
     return LineMutants.PROTECTED if killed else LineMutants.UNKNOWN
@@ -601,3 +718,23 @@ def by_risk(
         rounds[place] = rounds.get(place, -1) + 1
         ranked.append((rounds[place], place not in changed, not critical(mutant), mutant.name, mutant))
     return tuple(entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1]))
+
+
+def functions_of(text: str) -> tuple[tuple[int, str, frozenset[int]], ...]:
+    """Line, name and lines of the body of every function of a Python file, those in classes with their class."""
+    found = list[tuple[int, str, frozenset[int]]]()
+
+    def look(node: ast.AST, names: tuple[str, ...]) -> None:
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, _Definition):
+                look(child, names)
+                continue
+            inner = (*names, child.name)
+            if not isinstance(child, ast.ClassDef):
+                code = child.body[1:] if _is_text(child.body[0]) else child.body
+                lines = frozenset(line for each in code for line in range(each.lineno, (each.end_lineno or 0) + 1))
+                found.append((child.lineno, ".".join(inner), lines))
+            look(child, inner)
+
+    look(ast.parse(text), ())
+    return tuple(found)

@@ -17,6 +17,7 @@ from ratiba_action.diagnosis.mutants import (
     MutantResult,
     Notice,
     by_risk,
+    functions_of,
     judge_mutant,
     migration_lines,
     mutants_of,
@@ -52,6 +53,8 @@ from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of
 
 _MAX_BYTES = 1 << 20
+_RESULTS = 2
+"""Raised when a result comes to mean something else."""
 _MIN_SECONDS, _FACTOR = 15.0, 10.0
 """Of a trial with a mutant: at least so many seconds, else so many times as long as without it."""
 
@@ -80,6 +83,7 @@ class Mutation:
         results: of those that were run, in that order.
         failing: scenarios that do not pass on the system as it is, so that they kill nothing.
         notes: files that were left out, and why.
+        never_run: file, line and name of each function that no scenario runs, of files that some scenario runs.
         ended: why not all chosen mutants were run; empty where they were.
     """
 
@@ -89,6 +93,7 @@ class Mutation:
     failing: tuple[str, ...] = ()
     passing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    never_run: tuple[tuple[str, int, str], ...] = ()
     ended: str = ""
 
 
@@ -298,11 +303,12 @@ class KnownResults:
 
 
 def _identity(inputs: RunInputs) -> str:
-    """Digest of everything that a mutant's result depends on."""
+    """Digest of everything that a mutant's result depends on, the meaning of the results among it."""
     root = inputs.repository / inputs.configuration.system.root
     copied = copied_files(root, checkout_of(inputs, inputs.decided.change.files.head))
     return digest(
         {
+            "results": _RESULTS,
             "files": {name: digest((root / name).read_bytes().hex()) for name in copied},
             "suite": inputs.suite.digest,
             "scenarios": [scenario.id for scenario in inputs.selection.scenarios],
@@ -388,10 +394,20 @@ class _Mutants:
                 seconds = max(result.seconds for result in outcome.trials if not isinstance(result, NotRun))
                 self._passing[outcome.scenario.id] = _with_time(outcome.scenario, seconds)
                 self._outputs |= {_place(result): _outputs(result) for result in outcome.trials}
+        self.mutation.never_run = self._never_run()
         self.mutation.passing = tuple(sorted(self._passing))
         self.mutation.failing = tuple(
             sorted(scenario.id for scenario in self._head.scenarios if scenario.id not in self._passing)
         )
+
+    def _never_run(self) -> tuple[tuple[str, int, str], ...]:
+        found = list[tuple[str, int, str]]()
+        for name, text in sorted(self._files.texts.items()):
+            ran = frozenset[int]().union(*(lines.get(name, ()) for lines in self._lines.values()))
+            if name.endswith(".py") and ran:
+                unseen = ((line, function) for line, function, body in functions_of(text) if body and not body & ran)
+                found += ((name, line, function) for line, function in unseen)
+        return tuple(found)
 
     def _put(self, system: WorkerSystem, name: str, text: str) -> None:
         system.replace_file(name, text, self._writes)

@@ -356,7 +356,7 @@ class JudgeThresholds:
     Args:
         metric: what its scores on the golden set go by; empty where the judge has scored nothing.
         n: conversations with a label and a score.
-        suggested: the highest threshold that fails at most 5 % of the good ones; None with too few of them.
+        suggested: the highest threshold that is proven to fail at most 5 % of the good ones; None where none is.
         golden: minimum, quartiles and maximum of the metric on the golden set; empty where it is not measured there.
     """
 

@@ -108,6 +108,13 @@ class MetricDrift:
     detectable: float | None = None
     why: str = ""
 
+    @property
+    def difference(self) -> float | None:
+        """The mean now less the mean before; None without one."""
+        if self.recent_mean is None or self.earlier_mean is None:
+            return None
+        return round(self.recent_mean - self.earlier_mean, 12)  # so that 0.85 and 0.80 are 5 points apart
+
 
 class DriftTest(StrEnum):
     """What decides whether two windows differ."""
@@ -124,6 +131,8 @@ class DriftRules:
         until: end of the window (exclusive), with time zone.
         window: its length, and that of the one before.
         level: of all metrics of one reference together.
+        effect: difference of the means from which a change is a drift, as a share of the scale: 0.03 is 3 points. By
+            Kolmogorov-Smirnov, which finds a change without one, the distance counts instead.
         share: of conversations that ``ratiba sample`` selects by hash; those that it selects for another reason are
             left out, because they are no random sample.
     """
@@ -132,6 +141,7 @@ class DriftRules:
     window: timedelta = timedelta(days=7)
     minimum: int = 200
     level: float = 0.05
+    effect: float = 0.03
     test: DriftTest = DriftTest.MANN_WHITNEY
     share: float = 0.05
 
@@ -376,10 +386,10 @@ def _compare(recent: _Window, reference: _Reference, rules: DriftRules) -> list[
 
 
 def _settled(entry: MetricDrift, p: float, rules: DriftRules) -> MetricDrift:
-    size = abs(entry.delta.delta) if entry.delta is not None else 0.0
+    large = abs(entry.difference or 0) >= rules.effect
     if rules.test is DriftTest.KOLMOGOROV_SMIRNOV and entry.kolmogorov_smirnov is not None:
-        size = entry.kolmogorov_smirnov.statistic
-    drifted = p <= rules.level and size >= NEGLIGIBLE  # below it a difference is no drift, however certain
+        large = entry.kolmogorov_smirnov.statistic >= NEGLIGIBLE
+    drifted = p <= rules.level and large  # below it a difference is no drift, however certain
     return replace(entry, p=p, status=Status.DRIFTED if drifted else Status.NO_DRIFT)
 
 
@@ -439,10 +449,16 @@ def drift_json(drift: Drift, redactor: Redactor) -> dict[str, Any]:
         "left_out": drift.left_out,
         "minimum": rules.minimum,
         "test": rules.test.value,
+        "effect": rules.effect,
         "drifted": bool(drift.findings),
         "compared": drift.compared,
         "metrics": [
-            {**asdict(entry), "metric": redactor.text(entry.metric), "why": redactor.text(entry.why)}
+            {
+                **asdict(entry),
+                "difference": entry.difference,
+                "metric": redactor.text(entry.metric),
+                "why": redactor.text(entry.why),
+            }
             for entry in drift.metrics
         ],
     }
@@ -470,14 +486,15 @@ _MARKS = {Status.DRIFTED: "✗", Status.LOST: "✗", Status.NO_DRIFT: "✓"} | d
 
 def _line(entry: MetricDrift, test: DriftTest) -> str:
     delta, ranks, distance = entry.delta, entry.mann_whitney, entry.kolmogorov_smirnov
-    if delta is None or ranks is None or distance is None or entry.recent_mean is None or entry.earlier_mean is None:
+    if delta is None or ranks is None or distance is None or entry.difference is None:
         return f"{entry.status.value}: {entry.why}"
     interval = "" if delta.low is None or delta.high is None else f" ({delta.low:+.2f} to {delta.high:+.2f})"
     p = {DriftTest.MANN_WHITNEY: f"p = {ranks.p:.3g}", DriftTest.KOLMOGOROV_SMIRNOV: f"p = {distance.p:.3g}"}
     p[test] = f"p = {entry.p:.3g} after Holm"
     return (
-        f"{entry.status.value}: mean {entry.earlier_mean:.3f} → {entry.recent_mean:.3f}, Cliff's delta "
-        f"{delta.delta:+.2f}{interval}, Mann-Whitney {p[DriftTest.MANN_WHITNEY]}, Kolmogorov-Smirnov "
-        f"D = {distance.statistic:.2f}, {p[DriftTest.KOLMOGOROV_SMIRNOV]}; {entry.recent} and {entry.earlier} "
-        f"values, which find a delta of {entry.detectable:.2f} with 80 % power"
+        f"{entry.status.value}: mean {entry.earlier_mean:.3f} → {entry.recent_mean:.3f}, "
+        f"{100 * entry.difference:+.1f} points, Cliff's delta {delta.delta:+.2f}{interval}, "
+        f"Mann-Whitney {p[DriftTest.MANN_WHITNEY]}, Kolmogorov-Smirnov D = {distance.statistic:.2f}, "
+        f"{p[DriftTest.KOLMOGOROV_SMIRNOV]}; {entry.recent} and {entry.earlier} values, which find a delta of "
+        f"{entry.detectable:.2f} with 80 % power"
     )

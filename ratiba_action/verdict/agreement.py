@@ -4,7 +4,9 @@ Cohen's kappa, unweighted (Cohen 1960) and weighted (Cohen 1968), and Gwet's AC1
 would do to conversations that people labelled.
 """
 
+import math
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from statistics import quantiles
 
 from ratiba_action.model.comparison import Agreement, ScorePair
@@ -138,12 +140,19 @@ def gwet_coefficient(table: Sequence[Sequence[float]], disagreement: Disagreemen
 GOOD = 4
 """Least label of a conversation that is good enough."""
 FALSE_FAILURES = 0.05
+"""Share of the good conversations that a suggested threshold may fail, and the chance that it fails more of them."""
+MIN_GOOD = math.ceil(math.log(FALSE_FAILURES) / math.log1p(-FALSE_FAILURES))
+"""Good conversations without which no threshold is suggested: 59, of which not one may fail."""
 
 
 def thresholds_of(
     judge: str, criterion: str, metric: str, rated: Sequence[tuple[float, int]], *, golden: Sequence[float]
 ) -> JudgeThresholds:
-    """Thresholds from 0.05 to 1.
+    """Thresholds from 0.05 to 1, and the highest one that is proven to fail at most 5 % of the good conversations.
+
+    Proven: the exact one-sided 95 % bound of the share (Clopper and Pearson 1934) is at most 5 %, at this threshold and
+    at every lower one. Testing from the lowest up and stopping at the first that fails keeps the level (fixed
+    sequence; Angelopoulos and others 2021, Learn then Test, section 2).
 
     Args:
         metric: what its scores on the golden set go by.
@@ -152,9 +161,18 @@ def thresholds_of(
     found = [(score, label >= GOOD) for score, label in rated]
     rows = tuple(_at(step / 20, found) for step in range(1, 21))
     good = sum(is_good for _, is_good in found)
-    allowed = [r.threshold for r in rows if r.false_failures is not None and r.false_failures <= FALSE_FAILURES]
-    suggested = max(allowed, default=None) if good >= 1 / FALSE_FAILURES else None
+    proven = takewhile(lambda row: _is_proven(row.threshold, found), rows)
+    suggested = max((row.threshold for row in proven), default=None)
     return JudgeThresholds(judge, criterion, metric, len(rated), good, rows, suggested, five_numbers(golden))
+
+
+def _is_proven(threshold: float, rated: Sequence[tuple[float, bool]]) -> bool:
+    """Whether so few failures would be a rarity if the threshold failed 5 % of the good conversations."""
+    from scipy.stats import binom  # half a second, only when thresholds are compared
+
+    scores = [score for score, is_good in rated if is_good]
+    failed = sum(score < threshold for score in scores)
+    return bool(scores) and float(binom.cdf(failed, len(scores), FALSE_FAILURES)) <= FALSE_FAILURES
 
 
 def _at(threshold: float, rated: Sequence[tuple[float, bool]]) -> CriterionThreshold:

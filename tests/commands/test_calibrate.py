@@ -169,7 +169,7 @@ def test_kept_scores_need_no_key(folder: Path, capsys: pytest.CaptureFixture[str
     assert output["agreements"][0]["advice"].startswith("Label 18 more conversations")
     assert (output["missing"], output["spent_usd"], output["agreements"][0]["n"]) == (0, "0", 12)
     assert calibrate("thresholds") == 0
-    assert "Too few good conversations for a threshold: 8 of 20." in capsys.readouterr().out
+    assert "of the good conversations: 8 are labelled, and at least 59 are needed." in capsys.readouterr().out
     assert not (folder / "thresholds.json").exists(), "it writes nothing unless told"
     assert calibrate("thresholds", "--write", "thresholds.json") == 0
     assert len(json.loads((folder / "thresholds.json").read_text("utf-8"))["thresholds"]) == 3

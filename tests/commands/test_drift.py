@@ -103,6 +103,7 @@ def test_what_is_printed_is_masked_and_cannot_command_a_runner(
         (("--window", "0d"), "--window is '0d'"),
         (("--minimum", "0"), "--minimum is '0'"),
         (("--level", "1.5"), "--level is '1.5'"),
+        (("--effect", "101"), "--effect is '101'"),
         (("--share", "5"), "--share is '5'"),
         (("--until", "2026-11-22"), "--until is '2026-11-22'"),
         (("--until", "0001-01-02T00:00:00+00:00"), "a time from 2000 on"),

@@ -15,6 +15,7 @@ from ratiba_action.diagnosis.mutants import (
     Notice,
     Operator,
     by_risk,
+    functions_of,
     inverted,
     judge_mutant,
     lines_of,
@@ -22,6 +23,7 @@ from ratiba_action.diagnosis.mutants import (
     mutated,
     score_of,
 )
+from ratiba_action.diagnosis.query_faults import query_faults
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "booking_assistant"
 
@@ -181,13 +183,14 @@ def test_the_mutants_are_every_guard_call_and_constant_of_the_tree() -> None:
     source = (EXAMPLE / "booking_assistant" / "settlement.py").read_text()
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
-    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    apart = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    apart |= {id(node) for node in nodes if isinstance(node, ast.Constant) and any(query_faults(str(node.value)))}
     guards = sum(isinstance(node, (ast.If, ast.IfExp)) for node in nodes)
     found = [mutant.operator for mutant in mutants_of("settlement.py", source)]
     assert found.count(Operator.DROP_GUARD) == found.count(Operator.INVERT_GUARD) == guards
     assert found.count(Operator.DROP_CALL) == sum(isinstance(node, ast.Call) for node in nodes)
     assert found.count(Operator.CHANGE_CONSTANT) == sum(
-        isinstance(node, ast.Constant) and node.value is not None and id(node) not in docstrings for node in nodes
+        isinstance(node, ast.Constant) and node.value is not None and id(node) not in apart for node in nodes
     )
 
 
@@ -220,7 +223,7 @@ def mutant(line: int = 1, *, differs: bool = True, operator: Operator = Operator
     [
         ([Notice.FAILED, Notice.NOT_MEASURED], True, Fate.KILLED),
         ([Notice.CHANGED, Notice.UNCHANGED], True, Fate.SURVIVED),
-        ([Notice.UNCHANGED], True, Fate.EQUIVALENT),
+        ([Notice.UNCHANGED], True, Fate.UNOBSERVED),
         ([Notice.UNCHANGED], False, Fate.UNEXERCISED),
         ([], True, Fate.UNEXERCISED),
         ([Notice.CHANGED, Notice.NEEDS_MODEL], True, Fate.NEEDS_MODEL),
@@ -234,6 +237,63 @@ def test_what_the_scenarios_did_says_what_becomes_of_a_mutant(
     result = judge_mutant(mutant(differs=differs), named)
     assert result.fate is fate
     assert result.killed_by == (("s0",) if fate is Fate.KILLED else ())
+
+
+@pytest.mark.parametrize(
+    ("source", "fate"),
+    [
+        ("save(row)", Fate.UNOBSERVED),
+        ("price = look_up({'massage': 1500})", Fate.UNOBSERVED),
+        ("catalogue.info('massage')", Fate.UNOBSERVED),
+        ("_logger.info('paid', extra={'amount': 5})", Fate.EQUIVALENT),
+        ("await self.log.warning('late')", Fate.EQUIVALENT),
+        ("saved = logger.info(store())", Fate.UNOBSERVED),
+    ],
+)
+def test_a_fault_that_no_output_shows_is_a_hole_unless_a_logger_is_called(source: str, fate: Fate) -> None:
+    """A dropped write, or a default within a call, is nothing that scenarios need not look at."""
+    for found in mutants_of("pay.py", f"async def pay():\n    {source}\n"):
+        assert judge_mutant(found, {"s": Notice.UNCHANGED}).fate is fate, found.before
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("x = a and b or c", ["x = (a and b) and c", "x = (a or b) or c"]),
+        ("x = 0 <= n < 9", ["x = 0 < n < 9", "x = 0 <= n <= 9"]),
+        ("x = due - paid * 2", ["x = due + paid * 2", "x = due - paid / 2"]),
+        ("total += fee", ["total -= fee"]),
+        ("x = a == b", []),
+        ("x = 'KES ' + str(due)", []),
+        ("text += f'{due}'", []),
+    ],
+)
+def test_an_operator_is_its_neighbour(source: str, expected: list[str]) -> None:
+    assert sorted(text.strip() for text in texts(source, Operator.CHANGE_OPERATOR)) == sorted(expected)
+
+
+def test_a_query_has_the_faults_of_its_conditions_and_is_not_emptied() -> None:
+    source = 'run("""UPDATE slots SET n = n - 1\nWHERE id = %s AND n > 0""", (slot,))'
+    changed = [text for text in texts(source, Operator.CHANGE_QUERY) if "n > 0 OR TRUE" in text]
+    assert [ast.literal_eval(text.strip().removeprefix("run(").partition(", (slot")[0]) for text in changed] == [
+        "UPDATE slots SET n = n - 1\nWHERE id = %s AND (n > 0 OR TRUE)"
+    ]
+    assert not texts(source, Operator.CHANGE_CONSTANT)
+
+
+def test_a_query_with_inserted_values_keeps_them() -> None:
+    source = "run(f'SELECT {columns} FROM slots WHERE day = {day(1)} AND n > {least}')"
+    assert "run(f'SELECT {columns} FROM slots WHERE (day = {day(1)} OR TRUE) AND n > {least}')\n" in texts(
+        source, Operator.CHANGE_QUERY
+    )
+    assert "run(f'SELECT {columns} FROM slots WHERE day = {None} AND n > {least}')\n" in texts(
+        source, Operator.DROP_CALL
+    )
+
+
+def test_functions_are_named_with_their_class_and_the_lines_of_their_bodies() -> None:
+    source = 'class Pay:\n    def due(self):\n        """What."""\n        return 1\n\ndef late(): return 2\n'
+    assert functions_of(source) == ((2, "Pay.due", frozenset({4})), (6, "late", frozenset({6})))
 
 
 def test_a_condition_that_never_came_true_is_a_hole_and_no_equivalent_mutant() -> None:

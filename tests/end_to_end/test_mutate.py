@@ -100,14 +100,20 @@ def test_a_suite_with_a_known_hole_shows_exactly_that_hole(shop: SmallRepository
     found, ended = mutate(shop, "shop.py")
     assert ended.code == 0, ended.printed
     assert holes(found) == {
+        (6, "change_operator", "unexercised"),  # 500 is never asked for
         (8, "change_constant", "unexercised"),  # 0 is never asked for
+        (8, "change_operator", "unexercised"),
         (8, "drop_guard", "unexercised"),  # no price below 1 is asked for
         (9, "change_constant", "unexercised"),
         (7, "change_constant", "survived"),  # no scenario looks at the text
+        (10, "change_constant", "unobserved"),  # nothing shows the note
+        (11, "drop_call", "unobserved"),
         (12, "change_constant", "survived"),
         (16, "change_constant", "unexercised"),
+        (16, "change_operator", "unexercised"),
     }
     shop.scenario("too_little", "0", expect="REFUSED")
+    shop.scenario("limit", "500", expect="PAID")
     shop.scenario("least", "1", expect="PAID")
     shop.write(
         "scenarios/texts.yaml",
@@ -117,20 +123,33 @@ def test_a_suite_with_a_known_hole_shows_exactly_that_hole(shop: SmallRepository
     found, _ = mutate(shop, "shop.py")
     assert holes(found) == {
         (9, "change_constant", "survived"),
+        (10, "change_constant", "unobserved"),
+        (11, "drop_call", "unobserved"),
         (12, "change_constant", "survived"),
         (16, "change_constant", "unexercised"),
+        (16, "change_operator", "unexercised"),
     }
     line = next(line for line in found["lines"] if line["line"] == 8)
     assert (line["file"], line["protection"]) == ("shop.py", "protected")
     assert "too_little" in line["scenarios"]
 
 
-def test_a_difference_that_changes_no_output_is_equivalent_and_not_counted(shop: SmallRepository) -> None:
-    found, _ = mutate(shop, "shop.py")
-    # The note and the call make a difference that nobody can see.
-    assert found["counts"]["equivalent"] == 2
+def test_only_calls_of_a_logger_are_equivalent_and_not_counted(shop: SmallRepository) -> None:
+    logged = SHOP.replace("noted(note)", "logger.info('paid')").replace(
+        "LIMIT = 500", "import logging; logger = logging.getLogger('shop'); LIMIT = 500"
+    )
+    shop.write("shop.py", logged)
+    found, ended = mutate(shop, "shop.py")
+    assert found["counts"]["equivalent"] == 2, ended.printed
     assert found["score"]["counted"] == found["measured"] - 2
     assert 11 not in {line["line"] for line in found["lines"]}
+
+
+def test_a_function_that_no_scenario_runs_is_named(shop: SmallRepository) -> None:
+    shop.write("shop.py", SHOP + "\n\ndef refund(price):\n    return -price\n")
+    found, _ = mutate(shop, "shop.py", "--mutants", "1")
+    assert found["never_run"] == [{"file": "shop.py", "line": 19, "function": "refund"}]
+    assert "No scenario runs: shop.py:19 refund" in shop.ended("mutate", "shop.py", "--mutants", "1").printed
 
 
 def test_where_the_lines_that_ran_are_not_known_nothing_is_equivalent(shop: SmallRepository) -> None:
@@ -254,7 +273,7 @@ def test_people_read_a_table_and_a_page_with_coloured_lines(shop: SmallRepositor
     page = (shop.report / "mutation.html").read_text()
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)" in page
-    assert 'class="line protected"><span class="n">6</span>' in page
+    assert 'class="line protected"><span class="n">1</span>' in page
     assert 'class="line partly"><span class="n">8</span>' in page
     assert "too_much" in page
 

@@ -184,7 +184,7 @@ def test_the_weighted_kappa_is_that_of_scikit_learn(pairs: list[tuple[int, int]]
     metrics = pytest.importorskip("sklearn.metrics", exc_type=ImportError)
     found = human_agreement("opus", "tone", pairs)
     if found.kappa is None:
-        assert len({label for pair in pairs for label in pair}) == 1
+        assert len({label for label, _ in pairs}) == 1
         return
     labels, judged = zip(*pairs, strict=True)
     for weights, mine in (("quadratic", found.kappa), (None, found.unweighted)):
@@ -293,14 +293,12 @@ def test_a_checkout_whose_folder_is_a_link_has_nothing_written_elsewhere(tmp_pat
 
 
 def test_the_threshold_that_is_suggested_fails_few_good_conversations(tmp_path: Path) -> None:
-    calibration = with_judge(tmp_path, 60)
+    calibration = with_judge(tmp_path, 150)
     (found,) = thresholds(calibration, read_marks(tmp_path), {"CoherenceMetric": [0.5, 0.9, 0.7]})
-    assert (found.n, found.good, found.golden) == (60, 24, (0.5, 0.6, 0.7, 0.8, 0.9))
+    assert (found.n, found.good, found.golden) == (150, 60, (0.5, 0.6, 0.7, 0.8, 0.9))
     assert found.suggested == 0.75, "labels of 4 are scores of 0.75 here"
     (row,) = (row for row in found.rows if row.threshold == 0.75)
     assert (row.precision, row.recall, row.false_failures) == (1, 1, 0)
-    (few,) = thresholds(with_judge(tmp_path, 10), read_marks(tmp_path), {})
-    assert few.suggested is None
 
 
 def test_a_criterion_by_steps_is_found_on_the_golden_set_by_its_name(tmp_path: Path) -> None:

@@ -146,6 +146,27 @@ def test_a_tiny_certain_difference_is_no_drift(tmp_path: Path) -> None:
     assert entry.status is Status.NO_DRIFT
 
 
+@pytest.mark.parametrize("count", [500, 2_000])
+@pytest.mark.parametrize("levels", [(1.0, 1.0, 1.0, 1.0, 0.5), (0.25, 0.5, 0.75, 1.0)], ids=["ceiling", "five levels"])
+def test_a_fall_of_five_points_is_found_in_more_conversations_too(
+    tmp_path: Path, count: int, levels: tuple[float, ...]
+) -> None:
+    """By the size of Cliff's delta it was found less often the more conversations there were."""
+    source = random.Random(count)  # noqa: S311 - scores of a test
+    before = [source.choice(levels) for _ in range(count)]
+    now = [max(0.0, value - 0.25) if source.random() < 0.24 else value for value in before]
+    entry = only(drift(tmp_path, sample_events(before, days_ago=8), sample_events(now, days_ago=1)))
+    assert entry.difference == pytest.approx(-0.06, abs=0.015)
+    assert entry.status is Status.DRIFTED
+
+
+@pytest.mark.parametrize(("effect", "status"), [(0.05, Status.DRIFTED), (0.051, Status.NO_DRIFT)])
+def test_the_smallest_change_that_counts_is_set_in_points(tmp_path: Path, effect: float, status: Status) -> None:
+    runs = sample_events([0.8, 0.9] * 500, days_ago=8), sample_events([0.75, 0.85] * 500, days_ago=1)
+    entry = only(drift(tmp_path, *runs, rules=replace(RULES, effect=effect)))
+    assert (entry.difference, entry.status) == (-0.05, status)
+
+
 def test_runs_of_the_gate_in_the_same_file_are_left_out(tmp_path: Path) -> None:
     runs = (
         sample_events(GOOD, days_ago=8),

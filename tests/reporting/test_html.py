@@ -217,7 +217,7 @@ def test_a_crash_of_the_system_is_reported_in_one_line_and_its_traceback_is_fold
 
 def _thresholds(text: str = "tone") -> list[JudgeThresholds]:
     """Two judges with labels, a criterion that nothing has scored, and a metric that no label is about."""
-    rated = [(number / 80, 1 + number // 18) for number in range(80)]
+    rated = [(number / 200, 1 + number // 45) for number in range(200)]
     return [
         thresholds_of(f"j{text}", text, f"m{text}", rated, golden=[0.5, 0.6, 0.7, 0.8, 0.9]),
         thresholds_of(f"k{text}", text, f"m{text}", rated[:12], golden=[]),

@@ -4,6 +4,7 @@ from statistics import fmean, pvariance
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
 
 from ratiba_action.model.comparison import Agreement, ScorePair
 from ratiba_action.verdict.agreement import (
@@ -12,6 +13,7 @@ from ratiba_action.verdict.agreement import (
     interpret_kappa,
     judges_agreement,
     quadratic,
+    thresholds_of,
 )
 
 # Cohen, J. (1968), Weighted kappa: Psychological Bulletin 70, table 1: shares of 200 cases, and his weights.
@@ -143,3 +145,23 @@ def test_without_pairs_nothing_is_claimed() -> None:
 
 def test_judges_who_pass_everything_agree_without_a_kappa() -> None:
     assert judges_agreement([pair(0.9, 0.9)] * 5) == Agreement(5, 1.0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("good", "failing", "proven"),
+    [(58, 0, False), (59, 0, True), (92, 1, False), (93, 1, True), (123, 2, False), (124, 2, True)],
+)
+def test_a_threshold_is_suggested_by_the_exact_bound_of_its_false_failures(
+    good: int, failing: int, *, proven: bool
+) -> None:
+    """The bound of Clopper and Pearson (1934) as statsmodels gives it: at most 5 % with 95 % confidence."""
+    rated = [(0.5, 5)] * failing + [(0.9, 4)] * (good - failing) + [(0.1, 1)] * 9
+    _, bound = proportion_confint(failing, good, alpha=0.1, method="beta")
+    assert (bound <= 0.05) is proven
+    found = thresholds_of("judge", "tone", "Metric", rated, golden=())
+    assert found.suggested == (0.9 if proven else 0.5 if failing and good >= 59 else None)
+
+
+def test_of_many_thousand_labels_a_threshold_is_suggested_too() -> None:
+    rated = [(0.5, 5)] * 400 + [(0.9, 5)] * 9_600
+    assert thresholds_of("judge", "tone", "Metric", rated, golden=()).suggested == 0.9

@@ -1,12 +1,15 @@
 """What is said of a judge by the shape of its differences from people."""
 
+import math
 import random
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, pearsonr
+from scipy.stats import t as student
 from statsmodels.stats.inter_rater import cohens_kappa as oracle
 
 from ratiba_action.verdict.human_agreement import LABELS, human_agreement, squared_differences
@@ -26,9 +29,12 @@ EVERY_SCORE_BESIDE = [(1, 2), (2, 1), (3, 4), (4, 3), (4, 5), (5, 4)] * 20
 ONE_SCORE = [(label, 4) for label in LABELS] * 24
 ONE_LABEL = [(4, 4)] * 120
 BESIDE_ONE_LABEL = [(4, 5)] * 120
+AROUND_ONE_LABEL = [(4, 3), (4, 4), (4, 5)] * 40
+NEARLY_ONE_LABEL = [(4, 3), (4, 4), (4, 4), (4, 5)] * 30
 OPPOSITE_RATERS = [(2, 3), (3, 4), (4, 5), (2, 1), (3, 2), (4, 3)] * 20
 """One person's labels are always one below the judge, the other's one above: on average there is no bias."""
 ONE_RATER_AGREES = [(label, label) for label in LABELS] * 12 + SHIFT[:60]
+NEAR = [(1, 1), (2, 3), (3, 2), (4, 5), (5, 3), (5, 5), (3, 3), (2, 2), (1, 2), (4, 4)] * 4
 FEW_LABELS = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (5, 5), (3, 4), (2, 1), (4, 4), (1, 1)] * 3
 
 
@@ -46,7 +52,9 @@ FEW_LABELS = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (5, 5), (3, 4), (2, 1), (4
         (EVERY_SCORE_BESIDE, "inexact", "noise", "differences vary: change the criterion's steps or the judge."),
         (ONE_SCORE, "below", "scale", "a narrower part of the scale"),
         (ONE_LABEL, "undefined", "none", "Add conversations of other quality"),
-        (BESIDE_ONE_LABEL, "below", "shift", "more lenient than people by 1.0, a constant shift"),
+        (BESIDE_ONE_LABEL, "biased", "shift", "more lenient than people by 1.0, a constant shift"),
+        (AROUND_ONE_LABEL, "inexact", "scale", "Add conversations of other quality"),
+        (NEARLY_ONE_LABEL, "undefined", "scale", "Add conversations of other quality"),
         (OPPOSITE_RATERS, "below", "noise", "differences vary"),
         (ONE_RATER_AGREES, "calibrated", "noise", "Nothing."),
         (FEW_LABELS, "calibrated", "noise", "Nothing."),
@@ -119,3 +127,38 @@ def test_the_parts_of_the_squared_difference_are_those_of_theil(pairs: Pairs) ->
     if labels.std() and judged.std():
         rest = 2 * (1 - pearsonr(labels, judged).statistic) * labels.std() * judged.std()
         assert parts["noise"] == pytest.approx(float(rest), abs=1e-9)
+
+
+def test_the_interval_of_kappa_is_the_jackknife_on_the_scale_of_fisher() -> None:
+    """The error by resampling by hand, the scale and the quantile by NumPy and SciPy."""
+    pairs = [(1, 1), (2, 3), (3, 3), (4, 5), (5, 5), (1, 2), (3, 4), (2, 2)] * 4
+    whole = human_agreement("opus", "tone", pairs)
+    left_out = [human_agreement("opus", "tone", [*pairs[:k], *pairs[k + 1 :]]).kappa for k in range(len(pairs))]
+    values = np.array(left_out, dtype=float)
+    error = np.sqrt((len(pairs) - 1) / len(pairs) * np.sum((values - values.mean()) ** 2))
+    assert whole.kappa is not None
+    half = student.ppf(0.975, len(pairs) - 1) * error / (1 - whole.kappa**2)
+    expected = np.tanh([np.arctanh(whole.kappa) - half, np.arctanh(whole.kappa) + half])
+    assert (whole.low, whole.high) == pytest.approx(tuple(expected))
+
+
+def test_the_interval_of_a_judge_that_always_agrees_is_a_point() -> None:
+    found = human_agreement("opus", "tone", [(label, label) for label in LABELS] * 8)
+    assert (found.kappa, found.low, found.high, found.status) == (1, 1, 1, "calibrated")
+
+
+def test_how_many_more_labels_prove_a_judge_is_said_by_how_far_it_is_from_the_bound() -> None:
+    steady = human_agreement("opus", "tone", NEAR)
+    assert steady.status == "unproven"
+    number = re.match(r"Label about (\d+) more conversations", steady.advice)
+    assert number is not None, steady.advice
+    assert 0 < int(number[1]) < 360
+    proven = human_agreement("opus", "tone", NEAR * (1 + math.ceil(int(number[1]) / len(NEAR))))
+    assert proven.status == "calibrated"
+
+
+def test_a_judge_at_the_bound_is_not_helped_by_labels() -> None:
+    beside = [(label, min(label + 1, 5) if number % 2 else label) for number in range(60) for label in LABELS[:4]]
+    found = human_agreement("opus", "tone", beside[:239])
+    assert (found.status, round(found.bias or 0, 3)) == ("unproven", 0.498)
+    assert found.advice.startswith("The interval of kappa or bias reaches a bound, and labels alone will not help.")
