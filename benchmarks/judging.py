@@ -25,7 +25,7 @@ from ratiba_action.config.configuration import Configuration, CrossCheckBlock, J
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute
 from ratiba_action.llm.providers.metered import MeteredCalls
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval
+from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval
 from ratiba_action.model.measurement import Case
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.plan import Arm, Trial
@@ -40,6 +40,7 @@ from ratiba_action.run.inputs import ArmInputs, RunLog
 from ratiba_action.run.judging import Judging
 from ratiba_action.run.paid_run import PaidRun
 from tests.support.cases import case, exchange
+from tests.support.deepeval_settings import configure_deepeval
 from tests.support.progress import RecordedProgress
 
 CPU_LIMIT = 4.0  # milliseconds a judge call above the bare loop

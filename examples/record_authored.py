@@ -29,7 +29,6 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, R
 from ratiba_action.llm.recordings.writer import render_recordings, write_all, write_recordings
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
 from ratiba_action.model.conversation import ToolCall
 from ratiba_action.model.measurement import Case, Scored
@@ -49,6 +48,7 @@ from ratiba_action.settings.settings import read_settings
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.systems.choose import choose_system
 from ratiba_action.systems.workplace import Surroundings
+from tests.support.deepeval_settings import configure_deepeval
 from tests.support.scripted_answers import ScriptedAnswers
 
 AUTHORED = EXAMPLES / "authored"

@@ -13,7 +13,8 @@ RatibaError                       anything that a user can fix; never shown with
 │   ├── WorkerError               the system under test could not be started or spoken to
 │   │   ├── WorkerTimeoutError    it gave no answer in time
 │   │   ├── WorkerEndedError      its process ended before it answered
-│   │   └── SystemRaisedError     its own code raised an exception
+│   │   ├── SystemRaisedError     its own code raised an exception
+│   │   └── AbsentError           nobody listens at the socket of what starts containers
 │   ├── ProviderError             a model's provider refused a call, or its answer cannot be used
 │   ├── LedgerError               money, which must not be spent then, or history could not be written
 │   │   ├── LedgerRefusedError    nobody answers at the shared ledger's address, or refuses us
@@ -21,8 +22,11 @@ RatibaError                       anything that a user can fix; never shown with
 │   ├── ExchangeError             a server could not be reached, or did not answer in time
 │   │   └── GithubError           GitHub refused a request, or its API cannot be used
 │   └── RecordingError            a recorded answer is missing or unreadable
+│       └── StaleRecordingError   only the content of the request differs; in llm/answers.py, with that answer
 ├── BudgetError                   a call was refused because it might pass the cap   exit 3
+│   └── SharedCapError            a cap that runs share has no room for it now
 ├── JudgeError                    a judge answered outside its contract              that scenario only
+│   └── AnotherModelError         another model answered than the judge
 └── PublishError                  the comment, summary or outputs could not be written   a warning
     └── ReportedError             the step after the gate's has reported the run already
 """
@@ -148,6 +152,10 @@ class SystemRaisedError(WorkerError):
         self.message = message
 
 
+class AbsentError(WorkerError):
+    """Nobody listens at the socket of what starts containers."""
+
+
 class ProviderError(InfrastructureError):
     """A model's provider refused a call, could not be reached, or its answer cannot be used.
 
@@ -230,8 +238,24 @@ class BudgetError(RatibaError):
     """A call was refused because it might have passed the cap."""
 
 
+class SharedCapError(BudgetError):
+    """A shared cap has no room for a call now.
+
+    Args:
+        can_fit_later: the call fits once calls in flight turn out cheaper.
+    """
+
+    def __init__(self, problem: str, remedy: str, *, can_fit_later: bool) -> None:
+        super().__init__(problem, remedy)
+        self.can_fit_later = can_fit_later
+
+
 class JudgeError(RatibaError):
     """A judge answered outside its contract: out of range, not parsable, empty."""
+
+
+class AnotherModelError(JudgeError):
+    """Another model answered than the judge that was asked: its score would count as the judge's."""
 
 
 class PublishError(RatibaError):

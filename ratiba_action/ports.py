@@ -443,7 +443,7 @@ class PaidCalls(Protocol):
         Raises:
             BudgetError: the call does not fit into the budget any more.
             ConfigurationError: the model has no price, the provider has no key, or the most that the request can
-                cost cannot be told.
+                cost cannot be known.
             ProviderError: the provider refused, could not be reached, or its answer cannot be used; after retries.
             LedgerError: the money could not be written down.
         """
@@ -513,7 +513,7 @@ class TurnBooks(Protocol):
         ...
 
     async def after(self, scenario_id: str, reported: Sequence[ReportedUsage], arm: str) -> Usd | None:
-        """A turn was answered, and the reply tells what it used.
+        """A turn was answered, and the reply reports what it used.
 
         Returns:
             The estimated cost of the calls of the turn that bypass the gateway; None where it is not known.

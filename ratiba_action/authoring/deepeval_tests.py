@@ -10,14 +10,14 @@ from ratiba_action.authoring.goldens import add_assertions, needs_answer
 from ratiba_action.authoring.imports import Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
 from ratiba_action.authoring.python_reading import (
     Names,
-    Place,
     PythonFile,
+    PythonReader,
     arguments,
     called,
-    follow,
     in_order,
     items_of,
     literal,
+    literals,
     place_of,
     read_python,
     shown,
@@ -121,22 +121,17 @@ _ARENA = "not imported: it compares answers of several systems; run them as vari
 
 
 @dataclass(slots=True)
-class TestFile:
+class TestFile(PythonReader):
     """A test file.
 
     Args:
         shared: assertions of runs whose cases come from elsewhere.
-        used: places of the calls that were dealt with.
         own: names of classes of the file that are metrics.
     """
 
     __test__ = False
 
-    name: str
-    found: Import
-    file: PythonFile
     shared: list[dict[str, Any]] = field(default_factory=list)
-    used: set[Place] = field(default_factory=set)
     own: frozenset[str] = frozenset()
 
     def visit(self, node: ast.Call) -> None:
@@ -183,10 +178,6 @@ class TestFile:
                 for each in items_of(arguments(node).get("metrics")):
                     if not (isinstance(each, ast.Call) and self._is_metric(each)):
                         self.note(each, _PERSON, "metric", f"not imported: `{shown(node)}` does not run it as a test")
-
-    def note(self, node: ast.AST, outcome: ImportOutcome, what: str, result: str) -> None:
-        """Add a finding at a place of the file."""
-        self.found.note((self.name, getattr(node, "lineno", 1)), outcome, what, result)
 
     def _is_metric(self, node: ast.Call) -> bool:
         """Whether a metric is made, of DeepEval's or of the team's own; a class is written with a capital."""
@@ -274,7 +265,7 @@ class TestFile:
             return
         self.used.add(place_of(node))
         name = called(node)
-        given = _literals(arguments(node))
+        given = literals(arguments(node))
         try:
             entry = self._known(name, rubric="rubric" in given)
             threshold = _threshold(name, given)
@@ -316,7 +307,7 @@ class TestFile:
     def _case(self, node: ast.Call, metrics: Sequence[Mapping[str, Any]]) -> bool:
         """A test case or golden; returns whether it comes from elsewhere."""
         fields = arguments(node, ("input",))
-        given = _literals(fields)
+        given = literals(fields)
         messages = self._messages(node, given)
         if messages is None:
             return self._lost(node, fields, "not imported: its input is not a text written here")
@@ -340,7 +331,7 @@ class TestFile:
             return (text,) if isinstance(text, str) and text.strip() else None
         turns = items_of(arguments(node, ("turns",)).get("turns"))
         calls = [each for each in turns if isinstance(each, ast.Call)]
-        read = [_literals(arguments(each, ("role", "content"))) for each in calls]
+        read = [literals(arguments(each, ("role", "content"))) for each in calls]
         texts = tuple(each.get("content") for each in read if each.get("role") == "user")
         if not texts or len(read) < len(turns) or not all(isinstance(each, str) and each.strip() for each in texts):
             return None
@@ -390,16 +381,14 @@ def read_test_file(folder: SourceFolder, name: str, found: Import) -> list[dict[
     wanted = {*_RUNS, *_COMPONENT, "compare", "pull"} | {
         called(node) for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node).startswith(_FILES)
     }
-    file = PythonFile(tree, frozenset(wanted), lambda _node: None)
+    file = PythonFile(tree, frozenset(wanted))
     own = frozenset(
         node.name
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef) and any("Metric" in ast.unparse(base) for base in node.bases)
     )
     tests = TestFile(folder.name(name), found, file, own=own)
-    file.visit, file.asserted = tests.visit, tests.asserted
-    follow(file, tests.name)
-    tests.left_over()
+    tests.read()
     return tests.shared
 
 
@@ -449,10 +438,6 @@ def _parameters(name: str, entry: DeepEvalMetric, given: Mapping[str, Any]) -> d
     return parameters
 
 
-def _literals(given: Mapping[str, ast.expr]) -> dict[str, Any]:
-    return {key: literal(value) for key, value in given.items()}
-
-
 def _attributes(node: Any) -> list[str]:
     """The last names of a list such as ``[LLMTestCaseParams.INPUT]``."""
     listed = items_of(node) if isinstance(node, ast.expr) else []
@@ -485,7 +470,7 @@ def _as_they_are(given: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("available_tools", "rubric"):
         listed = items_of(parameters[key]) if isinstance(parameters.get(key), ast.expr) else []
         if listed and all(isinstance(each, ast.Call) for each in listed):
-            parameters[key] = [_literals(arguments(each)) for each in listed if isinstance(each, ast.Call)]
+            parameters[key] = [literals(arguments(each)) for each in listed if isinstance(each, ast.Call)]
     wrong = [key for key, value in parameters.items() if _unread(value)]
     if wrong:
         raise NotImportedError(f"{', '.join(wrong)} is not written here as a literal")

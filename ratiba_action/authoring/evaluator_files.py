@@ -2,16 +2,16 @@
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.authoring.goldens import FORMATS, Mapped, read_row
 from ratiba_action.authoring.imports import Import, ImportedCase, ImportOutcome, SourceFolder
 from ratiba_action.authoring.python_reading import (
+    Names,
     PythonFile,
+    PythonReader,
     arguments,
     called,
-    follow,
     items_of,
     literal,
     read_python,
@@ -28,12 +28,8 @@ _BY_JUDGE = "not imported: write its prompt for TemplateJudgeMetric, with {reply
 _ELSEWHERE = "not imported: its items are not in this file; export the dataset, and give that file to this command"
 
 
-@dataclass(slots=True)
-class EvaluatorFile:
-    """A file with examples and evaluators."""
-
-    name: str
-    found: Import
+class EvaluatorFile(PythonReader):
+    """A file with examples and evaluators; what becomes nothing is left to a person."""
 
     def visit(self, node: ast.Call) -> None:
         """A run with its evaluators, or examples."""
@@ -46,20 +42,15 @@ class EvaluatorFile:
         for each in (item for key in _EVALUATORS for item in items_of(given.get(key))):
             judge = isinstance(each, ast.Call) and called(each) == _JUDGE
             what = f"evaluator {called(each) if isinstance(each, ast.Call) else shown(each)}"
-            self.note(each, what, _BY_JUDGE if judge else _OWN)
+            self.note(each, _PERSON, what, _BY_JUDGE if judge else _OWN)
         data = given.get("data", given.get("dataset_name"))
         if data is not None:
-            self.note(node, f"{called(node)} {shown(data)}", _ELSEWHERE)
+            self.note(node, _PERSON, f"{called(node)} {shown(data)}", _ELSEWHERE)
 
-    def asserted(self, statement: ast.Assert) -> None:
+    def asserted(self, statement: ast.Assert, _names: Names) -> None:
         """An ``assert`` of a pytest file."""
-        self.note(
-            statement, "assert", "code is not run: name the file in `tests` of the configuration, or use `expect`"
-        )
-
-    def note(self, node: ast.AST, what: str, result: str) -> None:
-        """Leave something to a person."""
-        self.found.note((self.name, getattr(node, "lineno", 1)), _PERSON, what, result)
+        result = "code is not run: name the file in `tests` of the configuration, or use `expect`"
+        self.note(statement, _PERSON, "assert", result)
 
     def _rows(self, node: ast.Call, given: Mapping[str, ast.expr]) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Examples as rows of an export, with their lines."""
@@ -75,7 +66,9 @@ class EvaluatorFile:
             if isinstance(row, Mapping) and ("inputs" in row or "input" in row):
                 yield each.lineno, row
             else:
-                self.note(each, called(node), f"not imported: `{shown(each)}` is not written here as a literal")
+                self.note(
+                    each, _PERSON, called(node), f"not imported: `{shown(each)}` is not written here as a literal"
+                )
 
 
 def _known(node: ast.Dict) -> ast.Dict:
@@ -98,12 +91,10 @@ def read_evaluators(folder: SourceFolder, name: str, found: Import) -> list[dict
     Raises:
         SuiteError: it cannot be read, is not Python, or would be too large.
     """
-    file = PythonFile(read_python(folder, name), _RUNS | _ITEMS, lambda _node: None)
-    evaluators = EvaluatorFile(folder.name(name), found)
-    file.visit = evaluators.visit
-    file.asserted = lambda statement, _names: evaluators.asserted(statement)
+    file = PythonFile(read_python(folder, name), _RUNS | _ITEMS)
+    evaluators = EvaluatorFile(folder.name(name), found, file)
     before = len(found.findings) + len(found.cases)
-    follow(file, evaluators.name)
+    evaluators.read()
     if len(found.findings) + len(found.cases) == before:
         found.note((evaluators.name, 1), _PERSON, "file", "not imported: it has no examples and runs no evaluators")
     return []

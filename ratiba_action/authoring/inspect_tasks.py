@@ -17,14 +17,14 @@ from ratiba_action.authoring.imports import (
     SourceFolder,
 )
 from ratiba_action.authoring.python_reading import (
-    Place,
     PythonFile,
+    PythonReader,
     arguments,
     called,
-    follow,
     in_order,
     items_of,
     literal,
+    literals,
     place_of,
     read_python,
     shown,
@@ -91,24 +91,19 @@ class TaskQuestion:
         return parts
 
 
-@dataclass(slots=True)
-class TaskFile:
+@dataclass(slots=True, kw_only=True)
+class TaskFile(PythonReader):
     """A file of tasks.
 
     Args:
         path: in the repository; empty if it lies outside.
-        used: places of the samples and tasks that were read.
         made: functions in which a task was read.
         refused: why the task that is being read cannot run through Inspect; empty if it can.
         has_code: whether a part of it can run through Inspect only.
     """
 
-    name: str
     path: str
     folder: SourceFolder
-    found: Import
-    file: PythonFile
-    used: set[Place] = field(default_factory=set)
     made: set[str] = field(default_factory=set)
     refused: str = ""
     has_code: bool = False
@@ -182,10 +177,6 @@ class TaskFile:
         if task not in self.found.tasks:
             self.found.tasks.append(task)
 
-    def note(self, node: ast.AST | None, outcome: ImportOutcome, what: str, result: str) -> None:
-        """Add a finding at a place of the file."""
-        self.found.note((self.name, getattr(node, "lineno", 1)), outcome, what, result)
-
     def _option(self, node: ast.Call, key: str, value: ast.expr) -> None:
         if key in {"dataset", "solver", "plan", "scorer"} or literal(value) is None:
             return
@@ -232,7 +223,7 @@ class TaskFile:
     def _solver(self, node: ast.expr, question: TaskQuestion) -> TaskQuestion:
         name = called(node) if isinstance(node, ast.Call) else shown(node)
         first = "template" if isinstance(node, ast.Call) else ""
-        given = _literals(arguments(node, (first,))) if isinstance(node, ast.Call) else {}
+        given = literals(arguments(node, (first,))) if isinstance(node, ast.Call) else {}
         template = self._text(given.get("template"))
         if name == "generate":
             return question
@@ -341,7 +332,7 @@ class TaskFile:
         if fields is None:
             return row
         if isinstance(fields, ast.Call) and called(fields) == "FieldSpec":
-            spec = _literals(arguments(fields, FIELDS))
+            spec = literals(arguments(fields, FIELDS))
             names = {key: spec.get(key, key) for key in (*FIELDS, "sandbox", "files", "setup")}
             return {key: row[name] for key, name in names.items() if isinstance(name, str) and name in row}
         try:
@@ -399,13 +390,11 @@ def read_tasks(folder: SourceFolder, name: str, found: Import) -> None:
     Raises:
         SuiteError: it, or a file of samples, cannot be read or is malformed.
     """
-    file = PythonFile(read_python(folder, name), frozenset({"Task"}), lambda _node: None)
+    file = PythonFile(read_python(folder, name), frozenset({"Task"}))
     path = folder.below_top(name) if folder.top == folder.repository else None
-    tasks = TaskFile(folder.name(name), path or "", folder, found, file)
-    file.visit = tasks.visit
+    tasks = TaskFile(folder.name(name), found, file, path=path or "", folder=folder)
     before = len(found.findings)
-    follow(file, tasks.name)
-    tasks.left_over()
+    tasks.read()
     if len(found.findings) == before and not found.cases and not found.tasks:
         found.note((tasks.name, 1), _PERSON, "file", "not imported: it makes no `Task`")
 
@@ -464,14 +453,10 @@ def _choices(value: Any) -> list[str]:
     return [str(each) for each in (value if isinstance(value, list) else [value]) if str(each).strip()]
 
 
-def _literals(given: Mapping[str, ast.expr]) -> dict[str, Any]:
-    return {key: literal(value) for key, value in given.items()}
-
-
 def _sample(node: ast.Call) -> dict[str, Any]:
     """A literal sample; messages as mappings."""
     given = arguments(node, _SAMPLE)
-    sample = _literals(given)
+    sample = literals(given)
     if isinstance(sample.get("input"), ast.expr):
         sample["input"] = [_message(each) for each in items_of(given["input"])]
     return sample

@@ -10,7 +10,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from ratiba_action.authoring.imports import SourceFolder
+from ratiba_action.authoring.imports import Import, ImportOutcome, SourceFolder
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.util.strict_yaml import MAX_BYTES
 from ratiba_action.util.text import clip
@@ -51,7 +51,7 @@ class PythonFile:
 
     tree: ast.Module
     wanted: frozenset[str]
-    visit: Callable[[ast.Call], None]
+    visit: Callable[[ast.Call], None] = lambda _node: None
     asserted: Callable[[ast.Assert, Names], None] = lambda _statement, _names: None
     functions: dict[str, Function] = field(default_factory=dict)
     modules: dict[str, str] = field(default_factory=dict)
@@ -422,17 +422,52 @@ def read_python(folder: SourceFolder, name: str) -> ast.Module:
         raise SuiteError([FileProblem(folder.name(name), line, reason)]) from error
 
 
-def follow(file: PythonFile, name: str) -> None:
-    """Follow a file's statements.
+@dataclass(slots=True)
+class PythonReader:
+    """Reads a file of another tool; a subclass says what each call of ``file.wanted`` becomes.
 
-    Raises:
-        SuiteError: unrolled, it is too large, or it is nested too deeply.
+    Args:
+        name: of the file, as findings show it.
+        used: places of the calls that were dealt with.
     """
-    try:
-        file.run()
-    except (_TooLargeError, RecursionError) as error:
-        reason = f"its lists and loops give more than {_MAX_NODES:,} values, or are nested too deeply; split the file"
-        raise SuiteError([FileProblem(name, 1, reason)]) from error
+
+    name: str
+    found: Import
+    file: PythonFile
+    used: set[Place] = field(default_factory=set)
+
+    def read(self) -> None:
+        """Follow the file's statements, then list what is left over.
+
+        Raises:
+            SuiteError: unrolled, it is too large, or it is nested too deeply.
+        """
+        self.file.visit, self.file.asserted = self.visit, self.asserted
+        try:
+            self.file.run()
+        except (_TooLargeError, RecursionError) as error:
+            much = f"its lists and loops give more than {_MAX_NODES:,} values, or are nested too deeply; split the file"
+            raise SuiteError([FileProblem(self.name, 1, much)]) from error
+        self.left_over()
+
+    def visit(self, node: ast.Call) -> None:
+        """A call, with names replaced."""
+        raise NotImplementedError
+
+    def asserted(self, statement: ast.Assert, names: Names) -> None:
+        """An ``assert``; ignored unless a subclass says otherwise."""
+
+    def left_over(self) -> None:
+        """What no call used; a subclass lists it."""
+
+    def note(self, node: ast.AST | None, outcome: ImportOutcome, what: str, result: str) -> None:
+        """Add a finding at a place of the file."""
+        self.found.note((self.name, getattr(node, "lineno", 1)), outcome, what, result)
+
+
+def literals(given: Mapping[str, ast.expr]) -> dict[str, Any]:
+    """Arguments by name; see ``literal``."""
+    return {key: literal(value) for key, value in given.items()}
 
 
 def called(node: ast.Call) -> str:

@@ -16,14 +16,14 @@ from ratiba_action.authoring.imports import (
     SourceFolder,
 )
 from ratiba_action.authoring.python_reading import (
-    Place,
     PythonFile,
+    PythonReader,
     arguments,
     called,
-    follow,
     in_order,
     items_of,
     literal,
+    literals,
     place_of,
     read_python,
     shown,
@@ -78,19 +78,14 @@ _LEFT_OVER = "not imported: no `evaluate` here uses it"
 
 
 @dataclass(slots=True)
-class EvaluationFile:
+class EvaluationFile(PythonReader):
     """A file that calls ``evaluate``.
 
     Args:
         shared: assertions of runs whose samples come from elsewhere.
-        used: places of the calls that were dealt with.
     """
 
-    name: str
-    found: Import
-    file: PythonFile
     shared: list[dict[str, Any]] = field(default_factory=list)
-    used: set[Place] = field(default_factory=set)
 
     def visit(self, node: ast.Call) -> None:
         """``evaluate``, or a metric that scores one sample."""
@@ -111,10 +106,6 @@ class EvaluationFile:
             self.shared += [entry for entry in entries if entry not in self.shared]
             result = "its metrics apply to every sample of this import: give the samples' file in the same command"
             self.note(node, _NEAR if entries else _PERSON, called(node), result)
-
-    def note(self, node: ast.AST, outcome: ImportOutcome, what: str, result: str) -> None:
-        """Add a finding at a place of the file."""
-        self.found.note((self.name, getattr(node, "lineno", 1)), outcome, what, result)
 
     def left_over(self) -> None:
         """What no run used."""
@@ -186,7 +177,7 @@ def _counterpart(node: ast.expr, kind: str, given: Mapping[str, ast.expr]) -> tu
     if kind not in RAGAS_METRICS:
         raise NotImportedError(f"`{shown(node)}` has no counterpart: write a metric of your own")
     becomes = RAGAS_METRICS[kind]
-    values = {key: literal(value) for key, value in given.items()}
+    values = literals(given)
     if becomes == _CRITERION:
         name, definition = values.get("name"), values.get("definition")
         if not isinstance(name, str) or not isinstance(definition, str):
@@ -226,9 +217,7 @@ def read_evaluation(folder: SourceFolder, name: str, found: Import) -> list[dict
         SuiteError: it cannot be read, is not Python, or would be too large.
     """
     scores = {"single_turn_score", "single_turn_ascore", "multi_turn_score", "multi_turn_ascore"}
-    file = PythonFile(read_python(folder, name), frozenset({"evaluate", "aevaluate", *scores}), lambda _node: None)
+    file = PythonFile(read_python(folder, name), frozenset({"evaluate", "aevaluate", *scores}))
     evaluation = EvaluationFile(folder.name(name), found, file)
-    file.visit = evaluation.visit
-    follow(file, evaluation.name)
-    evaluation.left_over()
+    evaluation.read()
     return evaluation.shared

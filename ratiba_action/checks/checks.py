@@ -108,7 +108,7 @@ def check_transcript(
     A turn that the conversation never reached fails each of its expectations.
 
     Args:
-        detect_language: ISO 639 code of a text's language, None where it cannot be told; None where no turn expects a
+        detect_language: ISO 639 code of a text's language, None where it cannot be known; None where no turn expects a
             language.
         time: for the patterns of all turns and rules together; None for a limit of each search by itself.
 

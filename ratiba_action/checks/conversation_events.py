@@ -133,7 +133,7 @@ def beginning(  # noqa: PLR0917 - the facts of one event
 
 
 def turn_events(trial: Trial, number: int, exchange: Exchange, before: Reply | None) -> Iterator[Event]:
-    """What happened in a turn: its reply first, then what the reply tells of.
+    """What happened in a turn: its reply first, then what the reply reports.
 
     Args:
         number: of the turn, from 1.

@@ -16,7 +16,7 @@ from ratiba_action.model.values import JsonObject
 from ratiba_action.util.text import clip
 
 CUSTOM_VERSION = "own"
-"""Version of every custom metric: its code lies in the repository, and its commit tells which code it was."""
+"""Version of every custom metric: its code lies in the repository, and its commit says which code it was."""
 
 _MODEL_CODE_METRICS = frozenset({"CodeTestsMetric"})
 """Built-in metrics that run code of a reply, where the repository's own rules and metrics run."""

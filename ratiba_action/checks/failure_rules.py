@@ -253,7 +253,7 @@ def _call_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
 
 
 def _event_rule(rule: FailureRule, value: str, transcript: Transcript) -> Check:
-    """Whether the run tells of such an event, as ``events.jsonl`` does."""
+    """Whether the run reports such an event, as ``events.jsonl`` does."""
     replies = [None, *(exchange.reply for exchange in transcript.exchanges)]
     turns = [
         number

@@ -2,7 +2,7 @@
 
 Phrases, not understanding: ``refusal_phrases.json`` lists how a sentence declines or says that something is not known,
 and what may stand beside that without claiming anything, such as an apology or the advice to ask somebody else. A
-message refuses when one of its sentences does and no other one has content. How well that tells refusals apart is
+message refuses when one of its sentences does and no other one has content. How well that distinguishes refusals is
 measured in ``docs/decisions/0040-refusals.md``.
 """
 

@@ -94,7 +94,7 @@ def calls_words(calls: Sequence[ToolCall]) -> str:
 
 
 DetectLanguage = Callable[[str], str | None]
-"""ISO 639 code of the language that a text is written in, None where it cannot be told."""
+"""ISO 639 code of the language that a text is written in, None where it cannot be known."""
 
 TRANSITION = "state_transition"
 """Type of the event by which a system reports that its state machine moved; its data has ``from`` and ``to``."""

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.options import add_json, add_max, add_repo, parse_option, repository_of
+from ratiba_action.commands.options import add_json, add_max, add_repo, count_option, parse_option, repository_of
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import plural, printable
@@ -51,6 +51,7 @@ _OWN_OPTIONS = {
 _OVERDUE, _INCOMPLETE = 1, 3
 _FIRST_YEAR, _LAST_YEAR = 2000, 2999
 _LONGEST_NAME = 100
+_MAX_COUNT = 9999
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -172,7 +173,7 @@ def _add(task: _Task) -> _Ended:
         if not arguments.owner:
             raise UsageError("The calibration set is new and has no owner.", "Give --owner NAME: who labels it.")
         calibration = CalibrationSet(owner=parse_option("--owner", arguments.owner, _person))
-    maximum = parse_option("--max", "10" if arguments.max is None else arguments.max, _count)
+    maximum = count_option("--max", "10" if arguments.max is None else arguments.max, _MAX_COUNT)
     blocked: Mapping[str, str] = {}
     if arguments.langfuse:
         found, blocked = _of_langfuse(task)
@@ -204,7 +205,7 @@ def _of_langfuse(task: _Task) -> "tuple[list[CalibrationCandidate], Mapping[str,
 
     access = required_access(task.settings, task.environment, "production cannot be read")
     given = task.arguments.days
-    now, days = datetime.now(UTC), parse_option("--days", "30" if given is None else given, _count)
+    now, days = datetime.now(UTC), count_option("--days", "30" if given is None else given, _MAX_COUNT)
     tenants = tenants_outside(task.arguments.tenants, task.repository)
     rules = SampleRules(now - timedelta(days=days), now, share=1.0, tenants=tenants)
     sampled = find(access, rules)
@@ -502,9 +503,3 @@ def _person(text: str) -> str:
     if not text.strip() or len(text) > _LONGEST_NAME:
         raise ValueError(f"a name of 1 to {_LONGEST_NAME} characters")
     return text
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 9999:  # noqa: PLR2004 - four digits
-        raise ValueError("a whole number from 1 to 9999")
-    return int(text)

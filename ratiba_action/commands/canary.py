@@ -10,13 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ratiba_action.commands.alerts import alert_kinds, send_alert
 from ratiba_action.commands.options import (
-    alert_kinds,
+    add_json,
+    between,
     length_of_time,
     moment,
     parse_option,
     print_warning,
-    send_alert,
     share,
 )
 from ratiba_action.errors import ConfigurationError, InfrastructureError, PublishError, UsageError
@@ -72,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the configuration with `notifications` (default: .github/ratiba.yml; RATIBA_CONFIG)",
     )
     add("--seconds", metavar="N", default="120", help="time limit for reading Langfuse (default: 120)")
-    add("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -177,8 +178,8 @@ def _rules(arguments: argparse.Namespace, now: datetime) -> "CanaryRules":
         since=since,
         until=until,
         mark=GroupMark(arguments.by),
-        margin=parse_option("--margin", arguments.margin, _between),
-        level=parse_option("--level", arguments.level, _between),
+        margin=parse_option("--margin", arguments.margin, between),
+        level=parse_option("--level", arguments.level, between),
         at_least=parse_option("--at-least", arguments.at_least, length_of_time),
         share=parse_option("--share", arguments.share, share),
         metrics=tuple(dict.fromkeys(arguments.metric)),
@@ -197,16 +198,6 @@ def _past(text: str, now: datetime) -> datetime:
     found = moment(text, now)
     if found > now:
         raise ValueError("a time that is not in the future")
-    return found
-
-
-def _between(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = 0.0
-    if not 0 < found < 1:
-        raise ValueError("a number between 0 and 1")
     return found
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.commands.explain import change_request
-from ratiba_action.commands.options import add_json, add_repo, parse_option
+from ratiba_action.commands.options import add_json, add_repo, count_option
 from ratiba_action.errors import ConfigurationError, SuiteError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
@@ -115,7 +115,7 @@ def run(
     from ratiba_action.run.composition import open_session as open_real_session
     from ratiba_action.run.inputs import RunLog, SilentProgress
 
-    maximum = parse_option("--mutants", arguments.mutants, _count)
+    maximum = count_option("--mutants", arguments.mutants, _MAX_MUTANTS, minimum=0)
     chosen = arguments.scenario
     arguments.scenario = [chosen] if chosen else []
     settings = _settings(arguments, environment)
@@ -186,13 +186,7 @@ def _traced(
         except LangfuseError as error:
             raise server_failed(error) from error
     count = len(traced.turns)
-
-    def number(text: str) -> int:
-        if not (text.isascii() and text.isdecimal()) or not 0 <= int(text) <= count:
-            raise ValueError(f"a number from 0 to {count}, the turns of {name}")
-        return int(text)
-
-    last = count if arguments.turn is None else parse_option("--turn", arguments.turn, number)
+    last = count if arguments.turn is None else count_option("--turn", arguments.turn, count, minimum=0)
     return replace(traced, turns=traced.turns[:last])
 
 
@@ -488,12 +482,6 @@ class _Talk:
         contents = {**recording, draft.path(saved.id): content}
         write_new_files(self._inputs.repository, contents)
         return tuple(reversed(contents))
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or not 0 <= int(text) <= _MAX_MUTANTS:
-        raise ValueError(f"a number from 0 to {_MAX_MUTANTS:,}")
-    return int(text)
 
 
 class _ScenarioMutants:

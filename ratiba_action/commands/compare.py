@@ -4,9 +4,13 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import add_json, add_rules, read_rules
+from ratiba_action.commands.options import add_json, checkout_of
 from ratiba_action.errors import UsageError
+
+if TYPE_CHECKING:
+    from ratiba_action.model.comparison import Rules
 
 DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and scenario, and
 the difference of each pair with its interval, if the pair can be compared. The rules are those of the `comparison`
@@ -16,6 +20,27 @@ EXAMPLE = """example:
   ratiba compare --json a.json b.json c.json"""
 
 _MIN, _MAX = 2, 6
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the rules that compare existing results."""
+    description = (
+        "configuration file with the `comparison` rules (default: .github/ratiba.yml if it exists; RATIBA_CONFIG)"
+    )
+    parser.add_argument("--config", metavar="PATH", help=description)
+
+
+def read_rules(arguments: argparse.Namespace, environment: Mapping[str, str]) -> "Rules":
+    """The rules for comparing results.
+
+    Raises:
+        ConfigurationError: the configuration is invalid, or one that was given cannot be read.
+    """
+    from ratiba_action.config.configuration import configured_rules  # needs the package's dependencies
+    from ratiba_action.settings.settings import read_settings
+
+    name = read_settings(environment, {"config": arguments.config}).config
+    return configured_rules(checkout_of(), name, required=bool(arguments.config or environment.get("RATIBA_CONFIG")))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

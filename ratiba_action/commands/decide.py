@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
+from ratiba_action.commands.options import add_json, add_repo
 from ratiba_action.decide.deciding import Decided, DecideRequest, decide, decide_or_doubt, event_of, request_of
 from ratiba_action.errors import PublishError, UsageError
 from ratiba_action.model.change import FLOORS, Mode, ModeDecision
@@ -39,9 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="name of the event (default: GITHUB_EVENT_NAME; without an event: the working tree)",
     )
-    parser.add_argument(
-        "--repo", metavar="DIR", help="the checkout (default: GITHUB_WORKSPACE or this folder's repository)"
-    )
+    add_repo(parser)
     parser.add_argument(
         "--rules", metavar="TEXT|@FILE", help="mode rules, one 'mode pattern…' per line (default: built-in rules)"
     )
@@ -66,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="publish comment, summary and files for a run that is skipped or cannot start",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:

@@ -9,17 +9,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ratiba_action.commands.alerts import alert_kinds, send_alert
 from ratiba_action.commands.options import (
     add_json,
-    alert_kinds,
+    between,
+    count_option,
     length_of_time,
     moment,
     parse_option,
-    send_alert,
     share,
 )
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import printable
@@ -143,19 +143,12 @@ def _rules(arguments: argparse.Namespace) -> "DriftRules":
     return DriftRules(
         until=parse_option("--until", arguments.until, lambda text: _moment(text, now)),
         window=parse_option("--window", arguments.window, length_of_time),
-        minimum=parse_option("--minimum", arguments.minimum, parse_count),
-        level=parse_option("--level", arguments.level, _level),
+        minimum=count_option("--minimum", arguments.minimum),
+        level=parse_option("--level", arguments.level, between),
         effect=parse_option("--effect", arguments.effect, _points) / 100,
         test=DriftTest(arguments.test),
         share=parse_option("--share", arguments.share, share),
     )
-
-
-def _level(text: str) -> float:
-    level = _number(text)
-    if not 0 < level < 1:
-        raise ValueError("a level between 0 and 1")
-    return level
 
 
 def _points(text: str) -> float:

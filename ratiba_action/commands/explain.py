@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapp
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.options import add_json, add_repo, parse_option
+from ratiba_action.commands.options import add_json, add_repo, count_option
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import clip, printable
@@ -86,7 +86,7 @@ def run(
     from ratiba_action.run.evaluation_inputs import read_inputs
     from ratiba_action.util.persisted_credentials import persisted_credentials
 
-    maximum = parse_option("--runs", arguments.runs, _runs)
+    maximum = count_option("--runs", arguments.runs, _MAX_RUNS)
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS})
     inputs = read_inputs(change_request(arguments, settings, environment, failed=not arguments.scenario))
     persisted = persisted_credentials(inputs.decided.change.git, environment)
@@ -127,12 +127,6 @@ def progress_with_keys(
     if inputs.llm != Llm.REPLAY and (line := keys_line(inputs.settings, inputs.configuration, environment)):
         progress(line)
     return progress
-
-
-def _runs(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= _MAX_RUNS:
-        raise ValueError(f"a number from 1 to {_MAX_RUNS}")
-    return int(text)
 
 
 def change_request(

@@ -3,12 +3,10 @@
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import count_option, parse_option
 from ratiba_action.model.scenario import MAX_TRIALS
-from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS
 
@@ -79,7 +77,6 @@ def read_options(arguments: argparse.Namespace, environment: Mapping[str, str]) 
     given = vars(arguments)
     inputs = {entry.name: given.get(entry.attribute) for entry in INPUTS}
     concurrency, trials, out = (given.get(name) for name in ("concurrency", "trials", "baseline_out"))
-    max_trials = partial(parse_count, maximum=MAX_TRIALS)
     return GateOptions(
         inputs={name: text for name, text in inputs.items() if text is not None},
         event=given.get("event") or "",
@@ -91,8 +88,8 @@ def read_options(arguments: argparse.Namespace, environment: Mapping[str, str]) 
         affected=given.get("affected", False),
         variant=given.get("variant") or "",
         variants=given.get("variants", False),
-        concurrency=None if concurrency is None else parse_option("--concurrency", concurrency, parse_count),
-        trials=1 if trials is None else parse_option("--trials", trials, max_trials),
+        concurrency=None if concurrency is None else count_option("--concurrency", concurrency),
+        trials=1 if trials is None else count_option("--trials", trials, MAX_TRIALS),
         seconds=parse_option("--deadline", given.get("deadline") or "", lambda text: read_deadline(text, environment)),
         resume=given.get("resume", False),
         judge_cache=not given.get("no_deepeval_cache", False),

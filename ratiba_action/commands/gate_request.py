@@ -1,16 +1,17 @@
 """What the options of a run ask for: the change to decide about, and the scenarios to run."""
 
 from collections.abc import Mapping, MutableMapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ratiba_action.commands.gate_options import GateOptions
-from ratiba_action.decide.deciding import DecideRequest, decide, event_of, problems_of_options, request_of
+from ratiba_action.decide.deciding import DecideRequest, decide, event_of, request_of
 from ratiba_action.errors import UsageError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.history.files import NO_BASELINE, read_named_baseline
 from ratiba_action.model.change import Mode
 from ratiba_action.reporting.results_json import load_report
+from ratiba_action.run.authority import authorized
 from ratiba_action.run.earlier_runs import AUTO, NONE
 from ratiba_action.run.inputs import Choice, RunRequest
 from ratiba_action.settings.settings import Settings
@@ -22,14 +23,46 @@ _SELECTING = ("scenarios", "tags", "failed", "affected")
 _OTHERS = "Run: ratiba gate. Or name scenarios with --scenario."
 
 
+@dataclass(frozen=True, slots=True)
+class AskedRun:
+    """A run that somebody asked for.
+
+    Args:
+        request: with the settings that it may use.
+        problems: what is wrong with rules, event, baseline and the file for one, where somebody has named them.
+    """
+
+    request: RunRequest
+    problems: tuple[str, ...]
+
+
+def asked_run(options: GateOptions, environment: MutableMapping[str, str], settings: Settings) -> AskedRun:
+    """The run that is asked for, and all that is wrong with it, before anything is run.
+
+    Raises:
+        UsageError: options cannot be used together; or as ``run_request`` does.
+    """
+    _refuse_contradictions(options, settings)
+    request = authorized(run_request(options, environment, settings))
+    decided = request.decided
+    problems = (
+        *decided.wrong_rules,
+        *(decided.wrong_event if options.event else ()),  # one that a runner left is only a doubt about the mode
+        *_problems_of_file(options.baseline_out),
+        *_problems_of_baseline(request),
+    )
+    return AskedRun(request, problems)
+
+
 def run_request(options: GateOptions, environment: MutableMapping[str, str], settings: Settings) -> RunRequest:
-    """The run that is asked for, with the decision about the change.
+    """The request of the run, with the decision about the change.
 
     Raises:
         UsageError: there is no such checkout, no last run, or every scenario passed in it.
     """
     repository = _checkout(options.repo, environment)
-    decided = decide(_decide_request(options, environment, settings), environment)
+    event = event_of(environment, repository, options.event or None, options.event_name or None)
+    decided = decide(_decide_request(event, settings, _selecting(options)), environment)
     if options.watch:
         # Each run is compared with the one before; a run of the base would take as long again.
         decided = replace(decided, change=decided.change.without_base)
@@ -64,12 +97,8 @@ def _reports(folders: tuple[str, ...], shards: str) -> tuple[str, ...]:
     return folders or ((shards,) if shards else ())
 
 
-def refuse_contradictions(options: GateOptions, settings: Settings) -> None:
-    """Refuse options that cannot be used together.
-
-    Raises:
-        UsageError: says which.
-    """
+def _refuse_contradictions(options: GateOptions, settings: Settings) -> None:
+    """Refuse options that cannot be used together."""
     merges, shard = _reports(options.folders, settings.shards), settings.shard
     if shard is not None and options.folders:
         raise UsageError(f"RATIBA_SHARD is {str(shard)!r}, and a merge is of all shards.", "Unset RATIBA_SHARD.")
@@ -90,37 +119,31 @@ def refuse_contradictions(options: GateOptions, settings: Settings) -> None:
         raise UsageError("--variants runs all variants from the start.", "Remove --variant and --resume.")
 
 
-def _decide_request(options: GateOptions, environment: Mapping[str, str], settings: Settings) -> DecideRequest:
-    """The input of the decision: event, checkout, rules and minimum mode."""
-    repository = _checkout(options.repo, environment)
-    event = event_of(environment, repository, options.event or None, options.event_name or None)
-    # Selected scenarios run whatever has changed.
-    selects = [f"--{name.removesuffix('s')}" for name in _SELECTING if getattr(options, name)]
-    floor = Mode.BLOCKING if selects else settings.mode
+def _selecting(options: GateOptions) -> str:
+    """The options that select scenarios, in words; empty for none."""
+    return " and ".join(f"--{name.removesuffix('s')}" for name in _SELECTING if getattr(options, name))
+
+
+def _decide_request(event: DecideRequest, settings: Settings, selecting: str) -> DecideRequest:
+    """The input of the decision. Selected scenarios run whatever has changed."""
+    floor = Mode.BLOCKING if selecting else settings.mode
     return replace(
         request_of(settings, event),
         floor=floor if floor is not Mode.SKIP else None,
-        floor_why=f"{' and '.join(selects)} selects the scenarios to run" if selects else "",
+        floor_why=f"{selecting} selects the scenarios to run" if selecting else "",
         connect=by_pygithub,
     )
 
 
-def problems_of_given(options: GateOptions, environment: Mapping[str, str], settings: Settings) -> tuple[str, ...]:
-    """What is wrong with the rules, the event and the files that somebody has named, before anything is run.
-
-    Raises:
-        UsageError: there is no such checkout.
-    """
-    request = _decide_request(options, environment, settings)
-    problems = list(problems_of_options(request, environment, event=bool(options.event)))
-    out = options.baseline_out
-    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
-        wrong = "is a folder" if out.is_dir() else "lies in a folder that does not exist"
-        problems.append(f"--baseline-out: {str(out)!r} {wrong}. Give a file in a folder that exists.")
-    return tuple(problems)
+def _problems_of_file(out: Path | None) -> tuple[str, ...]:
+    """Why the baseline cannot be written."""
+    if out is None or not (out.is_dir() or not out.absolute().parent.is_dir()):
+        return ()
+    wrong = "is a folder" if out.is_dir() else "lies in a folder that does not exist"
+    return (f"--baseline-out: {str(out)!r} {wrong}. Give a file in a folder that exists.",)
 
 
-def problems_of_baseline(request: RunRequest) -> tuple[str, ...]:
+def _problems_of_baseline(request: RunRequest) -> tuple[str, ...]:
     """Why a baseline that somebody has named cannot be compared with.
 
     What the change itself edits there is no mistake of theirs: it is read as the base has it, or the run is incomplete.
@@ -138,10 +161,8 @@ def problems_of_baseline(request: RunRequest) -> tuple[str, ...]:
 
 def _chosen_scenarios(options: GateOptions, settings: Settings) -> Choice:
     """The selected scenarios and tags, including the scenarios of --failed."""
-    scenarios = options.scenarios
-    if options.failed:
-        scenarios += tuple(_not_passed(Path(settings.report_dir) / "results.json"))
-    return Choice(scenarios, options.tags, options.affected)
+    failed = _not_passed(Path(settings.report_dir) / "results.json") if options.failed else ()
+    return Choice((*options.scenarios, *failed), options.tags, options.affected)
 
 
 def _not_passed(results: Path) -> list[str]:

@@ -11,12 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from ratiba_action.commands.gate_options import GateOptions
-from ratiba_action.commands.gate_request import (
-    problems_of_baseline,
-    problems_of_given,
-    refuse_contradictions,
-    run_request,
-)
+from ratiba_action.commands.gate_request import asked_run, run_request
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.diagnosis.partial_runs import with_explanation
 from ratiba_action.errors import FileProblem, PublishError, SuiteError
@@ -38,7 +33,6 @@ from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import mode_line, selection_line
 from ratiba_action.run.arms import head_inputs
-from ratiba_action.run.authority import authorized
 from ratiba_action.run.cache_place import cache_folder
 from ratiba_action.run.changed_requests import raised_by_requests, raised_by_shards
 from ratiba_action.run.composition import open_session as open_real_session
@@ -87,16 +81,14 @@ def run(
     interruption = current()
     interruption.watch(_PATIENCE, lambda: leave_early(interruption))
     settings, problems = read_settings_leniently(environment, options.inputs)
-    problems = (*problems, *problems_of_given(options, environment, settings))
     stream = sys.stderr if options.json else sys.stdout
     publication = full_publication(settings, environment, stream, options.verbosity)
     publication.hide_secrets()
-    refuse_contradictions(options, settings)
-    asked = authorized(run_request(options, environment, settings))
-    problems = (*problems, *problems_of_baseline(asked))
+    asked = asked_run(options, environment, settings)
+    problems = (*problems, *asked.problems)
     if problems and not in_pipeline(environment):
         raise SuiteError([FileProblem("inputs", 0, problem) for problem in problems])
-    request = replace(asked, kept=kept, outage=publication.outage)
+    request = replace(asked.request, kept=kept, outage=publication.outage)
     publication = _as_authorized(publication, request.settings)
     publication.reserve_space()
     persisted = persisted_credentials(request.decided.change.git, environment)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
-from ratiba_action.commands.options import parse_option, repository_of
+from ratiba_action.commands.options import count_option, repository_of
 from ratiba_action.errors import BudgetError, InfrastructureError, JudgeError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.scenario import SystemType
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.run.authority import authorized_configuration
     from ratiba_action.run.provider_keys import keys_line, require_key
 
-    count = parse_option("--propose", arguments.propose, _count)
+    count = count_option("--propose", arguments.propose, _MAX)
     options = {"scenarios": arguments.scenarios, "config": arguments.config, "budget-usd": arguments.budget_usd}
     repository = repository_of(arguments, {})
     settings, configuration = authorized_configuration(read_settings(environment, options), repository, environment)
@@ -177,12 +177,6 @@ class _ModelCalls:
         return True
 
 
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MAX):
-        raise ValueError(f"a whole number from 1 to {_MAX}")
-    return int(text)
-
-
 def _prompts(named: Sequence[str], repository: Path, configuration: "Configuration") -> dict[str, str]:
     root = repository / configuration.system.root
     found = (path for pattern in configuration.system.prompt_patterns for path in root.glob(pattern) if is_file(path))
@@ -241,7 +235,7 @@ class _Known:
 
 
 def _known(repository: Path, folder: str) -> "tuple[Proposals, _Known]":
-    """A collector that knows the existing scenarios, and what the model is told of them."""
+    """A collector that knows the existing scenarios, and what the model is given of them."""
     from ratiba_action.authoring.proposals.written import Proposals
     from ratiba_action.checks.failure_rules import validate_rule
     from ratiba_action.metrics.registry import metric_problems

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from ratiba_action.commands.options import checkout_of, parse_option
+from ratiba_action.commands.options import checkout_of, count_option
 from ratiba_action.config.configuration import SiteBlock, optional_configuration
 from ratiba_action.decide.event import load_event
 from ratiba_action.decide.workflow_run import WorkflowRun, read_workflow_run
@@ -16,7 +16,6 @@ from ratiba_action.history.data_branch import DataBranch, append_run, refuse_unt
 from ratiba_action.model.published import Transcripts, publishable
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.results_json import read_results
-from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.git import Git
 from ratiba_action.util.persisted_credentials import persisted_credentials
@@ -39,8 +38,8 @@ def write_to_branch(
         ConfigurationError: the results or the configuration cannot be read.
         InfrastructureError: the branch could not be pushed.
     """
-    days = parse_option("--keep-days", arguments.keep_days, lambda text: parse_count(text, _MAX_DAYS))
-    megabytes = parse_option("--keep-mb", arguments.keep_mb, lambda text: parse_count(text, _MAX_MEGABYTES))
+    days = count_option("--keep-days", arguments.keep_days, _MAX_DAYS)
+    megabytes = count_option("--keep-mb", arguments.keep_mb, _MAX_MEGABYTES)
     root = checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
     git = open_git(root, environment)
     report = read_results(results)

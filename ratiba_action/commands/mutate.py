@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.commands.explain import change_options, change_request, progress_with_keys
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import count_option
 from ratiba_action.diagnosis.mutants import OPEN, Fate, LineMutants, LineProtection, MutantResult, lines_of, score_of
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.run.inputs import RunLog, SilentProgress
     from ratiba_action.util.persisted_credentials import persisted_credentials
 
-    maximum = parse_option("--mutants", arguments.mutants, _count)
+    maximum = count_option("--mutants", arguments.mutants, _MAX_MUTANTS)
     given = {name: getattr(arguments, name.replace("-", "_")) for name in (*_INPUTS, "report-dir")}
     # A mutant may do anything to its database: it gets one that ends with the run.
     settings = replace(read_settings(environment, given), database_url="")
@@ -104,12 +104,6 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         _print(shown, environment)
         sys.stdout.write(f"{_FILE}  {page}\n")
     return _INCOMPLETE if found.ended or shown["score"]["counted"] == 0 else 0
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= _MAX_MUTANTS:
-        raise ValueError(f"a number from 1 to {_MAX_MUTANTS:,}")
-    return int(text)
 
 
 def _as_json(found: "Mutation", inputs: "RunInputs", spent: Any) -> dict[str, Any]:

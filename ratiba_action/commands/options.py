@@ -1,27 +1,23 @@
-"""Parses options that are not inputs of the action."""
+"""Options that several commands have, and values of those that are no inputs of the action; standard library only."""
 
 import argparse
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ratiba_action.errors import UsageError
-from ratiba_action.model.comparison import Rules
+from ratiba_action.settings.input_values import parse_count
 from ratiba_action.util.git import find_checkout
 from ratiba_action.util.text import printable
 
-if TYPE_CHECKING:
-    from ratiba_action.model.note import Alert, AlertKind
-    from ratiba_action.privacy.masking import Redactor
-    from ratiba_action.settings.settings import Settings
-
 Value = TypeVar("Value")
 
-_DURATION = re.compile(r"(\d{1,4})([mhd])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_DURATION = re.compile(r"([0-9]{1,4})([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
@@ -37,6 +33,15 @@ def parse_option(name: str, text: str, parse: Callable[[str], Value]) -> Value:
         return parse(text)
     except ValueError as error:
         raise UsageError(f"{name} is {text!r}.", f"Give {error}.") from error
+
+
+def count_option(name: str, text: str, maximum: int | None = None, minimum: int = 1) -> int:
+    """The value of an option that is a whole number.
+
+    Raises:
+        UsageError: it is none, or outside of these bounds.
+    """
+    return parse_option(name, text, partial(parse_count, maximum=maximum, minimum=minimum))
 
 
 class OptionGroup(Protocol):
@@ -96,63 +101,6 @@ def add_variant(parser: OptionGroup) -> None:
     )
 
 
-def add_rules(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the rules that compare existing results."""
-    description = (
-        "configuration file with the `comparison` rules (default: .github/ratiba.yml if it exists; RATIBA_CONFIG)"
-    )
-    parser.add_argument("--config", metavar="PATH", help=description)
-
-
-def read_rules(arguments: argparse.Namespace, environment: Mapping[str, str]) -> Rules:
-    """The rules for comparing results.
-
-    Raises:
-        ConfigurationError: the configuration is invalid, or one that was given cannot be read.
-    """
-    from ratiba_action.config.configuration import configured_rules  # needs the package's dependencies
-    from ratiba_action.settings.settings import read_settings
-
-    name = read_settings(environment, {"config": arguments.config}).config
-    return configured_rules(checkout_of(), name, required=bool(arguments.config or environment.get("RATIBA_CONFIG")))
-
-
-def alert_kinds(settings: "Settings", *, required: bool) -> "tuple[AlertKind, ...]":
-    """The alerts that the configuration in this folder sends; all without one, none without an address.
-
-    Args:
-        settings: with the addresses and the configuration's path.
-        required: whether the file must exist.
-
-    Raises:
-        ConfigurationError: the configuration is invalid, or a required one cannot be read.
-    """
-    from ratiba_action.config.configuration import optional_configuration  # needs pydantic
-    from ratiba_action.model.note import AlertKind
-
-    if not (settings.slack_webhook_url or settings.webhook_url):
-        return ()
-    found = optional_configuration(checkout_of(), settings.config, required=required)
-    return tuple(AlertKind) if found is None else found.notifications.kinds
-
-
-def send_alert(
-    settings: "Settings",
-    environment: Mapping[str, str],
-    alert: "Alert",
-    kinds: "Sequence[AlertKind]",
-    redactor: "Redactor | None" = None,
-) -> None:
-    """Send an alert of a command to the addresses of the settings; a failure is a warning on standard error."""
-    from ratiba_action.decide.event import subject_of
-    from ratiba_action.publish.notifications import Message, notify
-
-    subject = subject_of({}, None, environment)
-    facts = {"repository": subject.repository} if subject.repository else {}
-    message = Message(settings.name, (alert,), facts, subject.run_url)
-    notify(settings, environment, message, kinds, print_warning, redactor=redactor)
-
-
 def print_warning(text: str) -> None:
     """Print a warning on standard error, on one line."""
     sys.stderr.write(f"ratiba: warning: {printable(text)}\n")
@@ -166,7 +114,7 @@ def length_of_time(text: str) -> timedelta:
     """
     match = _DURATION.fullmatch(text)
     if match is None or not int(match[1]):
-        raise ValueError("a length of time, such as 90m, 24h or 7d")
+        raise ValueError("a length of time, such as 90m, 24h, 7d or 2w")
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
@@ -174,7 +122,7 @@ def moment(text: str, now: datetime) -> datetime:
     """A time with its offset, or how long before ``now``.
 
     Raises:
-        ValueError: it is neither; tells what is allowed.
+        ValueError: it is neither; says what is allowed.
     """
     if match := _DURATION.fullmatch(text):
         return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
@@ -199,4 +147,19 @@ def share(text: str) -> float:
         found = -1.0
     if not 0 <= found <= 1:
         raise ValueError("a share from 0 to 1")
+    return found
+
+
+def between(text: str) -> float:
+    """A number between 0 and 1, and neither of them.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < 1:
+        raise ValueError("a number between 0 and 1")
     return found

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,7 +9,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import add_json, add_max, add_repo, parse_option, repository_of
+from ratiba_action.commands.options import (
+    add_json,
+    add_max,
+    add_repo,
+    count_option,
+    length_of_time,
+    parse_option,
+    repository_of,
+)
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import Settings, read_settings
@@ -26,8 +33,7 @@ EXAMPLE = """example:
   ratiba promote --since 7d --tenants ../tenants.yaml
   ratiba promote --since 7d --dry-run --json"""
 
-_AGO = re.compile(r"([1-9][0-9]{0,3})([hdw])")
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_MAX_COUNT = 9999
 _BLOCKED, _INCOMPLETE = 2, 3
 _SHOWN = 16
 
@@ -106,32 +112,19 @@ def _request(arguments: argparse.Namespace, settings: Settings) -> "PromotionReq
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     configuration = optional_configuration(repository, settings.config, required=False)
     now = datetime.now(UTC)
-    days = parse_option("--review-days", arguments.review_days, _whole_number)
+    days = count_option("--review-days", arguments.review_days, _MAX_COUNT)
     return PromotionRequest(
         repository=repository,
         folder=settings.scenarios,
-        since=now - parse_option("--since", arguments.since, _duration),
+        since=now - parse_option("--since", arguments.since, length_of_time),
         until=now,
         tenants=tenants_outside(arguments.tenants, repository),
         redactor=Redactor(settings.secrets),
         review=Review(arguments.owner, (now + timedelta(days=days)).date()),
-        maximum=parse_option("--max", arguments.max, _whole_number),
+        maximum=count_option("--max", arguments.max, _MAX_COUNT),
         dry_run=arguments.dry_run,
         timezone=(configuration.timezone if configuration is not None else None) or "",
     )
-
-
-def _duration(text: str) -> timedelta:
-    match = _AGO.fullmatch(text.strip())
-    if match is None:
-        raise ValueError("a number of hours, days or weeks such as 24h, 7d or 2w")
-    return int(match[1]) * _UNITS[match[2]]
-
-
-def _whole_number(text: str) -> int:
-    if not re.fullmatch(r"[1-9][0-9]{0,3}", text.strip()):
-        raise ValueError("a whole number from 1 to 9999")
-    return int(text)
 
 
 def _state(name: str | None, repository: Path, settings: Settings, environment: Mapping[str, str]) -> Path:

@@ -7,11 +7,10 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from ratiba_action.commands.options import add_json, add_repo, add_variant, parse_option, repository_of
+from ratiba_action.commands.options import add_json, add_repo, add_variant, count_option, parse_option, repository_of
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.decide.deciding import decide, event_of, request_of
 from ratiba_action.errors import UsageError
@@ -37,7 +36,6 @@ from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest
 from ratiba_action.run.planned_run import plan_run
 from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.run.recording_review import RecordingCandidate, RecordingReview, ReviewOutcome, review
-from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.report_folder import make_report_folder
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settings, unknown_variables
@@ -223,11 +221,11 @@ def _request(arguments: argparse.Namespace, environment: MutableMapping[str, str
         repository=decided.change.git.root if decided.change.git is not None else repository,
         environment=environment,
         choice=Choice(tuple(arguments.scenario), tuple(arguments.tag)),
-        concurrency=parse_option("--concurrency", arguments.concurrency, parse_count),
+        concurrency=count_option("--concurrency", arguments.concurrency),
         seconds=parse_option("--deadline", arguments.deadline or "", lambda given: read_deadline(given, environment)),
         resume=arguments.resume,
         variant=arguments.variant,
-        trials=parse_option("--trials", arguments.trials, partial(parse_count, maximum=MAX_TRIALS)),
+        trials=count_option("--trials", arguments.trials, MAX_TRIALS),
     )
     return authorized(asked)
 

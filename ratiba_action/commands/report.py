@@ -6,7 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ratiba_action.commands.options import add_json, add_rules, read_rules
+from ratiba_action.commands.compare import add_rules, read_rules
+from ratiba_action.commands.options import add_json
 from ratiba_action.errors import InfrastructureError, PublishError, RatibaError, UsageError
 from ratiba_action.settings.settings import Settings, read_settings, read_settings_leniently
 

@@ -9,11 +9,10 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from ratiba_action.commands.options import add_json, parse_option
+from ratiba_action.commands.options import add_json, count_option
 from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.history.executions import Execution, ExecutionFilter, read_executions
 from ratiba_action.settings.gitlab import gitlab_job
-from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.tenancy.connections import parameters
 from ratiba_action.util.text import printable, unreadable_as_command
@@ -44,7 +43,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         LedgerError: the database cannot be read.
     """
     settings = read_settings(environment, {})
-    last = parse_option("--last", arguments.last, lambda text: parse_count(text, _MAX))
+    last = count_option("--last", arguments.last, _MAX)
     named = arguments.run_name is not None
     wanted = wanted_of(arguments.run_name, settings, environment, 1 if named else last)
     found = read_executions(ledger_of(settings), wanted)

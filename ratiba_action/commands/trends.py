@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.commands.history_branch import open_git
-from ratiba_action.commands.options import checkout_of, parse_option
+from ratiba_action.commands.options import checkout_of, count_option
 from ratiba_action.errors import UsageError
 from ratiba_action.history.keeping import create_tables, judge_drift, keep_run, read_agreements, read_trends, trends_of
 from ratiba_action.history.run_files import find_runs
@@ -19,7 +19,6 @@ from ratiba_action.publish.site.runs import RunLine, line_of, newest_first
 from ratiba_action.reporting.results_json import read_results
 from ratiba_action.reporting.terminal import make_console, print_comment
 from ratiba_action.reporting.trends import render_agreements, render_trends
-from ratiba_action.settings.input_values import parse_count
 from ratiba_action.settings.settings import Settings
 from ratiba_action.util.text import printable
 
@@ -38,7 +37,7 @@ def show_trends(
         LedgerError: the history cannot be read.
     """
     url = "" if arguments.source else _ledger(settings, _FROM_BRANCH)
-    last = parse_option("--last", arguments.last, parse_count)
+    last = count_option("--last", arguments.last)
     series = _series(arguments.branch, settings, environment, results, last)
     if url:
         trends, agreements = read_trends(url, series), read_agreements(url, series)

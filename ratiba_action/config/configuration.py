@@ -407,8 +407,3 @@ def unreadable_configuration(name: str, error: OSError) -> ConfigurationError:
         f"The configuration {name!r} cannot be read: {error.strerror}.",
         "Make it a readable plain file, or give another with --config.",
     )
-
-
-def json_schema() -> dict[str, Any]:
-    """JSON Schema of the configuration file, for editors."""
-    return Configuration.model_json_schema()

@@ -40,7 +40,7 @@ FLUENCY_METRICS = MappingProxyType({"sw": "SwahiliFluencyMetric", "mixed": "Swah
 
 
 def attach_language_metrics(scenario: Scenario, audience: str | None = None) -> tuple[Assertion, ...]:
-    """The scenario's assertions with the fluency metric of its language added, unless listed (``seeds/000`` §6).
+    """The scenario's assertions with the fluency metric of its language added, unless it is listed.
 
     ``sw`` and ``mixed`` attach SwahiliFluencyMetric, ``en`` attaches EnglishFluencyMetric, others attach none. Search
     and classifiers answer with documents and labels, and a scripted model (layer ``fsm``) says what the scenario wrote:

@@ -52,7 +52,7 @@ class Contents:
         """Content of a file at ``base`` or ``head``, None when it is not there.
 
         Raises:
-            InfrastructureError: that cannot be told, or the file is not a plain file of a sane size.
+            InfrastructureError: that cannot be known, or the file is not a plain file of a sane size.
         """
         key = (side, path)
         if key not in self._read:

@@ -151,18 +151,23 @@ class Decided:
     Args:
         links: of both sides; None where they could not be read, or nobody looked.
         observed: what the base's scenarios were seen to read.
+        wrong_event: why the file of the event cannot be used; each is a doubt of the decision too.
+        wrong_rules: the same of the rules.
     """
 
     decision: ModeDecision
     change: Change
     links: Links | None = None
     observed: ObservedFiles = field(default_factory=ObservedFiles)
+    wrong_event: Sequence[str] = ()
+    wrong_rules: Sequence[str] = ()
 
 
 def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
     """Decide the mode. Nothing that can be wrong with the world raises: every doubt is a reason to be blocking."""
-    doubts: list[str] = []
-    event, event_name = _event(request, doubts, environment)
+    wrong_event: list[str] = []
+    wrong_rules: list[str] = []
+    event, event_name = _event(request, wrong_event, environment)
     change = read_change(
         event_name,
         event,
@@ -178,7 +183,8 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
         request.scenarios,
         [*scenario_folders, *(real for path in named for real in _from_root(path, request, change))],
     )
-    rules = _rules(request, doubts)
+    rules = _rules(request, wrong_rules)
+    doubts = [*wrong_event, *wrong_rules]
     with Contents(change.git, change.files.base, change.files.head) as contents:
         read_links = _links(contents, doubts)
         links = read_links or Links()
@@ -206,7 +212,7 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
                 *included_floors(links.paths, contents.both),
             )
             decision = decide_with(floors=(*floors, *touched), doubts=doubts)
-    return Decided(decision, change, read_links, observed)
+    return Decided(decision, change, read_links, observed, wrong_event, wrong_rules)
 
 
 def decide_or_doubt(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
@@ -356,19 +362,6 @@ def _rules_content(repository: Path, name: str) -> bytes:
         if path.is_relative_to(root):
             return read_plain_file(Path(root), str(path.relative_to(root)))
     return (repository / name).read_bytes()
-
-
-def problems_of_options(request: DecideRequest, environment: Mapping[str, str], *, event: bool) -> tuple[str, ...]:
-    """What is wrong with rules and event that somebody has given; each is only a doubt to ``decide``.
-
-    Args:
-        event: whether the event was given too, and not left by a runner.
-    """
-    problems: list[str] = []
-    _rules(request, problems)
-    if event:
-        _event(request, problems, environment)
-    return tuple(problems)
 
 
 def _from_root(path: str, request: DecideRequest, change: Change) -> list[str]:

@@ -56,7 +56,7 @@ def load_event(path: Path) -> Mapping[str, Any]:
 
 
 def infer_name(event: Mapping[str, Any]) -> str:
-    """Name of the event that a payload is of, for runs outside GitHub Actions; empty when it cannot be told."""
+    """Name of the event that a payload is of, for runs outside GitHub Actions; empty when it cannot be known."""
     for key, name in (
         ("pull_request", "pull_request"),
         ("merge_group", "merge_group"),

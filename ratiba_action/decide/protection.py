@@ -9,7 +9,7 @@ from ratiba_action.errors import InfrastructureError
 Reader = Callable[[str, str], bytes | None]
 """Content of a file at a side (``base`` or ``head``); None when it is not there.
 
-Raises ``InfrastructureError`` when that cannot be told.
+Raises ``InfrastructureError`` when that cannot be known.
 """
 
 _WORKFLOW = re.compile(r"\.github/(?:workflows/.*\.ya?ml|actions/.*)", re.DOTALL | re.IGNORECASE)

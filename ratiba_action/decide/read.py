@@ -112,7 +112,7 @@ class Change:
         refused: why the gate must not run on the event; None when it may.
         confirmed: a manual run that names the commit which it evaluates, so that a person has read it.
         merged: what the event is about has been merged, or was let into a merge queue.
-        default_branch: of the repository; empty when nobody tells it.
+        default_branch: of the repository; empty when nobody names it.
         known: what decides whose configuration may spend and send.
         unmerged: why the base is not known to be merged; empty where it is.
         unread: git could not be run, so that nobody knows whether there is a base.

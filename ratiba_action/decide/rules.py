@@ -9,7 +9,7 @@ from ratiba_action.model.change import Mode, Rule
 from ratiba_action.util.gitignore import PatternList, PatternLists, encode, parse
 
 DEFAULT_RULES = r"""
-# The matrix of seeds/000 §1: prompts and FSM blocking, other code advisory, docs skip. Names count in any letter case.
+# Prompts and FSM blocking, other code advisory, docs skip. Names count in any letter case.
 # A file that no line matches is blocking: data of unknown kind, and lock files that cannot be parsed here.
 # What a skip line matches must be documentation by its kind too (selection.py): code in docs/ is code.
 advisory docs/ doc/ *.css *.scss *.html

@@ -13,7 +13,7 @@ from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 from ratiba_action.decide.python_texts import texts_differ
 
 _LARGEST = 500_000
-"""Bytes of a file that is looked into; of generated code nothing is told apart."""
+"""Bytes of a file that is looked into; of generated code nothing is distinguished."""
 _PYTHON = ("py", "pyi", "pyw")
 _SLASHES = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 _HASH = r"\#[^\n]*"

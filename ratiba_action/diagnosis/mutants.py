@@ -109,7 +109,7 @@ class Mutant:
 
     @property
     def of_code(self) -> bool:
-        """Whether it changes what the code does, not what a model is told."""
+        """Whether it changes what the code does, not what a model is given."""
         return self.operator in _OF_CODE
 
     @property
@@ -363,7 +363,7 @@ class _Code:
             self._look(child, _NodePlace(place.lines, certain=within and name == "body"))
 
     def _is_description(self, node: ast.AST, name: str, child: ast.AST) -> bool:
-        """Whether a text tells a model what a tool does: a keyword or a key ``description``."""
+        """Whether a text says to a model what a tool does: a keyword or a key ``description``."""
         if not (isinstance(child, ast.Constant) and isinstance(child.value, str)):
             return False
         if isinstance(node, ast.keyword):

@@ -100,7 +100,7 @@ class StepFile:
 def remember(path: Path) -> StepFile:
     """The file as it is now; call it before any code of the change runs.
 
-    A file that is missing or cannot be read holds nothing: publishing tells what is wrong with its place.
+    A file that is missing or cannot be read holds nothing: publishing says what is wrong with its place.
     """
     resolved = Path(os.path.realpath(path))
     try:

@@ -207,7 +207,7 @@ class ReplayAnswers:
         return counterpart if counterpart in left and len(used) == request.position else None
 
     def _difference(self, request: ModelRequest) -> tuple[str, str]:
-        """Why no recording fits, in one sentence, and how the one that tells what to do begins."""
+        """Why no recording fits, in one sentence, and how the one that says what to do begins."""
         if request.party is Party.SIMULATOR:
             number = request.position // 2 + 1
             problem = f"Message {number} of the simulated customer is not recorded for this persona, goal, model and "

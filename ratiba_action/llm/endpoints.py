@@ -29,7 +29,7 @@ def endpoint_named(name: str) -> Endpoint:
 
 
 def endpoint_of_answer(provider: str, answer: JsonObject) -> Endpoint:
-    """The endpoint that gave a recorded answer, by its shape; by its provider where the shape tells nothing."""
+    """The endpoint that gave a recorded answer, by its shape; by its provider where the shape says nothing."""
     given = (endpoint for endpoint in ENDPOINTS if endpoint.has_given(answer))
     return next(given, FORMATS.get(provider, _DEFAULT).endpoints[0])
 

@@ -266,7 +266,7 @@ def _other_prompt(line: ModelRecording, request: ModelRequest, edited: Sequence[
 
 
 def _volatile(text: str, old: str | None = None) -> str:
-    """That a text holds what is new in each run, such as a time; empty where it does not, as far as can be told."""
+    """That a text holds what is new in each run, such as a time; empty where it does not, as far as is known."""
     matches = bool(_VOLATILE.search(text)) if old is None else _VOLATILE.sub("#", text) == _VOLATILE.sub("#", old)
     return VOLATILE if matches else ""
 

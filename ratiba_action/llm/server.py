@@ -66,7 +66,7 @@ class Gateway:
         scripts: how many calls the script of each scripted scenario answers; such an answer has no list price.
         host: address to bind.
         routes: the provider that answers requests of a format, where it is not the one of that name.
-        refused: is told why each request was refused, in one sentence.
+        refused: called with why each request was refused, in one sentence.
         body_limit: largest request body, in bytes.
     """
 

@@ -239,7 +239,7 @@ def _consistent(slots: list[Slot], starts: list[datetime]) -> bool:
 
 
 def _starts(row: StoredBooking) -> datetime:
-    assert row.start is not None  # noqa: S101 — callers keep rows that have one; tells the type checker
+    assert row.start is not None  # noqa: S101 — callers keep rows that have one; for the type checker
     return row.start
 
 

@@ -33,7 +33,7 @@ class CodeTestsMetric:
     judged = False
 
     class Parameters(StrictModel):
-        """What the scenario tells it."""
+        """What the scenario gives it."""
 
         tests: Annotated[
             list[Annotated[str, Field(min_length=1, max_length=20_000)]],

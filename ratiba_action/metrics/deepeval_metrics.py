@@ -218,9 +218,6 @@ class MisuseMetric(TurnByTurnMetric):
     parts = _REPLY
     Parameters = MisuseParameters
 
-    def __init__(self, judge: Judge, parameters: MisuseParameters) -> None:
-        super().__init__(judge, parameters)
-
 
 class NonAdviceParameters(StrictModel):
     """What the assistant must not advise on."""
@@ -237,6 +234,3 @@ class NonAdviceMetric(TurnByTurnMetric):
     spec = DeepEvalSpec("NonAdviceMetric", 2, _PLAIN, items="advices")
     parts = _REPLY
     Parameters = NonAdviceParameters
-
-    def __init__(self, judge: Judge, parameters: NonAdviceParameters) -> None:
-        super().__init__(judge, parameters)

@@ -25,7 +25,7 @@ def embedding_similarity(first: Sequence[float], second: Sequence[float], floor:
     """How alike two embeddings are, 0 to 1; symmetric.
 
     The card of the model multilingual-e5-small says that its cosines lie around 0.7 to 1.0, because it was trained with
-    the low temperature of 0.01, and that their order tells more than their size (Wang et al., "Multilingual E5 Text
+    the low temperature of 0.01, and that their order says more than their size (Wang et al., "Multilingual E5 Text
     Embeddings: A Technical Report", 2024). So the value is the place of the cosine between a floor and 1.
 
     Args:

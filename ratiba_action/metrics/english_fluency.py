@@ -1,4 +1,4 @@
-"""Is the assistant's English natural for its readers? The Kenyan rubric is that of ``seeds/000`` §6."""
+"""Is the assistant's English natural for its readers?"""
 
 from collections.abc import Sequence
 from typing import Annotated

@@ -221,7 +221,7 @@ METRICS: Mapping[str, MetricEntry] = {
 }
 
 
-# What `standard` stands for in the configuration. A metric that cannot work without being told something of the one
+# What `standard` stands for in the configuration. A metric that cannot work without being given something of the one
 # system, such as its role, is in none of the lists. Neither is precision at k, whose greatest value depends on how many
 # documents are relevant at all.
 STANDARD: Mapping[SystemType, Sequence[tuple[str, float]]] = {

@@ -142,7 +142,7 @@ def load_metric(name: str, judge: Judge | None = None, parameters: JsonObject | 
     Args:
         name: one of ``metric_names``.
         judge: needed by judged metrics only.
-        parameters: what the scenario tells the metric.
+        parameters: what the scenario gives the metric.
 
     Raises:
         ConfigurationError: no metric has that name, its parameters are wrong, or it is judged and there is no judge.

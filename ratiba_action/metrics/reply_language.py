@@ -61,10 +61,10 @@ class ReplyLanguages:
 
 
 def reply_languages(metric: str, case: Case, parameters: LanguageParameters) -> Iterator[ReplyLanguages]:
-    """The replies that can be told, in order.
+    """The replies whose language can be known, in order.
 
     Raises:
-        ConfigurationError: a reply's expected language is not told, or not one of those told apart.
+        ConfigurationError: a reply's expected language is not known, or is none that can be distinguished.
     """
     detection = LanguageDetection(tuple(parameters.languages))
     for number, exchange in enumerate(case.transcript.exchanges, 1):

@@ -1,4 +1,4 @@
-"""Is the assistant's Swahili natural for a small business in Kenya? The rubric is that of ``seeds/000`` §6."""
+"""Is the assistant's Swahili natural for a small business in Kenya?"""
 
 from ratiba_action.metrics.rubric import DATA_STEP, RubricMetric
 from ratiba_action.ports import Judge

@@ -205,7 +205,7 @@ class TerminologyMetric:
     judged = False
 
     class Parameters(StrictModel):
-        """What the scenario tells it."""
+        """What the scenario gives it."""
 
         catalogue: CatalogueBlock = Field(description="a file `*.terms.yaml`, relative to the scenario's folder")
 

@@ -88,7 +88,7 @@ class TurnByTurnMetric(_TurnsMetric):
     A subclass says which of DeepEval's metrics it is, what it shows, and what to do when no turn can be measured.
 
     Args:
-        parameters: what the scenario tells the metric; None where it takes none.
+        parameters: what the scenario gives the metric; None where it takes none.
     """
 
     spec: ClassVar[DeepEvalSpec]

@@ -100,7 +100,7 @@ class WholeConversationMetric:
     calls.
 
     Args:
-        parameters: what the scenario tells the metric; None where it takes none.
+        parameters: what the scenario gives the metric; None where it takes none.
     """
 
     name: str

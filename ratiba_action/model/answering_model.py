@@ -38,7 +38,7 @@ _CLOSED = {
     "claude": "claude", "gpt": "gpt", "chatgpt": "gpt", "o": "gpt", "gemini": "gemini", "grok": "grok", "nova": "nova",
     "command": "command", "sonar": "sonar",
 }  # fmt: skip
-"""First words of names that their vendor alone gives: there every word tells models apart."""
+"""First words of names that their vendor alone gives: there every word distinguishes models."""
 _OPEN = {
     name: name
     for name in (

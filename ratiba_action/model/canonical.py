@@ -8,7 +8,7 @@ from ratiba_action.model.conversation import Transcript
 
 
 def canonical_json(value: Any) -> str:
-    """JSON with sorted keys and no white space, the form of ``seeds/000`` §5.
+    """JSON with sorted keys and no white space: equal values have equal texts.
 
     Raises:
         ValueError: the value holds NaN or an infinity.
@@ -57,7 +57,7 @@ def in_sample(share: float, *identity: str) -> bool:
 
     Args:
         share: 0 for nothing, 1 for everything.
-        identity: what tells it from everything else.
+        identity: what distinguishes it from everything else.
     """
     seen = hashlib.sha256(canonical_json(list(identity)).encode("ascii")).hexdigest()
     return int(seen[:_DIGITS], 16) < share * _ALL

@@ -15,7 +15,7 @@ from ratiba_action.model.measurement import Errored, NotRun, Scored, evaluation_
 from ratiba_action.model.renamed_keys import FORMER
 
 OUTCOMES: Mapping[type, str] = types.MappingProxyType({Scored: "scored", Errored: "errored", NotRun: "not_run"})
-"""The types that appear side by side in one list, and the value of ``outcome`` that tells them apart."""
+"""The types that appear side by side in one list, and the value of ``outcome`` that distinguishes them."""
 
 
 _AMOUNT = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
@@ -60,7 +60,7 @@ def _writer_of(kind: Any) -> Callable[[Any], Any]:
 
 
 def encode_tag(value: Any) -> dict[str, Any]:
-    """What tells the outcomes of a trial apart, and flags those in which something that was evaluated failed."""
+    """What distinguishes the outcomes of a trial, and flags those in which something that was evaluated failed."""
     if not isinstance(value, Scored | Errored | NotRun):
         return {}
     return {"outcome": OUTCOMES[type(value)], "eval_fail": any(True for _ in evaluation_failures(value))}

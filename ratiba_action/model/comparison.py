@@ -410,7 +410,7 @@ class Comparison:
         confirm_p: over the further trials of both arms, up to the look that was last; None before any.
         mean_fell: the drop of the mean is confirmed; a regression without it rests on single scenarios.
         margin: drop that had to be ruled out.
-        detectable: smallest drop that so many scenarios show with 80 % power; None where it cannot be told.
+        detectable: smallest drop that so many scenarios show with 80 % power; None where it cannot be known.
         further_trials: of both arms, by which an alarm of fewer than ``min_scenarios`` scenarios or families is
             confirmed at most; 0 for recordings, which have none; None for more of them.
         reason: why the tier is what it is, in one sentence.

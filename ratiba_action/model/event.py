@@ -113,7 +113,7 @@ class PaymentChanged:
     """A payment came to another state.
 
     Args:
-        rail: such as ``mpesa``; empty where it is not told, as ``currency`` and ``receipt``.
+        rail: such as ``mpesa``; empty where it is not reported, as ``currency`` and ``receipt``.
         receipt: kept as it is: double charges are found by it.
     """
 

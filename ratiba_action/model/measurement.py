@@ -50,7 +50,7 @@ class Question:
         ordinal: number of this question within the metric, from 0.
         prompt: what a live model is sent; not part of the question's identity.
         schema: JSON Schema of the answer; None asks for a score.
-        temperature: of the model; None for the provider's. The version of the metric tells questions apart by it.
+        temperature: of the model; None for the provider's. The version of the metric distinguishes questions by it.
         trial: number of the repeat of the scenario, from 0.
         arm: the side of a comparison that ran the conversation.
     """

@@ -201,8 +201,8 @@ class Assertion:
 
     Args:
         threshold: least value that passes, 0 to 1.
-        parameters: what the metric is told besides; checked by the metric when the suite is loaded.
-        name: tells it from other assertions of the same metric; empty for the one that needs none.
+        parameters: what the metric is given besides; checked by the metric when the suite is loaded.
+        name: distinguishes it from other assertions of the same metric; empty for the one that needs none.
         of_rule: a failure rule was written as it.
     """
 

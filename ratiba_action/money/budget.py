@@ -375,7 +375,7 @@ class Ledger:
         return reservation
 
     def settle(self, reservation: Reservation, usage: Usage, cost: Usd, answered_by: str = "") -> None:
-        """Book what a call cost in place of its reservation.
+        """Book what a call cost instead of its reservation.
 
         A cost above the reservation is counted in full and added to ``breaches``; the upper bound of its model is not
         trusted again.

@@ -16,7 +16,7 @@ _OVERHEAD_TOKENS = 2_300
 _MIN_OUTPUT = 1_024
 _NOTHING = Decimal(0)
 UNKNOWN = Usage(6_000, 1_000)
-"""A call of which no recording tells the size."""
+"""A call of which no recording has the size."""
 
 Bound = Callable[[int, int], Usd]
 """The most that a call with so many tokens of input and output can cost."""
@@ -28,7 +28,7 @@ class ExpectedCall:
 
     Args:
         cost: what it costs, by its recorded or a usual size.
-        recorded: whether a recording tells its size.
+        recorded: whether a recording has its size.
         learned: whether other calls to its model do.
     """
 
@@ -54,7 +54,7 @@ def expected_call(model: str, usage: Usage | None, price: Callable[[Usage], Usd]
     """A call of this size: its input is set aside by bytes, its output by its limit.
 
     Args:
-        usage: its recorded tokens; None where no recording tells them.
+        usage: its recorded tokens; None where no recording has them.
         price: of tokens of the model.
     """
     tokens = usage or UNKNOWN
@@ -103,7 +103,7 @@ class Forecast:
         limits: every cap that the run is under, with what is gone of it.
         conversations: in the order in which they are begun.
         as_needed: models are called only where no recording fits.
-        system_known: False when nothing tells what the system's own calls cost.
+        system_known: False when nothing says what the system's own calls cost.
     """
 
     limits: tuple[Limit, ...]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from ratiba_action.errors import BudgetError, LedgerError
+from ratiba_action.errors import BudgetError, LedgerError, SharedCapError
 from ratiba_action.model.conversation import Reservation
 from ratiba_action.model.values import Usd
 from ratiba_action.money.connection import LedgerConnection
@@ -59,18 +59,6 @@ class Account:
     def left(self) -> Usd:
         """What new calls may still take; below 0 where the cap was lowered."""
         return self.cap - self.spent - self.reserved
-
-
-class SharedCapError(BudgetError):
-    """A shared cap has no room for a call now.
-
-    Args:
-        can_fit_later: the call fits once calls in flight turn out cheaper.
-    """
-
-    def __init__(self, problem: str, remedy: str, *, can_fit_later: bool) -> None:
-        super().__init__(problem, remedy)
-        self.can_fit_later = can_fit_later
 
 
 class MonthlyLedger:

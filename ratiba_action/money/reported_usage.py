@@ -21,11 +21,11 @@ _NOTHING = Decimal(0)
 class TurnPayments:
     """Books the turns of one run.
 
-    A turn costs what is declared or what is told, whichever is more: the code that tells it may be the change's own.
+    A turn costs what is declared or reported, whichever is more: the code that reports it may be the change's own.
 
     Args:
         reservations: where each turn is reserved and settled.
-        prices: of every model that may be told of.
+        prices: of every model that may be reported.
         declared: of each turn; None where the configuration declares nothing.
     """
 
@@ -54,10 +54,10 @@ class TurnPayments:
             await self.reservations.release(reservation)
 
     async def after(self, scenario_id: str, reported: Sequence[ReportedUsage], arm: str = HEAD) -> Usd | None:
-        """Book what a turn was told to have used, as far as it is more than what was declared.
+        """Book what a turn was reported to have used, as far as it is more than what was declared.
 
         Returns:
-            What is declared or what was told, whichever is more.
+            What is declared or what was reported, whichever is more.
 
         Raises:
             BudgetError: a model has no price, or the money was not there; what is known is booked all the same.
@@ -128,6 +128,6 @@ class FreeTurns:
         reported: Sequence[ReportedUsage],
         arm: str = HEAD,  # noqa: ARG002 - the same
     ) -> Usd | None:
-        """Book nothing; what was told is not priced in such a run."""
+        """Book nothing; what was reported is not priced in such a run."""
         self.reported_calls += len(reported)
         return None if reported else self.declared or _NOTHING

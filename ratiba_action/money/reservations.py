@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import ROUND_CEILING
 from typing import Any, TypeVar
 
-from ratiba_action.errors import BudgetError, LedgerError
+from ratiba_action.errors import BudgetError, LedgerError, SharedCapError
 from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.conversation import JournaledAnswer, Party, Reservation, SettledAnswer, Usage
 from ratiba_action.model.event import BudgetAction, BudgetMoved, Event, Place
@@ -16,7 +16,7 @@ from ratiba_action.model.values import Usd
 from ratiba_action.money.admissions import Admissions
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import Journal
-from ratiba_action.money.monthly import MonthlyLedger, SharedCapError
+from ratiba_action.money.monthly import MonthlyLedger
 from ratiba_action.money.pricing import is_exact_usd, show_usd
 from ratiba_action.ports import EventLog, PaidCalls
 

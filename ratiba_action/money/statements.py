@@ -121,7 +121,7 @@ WITH held AS MATERIALIZED (
 )
 SELECT held.scope, held.spent, held.reserved, fits.all_of_them FROM held, fits ORDER BY held.scope
 """
-"""Sets ``upper`` aside in every account, or in none; tells what each held before."""
+"""Sets ``upper`` aside in every account, or in none; returns what each held before."""
 
 CLOSE = """
 WITH mine AS MATERIALIZED (
@@ -146,7 +146,7 @@ SET closed_at = clock_timestamp(), cost = mine.cost
 FROM mine
 WHERE reservation.id = mine.id
 """
-"""Books ``cost``, or the whole reservation where it is null, in place of the reservation; once only."""
+"""Books ``cost``, or the whole reservation where it is null, instead of the reservation; once only."""
 
 ACCOUNTS = """
 SELECT scope, spent, reserved FROM ratiba_ledger.account WHERE scope = ANY(%(scopes)s::text[]) ORDER BY scope

@@ -43,8 +43,8 @@ class EventFile:
         descriptor: of the file, at its end.
         before: what the run has said already; it is not said again.
         mask: takes out what must not be written.
-        clock: tells the time, aware and in UTC.
-        warn: told once when something cannot be written, and when somebody else has changed what was.
+        clock: gives the time, aware and in UTC.
+        warn: called once when something cannot be written, and when somebody else has changed what was.
         only_run: no other run writes to the file, so that it is put back when somebody has taken it away.
     """
 
@@ -92,7 +92,7 @@ class EventFile:
             masked = self._mask.event(event)
             with self._lock:
                 self._write_once(masked)
-        except Exception as error:  # noqa: BLE001 - what tells of a run never stops it
+        except Exception as error:  # noqa: BLE001 - what reports a run never stops it
             self._complain(error)
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class EventFile:
         self._descriptor = -1
 
     def _check(self) -> None:
-        # What a full disk has torn was told already, and its lines are no longer those that were meant.
+        # What a full disk has torn was reported already, and its lines are no longer those that were meant.
         unchanged = self._failed or digest_of_run(self._descriptor, self._begin, self._run) == self._digest.hexdigest()
         if not unchanged:
             self._refuse("were changed by something else while the run went on")

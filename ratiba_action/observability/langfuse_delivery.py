@@ -23,7 +23,7 @@ _CHARACTERS = 2_000_000
 _SCORES = 100
 _PROBLEMS = 5
 _MAX_PROBLEM = 300
-"""Most characters that are told of what a server, or a client, says about a failure."""
+"""Most characters that are repeated of what a server, or a client, says about a failure."""
 
 _PROJECT = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
 

@@ -1,6 +1,6 @@
 """Recognises keys, tokens and passwords by their form, whoever they belong to.
 
-One table serves whatever refuses a text with a credential, masks one, or tells the reader that there was one. A form
+One table serves whatever refuses a text with a credential, masks one, or says to the reader that there was one. A form
 needs what random text, digests, UUIDs and Base64 lack: a prefix that its issuer chose, or a name in front of it.
 """
 
@@ -317,8 +317,8 @@ def _read(text: str) -> str:
 
 
 def _possible(read: str) -> Sequence[_Form]:
-    """The forms that a text may have, told cheaply; none for most."""
-    # Most texts have no word that is long enough, which is told in a tenth of the time that a search takes.
+    """The forms that a text may have, found cheaply; none for most."""
+    # Most texts have no word that is long enough, which shows in a tenth of the time that a search takes.
     if max(map(len, read.split()), default=0) < _SHORTEST and not any(sign in read for sign in _BESIDE):
         return ()
     lower = read.lower()

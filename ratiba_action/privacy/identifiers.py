@@ -156,7 +156,7 @@ LONG_NUMBER = re.compile(
     r"(?:\d{6,}|\d{1,3}(?:[ .\-]\d{3}){2,}|\d{4}(?:[ \-]\d{4}){3})(?!\w|\.\d{1,4}(?!\d))",
     re.IGNORECASE,
 )
-"""Six digits or more: an identity card, an account, a card of a bank (masking floor, ``seeds/000`` §4)."""
+"""Six digits or more: an identity card, an account, a card of a bank (masking floor)."""
 
 
 _GAP = "|"

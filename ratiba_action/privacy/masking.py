@@ -1,6 +1,6 @@
 """Removes secrets, and what identifies a person, from everything that leaves the process.
 
-A bare number in JSON has no spelling that tells a phone number from an amount, so its name and its form decide.
+A bare number in JSON has no spelling that distinguishes a phone number from an amount, so its name and its form decide.
 """
 
 import json
@@ -59,8 +59,7 @@ def mask_number(name: str, number: float, *, strict: bool = False) -> float | st
     Args:
         name: of the field that holds the number.
         number: as it is in JSON.
-        strict: a number of six digits or more is masked as well where its name tells nothing (masking floor,
-            ``seeds/000`` §4).
+        strict: a number of six digits or more is masked as well where its name says nothing: the masking floor.
     """
     if isinstance(number, bool) or not (isinstance(number, int) or number.is_integer()):
         return number
@@ -113,8 +112,8 @@ class Redactor:
     Secrets are those of the run, and whatever has the form of a key, token or password.
 
     A run makes one, and all of its printing, writing and posting goes through it. Reports are kept and shown to more
-    people than a customer talks to, and what a model says of a customer is not known beforehand (masking floor,
-    ``seeds/000`` §4). It is applied before a text is rendered, since escaping splits words.
+    people than a customer talks to, and what a model says of a customer is not known beforehand:
+    the masking floor. It is applied before a text is rendered, since escaping splits words.
 
     What people, systems and models said is masked: conversations, what was measured in them, errors, messages. Amounts,
     dates, durations, commits and names of what was run are the gate's own and stay. A text is masked once; where it

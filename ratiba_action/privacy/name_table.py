@@ -106,7 +106,7 @@ class NameTable:
         return bool(self._keys)
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a name may stand in a text, told cheaply; False only where ``find`` would find none."""
+        """Whether a name may stand in a text, found cheaply; False only where ``find`` would find none."""
         if self._looked_for is None or not text.isascii() or any(sign in text for sign in _ESCAPES):
             return bool(self)
         plain = _key(text)

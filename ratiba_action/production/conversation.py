@@ -70,7 +70,7 @@ OWN_TAG = "ratiba:"
 
 
 class GroupMark(StrEnum):
-    """What two groups of conversations can be told apart by."""
+    """What two groups of conversations can be distinguished by."""
 
     TAG = "tag"
     PROMPT_VERSION = "prompt_version"

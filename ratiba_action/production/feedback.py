@@ -10,7 +10,7 @@ from ratiba_action.observability.langfuse_server import LangfuseServer
 from ratiba_action.production.conversation import METADATA, Observation
 
 FEEDBACK = "user_feedback"
-"""Name of the feedback score in Langfuse (``seeds/000``, row "Customer feedback bridge")."""
+"""Name of the feedback score in Langfuse."""
 
 _NEGATIVE_WORDS = frozenset({"thumbs_down", "thumbs-down", "thumbsdown", "down", "negative", "bad", "\U0001f44e"})
 _MIN_POSITIVE = 0.5

@@ -1,6 +1,6 @@
 """Which tenants' conversations may become scenarios, and the names to mask in them.
 
-The masking floor is sufficient for spas, salons and barbershops (``seeds/000`` §4). Health and law need rules that
+The masking floor is sufficient for spas, salons and barbershops. Health and law need rules that
 do not exist yet, so their conversations must not become scenarios.
 """
 

@@ -1,4 +1,4 @@
-"""Collects scenario files as pytest items; imported only if pytest is told to collect them."""
+"""Collects scenario files as pytest items; imported only if pytest is asked to collect them."""
 
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import AsyncExitStack, ExitStack

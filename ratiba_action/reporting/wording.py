@@ -234,7 +234,7 @@ def _cause_text(cause: Attribution, names: tuple[str, ...], parts: Sequence[Chan
     groups = [[parts[number] for number in group if 0 <= number < len(parts)] for group in cause.causes]
     certain = cause.finding in (Finding.FOUND, Finding.SEVERAL)
     named = tuple(part for group in groups for part in group)
-    pieces = (_request_pieces if cause.unrecorded else _cause_pieces)(cause, listed(names), groups, len(parts))
+    pieces = _cause_pieces(cause, listed(names), groups, len(parts))
     return CauseText(pieces, names, named, certain, cause.unrecorded)
 
 
@@ -246,46 +246,30 @@ def _joined(items: Sequence[_Pieces], separator: str) -> _Pieces:
 
 
 def _cause_pieces(cause: Attribution, names: str, groups: Sequence[Sequence[ChangedPart]], total: int) -> _Pieces:
-    count = len(cause.parts)
+    count, rest, missing = len(cause.parts), total - len(cause.parts), cause.unrecorded
     because = f" ({cause.why})" if cause.why else ""
-    places = [_joined([(part,) for part in group], " and ") for group in groups]
+    request = f". {cause.request[0].upper()}{cause.request[1:]}" if missing and cause.request else ""
+    named = [_by_prompt(group) if missing else [(part,) for part in group] for group in groups]
+    places = [_joined(parts, " and ") for parts in named]
+    which = f"{names} without a recorded answer"
+    verb, result = ("leave", which) if missing else ("make", f"{names} fail")
+    does = f"{verb}s {result}"
+    what = f"What leaves {which}" if missing else f"The cause of the failure of {names}"
     if cause.finding is Finding.NONE:
-        return (f"No line of the change makes {names} fail: {cause.why}.",)
+        return (f"No line of the change {does}: {cause.why}.",)
     if cause.finding is Finding.NOT_RESOLVED or not any(places):
-        return (f"Which line makes {names} fail was not resolved: {cause.why}.",)
+        return (f"Which line {does} was not resolved: {cause.why}.",)
     if cause.finding is Finding.ONE_OF and count > _NAMED_PARTS:
-        return (f"The cause of the failure of {names} is among {count} of {total} changed parts{because}.",)
+        return (f"{what} is among {count} of {total} changed parts{because}{request}.",)
     if cause.finding is Finding.ONE_OF:
-        which = "one of these changed parts" if count > 1 else "this changed part"
-        start = f"The cause of the failure of {names} may be {which}: "
-        return (start, *_joined(places, " and "), f"{because}.")
-    if cause.finding is Finding.SEVERAL:
-        return (f"Each of these makes {names} fail on its own: ", *_joined(places, "; "), f"{because}.")
-    verb = "makes" if count == 1 else "together make"
-    rest = total - count
-    harmless = f"; the other {plural(rest, 'changed part')} {'does' if rest == 1 else 'do'} not" if rest else ""
-    return (*places[0], f" {verb} {names} fail{harmless}.")
-
-
-def _request_pieces(cause: Attribution, names: str, groups: Sequence[Sequence[ChangedPart]], total: int) -> _Pieces:
-    count, which = len(cause.parts), f"{names} without a recorded answer"
-    because = f" ({cause.why})" if cause.why else ""
-    request = f". {cause.request[0].upper()}{cause.request[1:]}" if cause.request else ""
-    places = [_joined(_by_prompt(group), " and ") for group in groups]
-    if cause.finding is Finding.NONE:
-        return (f"No line of the change leaves {which}: {cause.why}.",)
-    if cause.finding is Finding.NOT_RESOLVED or not any(places):
-        return (f"Which line leaves {which} was not resolved: {cause.why}.",)
-    if cause.finding is Finding.ONE_OF and count > _NAMED_PARTS:
-        return (f"What leaves {which} is among {count} of {total} changed parts{because}{request}.",)
-    if cause.finding is Finding.ONE_OF:
-        start = f"What leaves {which} may be {'one of these changed parts' if count > 1 else 'this changed part'}: "
+        start = f"{what} may be {'one of these changed parts' if count > 1 else 'this changed part'}: "
         return (start, *_joined(places, " and "), f"{because}{request}.")
     if cause.finding is Finding.SEVERAL:
-        return (f"Each of these leaves {which} on its own: ", *_joined(places, "; "), f"{because}{request}.")
-    verb, rest = "leaves" if len(places[0]) == 1 else "together leave", total - count
+        return (f"Each of these {does} on its own: ", *_joined(places, "; "), f"{because}{request}.")
+    single = len(places[0]) == 1 if missing else count == 1
+    together = does if single else f"together {verb} {result}"
     harmless = f"; the other {plural(rest, 'changed part')} {'does' if rest == 1 else 'do'} not" if rest else ""
-    return (*places[0], f" {verb} {which}{harmless}{request}.")
+    return (*places[0], f" {together}{harmless}{request}.")
 
 
 def _by_prompt(group: Sequence[ChangedPart]) -> Sequence[_Pieces]:

@@ -1,6 +1,6 @@
 """The two arms of a run, as they are evaluated: files, recordings, versions of the prompts, and the first plan.
 
-The version of a prompt is ``<name>@<short commit>`` (``seeds/000`` §5). GitHub is asked for commits beyond the edge of
+The version of a prompt is ``<name>@<short commit>``. GitHub is asked for commits beyond the edge of
 a shallow clone. Where neither can say, and in a dirty tree, the start of git's blob id stands in for the commit: it is
 the same for the same text, whatever commits brought it.
 """

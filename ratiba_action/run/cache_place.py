@@ -1,4 +1,4 @@
-"""Where the scores of judges lie between runs (``seeds/000`` §5, "Cache location")."""
+"""Where the scores of judges lie between runs."""
 
 import tempfile
 from collections.abc import Mapping

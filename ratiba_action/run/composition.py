@@ -237,7 +237,7 @@ class CodeOfRun:
 
 
 def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
-    """Tells apart every language that a turn expects, Swahili and English; None where none is expected."""
+    """Distinguishes every language that a turn expects, Swahili and English; None where none is expected."""
     expected = {turn.expect.language for scenario in scenarios for turn in scenario.turns} - {None}
     if not expected:
         return None
@@ -349,6 +349,6 @@ def _places_of_calls(inputs: RunInputs) -> tuple[str, ...]:
 
 
 def _event_places(configuration: Configuration, repository: str) -> tuple[str, ...]:
-    """Folder of the events of all runs: the system is told of in it, and adds nothing to it itself."""
+    """Folder of the events of all runs: the system knows of it, and adds nothing to it itself."""
     directory = configuration.events.directory
     return () if directory is None else (os.path.realpath(Path(repository) / directory),)

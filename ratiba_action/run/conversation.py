@@ -202,7 +202,7 @@ class TrialConversation:
         try:
             return (*check_so_far(self._trial.scenario, transcript, self._services.detect_language, time), *known)
         except ConfigurationError:
-            return known  # why the conversation ended early is told already
+            return known  # why the conversation ended early is reported already
 
     def suspected(self, time: SearchTime) -> tuple[Check, ...]:
         """What the code did against an assertion after the turns that were completed with answers that fit."""

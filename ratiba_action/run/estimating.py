@@ -323,7 +323,7 @@ def _judged_usage(line: JudgeRecording) -> Usage:
 
 
 def _usage_of(line: ModelRecording) -> Usage | None:
-    """The tokens of a recorded answer, by the endpoint that its shape tells; None where it has none."""
+    """The tokens of a recorded answer, by the endpoint that its shape names; None where it has none."""
     try:
         return endpoint_of_answer(line.provider, line.response).usage(line.response)
     except RecordingError:

@@ -299,7 +299,7 @@ def configuration_problems(
 
 
 def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Suite, Mapping[str, bytes]]:
-    """Both at once, so that the problems of both are told together."""
+    """Both at once, so that the problems of both are reported together."""
     problems: list[SuiteError] = []
     configuration = suite = None
     files: Mapping[str, bytes] = {}
@@ -335,7 +335,7 @@ def read_suite(
     files = read_scenario_files(repository, settings.scenarios) if there else {}
     if tests and not any(is_scenario_file(name, settings.scenarios) for name in files):
         return files, Suite((), files_digest({}))
-    # What a truth is for cannot be told where the configuration's own metrics are not known.
+    # What a truth is for cannot be known where the configuration's own metrics are not known.
     if configuration is None:
         # The zone of scenarios that name none stands in the configuration too.
         return files, load_suite(files, metric_problems, validate_rule, timezone=None)

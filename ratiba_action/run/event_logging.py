@@ -40,7 +40,7 @@ from ratiba_action.util.proxy import Proxy, proxy_for
 from ratiba_action.util.text import plural, printable
 
 _INCOMPLETE_SECONDS = 3.0
-"""A run that was cut off waits no longer: a runner kills it 10 seconds after it was told to end."""
+"""A run that was cut off waits no longer: a runner kills it 10 seconds after the signal to end."""
 
 Tracer = Callable[[Settings, Mapping[str, str], EventLog], Callable[[Report], Report] | None]
 """Makes what sends a run and says in its report what came of it; see ``tracer_of``."""
@@ -209,11 +209,11 @@ def _delivered(delivery: TraceDelivery, path: Path) -> str:
 def open_event_log(run: RunInputs, redactor: Redactor, warn: Callable[[str], None]) -> Iterator[EventLog]:
     """The log of a run: in the folder that the configuration names, or else in the report directory.
 
-    What cannot be written is a warning of the run. A run that an error ends is told to have ended.
+    What cannot be written is a warning of the run. Of a run that an error ends, the end is written too.
 
     Args:
         redactor: of the run; nothing is written that did not pass it.
-        warn: told what cannot be written.
+        warn: called with what cannot be written.
     """
     mask = mask_for(redactor, run.customers)
     report = Path(run.settings.report_dir).absolute()

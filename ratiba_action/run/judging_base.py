@@ -75,7 +75,7 @@ def judging_code(
 
 
 def _kept_versions(paths: Iterable[str], contents: Contents) -> Iterator[str]:
-    """What is said of edited modules with a ``__version__`` that is still that of the base (``seeds/000`` §5)."""
+    """What is said of edited modules with a ``__version__`` that is still that of the base."""
     for path in paths:
         versions = [_VERSION.search(text) for text in contents.both(path)]
         found = {version[1].decode("utf-8", "replace") for version in versions if version is not None}

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _HISTORY_SECONDS = 10.0
 _LEDGER_SECONDS = 3.0
-"""A cancelled run waits no longer for the shared ledger: a runner kills it 10 seconds after it was told to end."""
+"""A cancelled run waits no longer for the shared ledger: a runner kills it 10 seconds after the signal to end."""
 
 
 class ModelCalls(TrialCalls):

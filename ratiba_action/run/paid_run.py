@@ -114,7 +114,7 @@ def go_on_with_earlier(inputs: RunInputs, head: ArmInputs, note: Callable[[str],
 
     Args:
         inputs: of the run; of its share, if it is a shard.
-        note: told what this attempt goes on with, or why it cannot.
+        note: called with what this attempt goes on with, or why it cannot.
 
     Raises:
         LedgerError: what was left was altered, or cannot be put into its place.
@@ -224,7 +224,7 @@ async def open_paid_run(
         estimate: the most that a trial is expected to cost.
         ledger: the run's spending; what a resumed journal lists is added first.
         environment: variables that name a proxy and certificates.
-        warn: told what could not be written down after a call.
+        warn: called with what could not be written down after a call.
         concurrency: scenarios at once; each asks one model at a time, or its judges.
         events: where the movements of money are written down.
 

@@ -30,7 +30,7 @@ def cancelled_by_signals(note: Callable[[str], None]) -> Iterator[None]:
     """Within, the first SIGINT or SIGTERM cancels the running task; what it then waits for is cut short after 1.5 s.
 
     Args:
-        note: told which signal it was; a signal from before is one too.
+        note: called with which signal it was; a signal from before is one too.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     inside = [True]

@@ -15,7 +15,7 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.verdict.trials import Standing, outcomes_of
 
 _SHOWN = 3
-"""Failed assertions of a scenario that are told."""
+"""Failed assertions of a scenario that are reported."""
 
 
 class ReviewOutcome(StrEnum):

@@ -255,7 +255,7 @@ class RunServices:
         deadline: seconds of ``time.monotonic`` after which no trial starts, and running ones end.
         calls: that trials make, or that are made for them.
         turns: counts what a turn costs that bypasses the gateway, before it is sent and when it was answered.
-        detect_language: tells the language of a reply; needed where a turn expects one.
+        detect_language: gives the language of a reply; needed where a turn expects one.
         simulator: plays the customer; needed where a scenario has a simulated user.
         stop_rule: makes the rule of a plan that says why none of its further trials starts.
         retries: whether trials that errored are run again, as their strategies say.

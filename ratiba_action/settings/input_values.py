@@ -52,18 +52,19 @@ def parse_flag(text: str) -> bool:
     return _ENABLED[text.lower()]
 
 
-def parse_count(text: str, maximum: int | None = None) -> int:
-    """A whole number from 1, below a billion.
+def parse_count(text: str, maximum: int | None = None, minimum: int = 1) -> int:
+    """A whole number below a billion.
 
     Args:
         maximum: that it may be; None for no other bound.
+        minimum: the same.
 
     Raises:
         ValueError: it is not.
     """
     plain = text.isascii() and text.isdigit() and len(text) < 10  # noqa: PLR2004 - below a billion
-    if not plain or not int(text) or (maximum is not None and int(text) > maximum):
-        raise ValueError("a whole number from 1" + ("" if maximum is None else f" to {maximum}"))
+    if not plain or int(text) < minimum or (maximum is not None and int(text) > maximum):
+        raise ValueError(f"a whole number from {minimum}" + ("" if maximum is None else f" to {maximum}"))
     return int(text)
 
 

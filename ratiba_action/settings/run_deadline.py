@@ -62,7 +62,7 @@ def read_deadline(option: str, environment: Mapping[str, str]) -> float | None:
 
     Args:
         option: from the command line, which comes first; empty where not given.
-        environment: its variable counts as not set where it is wrong: ``problems_of_deadline`` tells that.
+        environment: its variable counts as not set where it is wrong: ``problems_of_deadline`` reports that.
 
     Raises:
         ValueError: the option is wrong; says what is allowed.

@@ -342,7 +342,7 @@ def read_settings_leniently(
         try:
             value = entry.parse(text.strip())
             if entry.name == "report-dir" and (allowed := misplaced_report_folder(value, environment)):
-                raise ValueError(allowed)  # noqa: TRY301 - told like every other wrong value
+                raise ValueError(allowed)  # noqa: TRY301 - reported like every other wrong value
         except ValueError as error:
             value = entry.parse(entry.default)
             shown = "its value" if entry.secret else repr(text)

@@ -289,7 +289,7 @@ class Dialogue(Protocol):
         """The operation and its argument, any JSON.
 
         Raises:
-            WorkerError: the system cannot be told of such a turn.
+            WorkerError: the system cannot be given such a turn.
         """
         ...
 

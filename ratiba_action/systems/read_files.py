@@ -153,7 +153,7 @@ class ReadFiles:
         return own | {name for name, each in accessed.items() if not any(name in reported[other] for other in each)}
 
     def _known(self, reported: Iterable[str]) -> frozenset[str]:
-        """Files that were copied, of those that are told; a package that set-up installed stands for its source."""
+        """Files that were copied, of those that are reported; a package that set-up installed stands for its source."""
         found = set()
         for name in reported:
             tail = next((f"/{name}".rpartition(part)[2] for part in _INSTALLED if part in f"/{name}"), None)

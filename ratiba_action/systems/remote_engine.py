@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ratiba_action.errors import ImageError, WorkerError
+from ratiba_action.errors import AbsentError, ImageError, WorkerError
 from ratiba_action.systems.engine_server import LENGTH_BYTES, LONGEST_LINE
 
 _PIECE = 65_536
@@ -21,10 +21,6 @@ _LOST_CODE = 125
 """Of a container whose end nobody has seen: Docker's own, for one that it could not run."""
 _REMEDY = "Start the job again; the step's log says why the program ended."
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-class AbsentError(WorkerError):
-    """Nobody listens at the socket."""
 
 
 class RemoteContainer:

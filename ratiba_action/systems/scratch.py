@@ -120,7 +120,7 @@ def _of_repository(git: Git, root: Path, checkout: Checkout, commit: str = "HEAD
     if checkout.untracked:
         for name in git.untracked("" if under == "." else under):
             path = _path(git, name)
-            # Another repository, which is no submodule, is told by its folder.
+            # Another repository, which is no submodule, is identified by its folder.
             yield from _of_submodule(git, path, root, checkout, "HEAD") if name.endswith("/") else [(path, False)]
 
 

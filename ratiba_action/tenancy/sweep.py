@@ -21,7 +21,7 @@ _FOREIGN = re.compile(r"[^a-z0-9_]+")
 
 
 def tenant_name(scenario_id: str) -> str:
-    """A fresh name ``test_tenant_<scenario>_<8 random hex>`` (``seeds/000`` §2) for a schema and its role.
+    """A fresh name ``test_tenant_<scenario>_<8 random hex>`` for a schema and its role.
 
     Runs of characters outside ``a-z0-9_`` become one underscore, so that one character is one byte; the scenario's
     part is then cut until the whole fits. Only the suffix makes a name unique.

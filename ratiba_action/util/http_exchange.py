@@ -181,7 +181,7 @@ class Peer:
     Args:
         name: as it stands at the beginning of a sentence.
         address: the setting that holds its address.
-        error: what is raised; a subclass tells one server's errors from another's.
+        error: what is raised; a subclass distinguishes one server's errors from another's.
     """
 
     name: str

@@ -108,7 +108,7 @@ class Interruption:
             self._raises, self._tell = before
 
     def watch(self, seconds: float, stand_in: Callable[[], None]) -> None:
-        """Have a thread conclude in place of a main thread that has not begun to within seconds of the first signal.
+        """Have a thread conclude instead of a main thread that has not begun to within seconds of the first signal.
 
         That one may hang where no signal interrupts it: in the look-up of a name, a library, or waiting for a thread.
 

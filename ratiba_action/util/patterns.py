@@ -92,7 +92,7 @@ class SearchTime:
     """Time for searching texts with patterns that somebody else wrote.
 
     Args:
-        clock: tells seconds; None where only each search by itself has a limit.
+        clock: gives seconds; None where only each search by itself has a limit.
     """
 
     def __init__(self, seconds: float = SCENARIO_SECONDS, clock: Callable[[], float] | None = None) -> None:

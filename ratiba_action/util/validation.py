@@ -1,4 +1,4 @@
-"""Pydantic's findings, told by file and line in the project's own words."""
+"""Pydantic's findings, reported by file and line in the project's own words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -76,7 +76,7 @@ class _PydanticFinding:
 
     Args:
         path: of the value in the document; Pydantic's own also names alternatives and functions.
-        details: as Pydantic tells them.
+        details: as Pydantic reports them.
         others: what other alternatives say of the same value, where it has the shape of none.
     """
 
@@ -129,7 +129,7 @@ def _of_the_meant_alternatives(findings: Sequence[_PydanticFinding]) -> Iterator
 
 
 def _without_consequences(findings: Sequence[_PydanticFinding], model: type[StrictModel]) -> Iterator[_PydanticFinding]:
-    """Without the keys that are missing because they were mistyped: one mistake is told once."""
+    """Without the keys that are missing because they were mistyped: one mistake is reported once."""
     mistyped: set[Path] = set()
     for finding in findings:
         if finding.details["type"] == "extra_forbidden":

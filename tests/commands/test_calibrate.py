@@ -19,11 +19,11 @@ import yaml
 
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.main import run
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
+from tests.support.deepeval_settings import configure_deepeval
 from tests.support.live_repository import RATES
 from tests.support.model_servers import ModelServer, Received
 from tests.support.provider_faults import Served

@@ -4,7 +4,7 @@ import jsonschema
 import pytest
 import yaml
 
-from ratiba_action.config.configuration import json_schema, read_configuration
+from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.errors import SuiteError
 
 GOOD = b"""\
@@ -71,7 +71,7 @@ def test_a_row_query_is_a_single_statement(query: bytes) -> None:
 
 
 def test_the_published_schema_accepts_what_the_gate_accepts() -> None:
-    schema = json.loads(json.dumps(json_schema()))
+    schema = json.loads(json.dumps(Configuration.model_json_schema()))
     jsonschema.validate(yaml.safe_load(GOOD), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(yaml.safe_load(GOOD.replace(b"root: app", b"rot: app")), schema)

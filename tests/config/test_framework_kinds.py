@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 import yaml
 
-from ratiba_action.config.configuration import json_schema, read_configuration
+from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.errors import SuiteError
 
@@ -27,7 +27,7 @@ def test_an_address_alone_is_a_block_with_every_default(kind: str) -> None:
     key = {"langgraph": "graph", "langchain": "runnable", "llamaindex": "engine"}[kind]
     assert system_of(short) == system_of(f"system: {{{kind}: {{{key}: 'shop.graph:build'}}}}\n")
     assert system_of(short).kind == kind
-    jsonschema.validate(json.loads(json.dumps(yaml.safe_load(short))), json_schema())
+    jsonschema.validate(json.loads(json.dumps(yaml.safe_load(short))), Configuration.model_json_schema())
 
 
 def test_a_database_is_there_when_something_is_kept_in_it() -> None:

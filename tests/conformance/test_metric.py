@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.metrics.judging.cache import JudgeCache
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.metrics.judging.run_metric import RunMetric
 from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, load_metric, metric_names
 from ratiba_action.ports import Metric
+from tests.support.deepeval_settings import configure_deepeval
 from tests.support.judges import ObligingJudge
 from tests.support.metric_samples import PARAMETERS, full_case
 

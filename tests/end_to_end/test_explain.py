@@ -242,7 +242,7 @@ def test_a_folder_that_became_a_link_shows_and_gives_the_system_nothing_of_what_
 def test_a_number_of_runs_out_of_its_range_is_a_usage_error(here: SmallRepository, runs: str) -> None:
     ended = here.ended("explain", f"--runs={runs}")
     assert ended.code == 2
-    assert "a number from 1 to 500" in ended.printed
+    assert "a whole number from 1 to 500" in ended.printed
 
 
 def test_without_a_last_run_the_command_that_makes_one_is_said(here: SmallRepository) -> None:

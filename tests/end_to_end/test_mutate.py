@@ -246,7 +246,7 @@ def test_every_file_that_cannot_be_used_is_named_at_once(here: SmallRepository, 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--mutants", "0"], "a number from 1 to"),
+        (["--mutants", "0"], "a whole number from 1 to"),
         (["--scenario", "nobody"], "There is no scenario 'nobody'"),
         (["--llm", "live"], "there is no key"),
     ],

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.decide.deciding import DecideRequest, decide
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.model.change import Mode
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import ScenarioResult, Scored
@@ -23,6 +22,7 @@ from ratiba_action.run.inputs import RunLog, RunRequest
 from ratiba_action.run.plan_loop import run_first, run_further
 from ratiba_action.run.services import RunServices
 from ratiba_action.settings.settings import read_settings
+from tests.support.deepeval_settings import configure_deepeval
 from tests.support.live_repository import LiveRepository, report_of
 from tests.support.progress import RecordedProgress
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, metric_names, metric_problems
 from ratiba_action.model.conversation import Document, Exchange, Reply, Transcript
 from ratiba_action.model.measurement import Case, JudgeScore
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.load import load_suite
 from tests.support.cases import create
+from tests.support.deepeval_settings import configure_deepeval
 from tests.support.judges import ObligingJudge, ScriptedJudge
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "metrics" / "judged"

@@ -14,10 +14,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from ratiba_action.errors import BudgetError, LedgerError
+from ratiba_action.errors import BudgetError, LedgerError, SharedCapError
 from ratiba_action.model.conversation import Party, Reservation, Usage
 from ratiba_action.money.budget import Ledger
-from ratiba_action.money.monthly import MonthlyLedger, SharedCapError, current_time
+from ratiba_action.money.monthly import MonthlyLedger, current_time
 from ratiba_action.money.reservations import RunReservations
 from tests.support.eventually import eventually_async
 from tests.support.sql import fetch, open_reservations, run_sql

@@ -54,8 +54,9 @@ def load_everything() -> None:
     """Import and compile what a gate does on its way, DeepEval too, with its side effects kept in a scratch folder."""
     for name in _LATER:
         importlib.import_module(name)
-    from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, load_deepeval
+    from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval
     from ratiba_action.reporting.html import report_template
+    from tests.support.deepeval_settings import configure_deepeval
 
     configure_deepeval(os.environ, Path(tempfile.gettempdir()) / "deepeval")
     load_deepeval()

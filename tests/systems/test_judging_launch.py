@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import InfrastructureError, JudgeError
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
 from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
 from ratiba_action.metrics.registry import is_judged, load_judged_metric, metric_names, question_stride
 from ratiba_action.model.measurement import Score
 from ratiba_action.systems.judging_launch import open_judging_server
 from ratiba_action.systems.workplace import Surroundings
+from tests.support.deepeval_settings import configure_deepeval
 from tests.support.judges import ObligingJudge
 from tests.support.metric_samples import PARAMETERS, full_case
 

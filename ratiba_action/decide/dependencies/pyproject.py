@@ -90,6 +90,6 @@ def _poetry_pin(value: Any) -> Pin:
 
 
 def _take_sources(document: dict[str, Any]) -> dict[str, str]:
-    """Sources that uv is told to take packages from, by name."""
+    """Sources that uv is configured to take packages from, by name."""
     table = document.get("tool", {}).get("uv", {}).pop("sources", {})
     return {normalise(name): repr(value) for name, value in table.items()}

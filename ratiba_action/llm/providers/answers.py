@@ -115,7 +115,7 @@ def read_answer(status: int, headers: Mapping[str, str], text: str, own_error: O
 def _says_no_credit(details: Mapping[str, Any]) -> bool:
     """Whether the account has no credit left.
 
-    OpenAI has a code for it, with 429; Anthropic answers 400 ``invalid_request_error``, so that only the message tells.
+    OpenAI has a code for it, with 429; Anthropic answers 400 ``invalid_request_error``, so that only the message says.
     """
     if "insufficient_quota" in (details.get("code"), details.get("type")) or details.get("type") == "billing_error":
         return True

@@ -245,7 +245,7 @@ def _why_not_sent(error: Exception) -> str:
 
 
 def _proxy(route: ProviderRoute, environment: Mapping[str, str]) -> dict[str, Any]:
-    """What aiohttp must be told about the proxy on the way."""
+    """What aiohttp must know about the proxy on the way."""
     try:
         proxy = proxy_for(route.address("").partition("?")[0], environment)
     except ValueError as error:

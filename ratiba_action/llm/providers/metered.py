@@ -123,7 +123,7 @@ class MeteredCalls:
         retries: how often an attempt is made again.
         concurrency: the most attempts at a time.
         sleep: waits so many seconds.
-        note: told, once for each model and reason, of an answer that was charged at its reservation.
+        note: called once for each model and reason, about an answer that was charged at its reservation.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ class AnswerParts:
 
 
 def read_answer(response: JsonObject) -> AnswerParts:
-    """The readable part; an answer that says nothing, such as an embedding, is told by a digest of its content."""
+    """The readable part; an answer that says nothing, such as an embedding, is known by a digest of its content."""
     texts: list[str] = []
     tools: list[str] = []
     ends: list[str] = []

@@ -36,7 +36,7 @@ def _problems(
         wanted = scenario.strategy.trials
         lines = [line for line in recordings.get(scenario.id, ()) if isinstance(line, ModelRecording)]
         recorded = len({line.trial for line in lines if line.trial < wanted})
-        # A scenario without any answers asks no model, or says so itself when it does.
+        # A scenario without any answers calls no model, or says so itself when it does.
         if 0 < recorded < wanted:
             problem = f"{recorded} {'trial is' if recorded == 1 else 'trials are'} recorded, and {wanted} are asked for"
             remedy = f"record them with 'ratiba record --scenario {scenario.id} --accept'"
@@ -101,7 +101,7 @@ def model_recordings(recordings: Mapping[str, Sequence[Recording]]) -> dict[str,
 
 
 def recorded_trials(recordings: Mapping[str, Sequence[Recording]]) -> dict[str, int]:
-    """How many trials of each scenario are recorded without a gap; 1 for one whose system asks no model."""
+    """How many trials of each scenario are recorded without a gap; 1 for one whose system calls no model."""
     counts: dict[str, int] = {}
     for scenario_id, lines in model_recordings(recordings).items():
         numbers = {line.trial for line in lines}

@@ -2,7 +2,7 @@
 
 The Swahili day is counted from sunrise and sunset: the clock hour is the international hour less six, so that
 ``saa moja asubuhi`` (hour one of the morning) is 07:00 and ``saa moja usiku`` (hour one of the night) is 19:00.
-A part of the day tells the two halves apart, as grammars of Swahili teach it.
+A part of the day distinguishes the two halves, as grammars of Swahili teach it.
 """
 
 import re

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ratiba_action.errors import JudgeError
+from ratiba_action.errors import AnotherModelError, JudgeError
 from ratiba_action.metrics.judging.json_shape import shape_problems
 from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.measurement import Answer, JudgeScore, Question
@@ -13,10 +13,6 @@ from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge
 
 _REMEDY = "Run the scenario again; if it repeats, use another judge model."
-
-
-class AnotherModelError(JudgeError):
-    """Another model answered than the judge that was asked: its score would count as the judge's."""
 
 
 def require_same_model(asked: str, answered: str) -> None:

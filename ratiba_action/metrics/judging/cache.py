@@ -1,4 +1,4 @@
-"""Judge scores kept between runs, one small file a key (``seeds/000`` §5)."""
+"""Judge scores kept between runs, one small file a key."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class JudgeCache:
 
     Args:
         directory: where no change under test can write scores; git ignores what lies in it.
-        warn: told about entries that cannot be read or written; they are ignored.
+        warn: called about entries that cannot be read or written; they are ignored.
         began: when the run began, in nanoseconds of the epoch; None to use every entry.
     """
 

@@ -1,4 +1,4 @@
-"""The key of a judge's cached score, exactly as ``seeds/000`` §5 defines it."""
+"""The key of a judge's cached score."""
 
 import hashlib
 import re

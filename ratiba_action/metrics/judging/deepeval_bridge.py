@@ -8,11 +8,10 @@ import functools
 import gc
 import sys
 import threading
-from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 from importlib.abc import MetaPathFinder
-from pathlib import Path
 from types import ModuleType
 
 from ratiba_action.errors import ConfigurationError
@@ -26,21 +25,6 @@ QUIET: Mapping[str, str] = {
     "CONFIDENT_OPEN_BROWSER": "0",
     "DEEPEVAL_NO_INSPECT_PROMPT": "1",
 }
-
-
-def configure_deepeval(environment: MutableMapping[str, str], home: Path) -> None:
-    """Set the variables that keep DeepEval off the network and off the workspace; call before ``load_deepeval``.
-
-    Args:
-        environment: the process's own, passed in by the composition root.
-        home: a folder outside the workspace for whatever DeepEval writes; made if it is not there.
-    """
-    home.mkdir(parents=True, exist_ok=True)
-    environment.update(QUIET)
-    environment["DEEPEVAL_HOME"] = str(home)
-    environment["DEEPEVAL_CACHE_FOLDER"] = str(home / "cache")
-    for name in ("CONFIDENT_API_KEY", "DEEPEVAL_MODE", "DEEPEVAL_EVAL_MODE"):
-        environment.pop(name, None)
 
 
 _UNUSED = frozenset({"anthropic", "google.genai", "redis"})
@@ -74,7 +58,7 @@ def _hidden(names: Collection[str]) -> Iterator[None]:
 def load_deepeval() -> ModuleType:
     """Import DeepEval, once; slow, so call it in a thread while the database starts.
 
-    What was imported stays as long as the process does. The garbage collector is told to leave it alone: each full
+    What was imported stays as long as the process does. The garbage collector leaves it alone: each full
     collection would stop every conversation for 0.2 s to look at it again.
 
     Raises:

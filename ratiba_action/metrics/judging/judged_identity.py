@@ -40,7 +40,7 @@ def judged_identity(
     """The identity of a metric with these parameters.
 
     Args:
-        parameters: what the scenario tells it; None where it takes none.
+        parameters: what the scenario gives it; None where it takes none.
         by_deepeval: DeepEval words the questions.
     """
     parameters_version = version_with(version, parameters.model_dump(mode="json") if parameters is not None else None)

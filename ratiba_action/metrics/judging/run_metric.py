@@ -101,8 +101,8 @@ class RunMetric:
         fresh: whether the score that was just measured came from a model, by the same two; a recorded one is neither
             kept nor checked.
         answered: the models that answered, by the same two; see ``Score.answered_by``.
-        on_hit: told each kept score that is used, and its case.
-        offer: told each score of a model, its case and the digest of what was shown, for the cross-check.
+        on_hit: called with each kept score that is used, and its case.
+        offer: called with each score of a model, its case and the digest of what was shown, for the cross-check.
         turn: one lock for the whole run, so that one measurement begins per pass of the event loop, and each has sent
             its question before the next is worded. Wording takes milliseconds of CPU: twenty scenarios that are
             answered at the same moment would word all their questions first and send them together, so that provider

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ratiba_action.errors import BudgetError, JudgeError
-from ratiba_action.metrics.judging.answer import AnotherModelError, JudgeModel, parse_answer, require_same_model
+from ratiba_action.errors import AnotherModelError, BudgetError, JudgeError
+from ratiba_action.metrics.judging.answer import JudgeModel, parse_answer, require_same_model
 from ratiba_action.metrics.judging.structured_request import answer_text, structured_endpoint, structured_request
 from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.canonical import digest

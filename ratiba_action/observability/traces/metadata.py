@@ -56,7 +56,7 @@ _CASE_MARK = "__"
 
 
 def as_experiment(run: TracedRun, project: str, datasets: Mapping[str, str]) -> TracedRun:
-    """The run with every span told which experiment and which item of it it belongs to.
+    """The run with each span marked with which experiment and which item of it it belongs to.
 
     Each side of a comparison, and each variant, is an experiment of its own, and so is each of them on the dataset of a
     file of cases that has its own. A suite whose dataset is not on the server is one without a dataset, which Langfuse

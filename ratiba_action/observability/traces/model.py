@@ -63,7 +63,7 @@ class Trace:
 
     Args:
         spans: the root first.
-        scenario: that was held; ``label`` tells it from its repeats, arms and variants.
+        scenario: that was held; ``label`` distinguishes it from its repeats, arms and variants.
         arm: ``head`` or ``base``.
         passed: None where it was not scored to its end.
     """

@@ -106,7 +106,7 @@ def _call(name: str, data: ModelCalled | JudgeCalled, more: Mapping[str, Any]) -
     extra: dict[str, AttributeValue] = {attributes.MODEL: data.model} if data.model else {}
     extra[attributes.USAGE] = json.dumps({kind: tokens for kind, tokens in usage.items() if tokens})
     if data.cost_usd is not None:
-        # Where no cost is told, Langfuse prices the tokens by its own list, those of a replayed call too.
+        # Where no cost is reported, Langfuse prices the tokens by its own list, those of a replayed call too.
         extra[attributes.COST] = json.dumps({"total": float(data.cost_usd)})
     listed = {} if data.list_price_usd is None else {"list_price_usd": str(data.list_price_usd)}
     metadata = {"party": data.party, "replayed": data.replayed, **listed, **more}

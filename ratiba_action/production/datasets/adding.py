@@ -55,7 +55,7 @@ def scenario_item_of(candidate: Candidate, dataset: str, trace: str, schema: int
 def case_item_of(
     conversation: ProductionConversation, redactor: Redactor, dataset: str, trace: str, expected: Any = None
 ) -> DatasetItem:
-    """The item of a conversation's last message, with the history before it (``seeds/003``, "Adding Traces").
+    """The item of a conversation's last message, with the history before it.
 
     Args:
         conversation: with at least one user message.

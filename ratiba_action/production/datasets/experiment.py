@@ -25,7 +25,7 @@ CORRECT, CONFIDENCE = "correct", "confidence"
 
 
 def case_scores(result: Scored) -> Iterator[tuple[str, float]]:
-    """Name and value of each score of a case (``seeds/003``, "Results in Langfuse").
+    """Name and value of each score of a case.
 
     A classifier is correct if every label is the expected one; any other system if the scenario passed.
 

@@ -15,7 +15,7 @@ from ratiba_action.suite.data_file import SUFFIXES
 from ratiba_action.util.validation import shorten
 
 MESSAGE = "message"
-"""Key of an item's input for the user message, whatever the column is called (``seeds/003``)."""
+"""Key of an item's input for the user message, whatever the column is called."""
 TRACE = "_trace"
 """Column for the trace that a case was made from."""
 

@@ -1,4 +1,4 @@
-"""Evaluations by name: a Langfuse dataset, how its items become cases, and what decides (``seeds/003``, "Evaluations").
+"""Evaluations by name: a Langfuse dataset, how its items become cases, and what decides.
 
 A target's items look like ``{"input": {"message": …, "history": […]}, "expectedOutput": {"intent": …}}``. A dataset of
 a target that `ratiba dataset push` made has our templates, and is read by these.

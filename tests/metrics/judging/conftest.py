@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval
+from tests.support.deepeval_settings import configure_deepeval
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import BudgetError, JudgeError, ProviderError, RecordingError
-from ratiba_action.metrics.judging.deepeval_bridge import configure_deepeval, deepeval_version, load_deepeval
+from ratiba_action.metrics.judging.deepeval_bridge import deepeval_version, load_deepeval
 from ratiba_action.metrics.registry import load_metric, metric_names
 from ratiba_action.model.canonical import transcript_digest
 from ratiba_action.model.measurement import Case, JudgeScore
@@ -132,20 +132,6 @@ async def test_conversations_that_are_judged_at_once_keep_their_own_scores() -> 
     assert [(score.value, score.reason) for score in scores] == [(n / 8, f"number {n}") for n in range(8)]
 
 
-def test_preparing_keeps_deepeval_off_the_network_and_out_of_the_workspace(tmp_path: Path) -> None:
-    environment = {
-        "CONFIDENT_API_KEY": "planted",
-        "DEEPEVAL_EVAL_MODE": "system_one",
-        "DEEPEVAL_MODE": "experimental",
-        "DEEPEVAL_TELEMETRY_OPT_OUT": "0",
-    }
-    configure_deepeval(environment, tmp_path / "home")
-    assert environment["DEEPEVAL_TELEMETRY_OPT_OUT"] == environment["DEEPEVAL_DISABLE_DOTENV"] == "1"
-    assert environment["DEEPEVAL_CACHE_FOLDER"].startswith(str(tmp_path))
-    assert not {"CONFIDENT_API_KEY", "DEEPEVAL_EVAL_MODE", "DEEPEVAL_MODE"} & set(environment)
-    assert (tmp_path / "home").is_dir()
-
-
 @pytest.mark.processes
 def test_a_planted_env_file_does_not_reach_the_environment_and_the_workspace_stays_clean(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
@@ -153,7 +139,8 @@ def test_a_planted_env_file_does_not_reach_the_environment_and_the_workspace_sta
     (workspace / ".env").write_text("ANTHROPIC_BASE_URL=https://evil.example\n")
     script = (
         "import os, sys, pathlib\n"
-        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, configure_deepeval\n"
+        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval\n"
+        "from tests.support.deepeval_settings import configure_deepeval\n"
         "configure_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
         "load_deepeval()\n"
         "print(os.environ.get('ANTHROPIC_BASE_URL'), sorted(os.listdir('.')))\n"
@@ -192,7 +179,8 @@ def test_no_module_of_metrics_or_judging_imports_deepeval_before_a_judged_metric
 def test_loading_leaves_out_libraries_that_the_gate_has_no_use_for_and_others_still_find_them(tmp_path: Path) -> None:
     script = (
         "import os, sys, pathlib\n"
-        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval, configure_deepeval\n"
+        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval\n"
+        "from tests.support.deepeval_settings import configure_deepeval\n"
         "configure_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
         "finders = list(sys.meta_path)\n"
         "load_deepeval()\n"

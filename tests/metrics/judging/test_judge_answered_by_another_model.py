@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.errors import JudgeError
+from ratiba_action.errors import AnotherModelError, JudgeError
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.llm.recordings.reader import parse_recordings
 from ratiba_action.llm.recordings.writer import render_recordings
-from ratiba_action.metrics.judging.answer import AnotherModelError, JudgeModel, judge_score
+from ratiba_action.metrics.judging.answer import JudgeModel, judge_score
 from ratiba_action.metrics.judging.cache import JudgeCache
 from ratiba_action.metrics.judging.replay_judge import ReplayJudge, ScoreCollector, judge_recording_key
 from ratiba_action.metrics.judging.run_metric import JudgeChain, RunMetric
