@@ -87,7 +87,9 @@ def _phrases() -> _Phrases:
         kind: re.compile("|".join(f"(?:{text})" for texts in data[kind].values() for text in texts), re.IGNORECASE)
         for kind in ("refusals", "accompanying", "content")
     }
-    return _Phrases(one_of["refusals"], one_of["accompanying"], one_of["content"], re.compile(data["turns"], re.IGNORECASE))
+    return _Phrases(
+        one_of["refusals"], one_of["accompanying"], one_of["content"], re.compile(data["turns"], re.IGNORECASE)
+    )
 
 
 def read_refusal(text: str) -> Refusal:
