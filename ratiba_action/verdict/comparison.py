@@ -205,6 +205,8 @@ class _Examination:
     def _confirming_p(self) -> float:
         """A drop must be beyond chance for scenarios, and for runs where these vary by more than scenarios explain."""
         flips = sign_flip_p(self._tested())
+        if self._run_to_run.ratio <= 1:
+            return flips
         changes = [_fresh_change(pair, self._common) for pair in self._pairs]
         error = cluster_error(clusters_of(self._pairs, changes))
         return flips if error is None else max(flips, self._run_to_run.drop_p(mean(changes), error))
@@ -297,6 +299,7 @@ class _Examination:
         error, number = cluster_error(measured), effective_number(measured)
         if error is None:
             return None
+        number = min(number, self._run_to_run.degrees + 1)
         spread = self._run_to_run.widened(error) * math.sqrt(number)
         return minimum_detectable_effect(spread, number, power=self._rules.detectable_power)
 
