@@ -211,7 +211,9 @@ class Change:
         found: dict[str, list[Numbers]] = {"base": [], "head": []}
         for number, places in enumerate(rounds):
             for arm, scores in found.items():
-                shifts = np.array([shift + effects[arm] + shared.get((arm, number, place), 0.0) for place in places])
+                shifts = np.array(
+                    [shift + effects[arm] + shared.get((arm, number, int(place)), 0.0) for place in places]
+                )
                 scores.append(np.full(len(wanted), np.nan))
                 scores[-1][places] = self._scores(arm, places, shifts)
         return found
@@ -241,7 +243,8 @@ class Change:
         if self.world.family_effect:
             families = places // self.world.family_size
             scores += random.normal(0, self.world.family_effect, self.world.scenarios)[families]
-        return np.clip(scores, 0, 1)
+        clipped: Numbers = np.clip(scores, 0, 1)
+        return clipped
 
     def errored(self, scores: Numbers) -> NDArray[np.bool_]:
         """Which scores of the base were so low that the scenario errored instead."""
