@@ -295,18 +295,24 @@ class _Examination:
         )
 
     def _detectable(self) -> float | None:
+        return self._smallest_drop(self._run_to_run)
+
+    def _smallest_drop(self, runs: RunToRun) -> float | None:
         measured = self._measurements()
         error, number = cluster_error(measured), effective_number(measured)
         if error is None:
             return None
-        number = min(number, self._run_to_run.degrees + 1)
-        spread = self._run_to_run.widened(error) * math.sqrt(number)
+        number = min(number, runs.degrees + 1)
+        spread = runs.widened(error) * math.sqrt(number)
         return minimum_detectable_effect(spread, number, power=self._rules.detectable_power)
 
     def _margin(self, detectable: float | None) -> float | None:
         """The drop that has to be ruled out; None where nothing has to be."""
         if detectable is None and not self._looks:
             return None  # one family in its planned trials is one measurement, which rules nothing out
+        if self._run_to_run.ratio > 1:
+            # A change whose runs vary much would else rule its own drop out.
+            detectable = self._smallest_drop(RunToRun())
         return max(self._rules.min_margin, detectable or 0.0)
 
     @property

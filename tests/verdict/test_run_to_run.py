@@ -111,6 +111,13 @@ def test_the_interval_and_the_smallest_drop_are_as_wide_as_runs_vary() -> None:
     assert varying.detectable > 2 * steady.detectable  # type: ignore[operator] # none is None
 
 
+def test_runs_that_vary_much_do_not_rule_a_drop_out() -> None:
+    found = examine(confirmed(5, 0.15, 0.12), (), Rules(), exact=False)
+    assert isinstance(found, Comparison)
+    assert found.tier is Tier.UNCLEAR
+    assert found.reason == "A drop of 10 points cannot be ruled out with so little data."
+
+
 def test_families_count_as_families_when_runs_are_compared() -> None:
     """What a family shares in a run is its noise, not the run's."""
     random = np.random.default_rng(3)
