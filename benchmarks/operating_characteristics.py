@@ -1,4 +1,4 @@
-"""How often the verdict is wrong: simulated scores through the gate's own ``next_step``.
+"""How often the verdict is wrong: simulated scores through the gate's own comparison, step by step.
 
 Each part of a run (``--part 3/7``) simulates other changes, and ``--counts FILE`` adds them to those of the parts
 before, so that seven nights make a page: ``--counts FILE --repeats 0 --write`` puts it into ``docs/statistics.md``.
@@ -13,21 +13,23 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
-from ratiba_action.model.comparison import MeasuredRun
+from ratiba_action.model.comparison import Comparison, Pair, Rules, Tier
 from ratiba_action.model.conversation import Transcript
-from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Score, Scored
+from ratiba_action.model.measurement import ScenarioResult, Score, Scored
 from ratiba_action.model.plan import Arm, Plan, Trial
 from ratiba_action.model.scenario import Customer, Scenario, Turn
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, PassRateRule, Verdict
 from ratiba_action.verdict.blocks import in_blocks
+from ratiba_action.verdict.comparison import examine
 from ratiba_action.verdict.decision import next_step
 from ratiba_action.verdict.interval import wilson_interval
-from ratiba_action.verdict.pairing import content_digest
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 SYSTEM_SPREAD = 0.08
@@ -38,22 +40,22 @@ BLOCK = 8
 HEAD, BASE = Arm("head", "head"), Arm("base", "base")
 
 Random = np.random.Generator
-Judge = Callable[[float, float, Random], float]
-"""A score of a scenario's true worth, with a standard deviation where the judge has one."""
+Judge = Callable[[Any, float, Random], Any]
+"""Scores of scenarios' true worth, one or an array, with a standard deviation where the judge has one."""
 
 
 def _grid(steps: int) -> Judge:
-    return lambda worth, spread, random: round(float(np.clip(random.normal(worth, spread), 0, 1)) * steps) / steps
+    return lambda worth, spread, random: np.round(np.clip(random.normal(worth, spread), 0, 1) * steps) / steps
 
 
 JUDGES: Mapping[str, Judge] = {
     "normal": lambda worth, spread, random: random.normal(worth, spread),
     "11 points": _grid(10),
     "5 points": _grid(4),
-    "bimodal": lambda worth, _, random: float(random.random() < worth),
+    "bimodal": lambda worth, _, random: np.where(random.random(np.shape(worth)) < worth, 1.0, 0.0),
     "ceiling": lambda worth, spread, random: random.normal(worth + 0.15, spread),
     "heteroscedastic": lambda worth, spread, random: random.normal(worth, spread * 2.5 * (1 - worth) / 0.3),
-    "skewed": lambda worth, spread, random: worth + spread * (1 - random.exponential()),
+    "skewed": lambda worth, spread, random: worth + spread * (1 - random.exponential(size=np.shape(worth))),
 }
 """Kinds of judges: how their scores vary around what a scenario is worth."""
 
@@ -78,6 +80,7 @@ class World:
         minute: conversations.
         arms_by_turns: base and head run in blocks, as the gate runs them; else one whole arm after the other.
         arm_effect: standard deviation of what the trials of one arm in one round share, and the other arm's do not.
+        every_run: the same effect is in every run of the base and in the planned run of the change.
         votes: calls of the judge whose mean is a score, where the noise is the judge's.
     """
 
@@ -97,6 +100,7 @@ class World:
     minute: int = 100
     arms_by_turns: bool = True
     arm_effect: float = 0.0
+    every_run: bool = False
     votes: int = 1
 
 
@@ -165,6 +169,9 @@ class Minutes:
         return self._now
 
 
+Numbers = NDArray[np.float64]
+
+
 @dataclass
 class Change:
     """One simulated change: what each scenario is truly worth, and scores that vary around it."""
@@ -172,8 +179,7 @@ class Change:
     world: World
     scenarios: Sequence[Scenario]
     random: Random
-    worth: dict[str, dict[str, float]] = field(init=False)
-    families: dict[tuple[str, str, int, int], float] = field(default_factory=dict)
+    worth: dict[str, Numbers] = field(init=False)
 
     def __post_init__(self) -> None:
         number = self.world.scenarios
@@ -183,59 +189,75 @@ class Change:
             hit = self.random.choice(number, max(1, round(number * self.world.drop / FALL)), replace=False)
             drops = np.zeros(number)
             drops[hit] = self.world.drop * number / len(hit)
-        names = [entry.id for entry in self.scenarios]
-        self.worth = {
-            "base": dict(zip(names, worth, strict=True)),
-            "head": dict(zip(names, worth - drops, strict=True)),
-        }
+        self.worth = {"base": worth, "head": worth - drops}
 
-    def run(self, name: str, trials: Sequence[Trial], shift: float, *, errors: bool = False) -> list[ScenarioResult]:
-        """The results of some trials of one run, in the order in which they ran; their scores share ``shift``."""
+    def planned(self, arm: str, shift: float) -> Numbers:
+        """A score of each scenario in one run of an arm; not a number where the scenario errored."""
+        own = self.random.normal(0, self.world.arm_effect) if self.world.every_run else 0.0
         minutes = Minutes(self.world, self.random)
-        return [self._result(name, trial, shift + minutes.following(), errors=errors) for trial in trials]
+        shifts = np.array([shift + own + minutes.following() for _ in self.scenarios])
+        return self._scores(arm, np.arange(len(self.scenarios)), shifts)
 
-    def further(self, plan: Plan, shift: float) -> list[ScenarioResult]:
-        """The results of further trials, in the order in which the gate runs them."""
-        if self.world.arms_by_turns:
-            parts = in_blocks(plan, BLOCK, str(plan.trials[0].number))
-        else:
-            both = sorted(plan.trials, key=lambda trial: trial.arm.name)
-            parts = (Plan(tuple(both)),)
+    def further(self, wanted: Sequence[int], shift: float) -> dict[str, list[Numbers]]:
+        """Scores of further trials of each arm, round by round, those that a round does not have not a number.
+
+        Args:
+            wanted: how many trials of each scenario on either arm.
+            shift: of all of them.
+        """
+        rounds = [np.flatnonzero(np.array(wanted) > number) for number in range(max(wanted))]
         effects = {arm: self.random.normal(0, self.world.arm_effect) for arm in ("base", "head")}
-        minutes, results = Minutes(self.world, self.random), list[ScenarioResult]()
-        for trial in (trial for part in parts for trial in part.trials):
-            results.append(self._result("head", trial, shift + minutes.following() + effects[trial.arm.name]))
-        return results
+        shared = self._minutes(rounds)
+        found: dict[str, list[Numbers]] = {"base": [], "head": []}
+        for number, places in enumerate(rounds):
+            for arm, scores in found.items():
+                shifts = np.array(
+                    [shift + effects[arm] + shared.get((arm, number, int(place)), 0.0) for place in places]
+                )
+                scores.append(np.full(len(wanted), np.nan))
+                scores[-1][places] = self._scores(arm, places, shifts)
+        return found
 
-    def _result(self, run: str, trial: Trial, shift: float, *, errors: bool = False) -> ScenarioResult:
-        worth = self.worth[trial.arm.name][trial.scenario.id]
-        spread = math.hypot(self.world.judge_spread, SYSTEM_SPREAD)
-        shift += self._family(run, trial)
-        judge, random = JUDGES[self.world.judge], self.random
-        value = float(np.mean([judge(worth, spread, random) for _ in range(self.world.votes)])) + shift
-        if errors and value < worth - spread:
-            return Errored(trial, Phase.SYSTEM, "it fell over")
-        score = Score("Quality", "1.0.0", float(np.clip(value, 0, 1)), 0.0, judged=True)
-        return Scored(trial, Transcript(trial.scenario.id, ()), (), (score,), 0.0)
+    def _minutes(self, rounds: Sequence[NDArray[np.int64]]) -> dict[tuple[str, int, int], float]:
+        """What the minute does to each trial, in the order in which the gate runs them."""
+        if not self.world.minute_effect:
+            return {}
+        both = [
+            Trial(self.scenarios[place], arm, number)
+            for number, places in enumerate(rounds)
+            for place in places
+            for arm in (HEAD, BASE)
+        ]
+        if self.world.arms_by_turns:
+            parts = in_blocks(Plan(tuple(both)), BLOCK, str(self.random.integers(1 << 30)))
+            both = [trial for part in parts for trial in part.trials]
+        else:
+            both.sort(key=lambda trial: trial.arm.name)
+        minutes = Minutes(self.world, self.random)
+        return {(trial.arm.name, trial.number, int(trial.scenario.id[1:])): minutes.following() for trial in both}
 
-    def _family(self, run: str, trial: Trial) -> float:
-        if not self.world.family_effect:
-            return 0.0
-        place = (run, trial.arm.name, trial.number, int(trial.scenario.id[1:]) // self.world.family_size)
-        if place not in self.families:
-            self.families[place] = self.random.normal(0, self.world.family_effect)
-        return self.families[place]
+    def _scores(self, arm: str, places: NDArray[np.int64], shifts: Numbers) -> Numbers:
+        worth, random = self.worth[arm][places], self.random
+        spread, judge = math.hypot(self.world.judge_spread, SYSTEM_SPREAD), JUDGES[self.world.judge]
+        scores = np.mean([judge(worth, spread, random) for _ in range(self.world.votes)], axis=0) + shifts
+        if self.world.family_effect:
+            families = places // self.world.family_size
+            scores += random.normal(0, self.world.family_effect, self.world.scenarios)[families]
+        clipped: Numbers = np.clip(scores, 0, 1)
+        return clipped
+
+    def errored(self, scores: Numbers) -> NDArray[np.bool_]:
+        """Which scores of the base were so low that the scenario errored instead."""
+        limit = self.worth["base"] - math.hypot(self.world.judge_spread, SYSTEM_SPREAD)
+        return (scores < limit) & self.world.errors
 
 
-def decide(
-    world: World, scenarios: Sequence[Scenario], digests: Mapping[str, str], random: Random
-) -> tuple[Verdict, int]:
-    """The gate's verdict about one simulated change, and how many further trials it asked for.
+def decide(world: World, scenarios: Sequence[Scenario], random: Random) -> tuple[Comparison, int]:
+    """The gate's comparison of one simulated change, and how many further trials it asked for.
 
     Args:
         world: what is simulated.
         scenarios: all of them.
-        digests: of the scenarios, by their ids, as a ``results.json`` of the base holds them.
         random: draws the change and its scores.
     """
     change = Change(world, scenarios, random)
@@ -243,40 +265,43 @@ def decide(
     def shift() -> float:
         return float(random.normal(0, world.run_effect)) if world.run_effect else 0.0
 
-    def base_run(number: int) -> MeasuredRun:
-        trials = [Trial(entry, BASE) for entry in scenarios]
-        results = change.run(f"base {number}", trials, shift(), errors=world.errors)
-        return MeasuredRun("a1b2c3d", NOW, "judge", AnswerOrigin.LIVE, tuple(results), digests)
-
+    base = [change.planned("base", shift()) for _ in range(world.base_runs)]
+    lost = np.any([change.errored(run) for run in base], axis=0)
     present = shift() + world.drift
-    evidence = Evidence(
-        Mode.BLOCKING,
-        tuple(change.run("head", [Trial(entry, HEAD) for entry in scenarios], present)),
-        Limits(),
-        judge_model="judge",
-        answers=AnswerOrigin.LIVE,
-        baseline=tuple(base_run(number) for number in range(world.base_runs)),
-        scenario_digests=digests,
-    )
-    step, further = next_step(evidence), 0
-    while isinstance(step, Plan):
-        further += len(step.trials)
-        more = change.further(step, present)
-        evidence = replace(evidence, results=(*evidence.results, *more))
-        step = next_step(evidence)
-    return step, further
+    head = change.planned("head", present)
+    fresh: dict[str, list[Numbers]] = {"base": [], "head": []}
+    further = 0
+    while True:
+        pairs = [
+            Pair(
+                entry.id,
+                critical=False,
+                base=tuple(float(run[place]) for run in base),
+                head=(float(head[place]),),
+                fresh_base=tuple(float(run[place]) for run in fresh["base"] if not math.isnan(run[place])),
+                fresh_head=tuple(float(run[place]) for run in fresh["head"] if not math.isnan(run[place])),
+                family=entry.family,
+            )
+            for place, entry in enumerate(scenarios)
+            if not lost[place]
+        ]
+        step = examine(pairs, (), Rules(), exact=False)
+        if isinstance(step, Comparison):
+            return step, further
+        further += 2 * sum(step.trials.values())
+        more = change.further([step.trials.get(entry.id, 0) for entry in scenarios], present)
+        fresh = {arm: [*runs, *more[arm]] for arm, runs in fresh.items()}
 
 
 def simulate(world: World, repeats: int, seed: int = 1) -> Rates:
     """Rates over many simulated changes."""
     random = np.random.default_rng(seed)
     scenarios = suite_of(world)
-    digests = {entry.id: content_digest(entry) for entry in scenarios}
-    decided = [decide(world, scenarios, digests, random) for _ in range(repeats)]
-    conclusions = [verdict.conclusion for verdict, _ in decided]
+    decided = [decide(world, scenarios, random) for _ in range(repeats)]
+    tiers = [found.tier for found, _ in decided]
     return Rates(
-        conclusions.count(Conclusion.FAILED) / repeats,
-        conclusions.count(Conclusion.INCONCLUSIVE) / repeats,
+        tiers.count(Tier.REGRESSION) / repeats,
+        tiers.count(Tier.UNCLEAR) / repeats,
         sum(further for _, further in decided) / repeats,
         repeats,
     )
@@ -372,11 +397,22 @@ DEPENDENCES: Sequence[tuple[str, float, Mapping[str, float | int | str | bool]]]
         MISSED,
         {"minute_effect": 0.02, "scenarios": 200, "arms_by_turns": False},
     ),
-    ("effect of each arm and round whenever it runs, sd 0.02", MISSED, {"arm_effect": 0.02}),
+    ("effect of each arm and round whenever it runs, sd 0.02", FALSE_BLOCKS, {"arm_effect": 0.02}),
     (
         "effect of each arm and round whenever it runs, sd 0.02, 200 scenarios",
-        MISSED,
+        FALSE_BLOCKS,
         {"arm_effect": 0.02, "scenarios": 200},
+    ),
+    ("effect of every run, planned ones too, sd 0.02", FALSE_BLOCKS, {"arm_effect": 0.02, "every_run": True}),
+    (
+        "effect of every run, planned ones too, sd 0.02, 200 scenarios",
+        FALSE_BLOCKS,
+        {"arm_effect": 0.02, "every_run": True, "scenarios": 200},
+    ),
+    (
+        "effect of every run, sd 0.02, 200 scenarios, one run of the base",
+        FALSE_BLOCKS,
+        {"arm_effect": 0.02, "every_run": True, "scenarios": 200, "base_runs": 1},
     ),
     ("provider drift of -5 points since the base was measured", DEPENDENT_BLOCKS, {"drift": -0.05}),
     ("provider drift of -5 points, 200 scenarios", DEPENDENT_BLOCKS, {"drift": -0.05, "scenarios": 200}),
@@ -409,8 +445,8 @@ def _dependence_row(
     title: str, maximum: float, changes: Mapping[str, float | int | str | bool]
 ) -> tuple[str, list[Cell]]:
     plain = replace(World(), **changes)  # type: ignore[arg-type] # names and types are those of World
-    weight = min(1.0, 50 / plain.scenarios)
-    return title, [Cell(plain, 0.0, maximum, weight), Cell(replace(plain, drop=0.05), weight=0.4 * weight)]
+    weight = 3.0 if plain.scenarios <= 50 else 2.0  # noqa: PLR2004 - a large suite takes three times as long
+    return title, [Cell(plain, 0.0, maximum, weight), Cell(replace(plain, drop=0.05), weight=0.2 * weight)]
 
 
 def _samples_row(votes: int) -> tuple[str, list[Cell]]:
@@ -439,27 +475,53 @@ TABLES = (
             "base runs",
             *(entry[0] for entry in (*DROPS, *CONCENTRATED)),
             "trials at 0 / 10",
+            "USD for a right decision at 0 / 10",
         ),
         [_size_row(*size) for size in SIZES],
     ),
     Table(
         "few",
-        ("scenarios", "base runs", "world", "no change", "10 points", "20 points", "30 points", "trials at 0 / 20"),
+        (
+            "scenarios",
+            "base runs",
+            "world",
+            "no change",
+            "10 points",
+            "20 points",
+            "30 points",
+            "trials at 0 / 20",
+            "USD for a right decision at 0 / 20",
+        ),
         [_few_row(*row) for row in FEW],
     ),
     Table(
         "judges",
-        ("judge", "base runs", "no change", "5 points", "10 points", "trials at 0 / 10"),
+        (
+            "judge",
+            "base runs",
+            "no change",
+            "5 points",
+            "10 points",
+            "trials at 0 / 10",
+            "USD for a right decision at 0 / 10",
+        ),
         [_judge_row(judge, runs) for judge in JUDGES for runs in (3, 1)],
     ),
     Table(
         "dependence",
-        ("what is not independent", "no change", "5 points", "trials at 0"),
+        ("what is not independent", "no change", "5 points", "trials at 0 / 5", "USD for a right decision at 0 / 5"),
         [_dependence_row(*row) for row in DEPENDENCES],
     ),
     Table(
         "samples",
-        ("judge.samples", "no change", "5 points", "10 points", "trials at 0 / 10"),
+        (
+            "judge.samples",
+            "no change",
+            "5 points",
+            "10 points",
+            "trials at 0 / 10",
+            "USD for a right decision at 0 / 10",
+        ),
         [_samples_row(votes) for votes in (1, 3, 5)],
     ),
 )
@@ -545,10 +607,24 @@ def lines_of(table: Table, counts: Counts, misses: list[str]) -> Iterator[str]:
         known = [(cell, counts.of(cell.world)) for cell in row]
         misses += [why for cell, rates in known if rates is not None and (why := cell.miss(rates))]
         further = [None if rates is None else rates.further for _, rates in known]
-        shown = [further[0], further[2]] if len(further) > 2 else further[:1]  # noqa: PLR2004
-        trials = " / ".join("-" if each is None else f"{each:.0f}" for each in shown)
+        shown = [0, 2] if len(further) > 2 else [0, 1][: len(known)]  # noqa: PLR2004
+        trials = " / ".join("-" if (each := further[place]) is None else f"{each:.0f}" for place in shown)
+        dollars = " / ".join(_dollars(*known[place]) for place in shown)
         cells = ("not measured" if rates is None else str(rates) for _, rates in known)
-        yield f"| {title} | {' | '.join(cells)} | {trials} |"
+        yield f"| {title} | {' | '.join(cells)} | {trials} | {dollars} |"
+
+
+SYSTEM_USD, JUDGE_USD = 0.01, 0.01
+"""Price of a conversation, and of one call of the judge about it."""
+
+
+def _dollars(cell: Cell, rates: Rates | None) -> str:
+    """What the gate spends until one decision is right: nothing blocked without a drop, a drop blocked."""
+    if rates is None:
+        return "-"
+    right = rates.blocked if cell.world.drop > 0 else 1 - rates.blocked
+    spent = (cell.world.scenarios + rates.further) * (SYSTEM_USD + JUDGE_USD * cell.world.votes)
+    return f"{spent / right:.2f}" if right else "never"
 
 
 RATES = (0.65, 0.75, 0.80, 0.85, 0.90)

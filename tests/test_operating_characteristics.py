@@ -11,7 +11,8 @@ import pytest
 
 PROJECT = Path(__file__).parent.parent
 PAGE = PROJECT / "docs/statistics.md"
-RATE = re.compile(r"\d+\.\d% \(\d+\.\d% to \d+\.\d%\)( †)?|not measured")
+RATE = re.compile(r"\d+\.\d% \(\d+\.\d% to \d+\.\d%\)|not measured")
+DOLLARS = re.compile(r"(\d+\.\d\d|never|-)( / (\d+\.\d\d|never|-))?")
 NAMES = ["sizes", "few", "judges", "dependence", "samples"]
 
 
@@ -33,18 +34,19 @@ def test_the_page_has_the_rows_and_columns_of_the_benchmark(benchmark: ModuleTyp
     (table,) = (one for one in benchmark.TABLES if one.name == name)
     header, _, *rows = published(name)
     assert header == list(table.titles)
-    assert [" | ".join(row[: -len(cells) - 1]) for row, (_, cells) in zip(rows, table.rows, strict=True)] == [
+    assert [" | ".join(row[: -len(cells) - 2]) for row, (_, cells) in zip(rows, table.rows, strict=True)] == [
         title for title, _ in table.rows
     ]
     for row, (_, cells) in zip(rows, table.rows, strict=True):
-        assert all(RATE.fullmatch(cell) for cell in row[-len(cells) - 1 : -1])
+        assert all(RATE.fullmatch(cell) for cell in row[-len(cells) - 2 : -2])
+        assert DOLLARS.fullmatch(row[-1])
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_page_shows_is_within_the_limits_that_the_benchmark_holds(benchmark: ModuleType, name: str) -> None:
     (table,) = (one for one in benchmark.TABLES if one.name == name)
     for row, (_, cells) in zip(published(name)[2:], table.rows, strict=True):
-        for shown, cell in zip(row[-len(cells) - 1 : -1], cells, strict=True):
+        for shown, cell in zip(row[-len(cells) - 2 : -2], cells, strict=True):
             if shown == "not measured":
                 continue
             blocked, low, high = (float(number) / 100 for number in re.findall(r"\d+\.\d", shown))
@@ -83,12 +85,28 @@ def test_the_parts_of_a_run_add_up_and_none_counts_twice(benchmark: ModuleType, 
     counted = benchmark.Counts(tmp_path / "counts.json").of(cell.world)
     assert (counted.blocked, counted.repeats) == (1.0, 40)
     table = benchmark.Table(
-        "a", ("b", "c", "trials"), [("row", [cell]), ("other", [benchmark.Cell(benchmark.World())])]
+        "a", ("b", "c", "trials", "USD"), [("row", [cell]), ("other", [benchmark.Cell(benchmark.World())])]
     )
+    dollars = (12 + counted.further) * 0.02
     assert list(benchmark.lines_of(table, counts, []))[2:] == [
-        f"| row | 100.0% (91.2% to 100.0%) | {counted.further:.0f} |",
-        "| other | not measured | - |",
+        f"| row | 100.0% (91.2% to 100.0%) | {counted.further:.0f} | {dollars:.2f} |",
+        "| other | not measured | - | - |",
     ]
+
+
+def test_a_right_decision_costs_more_the_fewer_there_are_and_nothing_buys_one_that_never_comes(
+    benchmark: ModuleType,
+) -> None:
+    def shown(drop: float, blocked: float, votes: int = 1) -> str:
+        cell = benchmark.Cell(benchmark.World(drop=drop, votes=votes))
+        table = benchmark.Table("a", ("b",), [("row", [cell])])
+        counts = benchmark.Counts(None)
+        counts.add(cell.world, "1", benchmark.Rates(blocked, 0.0, 50.0, 40))
+        return str(list(benchmark.lines_of(table, counts, []))[-1].split("|")[-2].strip())
+
+    assert [shown(0.05, 1.0), shown(0.05, 0.5), shown(0.05, 0.0)] == ["2.00", "4.00", "never"]
+    assert [shown(0.0, 0.0), shown(0.0, 0.5)] == ["2.00", "4.00"], "without a drop, a block is wrong"
+    assert shown(0.05, 1.0, votes=3) == "4.00"
 
 
 def test_arms_that_run_by_turns_share_what_a_minute_does(benchmark: ModuleType) -> None:
@@ -97,18 +115,20 @@ def test_arms_that_run_by_turns_share_what_a_minute_does(benchmark: ModuleType) 
 
     def distance(given: object) -> float:
         change = benchmark.Change(given, benchmark.suite_of(given), benchmark.np.random.default_rng(1))
-        plan = benchmark.Plan(
-            tuple(benchmark.Trial(one, arm, 1) for one in change.scenarios for arm in (benchmark.HEAD, benchmark.BASE))
-        )
-        means = []
-        for _ in range(60):
-            found: dict[str, list[float]] = {"head": [], "base": []}
-            for result in change.further(plan, 0.0):
-                found[result.trial.arm.name].append(result.scores[0].value)
-            means.append(sum(found["head"]) / 40 - sum(found["base"]) / 40)
-        return float(benchmark.np.std(means))
+        found = (change.further([1] * 40, 0.0) for _ in range(60))
+        return float(benchmark.np.std([(one["head"][0] - one["base"][0]).mean() for one in found]))
 
     assert distance(world) < 0.8 * distance(apart)
+
+
+def test_what_every_run_shares_moves_planned_runs_too(benchmark: ModuleType) -> None:
+    world = benchmark.World(scenarios=40, arm_effect=0.1)
+
+    def varies(given: object) -> float:
+        change = benchmark.Change(given, benchmark.suite_of(given), benchmark.np.random.default_rng(1))
+        return float(benchmark.np.std([change.planned("base", 0.0).mean() for _ in range(20)]))
+
+    assert varies(benchmark.replace(world, every_run=True)) > 2 * varies(world)
 
 
 def test_what_it_writes_into_the_page_leaves_the_rest_as_it_is(benchmark: ModuleType) -> None:

@@ -19,11 +19,11 @@ from ratiba_action.util.text import plural, printable
 if TYPE_CHECKING:
     from ratiba_action.authoring.captured_session import CapturedSession
     from ratiba_action.config.configuration import Configuration
-    from ratiba_action.model.measurement import JudgeThresholds
+    from ratiba_action.model.measurement import JudgeThresholds, MeanByPeople
     from ratiba_action.model.verdict import Report
     from ratiba_action.privacy.masking import Redactor
     from ratiba_action.production.calibration import CalibrationCandidate, CalibrationSet, ConversationBlock, Schedule
-    from ratiba_action.production.judge_calibration import CalibrationRun
+    from ratiba_action.production.judge_calibration import CalibrationRun, GoldenScores
     from ratiba_action.verdict.human_agreement import HumanAgreement
 
 DESCRIPTION = """Compare judges with people. People label about ten masked conversations a month, from its first Monday;
@@ -386,16 +386,25 @@ def _golden_run(task: _Task) -> "Report | None":
     return read_results(path) if given or path.is_file() else None
 
 
-def _golden_scores(report: "Report | None") -> dict[str, list[float]]:
-    """Scores of each judged metric in a run."""
+def _golden_scores(report: "Report | None") -> "GoldenScores":
+    """Scores of each judged metric in a run, and their means by scenario."""
     from ratiba_action.model.measurement import Scored
+    from ratiba_action.model.values import mean
+    from ratiba_action.production.judge_calibration import GoldenScores
+    from ratiba_action.verdict.pairing import results_of_change
 
-    found: dict[str, list[float]] = {}
-    for result in report.results if report is not None else ():
+    if report is None:
+        return GoldenScores()
+    scores: dict[str, list[float]] = {}
+    by_scenario: dict[str, dict[str, list[float]]] = {}
+    for result in results_of_change(report.results):
         for score in result.scores if isinstance(result, Scored) else ():
             if score.judged:
-                found.setdefault(score.metric, []).append(score.value)
-    return found
+                scores.setdefault(score.metric, []).append(score.value)
+                own = by_scenario.setdefault(score.metric, {})
+                own.setdefault(result.trial.scenario.id, []).append(score.value)
+    means = {metric: [mean(values) for values in own.values()] for metric, own in by_scenario.items()}
+    return GoldenScores(report.judge_model, scores, means)
 
 
 def _page(report: "Report | None", found: "Sequence[JudgeThresholds]", mask: "Redactor") -> str:
@@ -410,7 +419,7 @@ def _page(report: "Report | None", found: "Sequence[JudgeThresholds]", mask: "Re
             "--html writes the report of a run of the golden set, and there is none.",
             "Run: ratiba gate, or give --results FILE.",
         )
-    labelled, scores = {each.metric for each in found}, _golden_scores(report)
+    labelled, scores = {each.metric for each in found}, _golden_scores(report).scores
     others = [
         JudgeThresholds("", "", name, 0, 0, (), None, five_numbers(scores[name])) for name in scores.keys() - labelled
     ]
@@ -427,6 +436,8 @@ def _threshold_lines(each: "JudgeThresholds") -> Iterator[str]:
     yield f"{each.judge}, {each.criterion} ({each.metric or 'not scored'}): n = {each.n}, {each.good} good"
     if each.golden:
         yield f"  golden set: minimum, quartiles, maximum {', '.join(map(_number, each.golden))}"
+    if each.by_people is not None:
+        yield from _by_people_lines(each.by_people)
     yield "  threshold  precision  recall  false failures"
     for row in each.changes:
         shown = f"{_number(row.precision):>9} {_number(row.recall):>7} {_number(row.false_failures):>15}"
@@ -441,6 +452,16 @@ def _threshold_lines(each: "JudgeThresholds") -> Iterator[str]:
             f"  {each.suggested:.2f} is the highest threshold that fails at most 5 % of the good conversations, with "
             "95 % confidence."
         )
+
+
+def _by_people_lines(found: "MeanByPeople") -> Iterator[str]:
+    """What people would say of the golden set, on the scale of the judge."""
+    more = "No number of labels alone halves" if found.more is None else f"{found.more} more labels halve"
+    yield (
+        f"  people would give the golden set {found.estimate:.2f} on average "
+        f"(95 %: {found.low:.2f} to {found.high:.2f}), by {found.labels} labels and {found.others} scenarios. "
+        f"{more} this interval."
+    )
 
 
 def _due(task: _Task) -> _Ended:

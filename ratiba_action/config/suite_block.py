@@ -67,7 +67,7 @@ class ComparisonBlock(StrictModel):
     )
     confirming_trials: Annotated[int, Field(ge=1, le=9)] = Field(
         default=_DEFAULT.confirming_trials,
-        description="further trials of every scenario on base and head after an alarm",
+        description="further trials of every scenario on base and head after an alarm at most",
     )
     suspect_trials: Annotated[int, Field(ge=2, le=9)] = Field(
         default=_DEFAULT.suspect_trials, description="further trials of a scenario that dropped, on base and head"

@@ -264,7 +264,7 @@ class Rules:
     confirm_level: float = 0.025
     min_margin: float = 0.10
     scenario_drop: float = 0.25
-    confirming_trials: int = 3
+    confirming_trials: int = 5
     suspect_trials: int = 3
     min_scenarios: int = 10
     pooled_runs: int = 3

@@ -350,6 +350,26 @@ class CriterionThreshold:
 
 
 @dataclass(frozen=True, slots=True)
+class MeanByPeople:
+    """What people would say on average about conversations that only a judge has scored.
+
+    Args:
+        estimate: the mean, 0 to 1.
+        low: lower bound of its 95 % interval.
+        labels: conversations that people labelled and the judge scored.
+        others: conversations that only the judge scored.
+        more: labels that would halve the interval, besides those there are; None where no number of them would.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    labels: int
+    others: int
+    more: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeThresholds:
     """Thresholds of one judge and criterion.
 
@@ -358,6 +378,7 @@ class JudgeThresholds:
         n: conversations with a label and a score.
         suggested: the highest threshold that is proven to fail at most 5 % of the good ones; None where none is.
         golden: minimum, quartiles and maximum of the metric on the golden set; empty where it is not measured there.
+        by_people: what people would say of the golden set; None with fewer than 30 labels, or another judge there.
     """
 
     judge: str
@@ -368,6 +389,7 @@ class JudgeThresholds:
     rows: tuple[CriterionThreshold, ...]
     suggested: float | None
     golden: tuple[float, ...] = ()
+    by_people: MeanByPeople | None = None
 
     @property
     def at_suggested(self) -> CriterionThreshold | None:

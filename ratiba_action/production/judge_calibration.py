@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from ratiba_action.errors import ConfigurationError, FileProblem, RatibaError, S
 from ratiba_action.metrics.registry import is_judged, metric_problems
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Exchange, Reply, Transcript
-from ratiba_action.model.measurement import Case, JudgeThresholds
+from ratiba_action.model.measurement import Case, JudgeThresholds, MeanByPeople
 from ratiba_action.model.note import Note
 from ratiba_action.model.scenario import Assertion, Customer, Scenario, Turn, assertion_label
 from ratiba_action.model.values import Usd
@@ -32,6 +32,7 @@ from ratiba_action.settings.settings import Settings
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.verdict.agreement import thresholds_of
 from ratiba_action.verdict.human_agreement import FAILED, LABELS, MIN, HumanAgreement, human_agreement
+from ratiba_action.verdict.prediction_powered import mean_by_people
 
 if TYPE_CHECKING:
     from ratiba_action.production.inline_judge import InlineJudge
@@ -140,22 +141,46 @@ def _rated(
             yield judge, criterion, [(mark, label) for mark, label in found if mark is not None]
 
 
-def thresholds(
-    calibration: CalibrationSet, marks: Sequence[JudgeMark], golden: Mapping[str, Sequence[float]]
-) -> tuple[JudgeThresholds, ...]:
-    """Thresholds from 0.05 to 1 by judge and criterion.
+@dataclass(frozen=True, slots=True)
+class GoldenScores:
+    """What a run of the golden set measured.
 
     Args:
-        golden: scores of each metric on the golden set.
+        judge: that gave the scores; empty where nothing has run.
+        scores: of each judged metric, of every trial.
+        means: of each scenario over its trials, by metric: trials of one are not independent.
     """
+
+    judge: str = ""
+    scores: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    means: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+
+_MIN_OTHERS = 10
+"""Scenarios without which a normal interval of their mean says nothing."""
+
+
+def thresholds(
+    calibration: CalibrationSet, marks: Sequence[JudgeMark], golden: GoldenScores
+) -> tuple[JudgeThresholds, ...]:
+    """Thresholds from 0.05 to 1 by judge and criterion, with what people would say of the golden set."""
     found: list[JudgeThresholds] = []
     for judge, criterion, pairs in _rated(calibration, marks):
         # A criterion by steps is on the golden set where a scenario's assertion has its name.
         name = criterion if calibration.criteria[criterion].metric is None else ""
         metric = assertion_label(pairs[0][0].metric, name) if pairs else ""
         rated = [(mark.score, label) for mark, label in pairs]
-        found.append(thresholds_of(judge, criterion, metric, rated, golden=golden.get(metric, ())))
+        each = thresholds_of(judge, criterion, metric, rated, golden=golden.scores.get(metric, ()))
+        others = golden.means.get(metric, ()) if judge == golden.judge else ()
+        found.append(replace(each, by_people=_by_people(rated, others)))
     return tuple(found)
+
+
+def _by_people(rated: Sequence[tuple[float, int]], others: Sequence[float]) -> MeanByPeople | None:
+    if len(rated) < MIN or len(others) < _MIN_OTHERS:
+        return None
+    labels = [(label - LABELS[0]) / (LABELS[-1] - LABELS[0]) for _, label in rated]
+    return mean_by_people(labels, [score for score, _ in rated], others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,9 +248,7 @@ def _expand(template: _Template, checks: Checks) -> Loaded:
             case = build_scenario(block, YamlDocument(template.path, filled, {(): row.line}))
             gates = gates or _gates(block, template.document)
             problems += _gate_problems(gates, case, template)
-            scenarios.append(
-                replace(with_threshold_metrics(case, gates), data_set=template.id, family=case.family or template.id)
-            )
+            scenarios.append(replace(with_threshold_metrics(case, gates), data_set=template.id))
     digest = hashlib.sha256(template.content).hexdigest()
     cases = CaseFile(template.id, template.path, digest, len(template.rows), gates)
     return Loaded(scenarios, [cases], _few(problems), [template.path])

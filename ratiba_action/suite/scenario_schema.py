@@ -182,8 +182,7 @@ class ScenarioBlock(StrictModel):
     system_type: Annotated[SystemType, Field(strict=False)] = SystemType.CHATBOT
     vertical: str = ""
     family: Text | None = Field(
-        default=None,
-        description="scenarios of one family vary together; default: the rows of a file of cases are one",
+        default=None, description="scenarios of one family vary together, and count as one measurement"
     )
     tags: list[Text] = Field(default_factory=list)
     critical: bool = False

@@ -31,6 +31,7 @@ from ratiba_action.verdict.few_scenarios import (
 )
 from ratiba_action.verdict.interval import Interval, minimum_detectable_effect, t_interval
 from ratiba_action.verdict.pairing import common_trials, compared_trials
+from ratiba_action.verdict.run_to_run import RunToRun, run_to_run, runs_of
 from ratiba_action.verdict.sign_flip import look_levels, sign_flip_p
 
 
@@ -49,8 +50,8 @@ _ERRORS = 2.5
 _COLLAPSE, _COLLAPSE_ERRORS = 0.50, 5.0
 """Drop of an ordinary scenario that blocks by itself, and how many standard errors of its further trials it must be."""
 
-_FUTILE = (0.5, 0.3)
-"""p-values above which further trials speak against a drop: after the first look, and after each later one."""
+_FUTILE = (0.5, 0.3, 0.15)
+"""p-values above which further trials speak against a drop: after the first look, the second, and each later one."""
 
 _MIN_MEASUREMENTS = 3
 """Measurements at least at a look that may end the search."""
@@ -150,7 +151,8 @@ class _Examination:
         self._few_families = self._effective < min(rules.min_scenarios, len(pairs))
         # An attempt before this one may have raised the alarm: its data is added, so its question stays open.
         self._alarm = self._raises_alarm() or all(pair.added_head for pair in pairs)
-        self._confirm_p = sign_flip_p(self._tested()) if self._looks else None
+        self._run_to_run = self._noise_of_runs()
+        self._confirm_p = self._confirming_p() if self._looks else None
 
     def _raises_alarm(self) -> bool:
         return self._screen_p <= _screen_level(self._pairs, self._rules)
@@ -194,6 +196,21 @@ class _Examination:
         changes = [_fresh_change(pair, self._common) for pair in self._pairs]
         return [cluster.total for cluster in clusters_of(self._pairs, changes)]
 
+    def _noise_of_runs(self) -> RunToRun:
+        """Of further trials; where rounds are measurements of their own, these have it already."""
+        if not self._looks or self._replayed or self._effective < self._rules.min_scenarios:
+            return RunToRun()
+        return run_to_run(runs_of(self._pairs, self._common))
+
+    def _confirming_p(self) -> float:
+        """A drop must be beyond chance for scenarios, and for runs where these vary by more than scenarios explain."""
+        flips = sign_flip_p(self._tested())
+        if self._run_to_run.ratio <= 1:
+            return flips
+        changes = [_fresh_change(pair, self._common) for pair in self._pairs]
+        error = cluster_error(clusters_of(self._pairs, changes))
+        return flips if error is None else max(flips, self._run_to_run.drop_p(mean(changes), error))
+
     @property
     def _mean_fell(self) -> bool:
         if self._confirm_p is None:
@@ -217,7 +234,7 @@ class _Examination:
         look = self._next_look()
         wanted: dict[str, int] = {}
         for pair in self._pairs:
-            needed = max(look, self._rules.suspect_trials) if pair.scenario_id in suspected else look
+            needed = max(look, _trials_of_suspect(pair, self._rules)) if pair.scenario_id in suspected else look
             missing = needed - min(len(pair.fresh_base), len(pair.fresh_head))
             if missing > 0:
                 wanted[pair.scenario_id] = missing
@@ -273,19 +290,29 @@ class _Examination:
         )
 
     def _interval(self) -> Interval | None:
-        return cluster_interval(self._measurements(), _CONFIDENCE)
+        return cluster_interval(
+            self._measurements(), _CONFIDENCE, ratio=self._run_to_run.ratio, freedom=self._run_to_run.degrees
+        )
 
     def _detectable(self) -> float | None:
+        return self._smallest_drop(self._run_to_run)
+
+    def _smallest_drop(self, runs: RunToRun) -> float | None:
         measured = self._measurements()
         error, number = cluster_error(measured), effective_number(measured)
         if error is None:
             return None
-        return minimum_detectable_effect(error * math.sqrt(number), number, power=self._rules.detectable_power)
+        number = min(number, runs.degrees + 1)
+        spread = runs.widened(error) * math.sqrt(number)
+        return minimum_detectable_effect(spread, number, power=self._rules.detectable_power)
 
     def _margin(self, detectable: float | None) -> float | None:
         """The drop that has to be ruled out; None where nothing has to be."""
         if detectable is None and not self._looks:
             return None  # one family in its planned trials is one measurement, which rules nothing out
+        if self._run_to_run.ratio > 1:
+            # A change whose runs vary much would else rule its own drop out.
+            detectable = self._smallest_drop(RunToRun())
         return max(self._rules.min_margin, detectable or 0.0)
 
     @property
@@ -451,6 +478,13 @@ def _fresh_change(pair: Pair, common: int) -> float:
 
 def _is_looked_at(pair: Pair, rules: Rules) -> bool:
     return min(len(pair.fresh_base), len(pair.fresh_head)) >= rules.suspect_trials
+
+
+def _trials_of_suspect(pair: Pair, rules: Rules) -> int:
+    """Further trials that a scenario needs that fell: the first pair ends the search where it rose."""
+    if not pair.fresh_base or not pair.fresh_head:
+        return 1
+    return 1 if pair.fresh_head[0] > pair.fresh_base[0] + _ROUNDING else rules.suspect_trials
 
 
 def _squared_error(values: Sequence[float]) -> float:

@@ -108,13 +108,17 @@ def cluster_error(clusters: Sequence[Cluster]) -> float | None:
     return math.sqrt(squares * len(clusters) / (len(clusters) - 1)) / number
 
 
-def cluster_interval(clusters: Sequence[Cluster], confidence: float) -> Interval | None:
+def cluster_interval(
+    clusters: Sequence[Cluster], confidence: float, *, ratio: float = 1.0, freedom: float = math.inf
+) -> Interval | None:
     """Interval of the mean change of a scenario, two-sided, by Student's distribution with the effective number.
 
     It is ``t_interval`` where every cluster is one scenario.
 
     Args:
         confidence: such as 0.90.
+        ratio: that the variance is multiplied by, for noise that clusters do not show.
+        freedom: degrees of freedom of that noise; with fewer than the clusters have, they apply.
 
     Returns:
         None where the clusters are effectively fewer than two.
@@ -125,5 +129,6 @@ def cluster_interval(clusters: Sequence[Cluster], confidence: float) -> Interval
     if error is None:
         return None
     middle = math.fsum(cluster.total for cluster in clusters) / sum(cluster.size for cluster in clusters)
-    reach = float(special.stdtrit(effective_number(clusters) - 1, (1 + confidence) / 2)) * error
+    degrees = min(effective_number(clusters) - 1, freedom)
+    reach = float(special.stdtrit(degrees, (1 + confidence) / 2)) * error * math.sqrt(ratio)
     return Interval(middle - reach, middle + reach)

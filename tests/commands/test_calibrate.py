@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +22,7 @@ from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.main import run
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
+from ratiba_action.model.measurement import Score, Scored
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
 from tests.support.deepeval_settings import configure_deepeval
@@ -175,10 +177,7 @@ def test_kept_scores_need_no_key(folder: Path, capsys: pytest.CaptureFixture[str
     assert len(json.loads((folder / "thresholds.json").read_text("utf-8"))["thresholds"]) == 3
 
 
-@pytest.mark.parametrize(("kappa", "status"), [("quadratic", "biased"), ("unweighted", "below")])
-def test_a_judge_that_is_never_right_is_not_calibrated(
-    folder: Path, capsys: pytest.CaptureFixture[str], kappa: str, status: str
-) -> None:
+def labels_of_forty(folder: Path, kappa: str) -> None:
     """Labels 1, 2, 3, 4, 5 that are scored 2, 3, 4, 5, 5."""
     conversations, marks = [], []
     for number in range(40):
@@ -195,12 +194,41 @@ def test_a_judge_that_is_never_right_is_not_calibrated(
     below = folder / "scenarios/calibration"
     (below / "human_labelled.yaml").write_text(yaml.safe_dump({**document, "conversations": conversations}))
     (below / "judge_scores.jsonl").write_text("\n".join(marks) + "\n")
+
+
+@pytest.mark.parametrize(("kappa", "status"), [("quadratic", "biased"), ("unweighted", "below")])
+def test_a_judge_that_is_never_right_is_not_calibrated(
+    folder: Path, capsys: pytest.CaptureFixture[str], kappa: str, status: str
+) -> None:
+    labels_of_forty(folder, kappa)
     assert calibrate("run", "--recorded") == 1
     printed = capsys.readouterr().out
     assert f"opus, tone: {status}, n = 40" in printed
     assert "quadratic kappa 0.80" in printed
     assert "exactly the label 0.20, bias 0.80 (95 %:" in printed
     assert "The judge is more lenient than people by 0.8, a constant shift. Add anchors" in printed
+
+
+def test_it_says_what_people_would_give_the_golden_set_and_how_many_more_labels_halve_the_interval(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels_of_forty(folder, "quadratic")
+    report = sample_report()
+    scored = next(result for result in report.results if isinstance(result, Scored))
+    golden = [
+        replace(
+            scored,
+            trial=replace(scored.trial, scenario=replace(scored.trial.scenario, id=f"golden_{number}")),
+            scores=(Score("CoherenceMetric", "1", 0.5 + number / 40, 0.0, judged=True),),
+        )
+        for number in range(12)
+    ]
+    run = render_results(summarise(replace(report, judge_model="opus", results=tuple(golden))))
+    (folder / "golden.json").write_text(run)
+    assert calibrate("thresholds", "--results", "golden.json") == 0
+    shown = r"people would give the golden set 0\.\d\d on average \(95 %: 0\.\d\d to 0\.\d\d\)"
+    counted = r", by 40 labels and 12 scenarios\. \d+ more labels halve this interval\."
+    assert re.search(shown + counted, capsys.readouterr().out)
 
 
 def test_the_report_of_a_run_is_written_again_with_a_plot_of_the_thresholds(

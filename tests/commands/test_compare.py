@@ -150,12 +150,12 @@ def test_the_rules_are_those_of_the_configuration(folder: Path, capsys: pytest.C
     names = write(folder, "a.json"), write(folder, "b.json")
     (folder / "own.yml").write_text(CONFIGURATION + "  min_scenarios: 13\n")
     assert further_trials(capsys, *names) is None
-    assert further_trials(capsys, *names, "--config", "own.yml") == 72
+    assert further_trials(capsys, *names, "--config", "own.yml") == 120
     (folder / ".github").mkdir()
     (folder / "own.yml").rename(folder / ".github" / "ratiba.yml")
-    assert further_trials(capsys, *names) == 72
+    assert further_trials(capsys, *names) == 120
     assert run(["report", "--results", names[0], "--diff", names[1], "--json"], {}) == 0
-    assert json.loads(capsys.readouterr().out)["comparison"]["further_trials"] == 72
+    assert json.loads(capsys.readouterr().out)["comparison"]["further_trials"] == 120
 
 
 @pytest.mark.parametrize("command", [["compare", "a.json", "b.json"], ["report", "--diff", "a.json"]])

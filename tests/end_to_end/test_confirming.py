@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from ratiba_action.llm.scripted_answers import Step
-from ratiba_action.model.comparison import Comparison, Tier
+from ratiba_action.model.comparison import Comparison, Rules, Tier
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.verdict import Conclusion
@@ -76,7 +76,7 @@ async def test_an_alarm_is_confirmed_live_on_both_sides_or_incomplete_and_a_resu
     report, found = report_of(whole), comparison_of(whole)
     assert (whole.code, report.verdict.conclusion, report.llm) == (1, Conclusion.FAILED, "live"), whole.printed
     assert (found.tier, found.mean_fell) == (Tier.REGRESSION, True)
-    assert measured(whole) == [(name, number) for name in NAMES for number in (0, 1, 2, 3)]
+    assert measured(whole) == [(name, number) for name in NAMES for number in range(1 + Rules().confirming_trials)]
     assert report.spending.by_party["baseline"] > 0
     calls = len(live.models.received) - before
 

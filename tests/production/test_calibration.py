@@ -27,6 +27,7 @@ from ratiba_action.production.calibration import (
     write_calibration,
 )
 from ratiba_action.production.judge_calibration import (
+    GoldenScores,
     JudgeMark,
     _write_marks,
     agreements,
@@ -294,11 +295,27 @@ def test_a_checkout_whose_folder_is_a_link_has_nothing_written_elsewhere(tmp_pat
 
 def test_the_threshold_that_is_suggested_fails_few_good_conversations(tmp_path: Path) -> None:
     calibration = with_judge(tmp_path, 150)
-    (found,) = thresholds(calibration, read_marks(tmp_path), {"CoherenceMetric": [0.5, 0.9, 0.7]})
+    (found,) = thresholds(calibration, read_marks(tmp_path), GoldenScores(scores={"CoherenceMetric": [0.5, 0.9, 0.7]}))
     assert (found.n, found.good, found.golden) == (150, 60, (0.5, 0.6, 0.7, 0.8, 0.9))
     assert found.suggested == 0.75, "labels of 4 are scores of 0.75 here"
     (row,) = (row for row in found.rows if row.threshold == 0.75)
     assert (row.precision, row.recall, row.false_failures) == (1, 1, 0)
+
+
+def test_labels_say_what_people_would_give_the_golden_set_where_the_same_judge_has_scored_it(tmp_path: Path) -> None:
+    golden = GoldenScores("opus", means={"CoherenceMetric": [0.5, 0.75] * 10})
+    (found,) = thresholds(with_judge(tmp_path, 60), read_marks(tmp_path), golden)
+    assert found.by_people is not None
+    assert (found.by_people.labels, found.by_people.others) == (60, 20)
+    assert found.by_people.low < 0.6 < found.by_people.high
+    for other in (
+        replace(golden, judge="haiku"),
+        replace(golden, means={"FluencyMetric": [0.5, 0.75] * 10}),
+        replace(golden, means={"CoherenceMetric": [0.5, 0.75] * 4}),
+    ):
+        assert thresholds(with_judge(tmp_path, 60), read_marks(tmp_path), other)[0].by_people is None
+    (few,) = thresholds(with_judge(tmp_path, 29), read_marks(tmp_path), golden)
+    assert few.by_people is None
 
 
 def test_a_criterion_by_steps_is_found_on_the_golden_set_by_its_name(tmp_path: Path) -> None:
@@ -306,7 +323,9 @@ def test_a_criterion_by_steps_is_found_on_the_golden_set_by_its_name(tmp_path: P
     criteria = {"tone": CriterionBlock(steps=["Look."])}
     steps = digest(["ConversationalGEval", {"criterion": "tone", "steps": ["Look."]}])
     marks = [replace(mark, asked=steps, metric="ConversationalGEval") for mark in read_marks(tmp_path)]
-    golden = {"ConversationalGEval": [0.1], "ConversationalGEval tone": [0.9], "CoherenceMetric": [0.5]}
+    golden = GoldenScores(
+        scores={"ConversationalGEval": [0.1], "ConversationalGEval tone": [0.9], "CoherenceMetric": [0.5]}
+    )
     (by_steps,) = thresholds(calibration.model_copy(update={"criteria": criteria}), marks, golden)
     assert (by_steps.n, by_steps.metric, by_steps.golden) == (30, "ConversationalGEval tone", (0.9,) * 5)
     (by_metric,) = thresholds(calibration, read_marks(tmp_path), golden)

@@ -55,8 +55,8 @@ def test_each_row_makes_a_scenario_with_its_own_id_line_and_words() -> None:
     assert {one.data_set for one in (first, second)} == {"intents"}
 
 
-def test_the_rows_of_a_file_are_one_family_unless_it_declares_others() -> None:
-    assert {one.family for one in load().scenarios} == {"intents"}
+def test_the_rows_of_a_file_are_a_family_only_where_it_declares_one() -> None:
+    assert {one.family for one in load().scenarios} == {""}
     assert {one.family for one in load(INTENTS + "family: words\n").scenarios} == {"words"}
     assert {one.family for one in load(INTENTS + "family: ${intent}\n").scenarios} == {"ANSWER", "BOOKING"}
 
