@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
+RUN_SOURCES = (
+    "a folder of results.json and results.json.gz files, a branch that has them, or 'github' for the artifacts of the "
+    "default branch's workflow runs"
+)
+"""What ``--from`` of the commands that look at the history names."""
+
 _DURATION = re.compile(r"(\d{1,4})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 

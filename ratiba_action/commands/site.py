@@ -5,10 +5,11 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import add_json, checkout_of
+from ratiba_action.commands.options import RUN_SOURCES, add_json, checkout_of
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 
@@ -25,6 +26,7 @@ configuration says."""
 EXAMPLE = """example:
   ratiba site                                     # from the branch ratiba-history to the folder site
   ratiba site --from downloaded-results --to public
+  ratiba site --from github                       # from artifacts of workflow runs, with RATIBA_GITHUB_TOKEN
   ratiba site --from ledger --branch main         # from the database of RATIBA_LEDGER_URL"""
 
 _LEDGER = "ledger"
@@ -38,8 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="source",
         default="ratiba-history",
         metavar="SOURCE",
-        help="a folder of results.json and results.json.gz files, a branch that has them, or 'ledger' (default: the "
-        "branch ratiba-history)",
+        help=f"{RUN_SOURCES}, or 'ledger' for its database (default: the branch ratiba-history)",
     )
     parser.add_argument(
         "--to", default="site", metavar="DIR", help="folder to write; may only hold an earlier site (default: site)"
@@ -59,16 +60,18 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: the target holds other files, or there is no run to show.
         ConfigurationError: the source or the configuration cannot be read.
         LedgerError: the database cannot be read.
+        GithubError: GitHub refused, or did not answer in time.
     """
     from ratiba_action.publish.site.folder import require_own_folder, write_site
     from ratiba_action.publish.site.pages import all_pages
 
     settings, target = read_settings(environment, {}), Path(arguments.to)
     require_own_folder(target)  # before a long history is read
-    history, load = _history(arguments, settings, environment)
-    for line in _about(history):
-        sys.stderr.write(f"{line}\n")
-    files, size = write_site(all_pages(history, load), target)
+    with ExitStack() as stack:
+        history, load = _history(arguments, settings, environment, stack)
+        for line in _about(history):
+            sys.stderr.write(f"{line}\n")
+        files, size = write_site(all_pages(history, load), target)
     if arguments.json:
         broken = [{"file": file.name, "problem": file.problem} for file in history.broken]
         found = {"folder": str(target), "files": files, "bytes": size, "runs": len(history.lines), "broken": broken}
@@ -96,10 +99,10 @@ def _about(history: "History") -> list[str]:
 
 
 def _history(
-    arguments: argparse.Namespace, settings: Settings, environment: Mapping[str, str]
+    arguments: argparse.Namespace, settings: Settings, environment: Mapping[str, str], stack: ExitStack
 ) -> "tuple[History, Callable[[RunLine], Report | None]]":
-    from ratiba_action.commands.history_branch import open_git, site_block
-    from ratiba_action.history.run_files import find_runs
+    from ratiba_action.commands.history_branch import site_block
+    from ratiba_action.commands.kept_runs import kept_runs
     from ratiba_action.publish.site.pages import History
     from ratiba_action.publish.site.runs import newest_first
 
@@ -111,7 +114,7 @@ def _history(
     if arguments.source == _LEDGER:
         source, lines = "the ledger's database", _of_ledger(settings, environment)
     else:
-        files, collected = find_runs(arguments.source, lambda: open_git(root, environment)), _Collected()
+        files, collected = stack.enter_context(kept_runs(arguments.source, settings, environment)), _Collected()
         found = files.read(collected.keep)
         lines, broken, source = newest_first(line for _, line in found.runs), found.broken, files.source
         facts, load = collected.facts, _loader(files, found, settings)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from ratiba_action.errors import ConfigurationError, RatibaError
+from ratiba_action.errors import ConfigurationError, GithubError, RatibaError
 from ratiba_action.history.results import load_baseline
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import MAX_BYTES
@@ -61,11 +61,16 @@ class RunFiles:
 
         Args:
             keep: raises ``RatibaError`` for a report that is of no use.
+
+        Raises:
+            GithubError: GitHub does not answer, so that nobody knows what the others hold.
         """
         runs, broken = list[tuple[str, Kept]](), list[BrokenFile]()
         for name, load in self.files.items():
             try:
                 runs.append((name, keep(load())))
+            except GithubError:
+                raise
             except RatibaError as error:
                 broken.append(BrokenFile(name, error.problem[:_SHOWN]))
             except Exception as error:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no reading
