@@ -207,6 +207,15 @@ class SiteBlock(StrictModel):
     )
 
 
+class HistoryBlock(StrictModel):
+    """Where a run without a ledger finds earlier runs."""
+
+    branch: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$")] | None = Field(
+        default=None,
+        description="branch of this repository that `ratiba report --to-branch` keeps runs on; used without ledger-url",
+    )
+
+
 def _known_zone(name: str) -> str:
     problem = zone_problem(name)
     if problem:
@@ -251,6 +260,7 @@ class Configuration(StrictModel):
     events: EventsBlock = Field(default_factory=EventsBlock)
     notifications: NotificationsBlock = Field(default_factory=NotificationsBlock)
     site: SiteBlock = Field(default_factory=SiteBlock)
+    history: HistoryBlock = Field(default_factory=HistoryBlock)
 
     @model_validator(mode="after")
     def _rows_need_a_database(self) -> Self:

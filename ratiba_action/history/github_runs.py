@@ -144,4 +144,3 @@ class _Source:
             )
         if subject.repository.casefold() != self._repository.casefold():
             raise ConfigurationError(f"The results are of the repository {subject.repository!r:.80}.")
-
