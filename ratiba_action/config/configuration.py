@@ -199,8 +199,11 @@ class NotificationsBlock(StrictModel):
 
 
 class SiteBlock(StrictModel):
-    """What ``ratiba site`` and ``ratiba report --to-branch`` publish of conversations."""
+    """What ``ratiba site`` and ``ratiba report --to-branch`` publish, and where."""
 
+    url: Annotated[str, Field(pattern=r"^(https://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?)?$")] = Field(
+        default="", description="https address of the site; the pull request's comment then links it"
+    )
     transcripts: Annotated[Transcripts, Field(strict=False)] = Field(
         default=Transcripts.NONE,
         description="conversations, and texts that quote them: none, failing (of trials that failed), or all",

@@ -413,6 +413,7 @@ class _Gate:
             merges=self._merges,
             unfit=tuple(scenario.id for scenario in evidence.unfit if scenario.critical),
             reads=read_map(inputs),
+            site=configuration.site.url,
         )
 
     def shard_report(self, run: ShardRun, measured: Measured) -> Report:
