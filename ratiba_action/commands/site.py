@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from ratiba_action.settings.settings import Settings, read_settings
 if TYPE_CHECKING:
     from ratiba_action.history.run_files import BrokenFile, FoundRuns, RunFiles
     from ratiba_action.model.verdict import Report
+    from ratiba_action.publish.site.elsewhere import Elsewhere
     from ratiba_action.publish.site.pages import History
     from ratiba_action.publish.site.runs import RunLine, ScenarioFacts
 
@@ -27,6 +28,7 @@ EXAMPLE = """example:
   ratiba site                                     # from the branch ratiba-history to the folder site
   ratiba site --from downloaded-results --to public
   ratiba site --from github                       # from artifacts of workflow runs, with RATIBA_GITHUB_TOKEN
+  ratiba site --with mutation.json --with calibration.json   # of ratiba mutate --json and calibrate run --json
   ratiba site --from ledger --branch main         # from the database of RATIBA_LEDGER_URL"""
 
 _LEDGER = "ledger"
@@ -50,6 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="whose own runs trends and the badge are of (default: the branch with the most runs)",
     )
+    parser.add_argument(
+        "--with",
+        dest="elsewhere",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also show what 'ratiba mutate', 'calibrate run', 'sample', 'drift' or 'canary' printed with --json; may "
+        "be repeated",
+    )
     add_json(parser)
 
 
@@ -57,7 +68,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Write the site.
 
     Raises:
-        UsageError: the target holds other files, or there is no run to show.
+        UsageError: the target holds other files, there is no run to show, or a file of --with is no command's.
         ConfigurationError: the source or the configuration cannot be read.
         LedgerError: the database cannot be read.
         GithubError: GitHub refused, or did not answer in time.
@@ -108,6 +119,7 @@ def _history(
 
     root = checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
     transcripts = site_block(root, settings).transcripts
+    elsewhere = _elsewhere(arguments.elsewhere, settings)
     facts: Mapping[str, ScenarioFacts] = {}
     broken: tuple[BrokenFile, ...] = ()
     load: Callable[[RunLine], Report | None] = _unknown
@@ -126,7 +138,24 @@ def _history(
         )
     counted = Counter(line.branch for line in lines if line.branch)
     branch = arguments.branch or max(counted, key=lambda name: (counted[name], name), default="")
-    return History(source, lines, branch, facts, broken, transcripts), load
+    return History(source, lines, branch, facts, broken, transcripts, elsewhere), load
+
+
+def _elsewhere(names: Sequence[str], settings: Settings) -> "Elsewhere":
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.publish.site.elsewhere import MAX_BYTES, Elsewhere, with_file
+    from ratiba_action.util.locked_folder import read_plain_file
+
+    found, redactor = Elsewhere(), Redactor(settings.secrets)
+    for name in names:
+        path = Path(name)
+        try:
+            content = read_plain_file(path.parent, path.name, MAX_BYTES)
+        except (OSError, ValueError) as error:
+            problem = getattr(error, "strerror", None) or error
+            raise UsageError(f"{name!r} cannot be read: {problem}.", "Give an existing file with --with.") from error
+        found = with_file(found, name, content, redactor)
+    return found
 
 
 class _Collected:
