@@ -1,4 +1,4 @@
-"""What the site of a long history costs. Run: ``python -m benchmarks.site_of_runs [RUNS…]`` (default: 1,000 and 10,000).
+"""What the site of a long history costs: ``python -m benchmarks.site_of_runs [RUNS…]`` (default: 1,000 and 10,000).
 
 A run has 200 scenarios of one turn. Reading is measured with real files, a few of them; the pages are then made of as
 many runs as a history has, each in a process of its own. Chromium opens them with its processor slowed down four times,
