@@ -92,7 +92,7 @@ class KeptRunHistory:
     Args:
         named: where they come from, in words, until they have been read.
         open_files: the files, to be read while the context is open.
-        most: how many of them are read at most, the last ones by name; None for all.
+        maximum: how many of them are read at most, the last ones by name; None for all.
         of_branches: only runs that the repository's own branches started count, whoever wrote the files.
     """
 
@@ -101,12 +101,12 @@ class KeptRunHistory:
         named: str,
         open_files: Callable[[], AbstractContextManager[RunFiles]],
         *,
-        most: int | None = None,
+        maximum: int | None = None,
         of_branches: bool = False,
     ) -> None:
         self._source = named
         self._open_files = open_files
-        self._most = most
+        self._maximum = maximum
         self._of_branches = of_branches
         self._found: tuple[tuple[RunRecord, ...], tuple[BrokenFile, ...]] | None = None
 
@@ -120,7 +120,7 @@ class KeptRunHistory:
         try:
             with self._open_files() as files:
                 self._source = files.source
-                chosen = sorted(files.files)[-self._most :] if self._most is not None else list(files.files)
+                chosen = sorted(files.files)[-self._maximum :] if self._maximum is not None else list(files.files)
                 found = RunFiles(files.source, {name: files.files[name] for name in chosen}).read(self._record)
         except (ConfigurationError, GithubError, InfrastructureError) as error:
             raise LedgerError(f"The history could not be read: {error.problem}", error.remedy) from error

@@ -19,7 +19,7 @@ from ratiba_action.util.git import Git
 from ratiba_action.util.text import plural
 
 _SECONDS = 10.0
-_MOST = 200
+_MAX_RUNS = 200
 """Runs that are read from a branch, the latest ones: a run of 200 scenarios takes a tenth of a second."""
 
 
@@ -35,7 +35,7 @@ def history_of(run: RunRequest, configuration: Configuration) -> RunHistory | No
     if branch is None:
         return None
     files = partial(_files, branch, run.decided.change.git, settings.github_token, run.environment)
-    return KeptRunHistory(branch_source(branch), files, most=_MOST, of_branches=True)
+    return KeptRunHistory(branch_source(branch), files, maximum=_MAX_RUNS, of_branches=True)
 
 
 def _files(
