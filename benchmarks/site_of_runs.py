@@ -77,8 +77,8 @@ def build(runs: int, folder: Path) -> None:
     files, size = write_site(all_pages(history, lambda line: found[int(line.id[1:]) % READ]), folder)
     seconds, greatest = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{runs:,} runs: {seconds:.1f} s of CPU for {files:,} files of {size / 1e6:.1f} MB; at most {greatest:.0f} MB of "
-        f"memory, {held:.0f} MB with the runs alone"
+        f"{runs:,} runs: {seconds:.1f} s of CPU for {files:,} files of {size / 1e6:.1f} MB; at most {greatest:.0f} MB "
+        f"of memory, {held:.0f} MB with the runs alone"
     )
 
 
