@@ -1,15 +1,20 @@
 """``ratiba site --with``: what other commands measured stands beside the runs."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ratiba_action.main import run
-from ratiba_action.publish.site.elsewhere import ranges
+from ratiba_action.production.drift import MetricDrift
+from ratiba_action.publish.site.elsewhere import DriftedMetric, LabelAgreement, ranges
+from ratiba_action.verdict.human_agreement import HumanAgreement
 from tests.support.elsewhere_files import CALIBRATION, CANARY, DRIFT, MUTATION, SAMPLE
 from tests.support.run_history import branch_run, write_history
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(autouse=True)
@@ -91,3 +96,17 @@ def test_hostile_texts_of_files_stay_texts() -> None:
 
 def test_ranges_of_lines() -> None:
     assert ranges([3, 1, 2, 9, 9, 11]) == "1-3, 9, 11"
+
+
+def test_what_a_command_really_prints_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    samples = str(EXAMPLES / "production/canary.jsonl")
+    versions = ["--by", "prompt_version", "--stable", "booking@3f9c1a2", "--canary", "booking@8d0b7e4", "--share", "1"]
+    window = ["--since", "2026-11-20T00:00:00+00:00", "--until", "2026-11-22T06:00:00+00:00"]
+    assert run(["canary", "--samples", samples, *versions, *window, "--json"], {}) == 1
+    page = (site(json.loads(capsys.readouterr().out)) / "production.html").read_text("utf-8")
+    assert "<strong>roll back</strong>. booking@8d0b7e4 with 49 conversations, booking@3f9c1a2 with 75." in page
+
+
+def test_the_fields_that_are_read_are_those_of_calibrate_and_drift() -> None:
+    assert set(LabelAgreement.model_fields) <= {field.name for field in fields(HumanAgreement)} | {"status"}
+    assert set(DriftedMetric.model_fields) <= {field.name for field in fields(MetricDrift)}
