@@ -29,6 +29,8 @@ from ratiba_action.reporting.summary import summarise
 from ratiba_action.util.git import run_bare
 
 _SECONDS = 300
+_READ_SECONDS = 60
+"""Of one command of git while a run waits."""
 _ATTEMPTS = 20
 _LONGEST_WAIT = 2.0  # seconds
 _PRUNED_TO = 0.8
@@ -254,6 +256,7 @@ class _Scratch:
     def __init__(self, folder: Path, target: DataBranch, environment: Mapping[str, str], use: str = "written") -> None:
         self.target = target
         self._use = use
+        self._seconds = _READ_SECONDS if use == "read" else _SECONDS
         self._folder = folder
         self._ref = f"refs/heads/{target.branch}"
         self._environment = {
@@ -271,7 +274,7 @@ class _Scratch:
         self.git("init", "--quiet", "--bare", str(folder))
 
     def git(self, *arguments: str, given: bytes = b"") -> str:
-        done = run_bare(arguments, self._folder, self._environment, given, _SECONDS)
+        done = run_bare(arguments, self._folder, self._environment, given, self._seconds)
         if done.returncode != 0:
             raise self._failed(arguments[0], done.stderr, done.returncode)
         return done.stdout.decode("utf-8", "surrogateescape")
@@ -321,7 +324,7 @@ class _Scratch:
         """
         if size > MAX_BYTES:
             raise ConfigurationError(f"It has {size:,} bytes; at most {MAX_BYTES:,} are read.")
-        done = run_bare(("cat-file", "blob", blob), self._folder, self._environment, b"", _SECONDS)
+        done = run_bare(("cat-file", "blob", blob), self._folder, self._environment, b"", self._seconds)
         if done.returncode != 0:
             raise self._failed("cat-file", done.stderr, done.returncode)
         return load_baseline(done.stdout)

@@ -21,8 +21,8 @@ from ratiba_action.reporting.results_json import MAX_EXACT_BYTES, packed
 
 ARTIFACT = "ratiba-report"
 """Name of the artifact with a run's report, in every workflow of the documentation."""
-MAX_RUNS = 500
-"""Newest ones that are read: GitHub removes artifacts after 90 days."""
+MAX_RUNS = 300
+"""Newest ones that are read, by two requests each: a job's token may send a thousand in an hour."""
 _LISTED = 5_000
 _GZIP = b"\x1f\x8b"
 _GONE = frozenset({404, 410})

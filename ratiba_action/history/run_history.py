@@ -109,9 +109,12 @@ class KeptRunHistory:
         self._maximum = maximum
         self._of_branches = of_branches
         self._found: tuple[tuple[RunRecord, ...], tuple[BrokenFile, ...]] | None = None
+        self._failed: tuple[str, str] | None = None
 
     def _read(self) -> tuple[tuple[RunRecord, ...], tuple[BrokenFile, ...]]:
         """The records, the latest first, and what could not be read."""
+        if self._failed is not None:
+            raise LedgerError(*self._failed)  # a server that does not answer is waited for once
         if self._found is None:
             self._found = self._read_all()
         return self._found
@@ -123,7 +126,8 @@ class KeptRunHistory:
                 chosen = sorted(files.files)[-self._maximum :] if self._maximum is not None else list(files.files)
                 found = RunFiles(files.source, {name: files.files[name] for name in chosen}).read(self._record)
         except (ConfigurationError, GithubError, InfrastructureError) as error:
-            raise LedgerError(f"The history could not be read: {error.problem}", error.remedy) from error
+            self._failed = (f"The history could not be read: {error.problem}", error.remedy)
+            raise LedgerError(*self._failed) from error
         records = {_identity(record): record for _, record in found.runs if record is not None}
         ordered = sorted(records.values(), key=lambda record: record.started_at, reverse=True)
         return tuple(ordered), found.broken
@@ -136,7 +140,11 @@ class KeptRunHistory:
         subject = report.subject
         if self._of_branches and (subject.pull_request is not None or subject.event not in TRUSTED_EVENTS):
             return None
-        return record_of(report)
+        record = record_of(report)
+        wrong = [score for score in record.scores if not (math.isfinite(score.score) and 0 <= score.score <= 1)]
+        if wrong:
+            raise ConfigurationError(f"The score of {wrong[0].metric!r:.80} is {wrong[0].score!r}, not from 0 to 1.")
+        return record
 
     @property
     def was_read(self) -> bool:

@@ -146,3 +146,23 @@ def test_recorded_answers_are_no_history_of_scores(server: Path, checkout: GitRe
     append_run(repeated, DataBranch(f"file://{server}/ratiba/assistant", BRANCH), {"PATH": os.environ["PATH"]})
     job = {"GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
     assert values(history(checkout, job)) == [0.9, 0.8]
+
+
+def test_a_score_that_is_none_makes_its_run_a_broken_file(server: Path, checkout: GitRepository) -> None:
+    append_run(measured(7, 7.5), DataBranch(f"file://{server}/ratiba/assistant", BRANCH), {"PATH": os.environ["PATH"]})
+    job = {"GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
+    found = history(checkout, job)
+    assert values(found) == [0.9, 0.8]
+    inputs: Any = SimpleNamespace(history=found)
+    assert notes_of_history(inputs)[0].endswith("1 file there could not be read.")
+
+
+def test_a_server_that_cannot_be_reached_is_asked_once(server: Path, checkout: GitRepository, tmp_path: Path) -> None:
+    job = {"GITHUB_SERVER_URL": f"file://{tmp_path}/nowhere", "GITHUB_REPOSITORY": "ratiba/assistant"}
+    found = history(checkout, job)
+    with pytest.raises(LedgerError, match="could not be read"):
+        values(found)
+    (tmp_path / "nowhere").mkdir()
+    (server / "ratiba").rename(tmp_path / "nowhere/ratiba")
+    with pytest.raises(LedgerError, match="could not be read"):
+        values(found)
