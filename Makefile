@@ -1,5 +1,6 @@
 # make demo               set up, then run the gate on a bundled pull request (PR=prompt, regression, noise, docs or blame)
 # make demo EXAMPLE=…     set up, then run the gate on a system of examples/run.py (CHANGE=regression: after an edit)
+# make example-site       set up, then run the gate on three states of the example, and write the site of these runs
 # make test               set up, then run every test (WORKERS=2, TESTS=tests/verdict)
 # make test-fast          the tests that start no process, server or container (TESTS=tests/verdict)
 # make test-clients       run every client of models against the gateway, as the nightly workflow does; it needs Node
@@ -38,7 +39,7 @@ WITHOUT_TESTS = find $(VENV)/lib/python*/site-packages/numpy $(VENV)/lib/python*
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo test test-fast test-clients test-properties lint benchmark fuzz recordings catalogue command-line schemas messages pictures docs lock clean
+.PHONY: demo example-site test test-fast test-clients test-properties lint benchmark fuzz recordings catalogue command-line schemas messages pictures docs lock clean
 
 demo: $(VENV)/.demo
 ifdef EXAMPLE
@@ -46,6 +47,9 @@ ifdef EXAMPLE
 else
 	+@$(BIN)/python examples/demo.py --pull-request $(PR)
 endif
+
+example-site: $(VENV)/.demo
+	@$(BIN)/python examples/example_site.py
 
 # Twice as many workers as cores, because many tests wait for containers and child processes. What was edited since
 # the set-up is compiled once, not by each of the processes that tests start.
@@ -72,7 +76,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 # benchmarks/image.py needs Docker, benchmarks/operating_characteristics.py hours, benchmarks/slow_decline.py a quarter of one,
-# benchmarks/large_run.py four minutes: run them by name.
+# benchmarks/large_run.py and benchmarks/site_of_runs.py some minutes: run them by name.
 BENCHMARKS ?= side_by_side stateful capped gate decide judging masking tenants worker inline_checks
 benchmark: $(VENV)/.dev
 	@status=0; for name in $(BENCHMARKS); do \

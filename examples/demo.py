@@ -148,13 +148,13 @@ def pull_request_event(about: dict[str, Any], base: str, head: str) -> dict[str,
     }
 
 
-def run_gate(options: list[str], repository: Path, event: Path, report_dir: Path) -> int:
+def run_gate(options: list[str], repository: Path, event: Path, report_dir: Path, kind: str = "pull_request") -> int:
     """Run the gate in the repository with the event's environment."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "RATIBA_", "GIT_"))
     }
     environment |= {
-        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_NAME": kind,
         "GITHUB_EVENT_PATH": str(event),
         "GITHUB_REPOSITORY": "example/booking-assistant",
         "GITHUB_WORKSPACE": str(repository),

@@ -642,6 +642,10 @@ class GithubRepository(CommentedChanges, Protocol):
         """The workflow runs of a commit that an event started on a branch, and that succeeded."""
         ...
 
+    def workflow_run(self, run: int) -> Any:
+        """One workflow run, with what started it and where its commit comes from."""
+        ...
+
     def comparison(self, base: str, head: str) -> Any:
         """How two commits stand to each other."""
         ...

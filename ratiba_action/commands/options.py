@@ -16,6 +16,12 @@ from ratiba_action.util.text import printable
 
 Value = TypeVar("Value")
 
+RUN_SOURCES = (
+    "a folder of results.json and results.json.gz files, a branch that has them, or 'github' for the artifacts of the "
+    "default branch's workflow runs"
+)
+"""What ``--from`` of the commands that look at the history names."""
+
 _DURATION = re.compile(r"([0-9]{1,4})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.commands.compare import add_rules, read_rules
-from ratiba_action.commands.options import add_json
+from ratiba_action.commands.options import RUN_SOURCES, add_json
 from ratiba_action.errors import InfrastructureError, PublishError, RatibaError, UsageError
 from ratiba_action.settings.settings import Settings, read_settings, read_settings_leniently
 
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from",
         dest="source",
         metavar="SOURCE",
-        help="a folder or branch of runs for --trends, instead of the database in ledger-url",
+        help=f"for --trends, instead of the database in ledger-url: {RUN_SOURCES}",
     )
     parser.add_argument(
         "--remote",

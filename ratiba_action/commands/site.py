@@ -4,17 +4,19 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import add_json, checkout_of
+from ratiba_action.commands.options import RUN_SOURCES, add_json, checkout_of
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from ratiba_action.history.run_files import BrokenFile, FoundRuns, RunFiles
     from ratiba_action.model.verdict import Report
+    from ratiba_action.publish.site.elsewhere import Elsewhere
     from ratiba_action.publish.site.pages import History
     from ratiba_action.publish.site.runs import RunLine, ScenarioFacts
 
@@ -25,6 +27,8 @@ configuration says."""
 EXAMPLE = """example:
   ratiba site                                     # from the branch ratiba-history to the folder site
   ratiba site --from downloaded-results --to public
+  ratiba site --from github                       # from artifacts of workflow runs, with RATIBA_GITHUB_TOKEN
+  ratiba site --with mutation.json --with calibration.json   # of ratiba mutate --json and calibrate run --json
   ratiba site --from ledger --branch main         # from the database of RATIBA_LEDGER_URL"""
 
 _LEDGER = "ledger"
@@ -38,8 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="source",
         default="ratiba-history",
         metavar="SOURCE",
-        help="a folder of results.json and results.json.gz files, a branch that has them, or 'ledger' (default: the "
-        "branch ratiba-history)",
+        help=f"{RUN_SOURCES}, or 'ledger' for its database (default: the branch ratiba-history)",
     )
     parser.add_argument(
         "--to", default="site", metavar="DIR", help="folder to write; may only hold an earlier site (default: site)"
@@ -49,6 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="whose own runs trends and the badge are of (default: the branch with the most runs)",
     )
+    parser.add_argument(
+        "--with",
+        dest="elsewhere",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also show what 'ratiba mutate', 'calibrate run', 'sample', 'drift' or 'canary' printed with --json; may "
+        "be repeated",
+    )
     add_json(parser)
 
 
@@ -56,19 +68,21 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Write the site.
 
     Raises:
-        UsageError: the target holds other files, or there is no run to show.
+        UsageError: the target holds other files, there is no run to show, or a file of --with is no command's.
         ConfigurationError: the source or the configuration cannot be read.
         LedgerError: the database cannot be read.
+        GithubError: GitHub refused, or did not answer in time.
     """
     from ratiba_action.publish.site.folder import require_own_folder, write_site
     from ratiba_action.publish.site.pages import all_pages
 
     settings, target = read_settings(environment, {}), Path(arguments.to)
     require_own_folder(target)  # before a long history is read
-    history, load = _history(arguments, settings, environment)
-    for line in _about(history):
-        sys.stderr.write(f"{line}\n")
-    files, size = write_site(all_pages(history, load), target)
+    with ExitStack() as stack:
+        history, load = _history(arguments, settings, environment, stack)
+        for line in _about(history):
+            sys.stderr.write(f"{line}\n")
+        files, size = write_site(all_pages(history, load), target)
     if arguments.json:
         broken = [{"file": file.name, "problem": file.problem} for file in history.broken]
         found = {"folder": str(target), "files": files, "bytes": size, "runs": len(history.lines), "broken": broken}
@@ -96,22 +110,23 @@ def _about(history: "History") -> list[str]:
 
 
 def _history(
-    arguments: argparse.Namespace, settings: Settings, environment: Mapping[str, str]
+    arguments: argparse.Namespace, settings: Settings, environment: Mapping[str, str], stack: ExitStack
 ) -> "tuple[History, Callable[[RunLine], Report | None]]":
-    from ratiba_action.commands.history_branch import open_git, site_block
-    from ratiba_action.history.run_files import find_runs
+    from ratiba_action.commands.history_branch import site_block
+    from ratiba_action.commands.kept_runs import kept_runs
     from ratiba_action.publish.site.pages import History
     from ratiba_action.publish.site.runs import newest_first
 
     root = checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
     transcripts = site_block(root, settings).transcripts
+    elsewhere = _elsewhere(arguments.elsewhere, settings)
     facts: Mapping[str, ScenarioFacts] = {}
     broken: tuple[BrokenFile, ...] = ()
     load: Callable[[RunLine], Report | None] = _unknown
     if arguments.source == _LEDGER:
         source, lines = "the ledger's database", _of_ledger(settings, environment)
     else:
-        files, collected = find_runs(arguments.source, lambda: open_git(root, environment)), _Collected()
+        files, collected = stack.enter_context(kept_runs(arguments.source, settings, environment)), _Collected()
         found = files.read(collected.keep)
         lines, broken, source = newest_first(line for _, line in found.runs), found.broken, files.source
         facts, load = collected.facts, _loader(files, found, settings)
@@ -123,7 +138,24 @@ def _history(
         )
     counted = Counter(line.branch for line in lines if line.branch)
     branch = arguments.branch or max(counted, key=lambda name: (counted[name], name), default="")
-    return History(source, lines, branch, facts, broken, transcripts), load
+    return History(source, lines, branch, facts, broken, transcripts, elsewhere), load
+
+
+def _elsewhere(names: Sequence[str], settings: Settings) -> "Elsewhere":
+    from ratiba_action.privacy.masking import Redactor
+    from ratiba_action.publish.site.elsewhere import MAX_BYTES, Elsewhere, with_file
+    from ratiba_action.util.locked_folder import read_plain_file
+
+    found, redactor = Elsewhere(), Redactor(settings.secrets)
+    for name in names:
+        path = Path(name)
+        try:
+            content = read_plain_file(path.parent, path.name, MAX_BYTES)
+        except (OSError, ValueError) as error:
+            problem = getattr(error, "strerror", None) or error
+            raise UsageError(f"{name!r} cannot be read: {problem}.", "Give an existing file with --with.") from error
+        found = with_file(found, name, content, redactor)
+    return found
 
 
 class _Collected:

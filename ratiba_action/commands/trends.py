@@ -4,23 +4,20 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from ratiba_action.commands.history_branch import open_git
-from ratiba_action.commands.options import checkout_of, count_option
+from ratiba_action.commands.kept_runs import history_of, say_source
+from ratiba_action.commands.options import count_option
 from ratiba_action.errors import UsageError
-from ratiba_action.history.keeping import create_tables, judge_drift, keep_run, read_agreements, read_trends, trends_of
-from ratiba_action.history.run_files import find_runs
-from ratiba_action.history.store import Series
+from ratiba_action.history.keeping import create_tables, judge_drift, keep_run, read_agreements, read_trends
+from ratiba_action.history.store import MetricsHistory, Series
 from ratiba_action.model.codec import encode
-from ratiba_action.model.history import AgreementPoint, Trend
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.publish.site.runs import RunLine, line_of, newest_first
 from ratiba_action.reporting.results_json import read_results
 from ratiba_action.reporting.terminal import make_console, print_comment
 from ratiba_action.reporting.trends import render_agreements, render_trends
 from ratiba_action.settings.settings import Settings
-from ratiba_action.util.text import printable
 
 
 def show_trends(
@@ -29,20 +26,21 @@ def show_trends(
     """Print each metric over the last runs of a branch.
 
     Args:
-        settings: with the ledger's URL, unless a folder or branch of runs is given.
+        settings: with the ledger's URL, unless kept runs are given or configured.
         results: of the last run, for repository and branch if they are not given.
 
     Raises:
         UsageError: there is no ledger, or the branch is unknown.
         LedgerError: the history cannot be read.
     """
-    url = "" if arguments.source else _ledger(settings, _FROM_BRANCH)
+    kept = history_of(arguments.source, settings, environment)
+    history = kept or MetricsHistory(_ledger(settings, _FROM_BRANCH))
     last = count_option("--last", arguments.last)
     series = _series(arguments.branch, settings, environment, results, last)
-    if url:
-        trends, agreements = read_trends(url, series), read_agreements(url, series)
-    else:
-        trends, agreements = _kept_trends(arguments.source, series, environment)
+    # Files were chosen by whoever named them: they may be of a fork, or of a checkout without a remote.
+    asked = series if kept is None else replace(series, repository="")
+    trends, agreements = read_trends(history, asked), read_agreements(history, asked)
+    say_source(history)
     if arguments.json:
         result = {
             "repository": series.repository,
@@ -56,33 +54,6 @@ def show_trends(
         shown = render_trends(trends, series.branch, last) + render_agreements(agreements, judge_drift(agreements))
         print_comment(shown, make_console(sys.stdout, environment))
     return 0
-
-
-def _kept_trends(
-    source: str, series: Series, environment: Mapping[str, str]
-) -> tuple[tuple[Trend, ...], tuple[AgreementPoint, ...]]:
-    """The same from a folder or a branch of runs.
-
-    Raises:
-        ConfigurationError: there is neither.
-    """
-    lines = [line for line in read_lines(source, environment) if line.gate == series.gate]
-    points = [point for line in lines if line.branch == series.branch and line.in_trends for point in line.points]
-    agreements = [line.agreement for line in lines if line.agreement is not None]
-    return trends_of(points, series.last), tuple(agreements[: series.last][::-1])
-
-
-def read_lines(source: str, environment: Mapping[str, str]) -> tuple[RunLine, ...]:
-    """The runs of a folder or a branch, the newest first; files that cannot be read are named on standard error.
-
-    Raises:
-        ConfigurationError: there is neither.
-    """
-    root = checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
-    found = find_runs(source, lambda: open_git(root, environment)).read(line_of)
-    for file in found.broken:
-        sys.stderr.write(printable(f"ratiba: {file.name} could not be read: {file.problem}") + "\n")
-    return newest_first(line for _, line in found.runs)
 
 
 def write_to_history(settings: Settings, results: Path, *, named: bool) -> int:

@@ -199,11 +199,23 @@ class NotificationsBlock(StrictModel):
 
 
 class SiteBlock(StrictModel):
-    """What ``ratiba site`` and ``ratiba report --to-branch`` publish of conversations."""
+    """What ``ratiba site`` and ``ratiba report --to-branch`` publish, and where."""
 
+    url: Annotated[str, Field(pattern=r"^(https://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?)?$")] = Field(
+        default="", description="https address of the site; the pull request's comment then links it"
+    )
     transcripts: Annotated[Transcripts, Field(strict=False)] = Field(
         default=Transcripts.NONE,
         description="conversations, and texts that quote them: none, failing (of trials that failed), or all",
+    )
+
+
+class HistoryBlock(StrictModel):
+    """Where a run without a ledger finds earlier runs."""
+
+    branch: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$")] | None = Field(
+        default=None,
+        description="branch of this repository that `ratiba report --to-branch` keeps runs on; used without ledger-url",
     )
 
 
@@ -251,6 +263,7 @@ class Configuration(StrictModel):
     events: EventsBlock = Field(default_factory=EventsBlock)
     notifications: NotificationsBlock = Field(default_factory=NotificationsBlock)
     site: SiteBlock = Field(default_factory=SiteBlock)
+    history: HistoryBlock = Field(default_factory=HistoryBlock)
 
     @model_validator(mode="after")
     def _rows_need_a_database(self) -> Self:

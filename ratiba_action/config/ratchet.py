@@ -156,7 +156,7 @@ RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("rows", "timezone"), CHANGE),
     "tests": _each_path,
     **dict.fromkeys(("judge", "simulator", "providers", "prices", "dependencies"), BASE),
-    **dict.fromkeys(("events", "notifications", "site"), BASE),
+    **dict.fromkeys(("events", "notifications", "site", "history"), BASE),
     "attribution": _block({"*": BASE}),
     "models": _models,
     "pass_rate": GREATER,

@@ -100,6 +100,11 @@ class PyGithubRepository:
             )
         )
 
+    def workflow_run(self, run: int) -> Any:
+        """One workflow run."""
+        with _understood():
+            return self._repository.get_workflow_run(run).raw_data
+
     def comparison(self, base: str, head: str) -> Any:
         """How two commits stand to each other."""
         with _understood():

@@ -67,6 +67,10 @@ class UrllibRepository:
         query = {"head_sha": commit, "branch": branch, "status": "success", "event": event}
         return self._rows("actions/runs", query, "workflow_runs")
 
+    def workflow_run(self, run: int) -> Any:
+        """One workflow run."""
+        return self.api.get(f"actions/runs/{run}")
+
     def comparison(self, base: str, head: str) -> Any:
         """How two commits stand to each other."""
         return self.api.get(f"compare/{base}...{head}", {"per_page": "1"})

@@ -8,7 +8,8 @@ from itertools import groupby
 
 from ratiba_action.history.files import newest_first
 from ratiba_action.history.results import RECORDED_BY
-from ratiba_action.history.store import MetricsHistory, Series
+from ratiba_action.history.run_history import RunHistory
+from ratiba_action.history.store import Series
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import Anchor, MeasuredRun, Rules
 from ratiba_action.model.conversation import Transcript
@@ -18,7 +19,6 @@ from ratiba_action.model.plan import BASE, Arm, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.verdict.decline import best_anchor, first_of_each_week
 
-_SECONDS = 10.0
 _MAX = 5_000
 
 
@@ -39,19 +39,16 @@ class AnchorWanted:
     scenarios: Mapping[str, Scenario]
 
 
-def read_anchor(url: str, wanted: AnchorWanted, rules: Rules) -> Anchor | None:
+def read_anchor(history: RunHistory, wanted: AnchorWanted, rules: Rules) -> Anchor | None:
     """The anchor, with what the history has kept of its runs; None where it has no run that could be one.
-
-    Args:
-        url: connection string of the ledger's database.
 
     Raises:
         LedgerError: the history cannot be read.
     """
-    return asyncio.run(_read(MetricsHistory(url, _SECONDS), wanted, rules))
+    return asyncio.run(_read(history, wanted, rules))
 
 
-async def _read(history: MetricsHistory, wanted: AnchorWanted, rules: Rules) -> Anchor | None:
+async def _read(history: RunHistory, wanted: AnchorWanted, rules: Rules) -> Anchor | None:
     now, decline = wanted.series.before, rules.decline
     if now is None:
         return None

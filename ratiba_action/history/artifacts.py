@@ -187,11 +187,12 @@ _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 0x1
 
 
-def results_in(archive: bytes) -> bytes:
+def results_in(archive: bytes, maximum: int = MAX_BYTES) -> bytes:
     """The bytes of ``results.json`` in a zip archive, or of ``results.json.gz`` where only that is there.
 
     Args:
         archive: whole; its own size is bounded by whoever fetched it.
+        maximum: size of the file that is still read, in bytes.
 
     Raises:
         ConfigurationError: it is no zip archive or a damaged one, holds no such file or several, a link or a path
@@ -199,19 +200,19 @@ def results_in(archive: bytes) -> bytes:
     """
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
-            entry = _entry(opened.infolist())
+            entry = _entry(opened.infolist(), maximum)
             with opened.open(entry) as file:
-                content = file.read(MAX_BYTES + 1)
+                content = file.read(maximum + 1)
     except ConfigurationError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError) as error:
         raise _refused(f"it is damaged ({type(error).__name__})") from error
-    if len(content) > MAX_BYTES:
-        raise _too_large()
+    if len(content) > maximum:
+        raise _too_large(maximum)
     return content
 
 
-def _entry(entries: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
+def _entry(entries: list[zipfile.ZipInfo], maximum: int) -> zipfile.ZipInfo:
     if len(entries) > _MAX_ENTRIES:
         raise _refused(f"it has {len(entries):,} entries, and {_MAX_ENTRIES} at most are looked at")
     for entry in entries:
@@ -224,15 +225,15 @@ def _entry(entries: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     found = found or [entry for entry in entries if entry.filename == COMPRESSED]
     if len(found) != 1:
         raise _refused(f"it holds {RESULTS!r} {len(found)} times, and must hold it once")
-    if found[0].file_size > MAX_BYTES:
-        raise _too_large()
+    if found[0].file_size > maximum:
+        raise _too_large(maximum)
     if found[0].compress_type not in _METHODS or found[0].flag_bits & _ENCRYPTED:
         raise _refused(f"{RESULTS!r} is encrypted, or packed by an unusual method")
     return found[0]
 
 
-def _too_large() -> ConfigurationError:
-    return _refused(f"{RESULTS!r} has more than {MAX_BYTES:,} bytes")
+def _too_large(maximum: int) -> ConfigurationError:
+    return _refused(f"{RESULTS!r} has more than {maximum:,} bytes")
 
 
 def _refused(why: str) -> ConfigurationError:

@@ -10,21 +10,27 @@ import random
 import re
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from ratiba_action.decide.workflow_run import WorkflowRun
-from ratiba_action.errors import InfrastructureError, RatibaError, UsageError
+from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError, UsageError
 from ratiba_action.history.artifacts import TRUSTED_EVENTS
+from ratiba_action.history.results import load_baseline
+from ratiba_action.history.run_files import RunFiles
 from ratiba_action.model.verdict import Report
-from ratiba_action.reporting.results_json import packed, results_parts
+from ratiba_action.reporting.results_json import MAX_BYTES, packed, results_parts
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.util.git import run_bare
 
 _SECONDS = 300
+_READ_SECONDS = 60
+"""Of one command of git while a run waits."""
 _ATTEMPTS = 20
 _LONGEST_WAIT = 2.0  # seconds
 _PRUNED_TO = 0.8
@@ -137,8 +143,7 @@ def append_run(
         UsageError: the branch's name is none.
         InfrastructureError: git is missing, the remote cannot be reached or refuses the push; nothing was changed.
     """
-    if not _BRANCH.fullmatch(target.branch) or ".." in target.branch or target.branch.endswith(("/", ".lock", ".")):
-        raise UsageError(f"{target.branch!r:.120} is no name of a branch.", "Give one such as ratiba-history.")
+    require_branch_name(target.branch)
     content, name = packed(b"".join(results_parts(summarise(report)))), file_of(report)
     with tempfile.TemporaryDirectory(prefix="ratiba-history-") as folder:
         scratch = _Scratch(Path(folder), target, environment)
@@ -174,6 +179,38 @@ def _attempt(scratch: "_Scratch", name: str, content: bytes, report: Report) -> 
     # Without what was removed only as a new beginning: files of earlier commits stay in a branch.
     commit = scratch.commit(listed, "" if removed else tip, _message(report))
     return Appended(name, new=True, removed=removed, runs=len(kept)) if scratch.push(commit, tip) else None
+
+
+@contextmanager
+def fetched_runs(target: DataBranch, environment: Mapping[str, str]) -> Iterator[RunFiles]:
+    """The runs of the branch as its repository has it now, whatever a checkout says; none where there is no branch.
+
+    Raises:
+        InfrastructureError: git is missing, or the remote cannot be reached.
+    """
+    with tempfile.TemporaryDirectory(prefix="ratiba-history-") as folder:
+        scratch = _Scratch(Path(folder), target, environment, "read")
+        tip = scratch.fetch()
+        found = scratch.files(tip) if tip else {}
+        files = {
+            name: partial(scratch.report, blob, size) for name, (blob, size) in found.items() if _RUN.fullmatch(name)
+        }
+        yield RunFiles(branch_source(target.branch), files)
+
+
+def branch_source(branch: str) -> str:
+    """A branch as the source of runs, in words."""
+    return f"the branch {branch!r}"
+
+
+def require_branch_name(name: str) -> None:
+    """Refuse what git does not take as a branch.
+
+    Raises:
+        UsageError: it is no name of a branch.
+    """
+    if not _BRANCH.fullmatch(name) or ".." in name or name.endswith(("/", ".lock", ".")):
+        raise UsageError(f"{name!r:.120} is no name of a branch.", "Give one such as ratiba-history.")
 
 
 def prune(sizes: Mapping[str, int], target: DataBranch, newest: str) -> tuple[str, ...]:
@@ -216,8 +253,10 @@ def _message(report: Report) -> str:
 class _Scratch:
     """A bare repository in a scratch folder, with a configuration of its own."""
 
-    def __init__(self, folder: Path, target: DataBranch, environment: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, target: DataBranch, environment: Mapping[str, str], use: str = "written") -> None:
         self.target = target
+        self._use = use
+        self._seconds = _READ_SECONDS if use == "read" else _SECONDS
         self._folder = folder
         self._ref = f"refs/heads/{target.branch}"
         self._environment = {
@@ -235,7 +274,7 @@ class _Scratch:
         self.git("init", "--quiet", "--bare", str(folder))
 
     def git(self, *arguments: str, given: bytes = b"") -> str:
-        done = run_bare(arguments, self._folder, self._environment, given, _SECONDS)
+        done = run_bare(arguments, self._folder, self._environment, given, self._seconds)
         if done.returncode != 0:
             raise self._failed(arguments[0], done.stderr, done.returncode)
         return done.stdout.decode("utf-8", "surrogateescape")
@@ -244,9 +283,11 @@ class _Scratch:
         lines = complaints.decode("utf-8", "replace").strip().splitlines()
         named = [line for line in lines if line.startswith(("remote: ", " ! "))]
         reason = " ".join([*named, *lines[-1:]])[:600] if lines else str(code)
+        remedy = "Give the job the permission 'contents: write', and the step RATIBA_GITHUB_TOKEN. " + _AGAIN
+        if self._use == "read":
+            remedy = "Give the job the permission 'contents: read', and the step github-token."
         return InfrastructureError(
-            f"The branch {self.target.branch!r} could not be written ('git {what}'): {reason}.",
-            "Give the job the permission 'contents: write', and the step RATIBA_GITHUB_TOKEN. " + _AGAIN,
+            f"The branch {self.target.branch!r} could not be {self._use} ('git {what}'): {reason}.", remedy
         )
 
     def fetch(self) -> str:
@@ -274,6 +315,19 @@ class _Scratch:
             _, _, identifier, size = facts.split()
             found[name] = (identifier, int(size) if size.isdigit() else 0)
         return found
+
+    def report(self, blob: str, size: int) -> Report:
+        """The run in a file.
+
+        Raises:
+            ConfigurationError: it holds none.
+        """
+        if size > MAX_BYTES:
+            raise ConfigurationError(f"It has {size:,} bytes; at most {MAX_BYTES:,} are read.")
+        done = run_bare(("cat-file", "blob", blob), self._folder, self._environment, b"", self._seconds)
+        if done.returncode != 0:
+            raise self._failed("cat-file", done.stderr, done.returncode)
+        return load_baseline(done.stdout)
 
     def commit(self, listed: str, parent: str, message: str) -> str:
         """A commit of these files, in the form of ``git update-index --index-info``; no parent begins the branch."""

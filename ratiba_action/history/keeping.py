@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from ratiba_action.errors import LedgerError
-from ratiba_action.history.store import SECONDS, MetricsHistory, Series
+from ratiba_action.history.store import MetricsHistory, Series
 from ratiba_action.model.comparison import Agreement
 from ratiba_action.model.history import (
     AgreementPoint,
@@ -26,6 +27,9 @@ from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.verdict.decline import note_for_changes
 from ratiba_action.verdict.tally import status_of
+
+if TYPE_CHECKING:
+    from ratiba_action.history.run_history import RunHistory
 
 WINDOWS = (7, 30, 90)
 """Days."""
@@ -140,7 +144,6 @@ def _repeats(score: Score, judge_model: str) -> tuple[float, ...]:
     return tuple(own) if len(own) > 1 and not score.cached else ()
 
 
-_READ_SECONDS = 10.0
 _AGAIN = "The run is whole in results.json: 'ratiba report --to-history' writes it again."
 
 
@@ -174,16 +177,16 @@ def create_tables(url: str) -> None:
     asyncio.run(MetricsHistory(url).prepare())
 
 
-def read_trends(url: str, series: Series, seconds: float = SECONDS) -> tuple[Trend, ...]:
+def read_trends(history: "RunHistory", series: Series) -> tuple[Trend, ...]:
     """How each metric went over the runs of a series.
 
     Raises:
         LedgerError: they cannot be read.
     """
-    return asyncio.run(_trends(MetricsHistory(url, seconds), series))
+    return asyncio.run(_trends(history, series))
 
 
-async def _trends(history: MetricsHistory, series: Series) -> tuple[Trend, ...]:
+async def _trends(history: "RunHistory", series: Series) -> tuple[Trend, ...]:
     trends = join_trends(await history.points(series))
     latest = max((point.started_at for trend in trends for point in trend.points), default=None)
     if latest is None:
@@ -195,26 +198,13 @@ async def _trends(history: MetricsHistory, series: Series) -> tuple[Trend, ...]:
     return tuple(replace(trend, windows=windows_of(every.get(trend.metric), latest)) for trend in trends)
 
 
-def trends_of(points: Sequence[TrendPoint], last: int) -> tuple[Trend, ...]:
-    """How each metric went over the last runs, without a database: the windows are of every run that is given.
-
-    Args:
-        points: of the runs of a branch that a trend may show, in any order.
-        last: runs that are shown at most.
-    """
-    began = sorted({point.started_at for point in points})
-    shown = join_trends(point for point in points if point.started_at in set(began[-last:]))
-    every = {trend.metric: trend for trend in join_trends(points)}
-    return tuple(replace(trend, windows=windows_of(every.get(trend.metric), began[-1])) for trend in shown)
-
-
-def read_agreements(url: str, series: Series, seconds: float = SECONDS) -> tuple[AgreementPoint, ...]:
+def read_agreements(history: "RunHistory", series: Series) -> tuple[AgreementPoint, ...]:
     """How far the two judges agreed in each of the last runs of a gate, the oldest first.
 
     Raises:
         LedgerError: they cannot be read.
     """
-    return asyncio.run(MetricsHistory(url, seconds).agreements(series))
+    return asyncio.run(history.agreements(series))
 
 
 def read_records(url: str, gate: str, repository: str = "", seconds: float = 60.0) -> tuple[RunRecord, ...]:
@@ -283,15 +273,15 @@ def windows_of(trend: Trend | None, latest: datetime) -> tuple[TrendWindow, ...]
     return tuple(windows)
 
 
-def _decline_of_base(report: Report, url: str, series: Series) -> Note | None:
+def _decline_of_base(report: Report, history: "RunHistory", series: Series) -> Note | None:
     """What a change is told of the branch that it would be merged into."""
     if not report.subject.base_branch:
         return None
-    latest = asyncio.run(MetricsHistory(url, _READ_SECONDS).decline(series))
+    latest = asyncio.run(history.decline(series))
     return None if latest is None else note_for_changes(series.branch, latest)
 
 
-def with_trends(report: Report, url: str) -> Report:
+def with_trends(report: Report, history: "RunHistory") -> Report:
     """The report with the trends of its base branch up to it.
 
     Raises:
@@ -303,8 +293,8 @@ def with_trends(report: Report, url: str) -> Report:
         return report
     series = Series(report.subject.repository, report.name, branch, before=report.started_at.astimezone(UTC))
     try:
-        trends, before = read_trends(url, series, _READ_SECONDS), read_agreements(url, series, _READ_SECONDS)
-        found = (judge_drift((*before, _agreement_of(report))), _decline_of_base(report, url, series))
+        trends, before = read_trends(history, series), read_agreements(history, series)
+        found = (judge_drift((*before, _agreement_of(report))), _decline_of_base(report, history, series))
         return replace(report, trends=trends, notes=in_order((*report.notes, *filter(None, found))))
     except LedgerError as error:
         problem = f"The trends of the branch {branch!r} could not be read: {error.problem}"

@@ -5,29 +5,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from ratiba_action.history.store import MetricsHistory, Series
+from ratiba_action.history.run_history import RunHistory
+from ratiba_action.history.store import Series
 from ratiba_action.model.history import KeptValue
 from ratiba_action.model.own_history import HistoryBound, Statistical, lower_prediction_bound
 
-_SECONDS = 10.0
 _MAX = 1_000
 """Runs that are looked at."""
 
 
 def read_own_values(
-    url: str, series: Series, judge: str, own: str, digests: Sequence[str]
+    history: RunHistory, series: Series, judge: str, own: str, digests: Sequence[str]
 ) -> Mapping[str, Sequence[KeptValue]]:
     """The values of scenarios by their digest, the latest first.
 
     Args:
-        url: connection string of the ledger's database.
         series: runs of the branch that were written before the one that is judged by them began.
         own: commit of that run, which is no history of itself; empty where it has none.
 
     Raises:
         LedgerError: the history cannot be read.
     """
-    history = MetricsHistory(url, _SECONDS)
     found: dict[str, list[KeptValue]] = {}
     for value in asyncio.run(history.own_values(replace(series, last=_MAX), judge, own, digests)):
         found.setdefault(value.digest, []).append(value)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from ratiba_action.errors import ConfigurationError, RatibaError
+from ratiba_action.errors import ConfigurationError, GithubError, RatibaError
 from ratiba_action.history.results import load_baseline
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import MAX_BYTES
@@ -61,11 +61,16 @@ class RunFiles:
 
         Args:
             keep: raises ``RatibaError`` for a report that is of no use.
+
+        Raises:
+            GithubError: GitHub does not answer, so that nobody knows what the others hold.
         """
         runs, broken = list[tuple[str, Kept]](), list[BrokenFile]()
         for name, load in self.files.items():
             try:
                 runs.append((name, keep(load())))
+            except GithubError:
+                raise
             except RatibaError as error:
                 broken.append(BrokenFile(name, error.problem[:_SHOWN]))
             except Exception as error:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no reading
@@ -86,16 +91,34 @@ def find_runs(named: str, git: Callable[[], Git | None]) -> RunFiles:
     folder = Path(named)
     if folder.is_dir():
         return RunFiles(f"the folder {folder.resolve().name!r}", _of_folder(folder))
-    repository = git()
-    refs = (f"refs/heads/{named}", f"refs/remotes/origin/{named}")
-    found = None if repository is None or "\n" in named else repository.first_commit(refs)
-    if repository is None or found is None:
+    found = _branch(named, git())
+    if found is None:
         raise ConfigurationError(
             f"{named!r} is neither a folder nor a branch of this repository, so it has no runs.",
             f"Give a folder of results.json files with --from, or fetch the branch: git fetch origin {HISTORY_BRANCH}:"
             f"{HISTORY_BRANCH}",
         )
-    return RunFiles(f"the branch {named!r}", _of_commit(repository, found[1]))
+    return found
+
+
+def runs_of_branch(named: str, git: Git | None) -> RunFiles:
+    """The files of a branch of a checkout, or of its remote ``origin``.
+
+    Raises:
+        ConfigurationError: it is in neither.
+    """
+    found = _branch(named, git)
+    if found is None:
+        raise ConfigurationError(
+            f"This checkout has no branch {named!r}.", f"Fetch it: git fetch origin {named}:{named}"
+        )
+    return found
+
+
+def _branch(named: str, git: Git | None) -> RunFiles | None:
+    refs = (f"refs/heads/{named}", f"refs/remotes/origin/{named}")
+    found = None if git is None or "\n" in named else git.first_commit(refs)
+    return None if git is None or found is None else RunFiles(f"the branch {named!r}", _of_commit(git, found[1]))
 
 
 def _of_folder(folder: Path) -> dict[str, Load]:

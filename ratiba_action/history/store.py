@@ -213,6 +213,11 @@ class MetricsHistory:
         self._url = url
         self._seconds = seconds
 
+    @property
+    def source(self) -> str:
+        """Where the runs come from, in words."""
+        return "the ledger's database"
+
     async def write(self, record: RunRecord) -> bool:
         """Add a run with all that belongs to it, or nothing; makes the tables where there are none.
 

@@ -372,6 +372,7 @@ class Report:
         merges: of a merge of shards: what each attempt of it has called models for itself; empty for every other run.
         unfit: ids of critical scenarios that an advisory run left out, since their recordings no longer fit.
         reads: which files the scenarios of the base read; None where nothing was observed.
+        site: address of the site of all runs, as the base's configuration has it; empty without one.
     """
 
     name: str
@@ -414,3 +415,4 @@ class Report:
     merges: tuple[MergeAttempt, ...] = ()
     unfit: tuple[str, ...] = ()
     reads: ReadMap | None = None
+    site: str = ""

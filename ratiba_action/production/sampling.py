@@ -42,6 +42,7 @@ from ratiba_action.production.measuring import measure, sampling_configuration, 
 from ratiba_action.production.sample_files import find_in_files
 from ratiba_action.production.sample_reading import Sample, SampleRules, SelectedConversations, find
 from ratiba_action.run.arms import scratch_folder
+from ratiba_action.run.earlier_history import history_of
 from ratiba_action.run.inputs import RunInputs, RunLog
 from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.settings.report_folder import make_report_folder, refuse_links
@@ -295,7 +296,7 @@ def _inputs(run: SampleRun, conversations: Sequence[CapturedConversation], *, ju
     """Inputs without a change and without a base."""
     suite = Suite(tuple(conversation.scenario for conversation in conversations), "")
     decision = ModeDecision(Mode.ADVISORY, ())
-    return RunInputs(
+    inputs = RunInputs(
         settings=replace(run.settings, llm=Llm.LIVE if judged else Llm.REPLAY, shell_keys={}),
         decided=Decided(decision, Change(ChangedFiles(()), Subject())),
         repository=run.repository,
@@ -305,6 +306,7 @@ def _inputs(run: SampleRun, conversations: Sequence[CapturedConversation], *, ju
         suite=suite,
         selection=Selection(decision, suite.scenarios),
     )
+    return replace(inputs, history=history_of(inputs, run.configuration))
 
 
 def _sample(

@@ -121,7 +121,7 @@ class SecondWorkflow:
         )
         # As a warning it is never folded, and no pass of such a report is green.
         verdict = replace(report.verdict, warnings=(note, *report.verdict.warnings))
-        return replace(report, name=self.settings.name, subject=subject, verdict=verdict, traces=None)
+        return replace(report, name=self.settings.name, subject=subject, verdict=verdict, traces=None, site="")
 
 
 def _refused(why: str) -> PublishError:

@@ -10,6 +10,7 @@ from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting import comment_failures as failures
 from ratiba_action.reporting import comment_sections as sections
 from ratiba_action.reporting.comment_comparison import compared_scenarios, comparison, flips
+from ratiba_action.reporting.links import site_link
 from ratiba_action.reporting.markdown import inline, length, linked
 from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.util.text import plural
@@ -190,8 +191,10 @@ def _footer(summary: ReportSummary, dropped: Sequence[str]) -> list[str]:
     run = f" of [the run]({url})" if _RUN_URL.fullmatch(url) else " of the run"
     page = linked("`report.html`", summary.links.artifacts)
     names = ", ".join(dict.fromkeys(dropped))
+    site = site_link(summary.report)
+    all_runs = f" Earlier runs: [the history]({site})." if site else ""
     if dropped:
-        return [f"Left out to fit a comment: {names}. They are in {page} and `results.json`{run}."]
+        return [f"Left out to fit a comment: {names}. They are in {page} and `results.json`{run}.{all_runs}"]
     if not summary.scenarios:
-        return [f"More in `results.json`{run}."]
-    return [f"More in {page} and `results.json`{run}."]
+        return [f"More in `results.json`{run}.{all_runs}"]
+    return [f"More in {page} and `results.json`{run}.{all_runs}"]

@@ -2,9 +2,12 @@
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
 from urllib.parse import quote
 
 from ratiba_action.model.change import Subject
+from ratiba_action.model.verdict import Report
 
 _HOST = r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?"
 _REPOSITORY = r"[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)+"
@@ -56,3 +59,38 @@ def source_links(subject: Subject) -> SourceLinks:
         head=subject.head if _WHOLE_COMMIT.fullmatch(subject.head) else "",
         artifacts="" if gitlab else f"{subject.run_url}#artifacts",
     )
+
+
+_SITE = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII)
+
+
+def site_link(report: Report) -> str:
+    """The address of the run's page on the site of all runs; of a pull request, whose run is not kept, the site's own.
+
+    Empty where the site has no address.
+    """
+    if not _SITE.fullmatch(report.site):
+        return ""
+    site = report.site.rstrip("/")
+    return f"{site}/run/{page_id(report)}.html" if _is_kept(report.subject) else f"{site}/"
+
+
+def _is_kept(subject: Subject) -> bool:
+    return subject.pull_request is None and subject.event in {"push", "schedule", "workflow_dispatch"}
+
+
+def page_id(report: Report) -> str:
+    """What a run's page is called on the site of all runs."""
+    subject, began = report.subject, report.started_at.astimezone(UTC)
+    commit = report.commit or subject.head
+    return page_id_of(began, subject.repository, report.name, commit, subject.run_id, subject.run_attempt)
+
+
+def page_id_of(began: datetime, *parts: str | int) -> str:
+    """The same of a run that began at a time in UTC.
+
+    Args:
+        parts: repository, gate, commit, workflow run and attempt.
+    """
+    text = "\0".join(map(str, (began.isoformat(), *parts)))
+    return f"{began:%Y%m%d-%H%M%S}-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"

@@ -88,6 +88,7 @@ FORMATS: Mapping[type, Mapping[str, Format]] = MappingProxyType(
             "scenario_digests": _each(_DIGEST, _ID),
             "self_reported": _each(_ID),
             "seconds": _SECONDS,
+            "site": _URL,
             "started_at": _AWARE,
             "suite_digest": _DIGEST,
             "unfit": _each(_ID),

@@ -208,6 +208,7 @@ class _Comparison:
             repository=root,
             configuration=configuration.model_copy(update={"suite": suite}),
             settings=replace(inputs.settings, llm=Llm.REPLAY, ledger_url=""),
+            history=None,
             decided=replace(decided, change=decided.change.without_base) if of_base else decided,
             seconds=min(seconds),
             resume=False,

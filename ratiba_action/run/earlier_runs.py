@@ -112,7 +112,7 @@ def _anchor(
     """What a run of the base branch itself is compared with, and why there is none."""
     subject, name = run.decided.change.subject, rules.decline.anchor
     own = subject.event in NOT_COMPARED and subject.branch and not run.variant
-    if not own or name == NO_ANCHOR or run.settings.baseline == NONE or not run.settings.ledger_url:
+    if not own or name == NO_ANCHOR or run.settings.baseline == NONE or run.history is None:
         return None, ()
     named = "" if name == BEST else _commit_of(run.decided.change.git, name)
     if name != BEST and not named:
@@ -121,7 +121,7 @@ def _anchor(
     series = Series(subject.repository, run.settings.name, subject.branch, before=before.astimezone(UTC))
     scenarios = {run.digests.of(scenario): scenario for scenario in run.selection.scenarios}
     wanted = AnchorWanted(series, commit or subject.head, named, scenarios)
-    anchor = read_anchor(run.settings.ledger_url, wanted, rules)
+    anchor = read_anchor(run.history, wanted, rules)
     if anchor is None and named:
         problem = (
             f"The metrics history has no run of the anchor {name!r} ({short_commit(named)}) with today's scenarios."

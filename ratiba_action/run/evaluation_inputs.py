@@ -32,6 +32,7 @@ from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.run.authority import authorized, records_as_person
 from ratiba_action.run.base_commit import BaseCommit, read_base_inputs
 from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
+from ratiba_action.run.earlier_history import history_of
 from ratiba_action.run.edited_scenarios import edited_scenarios, run_alike
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest, needs_judge
 from ratiba_action.run.judging_base import judging_code
@@ -165,6 +166,7 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
             replaced=replaced,
             unratcheted=unusable,
             from_base=from_base,
+            history=history_of(request, configuration),
         )
 
 

@@ -22,6 +22,7 @@ from ratiba_action.money.budget import Ledger, admit
 from ratiba_action.money.forecast import Forecast, way_out
 from ratiba_action.run.arms import base_of, first_plan, head_inputs, no_further_trials, scratch_folder
 from ratiba_action.run.base_commit import BaseInputs, NoBase
+from ratiba_action.run.earlier_history import notes_of_history
 from ratiba_action.run.earlier_runs import (
     NONE,
     NOT_COMPARED,
@@ -369,6 +370,7 @@ class _Gate:
             *notes_of_reads(inputs, measured),
             *cut_replies(measured.own),
             *notes_of_own_history(measured.own),
+            *notes_of_history(inputs),
             *limits_not_measured(measured.own),
             *notes_of_other_models(self._ledger),
             *notes_of_clocks(inputs.selection.scenarios),
@@ -411,6 +413,7 @@ class _Gate:
             merges=self._merges,
             unfit=tuple(scenario.id for scenario in evidence.unfit if scenario.critical),
             reads=read_map(inputs),
+            site=configuration.site.url,
         )
 
     def shard_report(self, run: ShardRun, measured: Measured) -> Report:

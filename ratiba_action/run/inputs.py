@@ -32,6 +32,7 @@ from ratiba_action.verdict.quarantine import quarantine_in_force
 if TYPE_CHECKING:
     from socket import socket
 
+    from ratiba_action.history.run_history import RunHistory
     from ratiba_action.systems.worker_system import WorkerSystem
 
 DEFAULT_CONCURRENCY = 4
@@ -143,6 +144,7 @@ class RunInputs(RunRequest):
         anchored: the base is an earlier version of the base branch, whose own run this is.
         from_base: names of the blocks that are the base branch's where the change says otherwise.
         sealed: where the sealed copy of the write-ahead journal is kept; None for none.
+        history: earlier runs; None where neither a ledger nor the base's configuration names some.
         uncompared: why what the change sends to models could not be compared with the base; empty where it was.
     """
 
@@ -162,6 +164,7 @@ class RunInputs(RunRequest):
     digests: ContentDigests = field(default_factory=ContentDigests)
     judging: JudgingCode = field(default_factory=JudgingCode)
     uncompared: str = ""
+    history: "RunHistory | None" = None
 
     @property
     def llm(self) -> Llm:

@@ -10,6 +10,7 @@ from typing import NoReturn
 from ratiba_action.errors import ConfigurationError, InfrastructureError, LedgerError, RatibaError, UsageError
 from ratiba_action.history.executions import BegunExecution, begin_execution, end_execution
 from ratiba_action.history.keeping import keep_run, with_trends
+from ratiba_action.history.store import MetricsHistory
 from ratiba_action.model.note import in_order
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.observability.logged_ports import NoEvents
@@ -26,6 +27,8 @@ from ratiba_action.util.interruption import Interruption, current
 from ratiba_action.util.persisted_credentials import in_job
 from ratiba_action.verdict.decision import cut_short
 from ratiba_action.verdict.tally import status_of
+
+_HISTORY_SECONDS = 10.0
 
 
 def in_pipeline(environment: Mapping[str, str]) -> bool:
@@ -165,7 +168,7 @@ class Lifecycle:
         """The report with the trends of its base branch, if there is a readable history."""
         url = self.publication.settings.ledger_url
         try:
-            return with_trends(report, url) if url else report
+            return with_trends(report, MetricsHistory(url, _HISTORY_SECONDS)) if url else report
         except LedgerError as error:
             self.publication.warn(str(error))
             return report

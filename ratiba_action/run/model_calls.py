@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.errors import LedgerError
-from ratiba_action.history.store import MetricsHistory
 from ratiba_action.llm.chain import AnswerChain, keep_nothing
 from ratiba_action.llm.recordings.folder import model_recordings
 from ratiba_action.llm.recordings.lines import Recording
@@ -47,7 +46,6 @@ from ratiba_action.verdict.agreement import judges_agreement
 if TYPE_CHECKING:
     from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
 
-_HISTORY_SECONDS = 10.0
 _LEDGER_SECONDS = 3.0
 """A cancelled run waits no longer for the shared ledger: a runner kills it 10 seconds after the signal to end."""
 
@@ -381,15 +379,15 @@ async def _bands(
     inputs: RunInputs, head: ArmInputs, paid: PaidRun | None, log: RunLog
 ) -> Mapping[tuple[str, str], float]:
     """Two standard deviations of the judge's noise by metric, as it was known when the run's first process began."""
-    judge, url = inputs.configuration.judge, inputs.settings.ledger_url
-    if paid is None or not url or judge.band is not None or judge.votes == 1 or not head.judged:
+    judge, history = inputs.configuration.judge, inputs.history
+    if paid is None or history is None or judge.band is not None or judge.votes == 1 or not head.judged:
         return {}
     before = datetime.fromtimestamp(paid.began / 1e9, UTC) if paid.began else inputs.started_at
     repository = inputs.decided.change.subject.repository
     try:
-        repeats = await MetricsHistory(url, _HISTORY_SECONDS).repeats(repository, judge.model, before)
+        repeats = await history.repeats(repository, judge.model, before)
     except LedgerError as error:
-        log.note(f"The judge's noise could not be read from the metrics history: {error.problem} Its band is 0.05.")
+        log.note(f"The judge's noise could not be read from earlier runs: {error.problem} Its band is 0.05.")
         return {}
     bands = {name: noise_band(scores) for name, scores in repeats.items()}
     return {name: band for name, band in bands.items() if band is not None}

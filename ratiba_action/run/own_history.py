@@ -6,7 +6,7 @@ from datetime import UTC
 
 from ratiba_action.errors import InfrastructureError, LedgerError
 from ratiba_action.history.own_history import read_own_values, with_bounds
-from ratiba_action.history.store import Series
+from ratiba_action.history.store import MetricsHistory, Series
 from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import ScenarioResult, Score, Scored
@@ -36,19 +36,19 @@ def with_own_history(inputs: RunInputs, commit: str, *, in_shards: bool) -> RunI
         for scenario in inputs.selection.scenarios
         if scenario.strategy.statistical is not None and not scenario.critical
     }
-    why, repeated = _why_not(inputs), [name for name in meant if _may_repeat(inputs, name)]
+    why, repeated = _why_not(inputs, in_shards=in_shards), [name for name in meant if _may_repeat(inputs, name)]
     if why or not meant:
         return _with_note(inputs, meant, why)
     inputs = _with_note(inputs, repeated, _REPEATED)
     meant = {name: found for name, found in meant.items() if name not in repeated}
-    subject, settings = inputs.decided.change.subject, inputs.settings
+    subject, settings, history = inputs.decided.change.subject, inputs.settings, inputs.history
     branch = subject.base_branch or subject.branch
     started = (workflow_started(inputs) if in_shards else None) or inputs.started_at
     series = Series(subject.repository, settings.name, branch, before=started.astimezone(UTC))
     digests = {name: inputs.digests.of(scenario) for name, (scenario, _) in meant.items()}
     judge = inputs.configuration.judge.model
     try:
-        values = read_own_values(settings.ledger_url, series, judge, commit, sorted(digests.values())) if meant else {}
+        values = read_own_values(history, series, judge, commit, sorted(digests.values())) if meant and history else {}
     except LedgerError as error:
         if in_shards:
             raise _unread(error) from error
@@ -79,15 +79,20 @@ _REPEATED = (
 )
 
 
-def _why_not(inputs: RunInputs) -> tuple[str, str] | None:
+def _why_not(inputs: RunInputs, *, in_shards: bool) -> tuple[str, str] | None:
     """Why there is no history that this run can be judged by, and what helps; None where there may be one."""
     subject = inputs.decided.change.subject
     if inputs.llm in {Llm.REPLAY, Llm.RECORD}:
         return _REPEATED
     if inputs.variant:
         return "a variant of the system has none", "Run the system as it is, without --variant."
-    if not inputs.settings.ledger_url:
-        return "no ledger-url is set", "Set RATIBA_LEDGER_URL (input ledger-url)."
+    if inputs.history is None:
+        return (
+            "there is no history",
+            "Set RATIBA_LEDGER_URL (input ledger-url) or the configuration's history.branch.",
+        )
+    if in_shards and not isinstance(inputs.history, MetricsHistory):
+        return "shards may find different runs on a branch", "Set RATIBA_LEDGER_URL (input ledger-url)."
     if not (subject.base_branch or subject.branch):
         return "this run has no base branch", "Run the gate in a pull request, or after a push."
     return None

@@ -11,6 +11,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from ratiba_action.history.keeping import keep_run, with_trends
+from ratiba_action.history.store import MetricsHistory
 from ratiba_action.main import run
 from ratiba_action.model.case_file import CaseFileScores, CaseThreshold, CaseThresholdResult, CaseThresholdStatus
 from ratiba_action.model.change import Subject
@@ -82,7 +83,7 @@ def test_a_metric_that_only_a_threshold_of_cases_covers_shows_it_on_every_machin
     assert run([*of_main, "--json"], variables | {"GITHUB_REPOSITORY": "ratiba/assistant"}) == 0
     (trend,) = json.loads(capsys.readouterr().out)["trends"]
     assert trend["segments"][0]["points"][0]["required"] == "accuracy 0.70"
-    shown = with_trends(run_of_main(1, 0.9, **gated), variables["RATIBA_LEDGER_URL"])
+    shown = with_trends(run_of_main(1, 0.9, **gated), MetricsHistory(variables["RATIBA_LEDGER_URL"]))
     assert (
         '<td data-label="threshold" class="n">accuracy 0.70</td>'
         in render_html(summarise(shown)).partition(">Trends</h2>")[2]

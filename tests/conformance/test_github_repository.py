@@ -140,6 +140,19 @@ def test_successful_runs_are_those_of_commit_branch_and_event(github: GithubRepo
     assert [row["id"] for row in github.successful_runs(BASE, "main", "push")] == [1]
 
 
+def test_a_workflow_run_says_what_started_it_and_where_its_commit_comes_from(
+    github: GithubRepository, state: GithubState
+) -> None:
+    state.kept.append(Artifact(1, "ratiba-report", Run(3, BASE, "pull_request", head_repository="mallory/assistant")))
+    run = github.workflow_run(3)
+    assert (run["event"], run["head_sha"], run["head_repository"]["full_name"]) == (
+        "pull_request", BASE, "mallory/assistant"
+    )  # fmt: skip
+    with pytest.raises(GithubError) as caught:
+        github.workflow_run(4)
+    assert (caught.value.status, state.violations) == (404, [])
+
+
 def test_how_two_commits_stand_to_each_other(github: GithubRepository, state: GithubState) -> None:
     state.ancestors.add((BASE, HEAD))
     assert github.comparison(BASE, HEAD)["status"] == "ahead"

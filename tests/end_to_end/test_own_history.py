@@ -1,9 +1,12 @@
 """``strategy: statistical`` through the gate: a scenario that passes and fails by the history of its own scores."""
 
 import asyncio
+import os
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
+from ratiba_action.history.data_branch import DataBranch, append_run
 from ratiba_action.history.keeping import keep_run
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Subject
@@ -16,13 +19,14 @@ FILE = "scenarios/asks.yaml"
 STRATEGY = "strategy: {type: statistical, baseline_window: 20, confidence_level: 0.95}\n"
 
 
-def keep_values(database: str, like: Report, values: list[float]) -> None:
+def runs_before(like: Report, values: list[float]) -> list[Report]:
     """Runs of main before a run, each with one value of its scenario."""
     (result,) = like.results
     assert isinstance(result, Scored)
+    earlier = []
     for number, value in enumerate(values, 1):
         scores = tuple(replace(score, value=value, votes=(), voters=()) for score in result.scores)
-        earlier = replace(
+        run = replace(
             like,
             subject=Subject(like.subject.repository, head=f"{number:040x}", run_id=number, event="push", branch="main"),
             commit=f"{number:040x}",
@@ -30,7 +34,14 @@ def keep_values(database: str, like: Report, values: list[float]) -> None:
             results=(replace(result, scores=scores),),
             llm=AnswerOrigin.LIVE,
         )
-        assert keep_run(earlier, database)
+        earlier.append(run)
+    return earlier
+
+
+def keep_values(database: str, like: Report, values: list[float]) -> None:
+    """The same, in the ledger's database."""
+    for report in runs_before(like, values):
+        assert keep_run(report, database)
 
 
 async def test_a_scenario_passes_and_fails_by_its_own_history_and_by_its_threshold_without_one(
@@ -71,3 +82,41 @@ async def test_a_scenario_passes_and_fails_by_its_own_history_and_by_its_thresho
     (result,) = report_of(failed).results
     assert isinstance(result, Scored)
     assert [score.threshold for score in result.scores] == [0.7], "frozen in the report"
+
+
+async def test_without_a_database_the_branch_that_the_base_names_is_the_history_and_a_change_names_no_other(
+    live: LiveRepository, tmp_path: Path
+) -> None:
+    server, environment = tmp_path / "server", {"PATH": os.environ["PATH"]}
+    configuration = CONFIGURATION.replace("share: 1.0", "share: 0.0") + "attribution: {enabled: false}\n"
+    live.talk.scores = (7,)
+    live.scenario("asks", "Hello")
+    scenario = (live.small.folder / FILE).read_text() + STRATEGY
+    named = {".github/ratiba.yml": f"{configuration}history: {{branch: ratiba-history}}\n"}
+    base = live.git.commit({FILE: scenario, **named})
+    live.git.git("checkout", "-q", "-b", "change")
+    of_change = {".github/ratiba.yml": f"{configuration}history: {{branch: evil}}\n"}
+    head = live.git.commit({"prompts/asks.md": "Be very friendly.", **of_change})
+
+    async def gate(run: str) -> Ended:
+        own = live.pull_request(base, head) | {"GITHUB_RUN_ID": run, "GITHUB_SERVER_URL": f"file://{server}"}
+        return await live.gate("--mode", "blocking", "--no-deepeval-cache", **own)
+
+    lost = await gate("1001")
+    assert lost.code == 1, "0.70 is below the threshold of 0.80"
+    assert "because the history could not be read" in lost.comment
+    like = report_of(lost)
+    remote = server / like.subject.repository
+    remote.parent.mkdir(parents=True)
+    live.git.git("init", "--quiet", "--bare", str(remote))
+    for branch, values in (("ratiba-history", [0.7 + day / 100 for day in range(20)]), ("evil", [0.2] * 20)):
+        for report in runs_before(like, values):
+            await asyncio.to_thread(append_run, report, DataBranch(f"file://{remote}", branch), environment)
+    live.talk.scores = (6,)
+    failed = await gate("1002")
+    assert failed.code == 1, failed.printed
+    assert "Below the scenario's own history, and failed: asks EnglishFluencyMetric 0.60" in failed.comment
+    live.talk.scores = (7,)
+    passed = await gate("1003")
+    assert passed.code == 0, passed.printed
+    assert "Earlier runs were read from the branch 'ratiba-history' (20 runs)" in passed.comment

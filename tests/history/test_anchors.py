@@ -11,7 +11,7 @@ import pytest
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.anchors import AnchorWanted, read_anchor
 from ratiba_action.history.keeping import keep_run, with_trends
-from ratiba_action.history.store import Series
+from ratiba_action.history.store import MetricsHistory, Series
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Subject
 from ratiba_action.model.comparison import Anchor, Decline, Rules
@@ -50,7 +50,7 @@ async def anchor(database: str, *reports: Report, own: str = "", named: str = ""
     for report in reports:
         assert await asyncio.to_thread(keep_run, report, database)
     wanted = AnchorWanted(SERIES, own, named, SCENARIOS)
-    return await asyncio.to_thread(read_anchor, database, wanted, Rules(**rules))
+    return await asyncio.to_thread(read_anchor, MetricsHistory(database), wanted, Rules(**rules))
 
 
 def scores(found: Anchor) -> list[Mapping[str, float]]:
@@ -131,7 +131,7 @@ async def test_a_pull_request_is_reported_what_the_latest_run_of_its_base_found(
         return Verdict(Conclusion.PASSED, "All hold.", decline=decline)
 
     async def noted() -> list[str]:
-        report = await asyncio.to_thread(with_trends, change, database)
+        report = await asyncio.to_thread(with_trends, change, MetricsHistory(database))
         return [note for note in report.notes if "Slow decline" in note]
 
     fallen = run_of_main(3, 3, 0.8, verdict=compared(-0.06, confirmed=True))

@@ -44,17 +44,17 @@ async def test_a_pull_request_shows_the_trend_of_its_base_branch_before_it(datab
     for day, value in ((0, 0.9), (1, 0.8), (20, 0.3)):
         assert await in_thread(keep_run, run_of_main(day, value), database)
     assert await in_thread(keep_run, pull_request(), database)
-    shown = await in_thread(with_trends, pull_request(), database)
+    shown = await in_thread(with_trends, pull_request(), MetricsHistory(database))
     (trend,) = shown.trends
     assert (trend.metric, [point.mean for point in trend.points]) == ("SwahiliFluencyMetric", [0.9, 0.8])
-    of_main = await in_thread(with_trends, run_of_main(1, 0.8), database)
+    of_main = await in_thread(with_trends, run_of_main(1, 0.8), MetricsHistory(database))
     assert [point.mean for one in of_main.trends for point in one.points] == [0.9]
 
 
 async def test_a_changed_judge_breaks_the_line(database: str) -> None:
     for day, judge in enumerate(("opus", "opus", "sonnet")):
         await in_thread(keep_run, run_of_main(day, 0.9, judge_model=judge), database)
-    (trend,) = (await in_thread(with_trends, pull_request(), database)).trends
+    (trend,) = (await in_thread(with_trends, pull_request(), MetricsHistory(database))).trends
     assert [(one.why, len(one.points)) for one in trend.segments] == [
         ("", 2),
         ("the judge is sonnet and was opus", 1),
@@ -64,17 +64,17 @@ async def test_a_changed_judge_breaks_the_line(database: str) -> None:
 @pytest.mark.parametrize("conclusion", [Conclusion.INCOMPLETE, Conclusion.SKIPPED])
 def test_a_run_that_was_stopped_or_skipped_asks_for_no_trend(conclusion: Conclusion) -> None:
     report = pull_request(verdict=Verdict(conclusion, "The run was cancelled."))
-    assert with_trends(report, AWAY) == report
+    assert with_trends(report, MetricsHistory(AWAY)) == report
 
 
 def test_a_run_of_no_branch_asks_for_no_trend() -> None:
     report = run_of_main(0, 0.9, subject=Subject(head="c" * 40))
-    assert with_trends(report, AWAY) == report
+    assert with_trends(report, MetricsHistory(AWAY)) == report
 
 
 def test_what_fails_says_what_it_was_for_and_how_to_write_it_later() -> None:
     with pytest.raises(LedgerError, match="trends of the branch 'main' could not be read"):
-        with_trends(pull_request(), AWAY)
+        with_trends(pull_request(), MetricsHistory(AWAY))
     with pytest.raises(LedgerError, match=r"could not be written to the metrics.*report --to-history") as caught:
         keep_run(pull_request(), AWAY)
     assert "hunter2" not in str(caught.value)
@@ -102,9 +102,9 @@ async def test_two_runs_in_a_row_below_the_bound_are_judge_drift(database: str) 
     for day, kappa in ((0, 0.9), (1, 0.65)):
         run = run_of_main(day, 0.9, cross_checking=compared(kappa), **judge)
         await in_thread(keep_run, run, database)
-    points = await in_thread(read_agreements, database, Series("ratiba/assistant", "ratiba", "main"))
+    points = await in_thread(read_agreements, MetricsHistory(database), Series("ratiba/assistant", "ratiba", "main"))
     assert [(point.kappa, point.pairs, point.same_side) for point in points] == [(0.9, 12, 0.9), (0.65, 12, 0.9)]
-    noted = (await in_thread(with_trends, pull_request(**low, **judge), database)).notes
+    noted = (await in_thread(with_trends, pull_request(**low, **judge), MetricsHistory(database))).notes
     (drift,) = (note for note in noted if "Judge drift" in note)
     assert drift == (
         "Judge drift: opus and gpt-5.6 agreed with a quadratic kappa of 0.65 and 0.55 in the last two comparisons, "
@@ -112,7 +112,9 @@ async def test_two_runs_in_a_row_below_the_bound_are_judge_drift(database: str) 
     )
     for unlike in (compared(0.9), compared(0.55, pairs=9), compared(0.55, model="other"), compared(None), None):
         report = pull_request(cross_checking=unlike, **judge)
-        assert not any("drift" in note for note in (await in_thread(with_trends, report, database)).notes)
+        assert not any(
+            "drift" in note for note in (await in_thread(with_trends, report, MetricsHistory(database))).notes
+        )
 
 
 def test_without_a_comparison_there_is_no_drift() -> None:

@@ -11,7 +11,7 @@ import pytest
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.keeping import keep_run
 from ratiba_action.history.own_history import read_own_values, with_bounds
-from ratiba_action.history.store import Series
+from ratiba_action.history.store import MetricsHistory, Series
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Subject
 from ratiba_action.model.history import KeptValue
@@ -47,7 +47,7 @@ def values_after(database: str, *reports: Report) -> Sequence[float]:
 def values_before(database: str, before: datetime) -> Sequence[float]:
     """The values of the scenario as a run that began then reads them."""
     series = Series("ratiba/assistant", "ratiba", "main", before=before)
-    found = read_own_values(database, series, "opus", OWN, ["d1"])
+    found = read_own_values(MetricsHistory(database), series, "opus", OWN, ["d1"])
     return [value.score for value in found.get("d1", ())]
 
 

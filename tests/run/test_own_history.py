@@ -13,6 +13,7 @@ import pytest
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.history.keeping import keep_run
+from ratiba_action.history.store import MetricsHistory
 from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.model.answer_origin import AnswerOrigin, Llm
 from ratiba_action.model.change import Mode, ModeDecision, Subject
@@ -49,6 +50,10 @@ class Inputs:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def history(self) -> MetricsHistory | None:
+        return MetricsHistory(self.ledger_url) if self.ledger_url else None
+
+    @property
     def settings(self) -> Any:
         return SimpleNamespace(ledger_url=self.ledger_url, name="ratiba")
 
@@ -72,7 +77,10 @@ def inputs(strategy: Strategy = OWN, *, critical: bool = False, **given: Any) ->
         ({"llm": Llm.REPLAY}, f"{REPEATED}. Use live answers: --llm live (input llm)."),
         ({"llm": Llm.RECORD}, f"{REPEATED}. Use live answers: --llm live (input llm)."),
         ({"variant": "cheap"}, "a variant of the system has none. Run the system as it is, without --variant."),
-        ({"ledger_url": ""}, "no ledger-url is set. Set RATIBA_LEDGER_URL (input ledger-url)."),
+        (
+            {"ledger_url": ""},
+            "there is no history. Set RATIBA_LEDGER_URL (input ledger-url) or the configuration's history.branch.",
+        ),
         ({"subject": Subject("salon/assistant")}, "this run has no base branch. Run the gate in a pull request, or "),
         ({}, "the shared ledger cannot be used: "),
     ],

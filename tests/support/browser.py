@@ -59,6 +59,10 @@ class Page:
         self._call("Emulation.setDeviceMetricsOverride", **size)
         self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
 
+    def slow_down(self, times: float) -> None:
+        """Give the page so many times less of the processor, as a phone has."""
+        self._call("Emulation.setCPUThrottlingRate", rate=times)
+
     def picture(self, target: Path, *, whole: bool = True) -> None:
         """Draw the page as a PNG file.
 

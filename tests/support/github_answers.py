@@ -179,6 +179,12 @@ def _list_runs(request: _Request) -> Answer:
     return request.page(found, inside="workflow_runs")
 
 
+def _get_run(request: _Request) -> Answer:
+    number = int(request.route["run_id"])
+    found = next((one.run for one in request.state.kept if one.run.number == number), None)
+    return _refuse(404, _NOT_FOUND) if found is None else Answer(200, request.objects.run(found))
+
+
 def _download(request: _Request) -> Answer:
     number = int(request.route["artifact_id"])
     found = next((one for one in request.state.kept if one.number == number), None)
@@ -262,6 +268,7 @@ _OPERATIONS: tuple[tuple[str, str, str, Callable[[_Request], Answer]], ...] = (
     ("DELETE", r"/issues/comments/(?P<comment_id>\d+)", "issues.delete_comment", _delete_comment),
     ("POST", r"/statuses/(?P<sha>[^/]+)", "repos.create_commit_status", _create_status),
     ("GET", r"/actions/runs/(?P<run_id>\d+)/artifacts", "actions.list_workflow_run_artifacts", _list_artifacts),
+    ("GET", r"/actions/runs/(?P<run_id>\d+)", "actions.get_workflow_run", _get_run),
     ("GET", r"/actions/artifacts", "actions.list_artifacts_for_repo", _list_all_artifacts),
     ("GET", r"/actions/runs", "actions.list_workflow_runs_for_repo", _list_runs),
     (

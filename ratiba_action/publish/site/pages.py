@@ -4,7 +4,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
@@ -21,6 +21,7 @@ from ratiba_action.model.published import Transcripts, publishable
 from ratiba_action.model.values import Usd, mean
 from ratiba_action.model.verdict import Report
 from ratiba_action.publish.site.charts import LineChart, line_chart, strip_of
+from ratiba_action.publish.site.elsewhere import Elsewhere
 from ratiba_action.publish.site.runs import FAILED, RunLine, ScenarioFacts, facts_of_name
 from ratiba_action.publish.site.stability import RECENT, Stability, marks_of, stability_of
 from ratiba_action.reporting.comment_failures import transcript_text
@@ -57,6 +58,7 @@ class History:
         facts: what each scenario is, by its id.
         broken: files that could not be read.
         transcripts: which conversations are published.
+        elsewhere: what other commands measured.
     """
 
     source: str
@@ -65,6 +67,7 @@ class History:
     facts: Mapping[str, ScenarioFacts]
     broken: tuple[BrokenFile, ...]
     transcripts: Transcripts
+    elsewhere: Elsewhere = field(default_factory=Elsewhere)
 
     @property
     def own(self) -> tuple[RunLine, ...]:

@@ -18,6 +18,7 @@ from ratiba_action.model.plan import HEAD
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import Usd, mean
 from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.reporting.links import page_id, page_id_of
 from ratiba_action.reporting.summary import ScenarioRow, summarise
 
 PASSED, FAILED, INCOMPLETE = "passed", "failed", "incomplete"
@@ -157,7 +158,7 @@ def line_of(report: Report) -> RunLine:
             began, commit, report.judge_model, checking.model, found.pairs, found.same_side, found.quadratic
         )
     return RunLine(
-        id=_run_id(began, subject.repository, report.name, commit, subject.run_id, subject.run_attempt),
+        id=page_id(report),
         started_at=began,
         repository=subject.repository,
         gate=report.name,
@@ -202,7 +203,7 @@ def line_of_record(record: RunRecord) -> RunLine:
         began, record.commit, record.judge_model, record.second_model, record.pairs, record.same_side, record.kappa
     )
     return RunLine(
-        id=_run_id(began, record.repository, record.gate, record.commit, record.run_id, record.run_attempt),
+        id=page_id_of(began, record.repository, record.gate, record.commit, record.run_id, record.run_attempt),
         started_at=began,
         repository=record.repository,
         gate=record.gate,
@@ -273,11 +274,6 @@ def page_name(name: str) -> str:
         return name
     plain = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-")[:_LONGEST_NAME] or "scenario"
     return f"{plain}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}"
-
-
-def _run_id(began: datetime, *parts: str | int) -> str:
-    text = "\0".join(map(str, (began.isoformat(), *parts)))
-    return f"{began:%Y%m%d-%H%M%S}-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def _outcome(row: ScenarioRow, digest: str) -> Outcome:

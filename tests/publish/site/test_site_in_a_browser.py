@@ -11,6 +11,7 @@ from ratiba_action.main import run
 from ratiba_action.model.verdict import Report
 from tests.support.accessibility import axe_core, violations
 from tests.support.browser import Page, browser_page, needs_chromium
+from tests.support.elsewhere_files import ALL
 from tests.support.run_history import branch_run, long_history, write_history
 from tests.support.sample_report import sample_check, sample_score, sample_scored
 
@@ -34,8 +35,11 @@ def written(folder: Path, reports: list[Report], transcripts: str = "none") -> P
     text = f"system: {{adapter: 'a.b:C'}}\nsite: {{transcripts: {transcripts}}}\n"
     (folder / ".github/ratiba.yml").write_text(text)
     write_history(folder / "runs", reports)
-    variables = {"GITHUB_WORKSPACE": str(folder)}
-    assert run(["site", "--from", str(folder / "runs"), "--to", str(folder / "site")], variables) == 0
+    variables, more = {"GITHUB_WORKSPACE": str(folder)}, list[str]()
+    for name, content in ALL.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+        more += ["--with", str(folder / f"{name}.json")]
+    assert run(["site", "--from", str(folder / "runs"), "--to", str(folder / "site"), *more], variables) == 0
     return folder / "site"
 
 

@@ -1,0 +1,69 @@
+"""Which history of earlier runs a run may believe: the ledger's, else the branch that the base's configuration names.
+
+A change chooses neither. In CI the branch is fetched from the repository itself: a branch, a folder or a setting of the
+checkout may have been written by code of the change.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+
+from ratiba_action.config.configuration import Configuration
+from ratiba_action.errors import InfrastructureError
+from ratiba_action.history.data_branch import DataBranch, branch_source, fetched_runs
+from ratiba_action.history.run_files import RunFiles, runs_of_branch
+from ratiba_action.history.run_history import KeptRunHistory, RunHistory
+from ratiba_action.history.store import MetricsHistory
+from ratiba_action.run.inputs import RunInputs, RunRequest
+from ratiba_action.util.git import Git
+from ratiba_action.util.text import plural
+
+_SECONDS = 10.0
+_MAX_RUNS = 200
+"""Runs that are read from a branch, the latest ones: a run of 200 scenarios takes a tenth of a second."""
+
+
+def history_of(run: RunRequest, configuration: Configuration) -> RunHistory | None:
+    """The history that a run looks at; None where there is none. Nothing is read before it is asked.
+
+    Args:
+        configuration: after the ratchet, so that its history is the base's.
+    """
+    settings, branch = run.settings, configuration.history.branch
+    if settings.ledger_url:
+        return MetricsHistory(settings.ledger_url, _SECONDS)
+    if branch is None:
+        return None
+    files = partial(_files, branch, run.decided.change.git, settings.github_token, run.environment)
+    return KeptRunHistory(branch_source(branch), files, maximum=_MAX_RUNS, of_branches=True)
+
+
+def _files(
+    branch: str, git: Git | None, token: str, environment: Mapping[str, str]
+) -> AbstractContextManager[RunFiles]:
+    server, repository = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
+    if server and repository:
+        remote = f"{server.rstrip('/')}/{repository}"
+        return fetched_runs(DataBranch(remote, branch, token if remote.startswith("https://") else ""), environment)
+    if environment.get("CI"):
+        raise InfrastructureError(
+            f"The job does not say which repository has the branch {branch!r}; the checkout's may be a change's.",
+            "Set GITHUB_SERVER_URL and GITHUB_REPOSITORY.",
+        )
+    return _of_checkout(branch, git)
+
+
+@contextmanager
+def _of_checkout(branch: str, git: Git | None) -> Iterator[RunFiles]:
+    """On a laptop, where whoever runs the gate has fetched what it reads."""
+    yield runs_of_branch(branch, git)
+
+
+def notes_of_history(inputs: RunInputs) -> tuple[str, ...]:
+    """What is said of a history without a database that the run has looked at."""
+    history = inputs.history
+    if not isinstance(history, KeptRunHistory) or not history.was_read:
+        return ()
+    broken = f" {plural(len(history.broken), 'file')} there could not be read." if history.broken else ""
+    read = plural(len(history.records()), "run")
+    return (f"Earlier runs were read from {history.source} ({read}), without a ledger's database.{broken}",)

@@ -1,0 +1,168 @@
+"""Which history a run believes: what a change may have written is not among it."""
+
+import asyncio
+import os
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ratiba_action.config.configuration import Configuration
+from ratiba_action.config.ratchet import ratchet
+from ratiba_action.errors import LedgerError
+from ratiba_action.history.data_branch import DataBranch, append_run
+from ratiba_action.history.run_history import KeptRunHistory, RunHistory
+from ratiba_action.history.store import MetricsHistory, Series
+from ratiba_action.model.answer_origin import AnswerOrigin
+from ratiba_action.model.verdict import Report
+from ratiba_action.reporting.results_json import packed, render_results
+from ratiba_action.reporting.summary import summarise
+from ratiba_action.run.earlier_history import history_of, notes_of_history
+from ratiba_action.util.git import Git
+from tests.support.git_repository import GitRepository
+from tests.support.run_history import branch_run, write_history
+from tests.support.sample_report import sample_score, sample_scored
+
+pytestmark = pytest.mark.processes
+
+SERIES = Series("ratiba/assistant", "ratiba", "main", before=datetime(2027, 1, 1, tzinfo=UTC))
+BRANCH = "ratiba-history"
+
+
+def measured(number: int, value: float, **changes: Any) -> Report:
+    results = (sample_scored("spa", scores=(sample_score(value),)),)
+    return branch_run(number, results, judge_model="opus", scenario_digests={"spa": "d1"}, **changes)
+
+
+def configured(branch: str | None = BRANCH) -> Configuration:
+    return Configuration.model_validate({"system": {"adapter": "a.b:C"}, "history": {"branch": branch}})
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Path:
+    """A server's folder with one repository, whose branch has two honest runs."""
+    folder = tmp_path / "server/ratiba/assistant"
+    folder.parent.mkdir(parents=True)
+    GitRepository(tmp_path / "maker", os.environ["PATH"]).git("init", "--quiet", "--bare", str(folder))
+    for number, value in ((1, 0.8), (2, 0.9)):
+        append_run(measured(number, value), DataBranch(f"file://{folder}", BRANCH), {"PATH": os.environ["PATH"]})
+    return tmp_path / "server"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> GitRepository:
+    """A checkout in which a change wrote whatever it can write: a branch, a folder, a remote and a setting."""
+    repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    forged = packed(render_results(summarise(measured(3, 0.1))).encode())
+    commit = repository.commit({"runs/2026/20260802T180000Z-0123456789abcdef.json.gz": forged, "README": "Runs."})
+    for ref in (f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}", "refs/heads/evil"):
+        repository.git("update-ref", ref, commit)
+    write_history(repository.folder / BRANCH, [measured(4, 0.2)])
+    repository.git("config", f"url.{tmp_path}/elsewhere.insteadOf", f"file://{tmp_path}/server")
+    repository.git("config", "remote.origin.url", str(repository.folder))
+    return repository
+
+
+def history(checkout: GitRepository, environment: dict[str, str], ledger: str = "", **of: Any) -> RunHistory | None:
+    variables = {"PATH": os.environ["PATH"], **environment}
+    run: Any = SimpleNamespace(
+        settings=SimpleNamespace(ledger_url=ledger, github_token=""),
+        decided=SimpleNamespace(change=SimpleNamespace(git=Git(checkout.folder, variables))),
+        environment=variables,
+    )
+    return history_of(run, of.get("configuration", configured()))
+
+
+def values(found: RunHistory | None) -> list[float]:
+    assert found is not None
+    return [value.score for value in asyncio.run(found.own_values(SERIES, "opus", "", ["d1"]))]
+
+
+def test_in_ci_the_branch_of_the_repository_itself_is_read_whatever_the_checkout_has(
+    server: Path, checkout: GitRepository
+) -> None:
+    job = {"CI": "true", "GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
+    found = history(checkout, job)
+    assert values(found) == [0.9, 0.8]
+    inputs: Any = SimpleNamespace(history=found)
+    assert notes_of_history(inputs) == (
+        "Earlier runs were read from the branch 'ratiba-history' (2 runs), without a ledger's database.",
+    )
+
+
+def test_in_ci_without_the_repositorys_address_nothing_of_the_checkout_is_believed(checkout: GitRepository) -> None:
+    found = history(checkout, {"CI": "true"})
+    with pytest.raises(LedgerError, match="does not say which repository has the branch"):
+        values(found)
+
+
+def test_a_run_of_a_pull_request_on_the_branch_counts_for_nothing(server: Path, checkout: GitRepository) -> None:
+    plain = measured(5, 0.3)
+    planted = [
+        replace(plain, subject=replace(plain.subject, pull_request=7)),
+        replace(plain, subject=replace(plain.subject, event="pull_request_target", run_id=9)),
+    ]
+    for report in planted:
+        append_run(report, DataBranch(f"file://{server}/ratiba/assistant", BRANCH), {"PATH": os.environ["PATH"]})
+    job = {"CI": "true", "GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
+    assert values(history(checkout, job)) == [0.9, 0.8]
+
+
+@pytest.mark.parametrize("of_change", ["evil", None])
+def test_a_change_names_no_other_branch_and_takes_none_away(of_change: str | None) -> None:
+    applied, _ = ratchet(configured(of_change), configured())
+    assert applied.history.branch == BRANCH
+
+
+def test_a_change_brings_no_history_where_the_base_has_none() -> None:
+    applied, _ = ratchet(configured("evil"), configured(None))
+    assert applied.history.branch is None
+
+
+def test_a_repository_without_the_branch_yet_has_an_empty_history(server: Path, checkout: GitRepository) -> None:
+    job = {"CI": "true", "GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
+    assert values(history(checkout, job, configuration=configured("not-yet"))) == []
+
+
+def test_on_a_laptop_the_branch_of_the_checkout_is_read(checkout: GitRepository) -> None:
+    assert values(history(checkout, {})) == [0.1]
+
+
+def test_the_ledger_comes_first_and_without_both_there_is_no_history(checkout: GitRepository) -> None:
+    assert isinstance(history(checkout, {}, "postgresql://u:p@127.0.0.1:1/x"), MetricsHistory)
+    assert history(checkout, {}, configuration=configured(None)) is None
+    found = history(checkout, {})
+    assert isinstance(found, KeptRunHistory)
+    assert not found.was_read, "nothing is read before it is asked"
+    inputs: Any = SimpleNamespace(history=found)
+    assert notes_of_history(inputs) == ()
+
+
+def test_recorded_answers_are_no_history_of_scores(server: Path, checkout: GitRepository) -> None:
+    repeated = measured(6, 0.5, llm=AnswerOrigin.REPLAY)
+    append_run(repeated, DataBranch(f"file://{server}/ratiba/assistant", BRANCH), {"PATH": os.environ["PATH"]})
+    job = {"GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
+    assert values(history(checkout, job)) == [0.9, 0.8]
+
+
+def test_a_score_that_is_none_makes_its_run_a_broken_file(server: Path, checkout: GitRepository) -> None:
+    append_run(measured(7, 7.5), DataBranch(f"file://{server}/ratiba/assistant", BRANCH), {"PATH": os.environ["PATH"]})
+    job = {"GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
+    found = history(checkout, job)
+    assert values(found) == [0.9, 0.8]
+    inputs: Any = SimpleNamespace(history=found)
+    assert notes_of_history(inputs)[0].endswith("1 file there could not be read.")
+
+
+def test_a_server_that_cannot_be_reached_is_asked_once(server: Path, checkout: GitRepository, tmp_path: Path) -> None:
+    job = {"GITHUB_SERVER_URL": f"file://{tmp_path}/nowhere", "GITHUB_REPOSITORY": "ratiba/assistant"}
+    found = history(checkout, job)
+    with pytest.raises(LedgerError, match="could not be read"):
+        values(found)
+    (tmp_path / "nowhere").mkdir()
+    (server / "ratiba").rename(tmp_path / "nowhere/ratiba")
+    with pytest.raises(LedgerError, match="could not be read"):
+        values(found)
