@@ -188,7 +188,7 @@ def test_a_mutant_that_never_ends_is_noticed(shop: SmallRepository) -> None:
     shop.write("shop.py", "import loop\n\n" + SHOP.replace("    note =", "    loop.wait(lambda: True)\n    note ="))
     (shop.folder / "scenarios/too_much.yaml").unlink()
     shop.write(
-        "scenarios/pays.yaml", (shop.folder / "scenarios/pays.yaml").read_text() + "strategy: {timeout_seconds: 4}\n"
+        "scenarios/pays.yaml", (shop.folder / "scenarios/pays.yaml").read_text() + "strategy: {timeout_seconds: 15}\n"
     )
     found, _ = mutate(shop, "loop.py")
     (line,) = (line for line in found["lines"] if line["line"] == 5)
