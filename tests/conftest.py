@@ -1,6 +1,7 @@
 """What all tests share: Hypothesis' settings, their order, one PostgreSQL server and one container image."""
 
 import fcntl
+import gc
 import os
 import subprocess
 import sys
@@ -53,6 +54,22 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """The same of the test itself."""
     with item.config.stash[_GUARD].watching(item):
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Keep the garbage collector from what lives to the end: the modules and items of all tests, a million objects.
+
+    It would look through them again and again, here and in every test. What a test leaves behind, it finds as before.
+    """
+    gc.disable()
+    try:
+        collected = yield
+    finally:
+        gc.enable()
+    gc.collect()
+    gc.freeze()
+    return collected
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

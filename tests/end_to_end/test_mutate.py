@@ -270,7 +270,7 @@ def test_ctrl_c_keeps_what_was_measured(shop: SmallRepository, forks: GateForks)
     process = forks.start(words, shop.folder, shop.environment)
     eventually(lambda: re.search("^1 of ", process.printed("stderr"), re.MULTILINE))
     process.send_signal(signal.SIGINT)
-    done = process.wait(60)
+    done = process.wait()
     found = json.loads(done.stdout)
     assert done.returncode == 3
     assert 1 <= found["measured"] < found["chosen"]
