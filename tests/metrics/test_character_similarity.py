@@ -3,6 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.metrics.pairwise import cosine_similarity
 
 from ratiba_action.metrics.character_similarity import character_similarity
 from ratiba_action.metrics.registry import load_metric, metric_problems
@@ -13,9 +15,6 @@ LETTERS = st.text(alphabet="abcde ", min_size=1).filter(str.strip)
 
 @given(LETTERS, LETTERS)
 def test_it_agrees_with_scikit_learn(one: str, other: str) -> None:
-    from sklearn.feature_extraction.text import CountVectorizer  # a second, which only the worker of this test pays
-    from sklearn.metrics.pairwise import cosine_similarity
-
     counts = CountVectorizer(analyzer="char_wb", ngram_range=(3, 3)).fit_transform([one, other])
     assert character_similarity(one, other) == pytest.approx(cosine_similarity(counts)[0, 1])
 
