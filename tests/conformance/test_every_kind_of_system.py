@@ -40,7 +40,7 @@ class Subject:
 async def made(kind: str, folder: Path) -> AsyncIterator[Subject]:
     """A system of that kind in the folder, closed at the end."""
     async with describe_system(kind, folder) as described:
-        limit = {} if kind == "replay" else {"turn_timeout_seconds": 4}
+        limit = {} if kind == "replay" else {"turn_timeout_seconds": 10}
         block = SystemBlock.model_validate({**described.block, **limit})
         system = choose_system(block, Surroundings(folder, os.environ))
         yield Subject(system, described)

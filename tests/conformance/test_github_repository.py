@@ -256,7 +256,7 @@ def test_two_threads_may_ask_at_the_same_time(github: GithubRepository) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert found == [7] * 4
 
 

@@ -87,7 +87,7 @@ async def test_an_alarm_is_confirmed_live_on_both_sides_or_incomplete_and_a_resu
     async def is_held() -> bool:
         return judge.holding > 0
 
-    await eventually_async(is_held, 60)
+    await eventually_async(is_held)
     process.send_signal(signal.SIGTERM)
     done = await asyncio.to_thread(process.wait)
     cancelled = Ended(done.returncode, done.stdout + done.stderr, live.small.report)

@@ -81,7 +81,7 @@ async def test_a_cancelled_run_says_what_was_checked_and_what_the_month_holds(
         return live.talk.asked >= 5
 
     try:
-        await eventually_async(held, 60)
+        await eventually_async(held)
     finally:
         process.send_signal(signal.SIGINT)
         done = await asyncio.to_thread(process.wait)
@@ -104,7 +104,7 @@ async def test_a_resumed_run_is_forecast_for_what_is_left_of_it(live: LiveReposi
         return live.talk.asked >= 10 and live.journal_events()["settle"] >= 9
 
     try:
-        await eventually_async(held, 60)
+        await eventually_async(held)
     finally:
         process.kill()
         await asyncio.to_thread(process.wait)

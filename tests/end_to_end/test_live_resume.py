@@ -38,7 +38,7 @@ async def begin(live: LiveRepository, hold_from: int, *options: str) -> StartedG
         return live.talk.asked >= hold_from and events["settle"] >= hold_from - 1
 
     try:
-        await eventually_async(settled, 60)
+        await eventually_async(settled)
     except AssertionError:
         process.kill()
         raise AssertionError(process.wait().stderr) from None
@@ -113,7 +113,7 @@ async def test_a_run_that_is_killed_at_any_moment_twice_still_comes_to_the_same_
         async def reached(goal: int = goal) -> bool:
             return live.talk.asked >= goal
 
-        await eventually_async(reached, 60)
+        await eventually_async(reached)
         await kill(process)
     in_flight = live.journal_events()["reserve"] - live.journal_events()["settle"]
     resumed = await live.gate("--resume")

@@ -92,7 +92,7 @@ def test_two_runs_at_once_on_one_database_do_not_disturb_each_other(
     assert ended.code == 0, ended.printed
     assert held in tenants(dsn)
     (meeting_place / "go").touch()
-    done = process.wait(60)
+    done = process.wait()
     assert done.returncode == 0, done.stderr
     assert left_behind(dsn) == []
 

@@ -1,5 +1,6 @@
 """Both providers' own SDKs through the gateway in live mode, against asking the provider directly."""
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,6 +19,7 @@ from ratiba_action.llm.providers.bounds import OutputLimits
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import Party, ToolCall, Usage
+from tests.support.eventually import eventually_async
 from tests.support.live_calls import KEY, LiveRig, live_calls
 from tests.support.provider_faults import (
     Altered,
@@ -165,7 +167,9 @@ async def test_each_fault_is_one_typed_problem_of_the_scenario_and_one_error_of_
     ask: Talk, fault: Served, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    async with live_gateway(lambda _: fault, total_seconds=0.25) as (rig, gateway):
+    # A short limit only where it is what ends the call: a busy machine needs long for any other.
+    seconds = 1.0 if isinstance(fault, Stalled | Drip) else 20.0
+    async with live_gateway(lambda _: fault, total_seconds=seconds) as (rig, gateway):
         expected: Any = (anthropic.APIStatusError, openai.APIStatusError)
         with gateway.open_scenario("spa") as access, pytest.raises(expected) as caught:
             await ask(SdkTalk(access.environment))
@@ -206,13 +210,23 @@ async def test_the_forbidden_model_and_an_empty_purse_are_refused_before_anythin
         assert rig.server.received == ()
 
 
+async def hang_up(talk: SdkTalk, rig: LiveRig) -> None:
+    """Ask, and give the call up once the provider has it."""
+    asking = asyncio.ensure_future(talk.message())
+
+    async def received() -> bool:
+        return bool(rig.server.received)
+
+    await eventually_async(received)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
 async def test_a_system_that_hangs_up_is_paid_for_all_the_same() -> None:
-    async with live_gateway([Stalled(LONG, 100)], total_seconds=0.4) as (rig, gateway):
-        with gateway.open_scenario("spa") as access, pytest.raises(anthropic.APITimeoutError):
-            async with SdkTalk(access.environment).anthropic(timeout=0.1) as client:
-                await client.messages.create(
-                    model=HAIKU, max_tokens=200, messages=[{"role": "user", "content": "Habari"}]
-                )
+    async with live_gateway([Stalled(LONG, 100)], total_seconds=1.0) as (rig, gateway):
+        with gateway.open_scenario("spa") as access:
+            await hang_up(SdkTalk(access.environment), rig)
         await gateway.close()
         assert rig.reservations.reserved == 0
         assert rig.paid_enough()
@@ -222,11 +236,8 @@ async def test_a_call_that_hangs_ends_with_its_conversation_and_frees_its_place(
     script = [Stalled(LONG, 0), TEXT_STEP]
     async with live_gateway(script, total_seconds=60, concurrency=1) as (rig, gateway):
         began = time.monotonic()
-        with gateway.open_scenario("hangs") as access, pytest.raises(anthropic.APITimeoutError):
-            async with SdkTalk(access.environment).anthropic(timeout=0.5) as client:
-                await client.messages.create(
-                    model=HAIKU, max_tokens=200, messages=[{"role": "user", "content": "Habari"}]
-                )
+        with gateway.open_scenario("hangs") as access:
+            await hang_up(SdkTalk(access.environment), rig)
         with gateway.open_scenario("next") as access:
             await SdkTalk(access.environment).message()
         assert time.monotonic() - began < 30

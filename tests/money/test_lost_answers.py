@@ -107,11 +107,11 @@ class Counting(LedgerConnection):
 @pytest.mark.parametrize("refusal", ["nobody listens", "a wrong password"])
 async def test_a_ledger_that_refuses_is_not_asked_again(refusal: str, database: str) -> None:
     parts = conninfo_to_dict(database)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    wrong = {"host": "127.0.0.1", "port": port} if refusal == "nobody listens" else {"password": "wrong"}
-    connection = Counting(make_conninfo(**{**parts, **wrong}))
-    with pytest.raises(LedgerRefusedError):
-        await connection.fetch_surely("SELECT 1")
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # and kept, so that no other test's server is given this port meanwhile
+        nobody = {"host": "127.0.0.1", "port": silent.getsockname()[1]}
+        wrong = nobody if refusal == "nobody listens" else {"password": "wrong"}
+        connection = Counting(make_conninfo(**{**parts, **wrong}))
+        with pytest.raises(LedgerRefusedError):
+            await connection.fetch_surely("SELECT 1")
     assert connection.tries == 1

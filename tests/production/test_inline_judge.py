@@ -86,11 +86,11 @@ def test_a_late_judge_is_a_flag_and_takes_no_longer_than_allowed(
     serve.append(lambda received: Stalled(scored(received), 10))
     with InlineJudge(settings, tmp_path, {}, configuration=CONFIGURATION) as judge:
         began = time.monotonic()
-        result = checked(judge, rules_of(tmp_path, seconds=0.3))
-        assert time.monotonic() - began < 5
+        result = checked(judge, rules_of(tmp_path, seconds=2))
+        assert time.monotonic() - began < 30
     assert judge.spent > 0, "the provider may charge for a call that was given up"
     assert (result.flagged, result.blocked) == (True, False)
-    assert result.problems[0].reason == "the judge did not answer within 0.3 s"
+    assert result.problems[0].reason == "the judge did not answer within 2 s"
 
 
 def test_a_budget_that_is_used_up_is_a_flag_and_no_call_is_made(

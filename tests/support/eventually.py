@@ -10,7 +10,7 @@ Seen = TypeVar("Seen")
 _PAUSE_SECONDS = 0.01
 
 
-def eventually(look: Callable[[], Seen], seconds: float = 60, until: Callable[[Seen], object] = bool) -> Seen:
+def eventually(look: Callable[[], Seen], seconds: float = 120, until: Callable[[Seen], object] = bool) -> Seen:
     """Look again and again until what is seen will do.
 
     Args:
@@ -36,7 +36,7 @@ def eventually(look: Callable[[], Seen], seconds: float = 60, until: Callable[[S
 
 
 async def eventually_async(
-    look: Callable[[], Awaitable[Seen]], seconds: float = 60, until: Callable[[Seen], object] = bool
+    look: Callable[[], Awaitable[Seen]], seconds: float = 120, until: Callable[[Seen], object] = bool
 ) -> Seen:
     """``eventually`` for a look that is awaited; other tasks go on meanwhile."""
     deadline = time.monotonic() + seconds

