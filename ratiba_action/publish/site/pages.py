@@ -40,6 +40,7 @@ _MONTH = timedelta(days=30)
 _MONTHS = 12
 _EXPENSIVE = 15
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
+_ASK_SERVER = "connect-src 'self'; "
 _LETTERS = {"passed": "p", "failed": "f", "incomplete": "i"}
 _PACKAGE = "ratiba_action.publish.site"
 
@@ -57,6 +58,8 @@ class History:
         facts: what each scenario is, by its id.
         broken: files that could not be read.
         transcripts: which conversations are published.
+        edition: how often the pages were made before, where a server makes them again after each run; None for files.
+        chat: the server has a page to talk with the system, too.
     """
 
     source: str
@@ -65,6 +68,13 @@ class History:
     facts: Mapping[str, ScenarioFacts]
     broken: tuple[BrokenFile, ...]
     transcripts: Transcripts
+    edition: int | None = None
+    chat: bool = False
+
+    @property
+    def served(self) -> bool:
+        """Whether a server can tell the pages of a run that goes on."""
+        return self.edition is not None
 
     @property
     def own(self) -> tuple[RunLine, ...]:
@@ -140,6 +150,21 @@ def all_pages(history: History, load: Callable[[RunLine], Report | None]) -> Pag
     yield ".nojekyll", b""
 
 
+def served_pages(history: History) -> Pages:
+    """The pages that a script fills from a server: the run that goes on, and the chat."""
+    site = _Site(history)
+    yield site.live()
+    if history.chat:
+        yield site.chat()
+
+
+def content_policy(*, served: bool) -> str:
+    """What a page may do, as a content security policy: its own style and script, and with a server to ask that one."""
+    scripts = f"'{_digest('site.js')}'" + (f" '{_digest('view.js')}'" if served else "")
+    rules = f"default-src 'none'; style-src '{_digest('site.css')}'; script-src {scripts}; "
+    return f"{rules}{_ASK_SERVER if served else ''}base-uri 'none'; form-action 'none'"
+
+
 class _Site:
     def __init__(self, history: History) -> None:
         self._history = history
@@ -177,11 +202,19 @@ class _Site:
             strip_of=strip_of,
             style=Markup(_text("site.css")),  # noqa: S704 - a constant of this package
             script=Markup(_text("site.js")),  # noqa: S704 - the same
-            style_digest=_digest("site.css"),
-            script_digest=_digest("site.js"),
+            policy=Markup(content_policy(served=self._history.served)),  # noqa: S704 - the same
+            view_script=Markup(_text("view.js")) if self._history.served else "",  # noqa: S704 - the same
             **values,
         )
         return path, text.encode("utf-8", "replace")
+
+    def live(self) -> tuple[str, bytes]:
+        """The page of the run that goes on."""
+        return self._page("live.html", "live.html.j2", "The run that goes on")
+
+    def chat(self) -> tuple[str, bytes]:
+        """The page to talk with the system."""
+        return self._page("chat.html", "chat.html.j2", "Talk with the system")
 
     def runs_with_pages(self, load: Callable[[RunLine], Report | None]) -> Pages:
         """The page of each of the newest runs; their conversations are kept for the pages of scenarios."""
