@@ -9,18 +9,19 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
-from ratiba_action.errors import ConfigurationError, RatibaError
+from ratiba_action.errors import ConfigurationError, RatibaError, UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from ratiba_action.history.run_files import RunFiles
+    from ratiba_action.publish.view.chat_channel import ChatChannel
     from ratiba_action.publish.view.live_run import EventTail
     from ratiba_action.publish.view.local_runs import LocalRuns
     from ratiba_action.publish.view.server import ViewAddress
@@ -32,8 +33,16 @@ EXAMPLE = """example:
   ratiba view
   ratiba view --port 8321 --no-open
   ratiba view --from downloaded-results
+  ratiba view --chat --budget-usd 1
   ratiba gate --watch --view"""
 
+_OF_CHAT = (
+    ("scenario", "ID", "begin with customer, time and recorded answers of this scenario"),
+    ("language", "CODE", "language of the conversation"),
+    ("budget-usd", "VALUE", "maximum cost of all that is said (RATIBA_EVAL_BUDGET_USD)"),
+    ("mutants", "N", "after a scenario was saved, run at most N mutants"),
+)
+"""Options that are those of ``ratiba chat``."""
 _MAX_PORT = 65_535
 _START_SECONDS = 20.0
 _END_SECONDS = 5.0
@@ -57,6 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="PATH", help="the gate's configuration (RATIBA_CONFIG)")
     add_repo(parser)
     add_json(parser, "print the address as JSON")
+    chat = parser.add_argument_group("talk with the system")
+    chat.add_argument(
+        "--chat", action="store_true", help="also serve a page to talk with the system; see 'ratiba chat'"
+    )
+    for name, metavar, what in _OF_CHAT:
+        chat.add_argument(f"--{name}", metavar=metavar, help=f"with --chat: {what}")
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
@@ -69,15 +84,57 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     port = parse_option("--port", arguments.port, _port)
     settings = read_settings(environment, {"report-dir": arguments.report_dir, "config": arguments.config})
     root = repository_of(arguments, environment)
-    viewed = viewed_in(root, settings, environment, arguments.source, branch=arguments.branch)
+    viewed = viewed_in(root, settings, environment, arguments.source, branch=arguments.branch, chat=arguments.chat)
 
     def announce(address: "ViewAddress") -> None:
         _print_address(address, viewed.runs.source, as_json=arguments.json)
         if not arguments.no_open:
             _open(address)
 
+    given = {name: value for name, _, _ in _OF_CHAT if (value := getattr(arguments, name.replace("-", "_")))}
+    if arguments.chat:
+        return _talk(arguments, given, environment, lambda channel: _chat_page(viewed, announce, port, channel))
+    if given:
+        raise UsageError(f"--{next(iter(given))} is an option of the chat.", "Add --chat.")
     asyncio.run(_serve(viewed, announce, port=port))
     return 0
+
+
+def _talk(
+    arguments: argparse.Namespace,
+    given: Mapping[str, str],
+    environment: MutableMapping[str, str],
+    page: "Callable[[ChatChannel], AbstractAsyncContextManager[None]]",
+) -> int:
+    """Talk with the system by a page; ends when somebody says so there, or by a signal."""
+    from ratiba_action.commands import chat
+    from ratiba_action.commands.chat_terminal import Front
+    from ratiba_action.publish.view.chat_channel import ChatChannel
+
+    @asynccontextmanager
+    async def front() -> AsyncIterator[Front]:
+        channel = ChatChannel()
+        async with page(channel):
+            yield Front(channel, channel, as_json=True, echo=True)
+
+    parser = argparse.ArgumentParser()
+    chat.add_arguments(parser)
+    shared = {name: value for name in ("report_dir", "config", "repo") if (value := getattr(arguments, name))}
+    options = {**{name.replace("_", "-"): value for name, value in shared.items()}, **given}
+    chosen = parser.parse_args([f"--{name}={value}" for name, value in options.items()])
+    return chat.run(chosen, environment, front=front)
+
+
+@asynccontextmanager
+async def _chat_page(
+    viewed: "Viewed", announce: "Callable[[ViewAddress], None]", port: int, channel: "ChatChannel"
+) -> AsyncIterator[None]:
+    from ratiba_action.publish.view.server import serving
+
+    async with serving(viewed.runs, viewed.tail, warn=_warn, port=port, page="chat.html", chat=channel) as opened:
+        address, channel.tell = opened
+        announce(address)
+        yield
 
 
 def _port(text: str) -> int:

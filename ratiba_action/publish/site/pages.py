@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.history.keeping import AGREEMENT_BOUND, WINDOWS, join_trends, judge_drift, windows_of
 from ratiba_action.history.run_files import BrokenFile
@@ -29,6 +29,9 @@ from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, summarise
 from ratiba_action.verdict.interval import Interval
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 RUN_PAGES = 200
 """Runs with a page of their own, the newest ones; the figures of older ones stay in the lists."""
 COMPARED = 200
@@ -40,6 +43,7 @@ _MONTH = timedelta(days=30)
 _MONTHS = 12
 _EXPENSIVE = 15
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
+_SERVED = ("view.js", "chat.js")
 _ASK_SERVER = "connect-src 'self'; "
 _LETTERS = {"passed": "p", "failed": "f", "incomplete": "i"}
 _PACKAGE = "ratiba_action.publish.site"
@@ -160,7 +164,7 @@ def served_pages(history: History) -> Pages:
 
 def content_policy(*, served: bool) -> str:
     """What a page may do, as a content security policy: its own style and script, and with a server to ask that one."""
-    scripts = f"'{_digest('site.js')}'" + (f" '{_digest('view.js')}'" if served else "")
+    scripts = f"'{_digest('site.js')}'" + ("".join(f" '{_digest(name)}'" for name in _SERVED) if served else "")
     rules = f"default-src 'none'; style-src '{_digest('site.css')}'; script-src {scripts}; "
     return f"{rules}{_ASK_SERVER if served else ''}base-uri 'none'; form-action 'none'"
 
@@ -201,9 +205,9 @@ class _Site:
             commit_url=commit_url,
             strip_of=strip_of,
             style=Markup(_text("site.css")),  # noqa: S704 - a constant of this package
-            script=Markup(_text("site.js")),  # noqa: S704 - the same
+            script=_script("site.js"),
             policy=Markup(content_policy(served=self._history.served)),  # noqa: S704 - the same
-            view_script=Markup(_text("view.js")) if self._history.served else "",  # noqa: S704 - the same
+            view_script=_script("view.js") if self._history.served else "",
             **values,
         )
         return path, text.encode("utf-8", "replace")
@@ -214,7 +218,7 @@ class _Site:
 
     def chat(self) -> tuple[str, bytes]:
         """The page to talk with the system."""
-        return self._page("chat.html", "chat.html.j2", "Talk with the system")
+        return self._page("chat.html", "chat.html.j2", "Talk with the system", chat_script=_script("chat.js"))
 
     def runs_with_pages(self, load: Callable[[RunLine], Report | None]) -> Pages:
         """The page of each of the newest runs; their conversations are kept for the pages of scenarios."""
@@ -523,6 +527,12 @@ def badge_svg(history: History) -> str:
 @cache
 def _text(name: str) -> str:
     return files(_PACKAGE).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _script(name: str) -> "Markup":
+    from markupsafe import Markup  # a skipped run renders no page
+
+    return Markup(_text(name))  # noqa: S704 - a constant of this package
 
 
 @cache

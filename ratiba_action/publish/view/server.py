@@ -213,9 +213,9 @@ class _ViewServer:
             raise _RefusedRequestError(403, "The address has no valid token. Use the one that ratiba view has printed.")
 
     def _open(self, ticket: str) -> web.Response:
-        known, self._ticket = self._ticket, secrets.token_urlsafe(32)
-        if not hmac.compare_digest(ticket.encode("utf-8", "replace"), known.encode()):
+        if not hmac.compare_digest(ticket.encode("utf-8", "replace"), self._ticket.encode()):
             raise _RefusedRequestError(403, "This address works once. Use the one that ratiba view has printed.")
+        self._ticket = secrets.token_urlsafe(32)
         return web.Response(status=302, headers={"Location": f"/{self._token}/{self._page}"})
 
     async def _admitted(self, request: web.Request, path: str) -> web.StreamResponse:

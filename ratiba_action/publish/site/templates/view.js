@@ -1,6 +1,6 @@
 "use strict";
 // Of pages that `ratiba view` serves: what it tells of a run that goes on. Texts are set as texts, never as markup.
-(() => {
+const ratiba = (() => {
   const element = (id) => document.getElementById(id);
   const status = element("run-status");
   const { up, edition } = status.dataset;
@@ -106,4 +106,5 @@
       showRun(news);
     }
   }, () => say("The connection is lost. Is ratiba view still running?"));
+  return { element, made, listen };
 })();
