@@ -15,7 +15,7 @@ from ratiba_action.reporting.summary import summarise
 from tests.support.eventually import eventually
 from tests.support.growing_log import GrowingLog
 from tests.support.run_history import branch_run, write_history
-from tests.support.served_pages import RawAnswer, ServedPages, ask, served
+from tests.support.served_pages import EventStream, RawAnswer, ServedPages, ask, served
 
 LINE = b'{"line": "Salut"}'
 
@@ -55,13 +55,17 @@ def pages(tmp_path_factory: pytest.TempPathFactory, heard: Heard) -> Iterator[Se
 
 
 def get(pages: ServedPages, page: str = "index.html", method: str = "GET", **headers: str) -> RawAnswer:
-    return ask(pages, f"/{pages.address.token}/{page}", method, headers=headers)
+    return ask(pages.address.base, f"/{pages.address.token}/{page}", method, headers=headers)
 
 
 def say(pages: ServedPages, body: bytes = LINE, *, method: str = "POST", **headers: str) -> RawAnswer:
     given = {"Origin": pages.address.base, "Content_Type": "application/json", **headers}
     return ask(
-        pages, f"/{pages.address.token}/chat/say", method, body, {name: text for name, text in given.items() if text}
+        pages.address.base,
+        f"/{pages.address.token}/chat/say",
+        method,
+        body,
+        {name: text for name, text in given.items() if text},
     )
 
 
@@ -75,7 +79,12 @@ def test_the_last_run_and_those_of_the_history_have_pages(pages: ServedPages) ->
 
 
 def test_every_answer_forbids_other_pages_to_read_frame_or_keep_it(pages: ServedPages) -> None:
-    for answer in (get(pages), get(pages, "none.html"), get(pages, Host="evil.test"), ask(pages, "/x/index.html")):
+    for answer in (
+        get(pages),
+        get(pages, "none.html"),
+        get(pages, Host="evil.test"),
+        ask(pages.address.base, "/x/index.html"),
+    ):
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
         assert not [name for name in answer.headers if name.lower().startswith("access-control")]
         assert "Set-Cookie" not in answer.headers
@@ -88,7 +97,7 @@ def test_every_answer_forbids_other_pages_to_read_frame_or_keep_it(pages: Served
     ["/", "/index.html", "//index.html", "/x/index.html", "/{token}x/index.html", "/open/x", "/%00/index.html", "*"],
 )
 def test_without_the_token_nothing_is_shown(path: str, pages: ServedPages) -> None:
-    answer = ask(pages, path.format(token=pages.address.token))
+    answer = ask(pages.address.base, path.format(token=pages.address.token))
     assert answer.status in {400, 403}
     assert "<html" not in answer.body
     assert pages.address.token not in answer.body
@@ -131,7 +140,7 @@ def test_an_address_that_somebody_follows_from_elsewhere_is_shown(pages: ServedP
 def test_the_way_in_of_a_command_line_works_once(pages: ServedPages) -> None:
     path = pages.address.once.removeprefix(pages.address.base)
     assert pages.address.token not in pages.address.once
-    first, second = ask(pages, path), ask(pages, path)
+    first, second = ask(pages.address.base, path), ask(pages.address.base, path)
     assert (first.status, first.headers["Location"]) == (302, f"/{pages.address.token}/index.html")
     assert (second.status, "Location" in second.headers) == (403, False)
 
@@ -192,7 +201,10 @@ def test_a_line_of_the_chat_needs_its_own_page_and_json(pages: ServedPages, hear
     ):
         assert say(pages, body).status == 400, body[:20]
     assert say(pages, json.dumps({"line": "x" * MAX_BODY}).encode()).status == 413
-    assert ask(pages, "/x/chat/say", "POST", b'{"line": "x"}', {"Content_Type": "application/json"}).status == 403
+    assert (
+        ask(pages.address.base, "/x/chat/say", "POST", b'{"line": "x"}', {"Content_Type": "application/json"}).status
+        == 403
+    )
     assert heard.lines == ["Salut"]
     assert [say(pages).status for _ in range(2)] == [200, 429]
 
@@ -250,53 +262,25 @@ def raise_of(port: int) -> None:
     asyncio.run(serve())
 
 
-class Stream:
-    """A reader of server-sent events, who can go away and come back."""
-
-    def __init__(self, pages: ServedPages, last: str = "") -> None:
-        port = int(pages.address.base.rpartition(":")[2])
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
-        lines = [f"GET /{pages.address.token}/events HTTP/1.1", f"Host: 127.0.0.1:{port}"]
-        lines += [f"Last-Event-ID: {last}"] if last else []
-        self._socket.sendall("\r\n".join(lines).encode() + b"\r\n\r\n")
-        self._file = self._socket.makefile("rb")
-        self.last = last
-
-    def until(self, found: str, text: str) -> dict[str, object]:
-        """The first news whose run has this value."""
-        for line in self._file:
-            if line.startswith(b"id: "):
-                self.last = line[4:].decode().strip()
-            if line.startswith(b"data: "):
-                news = json.loads(line[6:])
-                if news["run"] is not None and str(news["run"][found]) == text:
-                    return dict(news)
-        raise AssertionError("the stream ended")
-
-    def close(self) -> None:
-        self._file.close()
-        self._socket.close()
-
-
 def test_a_reader_follows_runs_and_comes_back_to_what_was_missed(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path)
     with served(tmp_path) as pages:
-        reader = Stream(pages)
+        reader = EventStream(pages.folder)
         log.begin()
         with log.conversation("first"):
             pass
-        reader.until("done", "1")
+        reader.run_until(done=1)
         last = reader.last
         reader.close()
         with log.conversation("second", passed=False):
             pass
         log.end("failed")
-        again = Stream(pages, last)
-        news = again.until("conclusion", "failed")
+        again = EventStream(pages.folder, last=last)
+        news = again.run_until(conclusion="failed")
         assert news["whole"] is False
-        assert [each["name"] for each in news["conversations"]] == ["second"]  # type: ignore[attr-defined] # JSON
+        assert [each["name"] for each in news["conversations"]] == ["second"]
         log.begin(scenarios=7)
-        news = again.until("planned", "7")
+        news = again.run_until(planned=7)
         assert (news["whole"], news["conversations"]) == (True, [])
         again.close()
 
