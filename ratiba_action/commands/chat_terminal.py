@@ -36,7 +36,7 @@ Write what the customer says. Commands:
                       assert that the reply contains a text, or that it does not
   /save ID            prove the scenario, then write it with its recording; with FILE or FILE:LINE of the
                       system: show by mutants of it which faults the scenario catches
-  /label good|bad     keep the conversation in the calibration set, with this label of yours; with a name: by whom
+  /label good NAME    add the conversation to the calibration set with this label, or with bad; NAME: by whom
   /help               this list
   /quit               end; so do Ctrl-D and Ctrl-C
 """

@@ -30,6 +30,7 @@ SHOWN = 500
 """Conversations that a reader is sent at once, the newest ones; a data file may have thousands of cases."""
 _LONGEST = 4_000
 _PROBLEMS = 10
+_DIGITS = 16
 _CHUNK = 4 << 20
 """Bytes that are read at once, so that a long log does not keep everything else waiting."""
 
@@ -143,7 +144,7 @@ class LiveRun:
         """
         run, _, seen = position.rpartition(":")
         now = self._now
-        known = int(seen) if run and run == now.id and seen.isascii() and seen.isdecimal() else None
+        known = number_of(seen) if run and run == now.id else None
         changed = [each for each in now.conversations.values() if known is None or each.sequence > known]
         changed.sort(key=lambda each: each.sequence)
         return {
@@ -175,6 +176,11 @@ class LiveRun:
             "conclusion": "" if now.ended is None else now.ended.conclusion,
             "reason": "" if now.ended is None else clean(now.ended.reason),
         }
+
+
+def number_of(text: str) -> int | None:
+    """The number that a reader says it has seen; None for anything that was never sent."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < _DIGITS else None
 
 
 def _problem(failed: EvaluationFailed) -> str:

@@ -19,7 +19,7 @@ from aiohttp.web_protocol import RequestPayloadError
 
 from ratiba_action.errors import UsageError
 from ratiba_action.publish.site.pages import content_policy, served_pages
-from ratiba_action.publish.view.live_run import EventTail, LiveRun
+from ratiba_action.publish.view.live_run import EventTail, LiveRun, number_of
 from ratiba_action.publish.view.local_runs import LocalRuns, Stamp
 from ratiba_action.util.strict_json import refuse_constant, unique_keys
 
@@ -267,8 +267,8 @@ class _ViewServer:
         return [] if position == after else [(position, _json({**self._live.since(seen), "edition": self._edition}))]
 
     def _said(self, after: str) -> list[tuple[str, str]]:
-        number = int(after) if after.isascii() and after.isdecimal() else 0
-        return [] if self._chat is None else [(str(each), data) for each, data in self._chat.since(number)]
+        said = [] if self._chat is None else self._chat.since(number_of(after) or 0)
+        return [(str(each), data) for each, data in said]
 
     async def _say(self, request: web.Request, chat: Conversing) -> web.Response:
         if request.method != "POST":

@@ -78,7 +78,7 @@ def test_whoever_comes_back_is_sent_what_is_missing_and_nothing_twice(cut: int, 
     assert live.since(live.position)["conversations"] == []
 
 
-@pytest.mark.parametrize("position", ["", "other:3", "run-1:x", "run-1:-1", ":", "9" * 5_000])
+@pytest.mark.parametrize("position", ["", "other:3", "run-1:x", "run-1:-1", ":", "run-1:" + "9" * 5_000])
 def test_a_position_of_another_run_or_of_none_counts_as_nothing(position: str, tmp_path: Path) -> None:
     log = GrowingLog(tmp_path)
     log.begin()
