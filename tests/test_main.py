@@ -177,7 +177,8 @@ def test_the_help_of_the_gate_lists_the_options_of_every_day_first(capsys: pytes
         run(["gate", "--help"], {})
     usage, first, *others = re.split(r"^[a-z ]+:\n", capsys.readouterr().out, flags=re.MULTILINE)
     names = re.findall(r"^  (?:-\w, )?--([\w-]+)", first, re.MULTILINE)
-    everyday = ["scenario", "tag", "failed", "affected", "watch", "dry-run", "llm", "budget-usd", "quiet", "verbose"]
+    everyday = ["scenario", "tag", "failed", "affected", "watch", "view", "dry-run", "llm"]
+    everyday += ["budget-usd", "quiet", "verbose"]
     assert usage.startswith("usage: ratiba gate [options]\n")
     assert names == ["help", *everyday]
     listed = re.findall(r"^  --([\w-]+)", "".join(others), re.MULTILINE)

@@ -250,17 +250,17 @@ def serving_beside(root: Path, settings: Settings, environment: Mapping[str, str
 
     Whoever runs the gate forks for each run, and a process must not fork with a server's threads in it.
     """
-    told, tell = os.pipe()
+    answers, tell = os.pipe()
     until, alive = os.pipe()
     child = os.fork()
     if not child:
-        os.close(told)
+        os.close(answers)
         os.close(alive)
         _be_beside(root, settings, environment, tell=tell, until=until)
     os.close(tell)
     os.close(until)
     try:
-        sys.stdout.write(f"{_told(told)}\n")
+        sys.stdout.write(f"{_reported(answers)}\n")
         sys.stdout.flush()
         yield
     finally:
@@ -268,7 +268,7 @@ def serving_beside(root: Path, settings: Settings, environment: Mapping[str, str
         _reap(child)
 
 
-def _told(descriptor: int) -> str:
+def _reported(descriptor: int) -> str:
     """The one line that the other process has to say."""
     with os.fdopen(descriptor, encoding="utf-8") as stream:
         line = stream.readline().strip() if select.select([stream], [], [], _START_SECONDS)[0] else ""

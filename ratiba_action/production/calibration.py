@@ -294,8 +294,8 @@ def label_conversation(
     changed, _ = added_to(calibration, [candidate], redactor, today)
     # In a set of its own the conversation is new, whatever it is called in the other one.
     alone, _ = added_to(CalibrationSet(owner=calibration.owner), [candidate], redactor, today)
-    said = alone.conversations[0].digest
-    name = next(each.id for each in changed.conversations if each.digest == said)
+    digest_of_it = alone.conversations[0].digest
+    name = next(each.id for each in changed.conversations if each.digest == digest_of_it)
     scores = dict.fromkeys(calibration.criteria, BEST if good else WORST)
     label = LabelBlock(by=by or calibration.owner, day=today, scores=scores)
     write_calibration(folder, labelled(changed, name, label))

@@ -27,6 +27,6 @@ def test_what_cannot_be_used_is_said_with_what_helps(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["view", "--no-open", *options], {}) == 2
-    said = capsys.readouterr().err
-    assert problem in said
-    assert remedy in said
+    printed = capsys.readouterr().err
+    assert problem in printed
+    assert remedy in printed

@@ -77,7 +77,7 @@ class History:
 
     @property
     def served(self) -> bool:
-        """Whether a server can tell the pages of a run that goes on."""
+        """Whether a server shows them, with the run that goes on."""
         return self.edition is not None
 
     @property

@@ -123,8 +123,8 @@ class LiveRun:
             case ConversationStarted():
                 known.status, known.turns, known.problems = "running", [], []
             case TurnEnded():
-                said = data.user if data.user is not None else f"(event {data.event or ''})"
-                known.turns.append((clip(said, _LONGEST), clip(data.reply, _LONGEST)))
+                message = data.user if data.user is not None else f"(event {data.event or ''})"
+                known.turns.append((clip(message, _LONGEST), clip(data.reply, _LONGEST)))
             case EvaluationFailed() if len(known.problems) < _PROBLEMS:
                 known.problems.append(_problem(data))
             case ConversationEnded():

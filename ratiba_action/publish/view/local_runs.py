@@ -58,7 +58,7 @@ class LocalRuns:
         return History(self.source, (), self._branch, {}, (), Transcripts.ALL, self._edition, self._chat)
 
     def stamp(self) -> Stamp | None:
-        """Tells one state of the report directory from the next; None where no run has left results."""
+        """Another one for each state of the report directory; None where no run has left results."""
         try:
             found = (self._report / RESULTS).lstat()
         except OSError:

@@ -226,7 +226,7 @@ class _ViewServer:
         if path == "events":
             return await self._stream(request, self._news)
         if self._chat is not None and path == "chat/events":
-            return await self._stream(request, self._said)
+            return await self._stream(request, self._chat_news)
         if not path:
             return web.Response(status=302, headers={"Location": f"/{self._token}/{self._page}"})
         if path not in self._first:
@@ -266,9 +266,9 @@ class _ViewServer:
         position = f"{self._live.position}/{self._edition}"
         return [] if position == after else [(position, _json({**self._live.since(seen), "edition": self._edition}))]
 
-    def _said(self, after: str) -> list[tuple[str, str]]:
-        said = [] if self._chat is None else self._chat.since(number_of(after) or 0)
-        return [(str(each), data) for each, data in said]
+    def _chat_news(self, after: str) -> list[tuple[str, str]]:
+        things = [] if self._chat is None else self._chat.since(number_of(after) or 0)
+        return [(str(each), data) for each, data in things]
 
     async def _say(self, request: web.Request, chat: Conversing) -> web.Response:
         if request.method != "POST":
@@ -323,7 +323,7 @@ async def serving(
     """Serve the pages as long as the context is open.
 
     Args:
-        warn: told what could not be shown.
+        warn: called with what could not be shown.
         port: 0 for a free one.
         page: that is shown first.
 
