@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
 from ratiba_action.errors import ConfigurationError, RatibaError, UsageError
 from ratiba_action.settings.settings import Settings, read_settings
+from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
     from ratiba_action.history.run_files import RunFiles
@@ -252,7 +253,10 @@ def serving_beside(root: Path, settings: Settings, environment: Mapping[str, str
     """
     answers, tell = os.pipe()
     until, alive = os.pipe()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:  # too many processes: whoever reads no address hears why
+        child = -1
     if not child:
         os.close(answers)
         os.close(alive)
@@ -265,7 +269,8 @@ def serving_beside(root: Path, settings: Settings, environment: Mapping[str, str
         yield
     finally:
         os.close(alive)
-        _reap(child)
+        if child > 0:
+            _reap(child)
 
 
 def _reported(descriptor: int) -> str:
@@ -312,6 +317,6 @@ def _be_beside(root: Path, settings: Settings, environment: Mapping[str, str], *
             asyncio.run(_serve(viewed_in(root, settings, environment), announce, page="live.html", until=until))
             code = 0
         except RatibaError as error:
-            say(f"warning: The pages are not served: {error}")
+            say(f"warning: The pages are not served: {' '.join(printable(str(error)).split())}")
     finally:
         os._exit(code)
