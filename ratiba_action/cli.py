@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("ratiba_action.commands.report", "show or publish the last run's report"),
     "compare": ("ratiba_action.commands.compare", "show two to six runs side by side"),
     "site": ("ratiba_action.commands.site", "write the history of runs as static pages"),
+    "view": ("ratiba_action.commands.view", "look at runs in a browser, also while they go on"),
     "explain": ("ratiba_action.commands.explain", "find the lines of a change that make scenarios fail"),
     "mutate": ("ratiba_action.commands.mutate", "find lines of the system that no scenario protects"),
     "sample": ("ratiba_action.commands.sample", "measure a sample of production conversations"),
@@ -41,7 +42,7 @@ A module has ``DESCRIPTION``, ``EXAMPLE``, ``add_arguments(parser)`` and ``run(a
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "start": ("init", "doctor", "import", "chat", "generate", "validate"),
     "run": ("gate", "record"),
-    "understand": ("report", "compare", "site", "explain", "mutate"),
+    "understand": ("report", "compare", "site", "view", "explain", "mutate"),
     "production": ("sample", "promote", "drift", "canary", "check", "calibrate", "dataset"),
     "advanced": ("decide", "merge", "status", "wait", "completion"),
 }
@@ -133,7 +134,7 @@ class CommandLine(_Parser):
 
     def format_help(self) -> str:
         """The commands by group, on one screen."""
-        return "\n".join((self.format_usage(), *_grouped_commands(), "", _LAST_LINE, ""))
+        return "\n".join((self.format_usage().rstrip(), *_grouped_commands(), "", _LAST_LINE, ""))
 
 
 def _grouped_commands() -> Iterator[str]:

@@ -182,6 +182,11 @@ class Chat:
     ) -> None:
         await self._end()
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that have answered, each once."""
+        return tuple(dict.fromkeys(line.model for line in self._lines()))
+
     async def say(self, text: str) -> Heard:
         """Say something as the customer; what identifies anybody else is masked before.
 

@@ -7,8 +7,9 @@ import re
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +21,17 @@ from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import clip
 
 if TYPE_CHECKING:
-    from ratiba_action.authoring.chat import About, ChatArm, SavedScenario
+    from ratiba_action.authoring.chat import About, Chat, ChatArm, SavedScenario
     from ratiba_action.authoring.chat_conversation import KeptAnswers
     from ratiba_action.authoring.chat_trace import TracedConversation
-    from ratiba_action.commands.chat_terminal import ChatTerminal
+    from ratiba_action.commands.chat_terminal import ChatTerminal, Front
     from ratiba_action.llm.recordings.lines import ModelRecording
-    from ratiba_action.model.scenario import Scenario
+    from ratiba_action.model.scenario import Scenario, Turn
     from ratiba_action.run.inputs import ArmInputs, RunInputs
     from ratiba_action.run.services import Arms
     from ratiba_action.run.session import OpenSession, RunSession
+
+    OpenFront = Callable[[], AbstractAsyncContextManager[Front]]
 
 DESCRIPTION = """Talk with the system of this checkout, in a fresh tenant and within the budget, and write a scenario by
 it. After each turn you see the reply, state, tool calls, events, rows that changed, cost and seconds; /expect chooses
@@ -94,11 +97,13 @@ def run(
     arguments: argparse.Namespace,
     environment: MutableMapping[str, str],
     open_session: "OpenSession | None" = None,
+    front: "OpenFront | None" = None,
 ) -> int:
     """Talk.
 
     Args:
         open_session: makes what conversations run in; None for what the gate runs by.
+        front: opens what a person talks by, once the system is started; None for the terminal or a pipe.
 
     Returns:
         The exit code: 0, or 1 where a line of a pipe failed.
@@ -127,7 +132,7 @@ def run(
     starting = _Starting(arguments.json, maximum, environment, draft, about, tuple(recorded), session, KeptAnswers())
     ledger = Ledger(settings.budget_usd)
     with scratch_folder() as scratch, terminal_as_it_was():
-        talk = _Talk(starting, ledger, scratch, RunLog(SilentProgress(), answered=starting.answers.keep))
+        talk = _Talk(starting, ledger, scratch, RunLog(SilentProgress(), answered=starting.answers.keep), front)
         return talk.run(open_session or open_real_session)
 
 
@@ -349,7 +354,7 @@ def _free_arm(arm: "ArmInputs", scenario: "Scenario", lines: "Sequence[ModelReco
 class _Talk:
     """One chat, from the start of the system to the end of the input."""
 
-    def __init__(self, starting: _Starting, ledger: Any, scratch: Path, log: Any) -> None:
+    def __init__(self, starting: _Starting, ledger: Any, scratch: Path, log: Any, front: "OpenFront | None") -> None:
         from ratiba_action.authoring.chat import CHAT
         from ratiba_action.model.plan import Selection
         from ratiba_action.privacy.masking import Redactor
@@ -357,6 +362,7 @@ class _Talk:
         from ratiba_action.util.persisted_credentials import persisted_credentials
 
         self._starting, self._ledger, self._scratch, self._log = starting, ledger, scratch, log
+        self._front, self._from_pipe = front or self._standard_streams, front is None and not sys.stdin.isatty()
         inputs = starting.inputs
         data = starting.about.data(CHAT, [{"user": "-"}])
         scenario = replace(starting.draft.load(data), assertions=(), turns=())
@@ -380,7 +386,7 @@ class _Talk:
             # Nothing is resumed from it, and it holds what models wrote; another chat's stays.
             if self._opened and self._inputs.llm is not Llm.REPLAY:
                 journal_place(self._inputs, self._head).path.unlink(missing_ok=True)
-        return 1 if self._failed and not sys.stdin.isatty() else 0
+        return 1 if self._failed and self._from_pipe else 0
 
     async def _talk(self, session: "RunSession") -> None:
         from ratiba_action.authoring.chat import Chat, ChatPorts
@@ -399,31 +405,49 @@ class _Talk:
             recorded=starting.recorded,
             without_model=f"No model is called: {self._why_no_model()}" if self._inputs.llm is Llm.REPLAY else "",
         )
-        async with Chat(ports, starting.about) as chat:
-            terminal = self._terminal(chat)
+        async with Chat(ports, starting.about) as chat, self._front() as front:
+            terminal = self._terminal(chat, front)
             self._greet(terminal)
             await terminal.repeat(starting.session.turns if starting.session is not None else ())
             await terminal.run()
             self._failed = terminal.failures
 
-    def _terminal(self, chat: Any) -> "ChatTerminal":
-        from ratiba_action.commands.chat_terminal import ChatTerminal, Money, Screen, StandardInput
+    @asynccontextmanager
+    async def _standard_streams(self) -> "AsyncIterator[Front]":
+        from ratiba_action.commands.chat_terminal import Front, StandardInput
         from ratiba_action.reporting.terminal import make_console
 
-        starting, interactive = self._starting, sys.stdin.isatty() and sys.stdout.isatty()
-        columns = make_console(sys.stdout, starting.environment).width
+        interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        columns = make_console(sys.stdout, self._starting.environment).width
+        yield Front(StandardInput("you> "), sys.stdout, self._starting.as_json, columns, echo=not interactive)
+
+    def _terminal(self, chat: Any, front: "Front") -> "ChatTerminal":
+        from ratiba_action.commands.chat_terminal import ChatTerminal, Money, Screen
+
+        starting = self._starting
         mutants = (
             _ScenarioMutants(self._inputs, starting.environment, starting.mutants).lines if starting.mutants else None
         )
         return ChatTerminal(
             chat,
-            StandardInput("you> "),
-            Screen(sys.stdout, self._redactor, starting.as_json, columns),
+            front.lines,
+            Screen(front.stream, self._redactor, front.as_json, front.columns),
             Money(lambda: self._ledger.spent, self._inputs.settings.budget_usd),
             self._write,
             mutants,
-            echo=not interactive,
+            self._label,
+            echo=front.echo,
         )
+
+    def _label(self, chat: "Chat", good: bool, by: str) -> str:  # noqa: FBT001 - as ``KeepLabel``
+        from ratiba_action.production.calibration import CalibrationCandidate, label_conversation
+
+        inputs, session = self._inputs, self._starting.session
+        turns = [(turn.turn.user or _event_of(turn.turn), turn.heard.exchange.reply.text) for turn in chat.turns]
+        names = session.names if session is not None else ()
+        candidate = CalibrationCandidate(turns, "ratiba chat", chat.about.language, names, chat.models)
+        folder = inputs.repository / inputs.settings.scenarios
+        return label_conversation(folder, candidate, self._redactor, datetime.now(UTC).date(), by=by, good=good)
 
     def _greet(self, terminal: "ChatTerminal") -> None:
         from ratiba_action.commands.chat_terminal import about_line
@@ -482,6 +506,10 @@ class _Talk:
         contents = {**recording, draft.path(saved.id): content}
         write_new_files(self._inputs.repository, contents)
         return tuple(reversed(contents))
+
+
+def _event_of(turn: "Turn") -> str:
+    return f"(event {json.dumps(turn.event, ensure_ascii=False)})"
 
 
 class _ScenarioMutants:

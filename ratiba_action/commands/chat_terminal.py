@@ -9,7 +9,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
 from ratiba_action.authoring.chat import About, Chat, SavedScenario, message_of
 from ratiba_action.authoring.chat_conversation import Heard
@@ -36,13 +36,27 @@ Write what the customer says. Commands:
                       assert that the reply contains a text, or that it does not
   /save ID            prove the scenario, then write it with its recording; with FILE or FILE:LINE of the
                       system: show by mutants of it which faults the scenario catches
+  /label good NAME    add the conversation to the calibration set with this label, or with bad; NAME: by whom
   /help               this list
   /quit               end; so do Ctrl-D and Ctrl-C
 """
 _BYTES = 65_536
 _MAX_LINE = 20_000
 _SHOWN_ROWS = 5
+_LABELS = ("good", "bad")
 _WIDTH = 160
+
+
+class TextOutput(Protocol):
+    """Where text goes."""
+
+    def write(self, text: str, /) -> int:
+        """Write a text."""
+        ...
+
+    def flush(self) -> None:
+        """Show what was written."""
+        ...
 
 
 class LineReader(Protocol):
@@ -126,7 +140,7 @@ class Screen:
         columns: of what is shown side by side.
     """
 
-    stream: TextIO
+    stream: TextOutput
     redactor: Redactor
     as_json: bool = False
     columns: int = _WIDTH
@@ -169,8 +183,27 @@ class Money:
         return f"USD {self.spent():.4f} of {self.cap:.2f} spent"
 
 
+@dataclass(frozen=True)
+class Front:
+    """Who talks: a person at a terminal, a pipe, or a page.
+
+    Args:
+        as_json: one JSON object for each thing that happens, instead of text.
+        columns: of what is shown side by side.
+        echo: show each line that was read.
+    """
+
+    lines: LineReader
+    stream: TextOutput
+    as_json: bool = False
+    columns: int = _WIDTH
+    echo: bool = False
+
+
 WriteScenario = Callable[[SavedScenario], Sequence[str]]
 """Writes a scenario and its recording, both or none; returns their paths."""
+KeepLabel = Callable[[Chat, bool, str], str]
+"""Adds the conversation to the calibration set with a label, good or bad, by somebody; returns its id there."""
 ShowMutants = Callable[[str, str], Awaitable[Sequence[str]]]
 """Which faults of the system the scenario of an id catches, in words.
 
@@ -184,6 +217,7 @@ class ChatTerminal:
 
     Args:
         show_mutants: None where no system can be mutated.
+        keep_label: None where there is no calibration set to keep it in.
         echo: show each line that was read: nobody sees what comes by a pipe.
     """
 
@@ -193,6 +227,7 @@ class ChatTerminal:
     money: Money
     write: WriteScenario
     show_mutants: ShowMutants | None = None
+    keep_label: KeepLabel | None = None
     echo: bool = False
     failures: int = 0
     _saved: bool = field(default=True, init=False)
@@ -273,6 +308,7 @@ class ChatTerminal:
             "judge": self._judge,
             "expect": self._expect,
             "save": self._save,
+            **({"label": self._label} if self.keep_label is not None else {}),
             "help": self._help,
         }
 
@@ -306,11 +342,13 @@ class ChatTerminal:
             )
             raise
         self._saved = False
-        text = "\n".join(_shown(heard, self.money.spent() - before, self.money))
+        paid = self.money.spent() - before
+        text = "\n".join(_shown(heard, paid, self.money))
         if production is not None:
             text += f"\n  production  {_indented(production, 14)}"
         beside = {} if production is None else {"production": production}
-        self.screen.show("turn", {**_turn_data(heard), **beside, "spent_usd": str(self.money.spent())}, text)
+        costs = {"paid_usd": str(paid), "spent_usd": str(self.money.spent()), "cap_usd": str(self.money.cap)}
+        self.screen.show("turn", {**_turn_data(heard), **beside, **costs}, text)
 
     async def _undo(self, _rest: str) -> None:
         self._offers = ()
@@ -416,6 +454,17 @@ class ChatTerminal:
             found = await self.show_mutants(saved.id, place.strip())
             self.screen.show("mutants", {"lines": list(found)}, "\n".join(f"  {line}" for line in found))
 
+    async def _label(self, rest: str) -> None:
+        word, _, by = rest.partition(" ")
+        if word not in _LABELS:
+            raise UsageError(f"{word!r} is not one of good, bad.", "Write: /label good")
+        if not self.chat.turns:
+            raise UsageError("There is nothing to label yet.", "Say something first.")
+        assert self.keep_label is not None  # noqa: S101 - without it there is no such command
+        name = self.keep_label(self.chat, word == "good", by.strip())
+        text = f"  labelled  {name} as {word} in the calibration set; the judges score it with: ratiba calibrate run"
+        self.screen.show("labelled", {"id": name, "label": word}, text)
+
     async def _help(self, _rest: str) -> None:
         self.screen.show("help", {"text": HELP}, HELP.rstrip())
 
@@ -474,6 +523,7 @@ def _turn_data(heard: Heard) -> dict[str, Any]:
         **message_of(exchange.turn),
         "reply": reply.text,
         "state": reply.state,
+        "state_before": heard.state_before,
         "payment": reply.payment,
         "tools": [{"name": call.name, "args": call.args, "output": call.output} for call in reply.tool_calls],
         "events": [{"type": event.type, "data": event.data} for event in reply.events],

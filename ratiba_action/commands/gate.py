@@ -7,6 +7,7 @@ from typing import Any
 
 from ratiba_action.commands.gate_options import read_options
 from ratiba_action.commands.options import OptionGroup, add_json, add_repo, add_variant
+from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import INPUTS, Input, read_settings
 
 DESCRIPTION = """Decide the mode, run the golden scenarios, and report whether the change may merge.
@@ -14,7 +15,7 @@ Without an event, the working tree is compared with its merge base with the defa
 EXAMPLE = """example:
   ratiba gate
   ratiba gate --scenario spa_booking_swahili_happy --concurrency 1
-  ratiba gate --watch
+  ratiba gate --watch --view
   ratiba gate --shard 3/8 --report-dir shard-3
   ratiba gate --event event.json --event-name pull_request --dry-run"""
 
@@ -33,6 +34,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "run the scenarios that read a changed file, or whose touches name one",
     },
     "--watch": {"action": "store_true", "help": "after each save, run the affected scenarios again; Ctrl-C ends"},
+    "--view": {"action": "store_true", "help": "with --watch: show each run in a browser, on this machine"},
     "--dry-run": {"action": "store_true", "help": "show mode, plan and cost estimate; run nothing"},
     "--event": {"metavar": "FILE", "help": "JSON file with the event's payload (default: GITHUB_EVENT_PATH)"},
     "--event-name": {"metavar": "NAME", "help": "name of the event (default: GITHUB_EVENT_NAME)"},
@@ -51,7 +53,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 }
 """Options that are no inputs of the action."""
 
-_EVERYDAY = ("--scenario", "--tag", "--failed", "--affected", "--watch", "--dry-run", "--llm", "--budget-usd")
+_EVERYDAY = ("--scenario", "--tag", "--failed", "--affected", "--watch", "--view", "--dry-run", "--llm", "--budget-usd")
 """Options of every day, with ``-q`` and ``-v``: ``--help`` lists them first."""
 
 _GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -68,7 +70,16 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """The other options under the heading that ``--help`` lists them by."""
 
-_OF_GATE = ("--failed", "--affected", "--watch", "--dry-run", "--variants", "--resume", "--deepeval-cache-clear")
+_OF_GATE = (
+    "--failed",
+    "--affected",
+    "--watch",
+    "--view",
+    "--dry-run",
+    "--variants",
+    "--resume",
+    "--deepeval-cache-clear",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,6 +131,8 @@ def _add(target: OptionGroup, names: Collection[str], *, inputs: Mapping[str, In
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
     """Run the gate; see ``gate_run.run`` and ``watch.run``."""
     options = read_options(arguments, environment)
+    if options.view and not options.watch:
+        raise UsageError("--view shows the runs of --watch.", "Add --watch, or run beside the gate: ratiba view")
     if options.watch:
         from ratiba_action.commands.watch import run as watch  # as below
 

@@ -35,6 +35,7 @@ class GateOptions:
         baseline_out: also write ``results.json`` there.
         json: print the outputs as JSON.
         watch: run again after each save.
+        view: with ``watch``, show each run in a browser.
         dry_run: show mode, plan and costs; run nothing.
         verbosity: 1 for the comment and all scenarios on a terminal too, -1 for the verdict alone.
         folders: reports of shards, which are merged; empty for a run.
@@ -59,6 +60,7 @@ class GateOptions:
     baseline_out: Path | None = None
     json: bool = False
     watch: bool = False
+    view: bool = False
     dry_run: bool = False
     verbosity: int = 0
     folders: tuple[str, ...] = ()
@@ -97,6 +99,7 @@ def read_options(arguments: argparse.Namespace, environment: Mapping[str, str]) 
         baseline_out=Path(out) if out else None,
         json=given.get("json", False),
         watch=given.get("watch", False),
+        view=given.get("view", False),
         dry_run=given.get("dry_run", False),
         verbosity=given.get("verbosity", 0),
         folders=tuple(given.get("folders") or ()),

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from ratiba_action.commands.gate_options import GateOptions
 from ratiba_action.commands.gate_run import inputs_of
 from ratiba_action.commands.gate_run import run as run_gate
+from ratiba_action.commands.view import serving_beside
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.decide.base_recordings import observed_at_base
 from ratiba_action.decide.contents import Contents
@@ -94,7 +95,9 @@ def run(options: GateOptions, environment: MutableMapping[str, str], settings: S
         raise UsageError("--watch is for a person at a terminal, not for a job in CI.", "Remove --watch.")
     git = Git(Path(options.repo or "."), environment)
     try:
-        with current().raising(), scratch_folder() as scratch, _Services(scratch) as services:
+        # Before anything else is started: the process is forked for it.
+        shown = serving_beside(git.root, settings, environment) if options.view else contextlib.nullcontext()
+        with current().raising(), shown, scratch_folder() as scratch, _Services(scratch) as services:
             _Watch(options, environment, settings, git, services=services).go_on()
     except CancelledBySignal:
         sys.stdout.write("\n")

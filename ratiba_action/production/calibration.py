@@ -22,6 +22,7 @@ from ratiba_action.verdict.human_agreement import Weights
 
 FILE = "calibration/human_labelled.yaml"
 CRITERIA = ("intent comprehension", "response naturalness", "cultural appropriateness")
+BEST, WORST = 5, 1
 A_MONTH = 10
 """Conversations that are labelled each month."""
 _MISSED = 2
@@ -264,6 +265,41 @@ def labelled(calibration: CalibrationSet, name: str, label: LabelBlock) -> Calib
         for each in calibration.conversations
     ]
     return calibration.model_copy(update={"conversations": conversations})
+
+
+def label_conversation(
+    folder: Path, candidate: CalibrationCandidate, redactor: Redactor, today: date, *, by: str, good: bool
+) -> str:
+    """Add a conversation with a label to the calibration set, or the label where the set has it; returns its id.
+
+    A thumb says one thing of the whole conversation: up is ``BEST`` of each criterion, and down ``WORST``.
+
+    Args:
+        folder: of the scenarios.
+        by: who labels; empty for the owner of the set.
+
+    Raises:
+        UsageError: there is no set and nobody to own it, the name is too long, or the file cannot be written.
+        SuiteError: the set is wrong.
+    """
+    if len(by) > _NAME:
+        raise UsageError(f"The name has {len(by)} characters, and {_NAME} are allowed.", "Give a shorter one.")
+    found = read_calibration(folder)
+    if found is None and not by:
+        raise UsageError(
+            "There is no calibration set yet, so nobody owns it.",
+            "Say who labels: /label good NAME (or /label bad NAME)",
+        )
+    calibration = found or CalibrationSet(owner=by)
+    changed, _ = added_to(calibration, [candidate], redactor, today)
+    # In a set of its own the conversation is new, whatever it is called in the other one.
+    alone, _ = added_to(CalibrationSet(owner=calibration.owner), [candidate], redactor, today)
+    digest_of_it = alone.conversations[0].digest
+    name = next(each.id for each in changed.conversations if each.digest == digest_of_it)
+    scores = dict.fromkeys(calibration.criteria, BEST if good else WORST)
+    label = LabelBlock(by=by or calibration.owner, day=today, scores=scores)
+    write_calibration(folder, labelled(changed, name, label))
+    return name
 
 
 def first_monday(day: date) -> date:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ratiba_action.authoring.chat import Chat
 from ratiba_action.commands.chat_terminal import HELP, ChatTerminal, Money, Screen
 from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
 from ratiba_action.model.scenario import Turn
@@ -40,6 +41,22 @@ async def typed(*lines: str, replies: Sequence[Line] = (ASKED, BOOKED), as_json:
         terminal = ChatTerminal(chat, Typed(lines), screen, money, lambda _saved: ["scenarios/books.yaml"], **given)
         await terminal.run()
     return stream.getvalue()
+
+
+def never_labelled(*given: object) -> str:
+    raise AssertionError(given)
+
+
+async def test_a_label_is_kept_with_who_gave_it() -> None:
+    kept = list[tuple[bool, str]]()
+
+    def keep(_chat: Chat, good: bool, by: str) -> str:  # noqa: FBT001 - as ``KeepLabel``
+        kept.append((good, by))
+        return "cal_1"
+
+    shown = await typed("Un massage", "/label good Asha Wanjiku", "/label bad", keep_label=keep)
+    assert kept == [(True, "Asha Wanjiku"), (False, "")]
+    assert "labelled  cal_1 as good" in shown
 
 
 async def test_a_turn_shows_reply_state_tools_and_money() -> None:
@@ -89,13 +106,15 @@ async def test_each_thing_is_an_object_of_json() -> None:
         ("/now tomorrow", "is not a date and time", ""),
         ("/judge", "needs a metric", "Write: /judge SwahiliFluencyMetric"),
         ("/save", "needs an id", "Write: /save books_a_massage"),
+        ("/label good", "nothing to label yet", "Say something first."),
+        ("/label fine", "'fine' is not one of good, bad", "Write: /label good"),
         ("x" * 20_001, "20,001 characters", "Shorten it."),
     ],
 )
 async def test_a_line_that_cannot_be_done_says_what_helps_and_the_chat_goes_on(
     line: str, problem: str, remedy: str
 ) -> None:
-    shown = await typed(line, "Un massage", as_json=True)
+    shown = await typed(line, "Un massage", as_json=True, keep_label=never_labelled)
     error, turn = [json.loads(text) for text in shown.splitlines()][:2]
     assert problem in error["problem"]
     assert error["remedy"] == remedy

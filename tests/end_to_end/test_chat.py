@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from tests.support.live_repository import LiveRepository
+from tests.support.served_pages import EventStream, ask
 from tests.support.small_repository import SmallRepository
 
 pytestmark = pytest.mark.processes
@@ -174,6 +175,62 @@ async def test_what_was_said_becomes_a_scenario_that_the_gate_runs_without_a_key
     talkative.small.write("adapter.py", ADAPTER.replace('"state": "SAID"', '"state": "LOST"'))
     gate = await talkative.gate("--scenario", "greets_twice", RATIBA_LLM="replay")
     assert gate.code == 1, gate.printed
+
+
+async def test_what_is_said_on_a_page_is_the_same_conversation_and_becomes_scenario_and_label(
+    talkative: LiveRepository,
+) -> None:
+    await asyncio.to_thread(_talk_on_a_page, talkative.small)
+    folder = talkative.small.folder
+    assert "- welcome" in (folder / "scenarios/greets.yaml").read_text()
+    assert (folder / "scenarios/recordings/greets.jsonl").is_file()
+    calibration = (folder / "scenarios/calibration/human_labelled.yaml").read_text()
+    assert "owner: Asha" in calibration
+    assert "response naturalness: 5" in calibration
+    assert "123 456" not in calibration
+    gate = await talkative.gate("--scenario", "greets", RATIBA_LLM="replay")
+    assert gate.code == 0, gate.printed
+    assert len(talkative.models.received) == 2
+    assert talkative.journals == []
+
+
+def _talk_on_a_page(small: SmallRepository) -> None:
+    command = [sys.executable, "-m", "ratiba_action", "view", "--chat", "--no-open", "--json", "--mutants", "0"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=small.folder, env=small.environment, stdout=pipe, stderr=pipe, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        url = json.loads(process.stdout.readline())["url"]
+        base, _, rest = url.removeprefix("http://").partition("/")
+        folder = f"http://{base}/{rest.partition('/')[0]}"
+        stream = EventStream(folder, "chat/events")
+        stream.thing("ready")
+        turn = _posted(folder, stream, "Hello, call +254 722 123 456", "turn")
+        assert turn["reply"] == "You are welcome."
+        assert (Decimal(turn["paid_usd"]), Decimal(turn["spent_usd"])) == (COST, COST)
+        assert _posted(folder, stream, "Again", "turn")["rows"]
+        assert _posted(folder, stream, "/undo", "undone")["turns"] == 1
+        assert _posted(folder, stream, "/expect contains welcome", "expect")["chosen"]
+        assert _posted(folder, stream, "/label good", "error")["remedy"].startswith("Say who labels")
+        assert _posted(folder, stream, "/label good Asha", "labelled")["label"] == "good"
+        assert _posted(folder, stream, "/label bad", "labelled")["label"] == "bad"
+        assert _posted(folder, stream, "/label good", "labelled")["label"] == "good"
+        assert _posted(folder, stream, "/save greets", "saved")["written"]
+        stream.close()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        printed = process.stdout.read() + process.stderr.read()
+    assert not [secret for name, secret in small.environment.items() if name.endswith("_KEY") and secret in printed]
+
+
+def _posted(folder: str, stream: EventStream, line: str, kind: str) -> Any:
+    """What came of a line that was posted."""
+    base, _, token = folder.rpartition("/")
+    headers = {"Origin": base, "Content_Type": "application/json"}
+    assert ask(base, f"/{token}/chat/say", "POST", json.dumps({"line": line}).encode(), headers).status == 200
+    return stream.thing(kind)
 
 
 async def test_the_judges_score_is_shown_with_what_it_cost(talkative: LiveRepository) -> None:

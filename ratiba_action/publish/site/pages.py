@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.history.keeping import AGREEMENT_BOUND, WINDOWS, join_trends, judge_drift, windows_of
 from ratiba_action.history.run_files import BrokenFile
@@ -30,6 +30,9 @@ from ratiba_action.reporting.markdown import clean
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, summarise
 from ratiba_action.verdict.interval import Interval
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 RUN_PAGES = 200
 """Runs with a page of their own, the newest ones; the figures of older ones stay in the lists."""
 COMPARED = 200
@@ -41,6 +44,8 @@ _MONTH = timedelta(days=30)
 _MONTHS = 12
 _EXPENSIVE = 15
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
+_SERVED = ("view.js", "chat.js")
+_ASK_SERVER = "connect-src 'self'; "
 _LETTERS = {"passed": "p", "failed": "f", "incomplete": "i"}
 _PACKAGE = "ratiba_action.publish.site"
 
@@ -59,6 +64,8 @@ class History:
         broken: files that could not be read.
         transcripts: which conversations are published.
         elsewhere: what other commands measured.
+        edition: how often the pages were made before, where a server makes them again after each run; None for files.
+        chat: the server has a page to talk with the system, too.
     """
 
     source: str
@@ -68,6 +75,13 @@ class History:
     broken: tuple[BrokenFile, ...]
     transcripts: Transcripts
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
+    edition: int | None = None
+    chat: bool = False
+
+    @property
+    def served(self) -> bool:
+        """Whether a server shows them, with the run that goes on."""
+        return self.edition is not None
 
     @property
     def own(self) -> tuple[RunLine, ...]:
@@ -143,6 +157,21 @@ def all_pages(history: History, load: Callable[[RunLine], Report | None]) -> Pag
     yield ".nojekyll", b""
 
 
+def served_pages(history: History) -> Pages:
+    """The pages that a script fills from a server: the run that goes on, and the chat."""
+    site = _Site(history)
+    yield site.live()
+    if history.chat:
+        yield site.chat()
+
+
+def content_policy(*, served: bool) -> str:
+    """What a page may do, as a content security policy: its own style and script, and with a server to ask that one."""
+    scripts = f"'{_digest('site.js')}'" + ("".join(f" '{_digest(name)}'" for name in _SERVED) if served else "")
+    rules = f"default-src 'none'; style-src '{_digest('site.css')}'; script-src {scripts}; "
+    return f"{rules}{_ASK_SERVER if served else ''}base-uri 'none'; form-action 'none'"
+
+
 class _Site:
     def __init__(self, history: History) -> None:
         self._history = history
@@ -179,12 +208,20 @@ class _Site:
             commit_url=commit_url,
             strip_of=strip_of,
             style=Markup(_text("site.css")),  # noqa: S704 - a constant of this package
-            script=Markup(_text("site.js")),  # noqa: S704 - the same
-            style_digest=_digest("site.css"),
-            script_digest=_digest("site.js"),
+            script=_script("site.js"),
+            policy=Markup(content_policy(served=self._history.served)),  # noqa: S704 - the same
+            view_script=_script("view.js") if self._history.served else "",
             **values,
         )
         return path, text.encode("utf-8", "replace")
+
+    def live(self) -> tuple[str, bytes]:
+        """The page of the run that goes on."""
+        return self._page("live.html", "live.html.j2", "The run that goes on")
+
+    def chat(self) -> tuple[str, bytes]:
+        """The page to talk with the system."""
+        return self._page("chat.html", "chat.html.j2", "Talk with the system", chat_script=_script("chat.js"))
 
     def runs_with_pages(self, load: Callable[[RunLine], Report | None]) -> Pages:
         """The page of each of the newest runs; their conversations are kept for the pages of scenarios."""
@@ -493,6 +530,12 @@ def badge_svg(history: History) -> str:
 @cache
 def _text(name: str) -> str:
     return files(_PACKAGE).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _script(name: str) -> "Markup":
+    from markupsafe import Markup  # a skipped run renders no page
+
+    return Markup(_text(name))  # noqa: S704 - a constant of this package
 
 
 @cache
