@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Any
 
@@ -12,6 +12,7 @@ from ratiba_action.authoring.imports import (
     TEST,
     Import,
     ImportedCase,
+    ImportedPair,
     ImportOutcome,
     Left,
     NotImportedError,
@@ -29,7 +30,7 @@ from ratiba_action.authoring.promptfoo_assertions import (
 )
 from ratiba_action.authoring.promptfoo_conversations import join_conversations
 from ratiba_action.authoring.promptfoo_rows import LEFT_OUT, UNNAMED, read_row, with_commas
-from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, read_system
+from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, names_any, read_system
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.strict_yaml import Path, YamlDocument
@@ -43,7 +44,6 @@ _MAX_FILES, _MAX_COMBINATIONS = 100, 200
 _MESSAGES = ("input", "question", "query", "message", "prompt", "user_input", "text")
 """Variables that are the message if a test has several."""
 
-_SYSTEM = "not imported: the gate runs the system of your configuration"
 _CODE = "not imported: code is not run"
 _NEAR, _PERSON = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL
 CONFIGURATION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
@@ -63,9 +63,6 @@ _READ = (
 )
 TEST_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     "metadata": (_NEAR, "left out, except for code that reads `context.test`"),
-    "provider": (_PERSON, _SYSTEM),
-    "providers": (_PERSON, _SYSTEM),
-    "prompts": (_PERSON, "not imported: every test runs on your system"),
     "providerOutput": (_PERSON, "not imported: your system answers"),
     "assertScoringFunction": (_PERSON, f"{_CODE}; every assertion must pass"),
 }
@@ -85,6 +82,8 @@ ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
 }
 """Further keys of an assertion."""
 _ASSERTION_READ = ("type", "value", "threshold", "weight", "transform", "config", "alpha", "beta", "gamma")
+_CHOSEN = ("prompts", "providers", "provider")
+"""Keys of a test that say with which prompts and providers it is run."""
 _COMPARING = ("select-best", "max-score")
 _PASSING = "PROMPTFOO_PASSING_THRESHOLD"
 
@@ -364,7 +363,7 @@ class _Reader:
         for layer in layers:
             metadata = layer.data.get("metadata")
             thread = ("metadata",) if isinstance(metadata, Mapping) and set(metadata) == {"conversationId"} else ()
-            self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options", *thread))
+            self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options", *_CHOSEN, *thread))
             options |= self._options(layer)
         if options.get("disableDefaultAsserts") is True and len(layers) > 1:
             layers = [_Part(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
@@ -388,6 +387,7 @@ class _Reader:
         description = next((str(each.data["description"]) for each in layers[::-1] if each.data.get("description")), "")
         more = self._around(layers, options)
         thresholds = [layer.data["threshold"] for layer in layers if _is_number(layer, "threshold")]
+        pairs = self._pairs(layers)
         for values, message in zip(combinations, messages, strict=True):
             case = ImportedCase(*place, description, (message,))
             case.variable = self._variable(values, own)
@@ -399,7 +399,33 @@ class _Reader:
             if not case.inputs and any(entry["metric"].startswith(f"{CHECKS}:") for entry in case.assertions):
                 # Code reads `context.vars`.
                 case.inputs = {name: value for name, value in values.items() if re.match(INPUT_NAME, name)}
-            self._add(case, layers, options)
+            for pair in pairs:
+                name = " ".join(filter(None, [description or message, pair.name]))
+                paired = replace(case, variant=pair.variant, name=name if pair.name else description)
+                self._add(paired, layers, options)
+
+    def _pairs(self, layers: Sequence[_Part]) -> Sequence[ImportedPair]:
+        """The pairs of a prompt and a provider that a test is run with."""
+        usual = ImportedPair("", frozenset(), frozenset(), "")
+        known = self.found.system.pairs if self.found.system is not None else ()
+        chosen = list(known or [usual])
+        for key in _CHOSEN:
+            part = next((layer for layer in layers[::-1] if layer.data.get(key) is not None), None)
+            if part is None:
+                continue
+            given = part.data[key]
+            references = given if isinstance(given, list) else [given]
+            labels = [pair.prompt if key == "prompts" else pair.provider for pair in chosen]
+            found = [pair for pair, each in zip(chosen, labels, strict=True) if names_any(references, each)]
+            if found and key == "provider":
+                found = list({pair.prompt: pair for pair in found}.values())
+            if known and found:
+                chosen = found
+                self.found.note(part.place(key), ImportOutcome.MAPPED, key, "the test runs with these only")
+            else:
+                result = f"{shorten(given)} is none of those that were imported; the test runs with all of them"
+                self.found.note(part.place(key), _PERSON, key, result)
+        return chosen
 
     def _affixes(
         self, place: tuple[str, int], options: Mapping[str, Any], variables: Mapping[str, Any]
@@ -423,6 +449,7 @@ class _Reader:
             metadata |= given if isinstance(given, Mapping) else {}
         thread = str(metadata.get("conversationId") or "")
         case.thread = f"conversation {thread}" if thread else "the conversation"
+        case.thread += f" with {case.variant}" if case.variant else ""
         self.found.cases.append(case)
 
     def _variable(self, variables: Mapping[str, Any], own: str) -> str:

@@ -27,7 +27,7 @@ def _joined(cases: Sequence[ImportedCase], found: Import) -> ImportedCase:
     whole = ImportedCase(first.file, first.line, first.name or f"{first.thread}: {first.messages[0]}")
     whole.messages = tuple(message for case in cases for message in case.messages)
     whole.earlier = tuple(case.expect for case in cases[:-1])
-    whole.expect, whole.inputs = last.expect, first.inputs
+    whole.expect, whole.inputs, whole.variant = last.expect, first.inputs, first.variant
     for number, case in enumerate(cases):
         place = (case.file, case.line)
         for rule in case.rules:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ratiba_action.authoring.imports import (
     Import,
+    ImportedPair,
     ImportedSystem,
     ImportOutcome,
     NotImportedError,
@@ -97,7 +98,7 @@ class _SystemReader:
             (prompt, provider)
             for provider in providers
             for prompt in prompts
-            if not provider.prompts or any(name in prompt.labels for name in provider.prompts)
+            if not provider.prompts or names_any(provider.prompts, prompt.labels)
         ]
         needs_program = any(prompt.entry is not None or provider.needs_program for prompt, provider in pairs)
         pairs = self._of_one_route([each for each in pairs if not needs_program or self._program_runs(each[1])])
@@ -115,8 +116,9 @@ class _SystemReader:
         more |= {"prices": free} if free else {}
         if needs_program:
             return self._by_program(pairs, files, names, more)
-        block = {"prompt": _block(*pairs[0]), **self._variants(pairs, _block_of_variant)}
-        return ImportedSystem(block, files, names, more=more)
+        variants = self._variants(pairs, _block_of_variant)
+        block = {"prompt": _block(*pairs[0]), **({"variants": variants} if variants else {})}
+        return ImportedSystem(block, files, names, more=more, pairs=_named(pairs, variants))
 
     def _program_runs(self, provider: Provider) -> bool:
         if provider.entry is None:
@@ -175,10 +177,11 @@ class _SystemReader:
                 "it calls none"
             )
             self.found.note(place, ImportOutcome.MANUAL, "providers", result)
-        block |= self._variants(pairs, lambda pair, _: {"environment": numbers(pair)})
+        variants = self._variants(pairs, lambda pair, _: {"environment": numbers(pair)})
+        block |= {"variants": variants} if variants else {}
         content = json.dumps(listed, ensure_ascii=False, indent=2) + "\n"
         written = {**files, LISTED: content.encode(), PROGRAM: starter("promptfoo_system.py.j2")}
-        return ImportedSystem(block, written, names, more=more)
+        return ImportedSystem(block, written, names, more=more, pairs=_named(pairs, variants))
 
     def _own_environment(self, providers: Sequence[Provider]) -> dict[str, str]:
         """Variables of the configuration for the program; those that it lacks are findings."""
@@ -296,10 +299,20 @@ class _SystemReader:
                 name = f"{name[:37]}-{len(variants) + 2}"
             variants[name] = changed((prompt, provider), pairs[0])
         if variants:
-            place = (self.document.name, 1)
-            result = f"{len(variants)} `system.variants`: run them by `ratiba gate --variants`"
-            self.found.note(place, ImportOutcome.APPROXIMATED, "prompts and providers", result)
-        return {"variants": variants} if variants else {}
+            result = f"{len(variants)} `system.variants`: every test is a scenario of each, as in promptfoo"
+            self.found.note((self.document.name, 1), ImportOutcome.MAPPED, "prompts and providers", result)
+        return variants
+
+
+def _named(pairs: Sequence[_Pair], variants: Mapping[str, Any]) -> tuple[ImportedPair, ...]:
+    """The pairs with the names of their variants; a single one needs no name."""
+    several = len({id(prompt) for prompt, _ in pairs}) > 1
+    found = []
+    for (prompt, provider), variant in zip(pairs, ("", *variants), strict=True):
+        name = f"{provider.label} {PurePosixPath(prompt.path).stem}" if several else provider.label
+        name = name if len(pairs) > 1 else ""
+        found.append(ImportedPair(variant, frozenset({provider.label, provider.name}), prompt.labels, name))
+    return tuple(found)
 
 
 def read_system(
@@ -337,6 +350,17 @@ def _listed(prompts: Any) -> Any:
     if isinstance(prompts, Mapping) and not {"raw", "id", "label"} & prompts.keys():
         return [{"id": path, "label": label} for path, label in prompts.items()]
     return prompts
+
+
+def names_any(references: Sequence[object], labels: frozenset[str]) -> bool:
+    """Whether one of promptfoo's references means what has these labels: by itself, ``start*``, or as their group."""
+    return any(
+        label == reference
+        or (reference.endswith("*") and label.startswith(reference[:-1]))
+        or label.startswith(f"{reference}:")
+        for reference in map(str, references)
+        for label in labels
+    )
 
 
 def _is_file_name(entry: str) -> bool:
