@@ -571,7 +571,11 @@ def configuration_file(system: ImportedSystem, target: Target, pass_rate: float)
     Args:
         pass_rate: share of scores that must pass.
     """
-    return _yaml({"system": system.block, **system.more, "pass_rate": pass_rate}, target)
+    written = _yaml({"system": system.block, **system.more, "pass_rate": pass_rate}, target)
+    assumed = system.block.get("price_per_turn_usd")
+    line = f"  price_per_turn_usd: {assumed}\n".encode()
+    advice = b"  # Assumed by the import: write what a turn costs, or 0 if it calls no model.\n"
+    return written.replace(line, advice + line, 1) if assumed else written
 
 
 def starter(name: str) -> bytes:

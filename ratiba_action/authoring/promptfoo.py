@@ -84,6 +84,8 @@ ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
 _ASSERTION_READ = ("type", "value", "threshold", "weight", "transform", "config", "alpha", "beta", "gamma")
 _CHOSEN = ("prompts", "providers", "provider")
 """Keys of a test that say with which prompts and providers it is run."""
+_OURS = frozenset({"message", "history"})
+"""Names that no input of a scenario may have: they are the conversation's."""
 _COMPARING = ("select-best", "max-score")
 _PASSING = "PROMPTFOO_PASSING_THRESHOLD"
 
@@ -396,9 +398,7 @@ class _Reader:
                 self._measure_set(case, asserts, thresholds[-1], values, more)
             else:
                 self._each(case, asserts, values, more)
-            if not case.inputs and any(entry["metric"].startswith(f"{CHECKS}:") for entry in case.assertions):
-                # Code reads `context.vars`.
-                case.inputs = {name: value for name, value in values.items() if re.match(INPUT_NAME, name)}
+            _give_variables(case, values)
             for pair in pairs:
                 name = " ".join(filter(None, [description or message, pair.name]))
                 paired = replace(case, variant=pair.variant, name=name if pair.name else description)
@@ -452,10 +452,17 @@ class _Reader:
         case.thread += f" with {case.variant}" if case.variant else ""
         self.found.cases.append(case)
 
+    def _named(self, variables: Mapping[str, Any]) -> str:
+        """The variable whose name says that it is the user's message, or the only one; empty if there is none."""
+        if self.message or len(variables) == 1:
+            return self.message or next(iter(variables))
+        # Prompts that the gate fills have this name for nothing else.
+        first = ("message",) if self.found.system is not None else ()
+        return next((each for each in (*first, *_MESSAGES) if each in variables), "")
+
     def _variable(self, variables: Mapping[str, Any], own: str) -> str:
         """The variable that is the user's message; empty if there is none."""
-        name = self.message or (next(iter(variables)) if len(variables) == 1 else "")
-        name = name or next((each for each in _MESSAGES if each in variables), "")
+        name = self._named(variables)
         return name or (own or next(iter(variables), "") if self.found.system is not None else "")
 
     def _around(self, layers: Sequence[_Part], options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -564,6 +571,9 @@ class _Reader:
         for reference in references:
             name = reference.removeprefix("file://").removeprefix("./")
             names = self.folder.matching(name, _MAX_FILES) if "*" in name else [name]
+            if reference.startswith("file://"):
+                result = "the file's values; promptfoo 0.121.20 takes none, unless the path is without `file://`"
+                self.found.note(place, _NEAR, "vars", result)
             if not 0 < len(names) <= _MAX_FILES:
                 self.found.wrong(
                     place, f"vars: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MAX_FILES}"
@@ -610,11 +620,11 @@ class _Reader:
             NotImportedError: it is a template.
         """
         texts = {name: _as_text(value) for name, value in variables.items()}
-        name = self.message or (next(iter(texts)) if len(texts) == 1 else "")
-        if not name and self.found.system is None and self.prompt is not None:
+        name = self._named(texts)
+        is_named = bool(self.message) or len(texts) == 1
+        if not is_named and self.found.system is None and self.prompt is not None:
             self.found.note(place, _NEAR, "vars", "the message is the whole prompt with its variables filled in")
             return render(self.prompt, texts)
-        name = name or next((each for each in _MESSAGES if each in texts), "")
         if self.found.system is not None:
             text = _as_text(self._filled(place, variables.get(name or own or next(iter(texts), ""), ""), texts))
             return text if text.strip() else description or "-"
@@ -629,7 +639,9 @@ class _Reader:
         texts = {name: _as_text(value) for name, value in variables.items()}
         inputs: dict[str, Any] = {}
         for name, value in variables.items():
-            if not re.match(INPUT_NAME, name) or name in {"message", "history"}:
+            if name == "message" and self.found.system is not None and self.message in {"", name} and value:
+                continue  # it is the user's message
+            if not re.match(INPUT_NAME, name) or name in _OURS:
                 result = f"{shorten(name)} cannot be the name of an input"
                 self.found.note(place, _NEAR if name == "message" else _PERSON, "vars", result)
                 continue
@@ -805,6 +817,16 @@ def render(text: str, variables: Mapping[str, str]) -> str:
     if missing:
         raise NotImportedError(f"there is no variable {shorten(missing[0])}")
     return _PLACE.sub(lambda match: variables[match[1]], text)
+
+
+def _give_variables(case: ImportedCase, variables: Mapping[str, Any]) -> None:
+    """Let code of assertions read ``context.vars``."""
+    entries = [entry for entry in case.assertions if entry["metric"].startswith(f"{CHECKS}:")]
+    if entries and not case.inputs:
+        case.inputs = {name: value for name, value in variables.items() if re.match(INPUT_NAME, name)}
+    hidden = {name: variables[name] for name in _OURS & variables.keys() - case.inputs.keys()}
+    for entry in entries if hidden else ():
+        entry["with"]["vars"] = hidden
 
 
 def _is_number(part: _Part, key: str) -> bool:

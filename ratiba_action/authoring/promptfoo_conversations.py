@@ -39,7 +39,7 @@ def _joined(cases: Sequence[ImportedCase], found: Import) -> ImportedCase:
             parameters = dict(entry.get("with", {}))
             if entry["metric"].startswith(f"{CHECKS}:"):
                 own = {name: value for name, value in case.inputs.items() if first.inputs.get(name) != value}
-                parameters |= {"turn": number, **({"vars": own} if own else {})}
+                parameters |= {"turn": number, **({"vars": {**parameters.get("vars", {}), **own}} if own else {})}
             else:
                 found.note(
                     place, ImportOutcome.APPROXIMATED, f"assert: {entry['metric']}", "it scores the whole conversation"

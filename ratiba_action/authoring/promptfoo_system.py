@@ -20,6 +20,7 @@ from ratiba_action.authoring.imports import (
     slug,
     starter,
 )
+from ratiba_action.authoring.promptfoo_prices import ASSUMED_USD, price_of
 from ratiba_action.authoring.promptfoo_providers import Provider, ProviderReader, with_environment
 from ratiba_action.errors import SuiteError
 from ratiba_action.privacy.credentials import find_credentials
@@ -167,21 +168,39 @@ class _SystemReader:
         block |= {"prompts": watched} if watched else {}
         result = f"`system.command`: {PROGRAM} runs all of them, since `system.prompt` runs models and files only"
         self.found.note((self.document.name, 1), ImportOutcome.MAPPED, "prompts and providers", result)
-        kinds = {str(each.entry["kind"]) for each in providers if each.entry is not None}
-        if kinds == {"echo"}:
-            block["price_per_turn_usd"] = 0
-        elif kinds - {"model"}:
-            place = (self.document.name, 1)
-            result = (
-                "if its calls of models bypass the gate, write what a turn costs as `system.price_per_turn_usd`; 0 if "
-                "it calls none"
-            )
-            self.found.note(place, ImportOutcome.MANUAL, "providers", result)
+        block |= self._price(prompts, providers)
         variants = self._variants(pairs, lambda pair, _: {"environment": numbers(pair)})
         block |= {"variants": variants} if variants else {}
         content = json.dumps(listed, ensure_ascii=False, indent=2) + "\n"
         written = {**files, LISTED: content.encode(), PROGRAM: starter("promptfoo_system.py.j2")}
         return ImportedSystem(block, written, names, more=more, pairs=_named(pairs, variants))
+
+    def _price(self, prompts: Sequence[_Prompt], providers: Sequence[Provider]) -> dict[str, Any]:
+        """What a turn costs, where the gate does not see it."""
+        names = [str(prompt.entry["code"]) for prompt in prompts if prompt.entry is not None]
+        names += [each.name for each in providers if each.entry is not None and each.entry["kind"] != "model"]
+        prices = {name: price_of(self.folder, name) for name in names}
+        unknown = [name for name, price in prices.items() if price]
+        seen = [name for name, price in prices.items() if price is None]
+        place = (self.document.name, 1)
+        if unknown:
+            result = (
+                f"USD {ASSUMED_USD} a turn is assumed: the gate does not see what {', '.join(map(shorten, unknown))} "
+                "calls. Write what a turn costs, or 0 if it calls no model"
+            )
+            self.found.note(place, ImportOutcome.MANUAL, "system.price_per_turn_usd", result)
+            return {"price_per_turn_usd": ASSUMED_USD}
+        if seen:
+            result = (
+                f"not written: {', '.join(map(shorten, seen))} calls models, whose cost the gate counts if they are "
+                "called at the address that it gives, such as OPENAI_BASE_URL"
+            )
+            self.found.note(place, ImportOutcome.APPROXIMATED, "system.price_per_turn_usd", result)
+        if seen or any(each.entry is not None and each.entry["kind"] == "model" for each in providers):
+            return {}
+        result = f"0: the code of {', '.join(map(shorten, prices))} calls nothing"
+        self.found.note(place, ImportOutcome.APPROXIMATED, "system.price_per_turn_usd", result)
+        return {"price_per_turn_usd": 0}
 
     def _own_environment(self, providers: Sequence[Provider]) -> dict[str, str]:
         """Variables of the configuration for the program; those that it lacks are findings."""
@@ -413,6 +432,7 @@ def template_names(text: str) -> frozenset[str]:
     from jinja2 import meta, nodes
 
     environment = jinja2.Environment(autoescape=True)
+    environment.filters["dump"] = str  # it is only looked up
     try:
         parsed = environment.parse(text)
     except jinja2.TemplateSyntaxError as error:
