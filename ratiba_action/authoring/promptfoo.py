@@ -81,6 +81,11 @@ ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     "contextTransform": (_NEAR, "left out: the context is the documents that your system returns"),
 }
 """Further keys of an assertion."""
+SET_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
+    "metric": ASSERTION_KEYS["metric"],
+    "config": (_PERSON, "not imported: give it to each assertion of the set"),
+}
+"""Further keys of a set of assertions."""
 _ASSERTION_READ = ("type", "value", "threshold", "weight", "transform", "config", "alpha", "beta", "gamma")
 _CHOSEN = ("prompts", "providers", "provider")
 """Keys of a test that say with which prompts and providers it is run."""
@@ -529,7 +534,9 @@ class _Reader:
                 self._assert(case, each.part, values, more)
                 if kind not in _COMPARING and rule_of(str(each.kind)).apply is not None:
                     self.found.note(place, _NEAR, what, "must pass by itself: its score is no part of the mean here")
-            elif weight:
+            elif not weight:
+                self._unweighted(case, each.part, values, more)
+            else:
                 try:
                     entries.append({**entry_of(kind, self._given(each.part, values, more), negate=negate), **weighted})
                 except NotImportedError as error:
@@ -684,9 +691,12 @@ class _Reader:
             path = (*layer.path, *key, index)
             reference = item.get("$ref") if isinstance(item, Mapping) else None
             if isinstance(reference, str):
-                item = self.templates.get(reference.rpartition("/")[2])  # noqa: PLW2901 - what is meant
+                meant, own = self.templates.get(reference.rpartition("/")[2]), {**item}
+                del own["$ref"]
+                item = {**meant, **own} if isinstance(meant, Mapping) else meant  # noqa: PLW2901 - what is meant
             part = self._part(layer.document, path, item, "an assertion")
             if part is not None and part.data.get("type") == "assert-set":
+                self._keys(part, SET_KEYS, ("type", "assert", "threshold", "weight"), "assert assert-set: ")
                 yield _Assert(part, tuple(self._asserts(layer, (*key, index, "assert"))))
             elif part is not None:
                 yield _Assert(part)
@@ -734,6 +744,7 @@ class _Reader:
     ) -> None:
         """An assertion that always passes: it is measured if that calls neither code nor a judge."""
         kind, negate = kind_of(part.data["type"])
+        self._keys(part, ASSERTION_KEYS, _ASSERTION_READ, f"assert {shorten(part.data['type'])[1:-1]}: ")
         result = "left out: with weight 0 it always passes"
         if kind and kind not in JUDGED and not rule_of(kind).is_code:
             with contextlib.suppress(NotImportedError):

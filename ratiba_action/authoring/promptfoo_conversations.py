@@ -52,5 +52,6 @@ def _joined(cases: Sequence[ImportedCase], found: Import) -> ImportedCase:
             result = f"{', '.join(others)} changes within the conversation; the first turn's value is used"
             found.note(place, ImportOutcome.MANUAL, "vars", result)
         if number:
-            found.note(place, ImportOutcome.MAPPED, TEST, f"turn {number + 1} of {first.thread}")
+            named = f": {case.name}" if case.name else ""
+            found.note(place, ImportOutcome.MAPPED, TEST, f"turn {number + 1} of {first.thread}{named}")
     return whole

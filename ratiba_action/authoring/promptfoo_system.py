@@ -93,6 +93,10 @@ class _SystemReader:
         prompts = list(self._each("prompts", _listed(data.get("prompts", usual)), self._prompts_of))
         reader = ProviderReader(self.folder, self.found, self.environment)
         providers = list(self._each(key, data.get(key), reader.read))
+        for provider in providers:
+            if provider.prompts and not any(names_any(provider.prompts, prompt.labels) for prompt in prompts):
+                result = f"not imported: no prompt is named {', '.join(map(shorten, provider.prompts))}"
+                self.found.note((self.document.name, 1), ImportOutcome.MANUAL, f"providers: {provider.label}", result)
         # A role is of texts only, and a variant has none of its own.
         prompts.sort(key=lambda prompt: prompt.is_chat)
         pairs = [
@@ -230,6 +234,7 @@ class _SystemReader:
     def _prompts_of(self, place: tuple[str, int], given: Any) -> Iterator[_Prompt]:
         entry, labels = given, {given} if isinstance(given, str) else set[str]()
         if isinstance(entry, Mapping):
+            self._unread(place, entry)
             labels = {str(entry[key]) for key in ("id", "label", "raw") if key in entry}
             entry = entry.get("raw") or entry.get("id") or entry.get("label")
         if not isinstance(entry, str):
@@ -243,6 +248,18 @@ class _SystemReader:
             prompt = self._prompt(text, path, frozenset({*labels, *([label] if label else [])}))
             self.found.note(place, ImportOutcome.MAPPED, "prompts", f"`system.prompt.file`: {prompt.path}")
             yield prompt
+
+    def _unread(self, place: tuple[str, int], entry: Mapping[str, Any]) -> None:
+        """A finding for each key of a prompt that nothing is made of."""
+        is_code = any(str(entry.get(key)).partition(":")[0].endswith(_CODE) for key in ("id", "raw"))
+        is_code = is_code or "file://" in f"{entry.get('id')}{entry.get('raw')}"
+        for key in entry:
+            if key == "config" and not is_code:
+                result = "not imported: give its settings to the provider, in an entry of its own"
+                self.found.note(place, ImportOutcome.MANUAL, "prompts: config", result)
+            elif key not in {"id", "label", "raw", "config"}:
+                result = "not imported: unknown here"
+                self.found.note(place, ImportOutcome.MANUAL, f"prompts: {shorten(key)[1:-1]}", result)
 
     def _code_prompt(self, place: tuple[str, int], entry: str, given: Any, labels: frozenset[str]) -> _Prompt:
         """A prompt that code makes, which the written program runs."""
