@@ -29,8 +29,10 @@ from ratiba_action.authoring.promptfoo_assertions import (
     rule_of,
 )
 from ratiba_action.authoring.promptfoo_conversations import join_conversations
+from ratiba_action.authoring.promptfoo_providers import with_environment
 from ratiba_action.authoring.promptfoo_rows import LEFT_OUT, UNNAMED, read_row, with_commas
 from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, names_any, read_system
+from ratiba_action.authoring.promptfoo_values import fill
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.strict_yaml import Path, YamlDocument
@@ -152,6 +154,7 @@ class _Reader:
     prefix: str
     prompt: str | None = None
     templates: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
     unclear: dict[tuple[str, int], Mapping[str, str]] = field(default_factory=dict)
 
     def suggest(self) -> None:
@@ -180,6 +183,8 @@ class _Reader:
         self._pass_rate(whole)
         templates = document.data.get("assertionTemplates")
         self.templates = templates if isinstance(templates, Mapping) else {}
+        given = document.data.get("env")
+        self.environment = {str(key): str(text) for key, text in given.items()} if isinstance(given, Mapping) else {}
         default = self._default(whole)
         tests = self._tests(whole, "tests")
         for scenario in self._scenarios(whole):
@@ -790,9 +795,7 @@ class _Reader:
             NotImportedError: it is code, or a template that is more than names of variables.
         """
         if isinstance(value, str):
-            text = self._loaded(value)
-            missing = dict.fromkeys(_PLACE.findall(text), "")  # which promptfoo fills in so, too
-            return render(text, {**missing, **{name: _as_text(item) for name, item in variables.items()}})
+            return fill(with_environment(self._loaded(value), self.environment), variables)
         if isinstance(value, list):
             return [self._rendered(item, variables) for item in value]
         if isinstance(value, Mapping):
