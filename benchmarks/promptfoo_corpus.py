@@ -359,7 +359,7 @@ def _values(numbers: Iterator[int]) -> Iterator[tuple[str, Files]]:
     ]
     parts |= VARIABLES
     given = [*_of("contains", *values), {"type": "javascript", "value": "'{{e.city}}'.length === output.length - 4"}]
-    tests = [
+    tests: list[dict[str, Any]] = [
         {"description": f"t{next(numbers):04}", "vars": {**parts, "reply": reply}, "assert": [each]}
         for reply in ("In Paris.", "In,open 2", '[object Object] [{"x":2}]', "in paris In open")
         for each in given

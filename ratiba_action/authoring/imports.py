@@ -153,7 +153,7 @@ class ImportedPair:
         variant: of the system; empty for the system as it is.
         provider: its label, and its id.
         prompt: its labels and ids.
-        name: tells it from the other pairs, for people.
+        name: for people; no other pair has it.
     """
 
     variant: str
