@@ -25,8 +25,11 @@ _HARMLESS = frozenset(
 )
 """Modules of Python by which nothing is called."""
 _CALLS = frozenset({"eval", "exec", "compile", "getattr", "globals", "vars"})
+_DOORS = frozenset({"builtins", "codecs", "importlib", "inspect", "io", "modules", "os", "path", "socket", "sys"})
 _NODE_IMPORT = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*['"]([^'"]+)['"]""")
-_NODE_REACHES = re.compile(r"\b(?:fetch|XMLHttpRequest|WebSocket|eval|Function|process|globalThis)\b|\bimport\s*\(|\[")
+_NODE_REACHES = re.compile(
+    r"\b(?:fetch|XMLHttpRequest|WebSocket|eval|Function|process|globalThis)\b|\.\s*constructor\b|\bimport\s*\(|\["
+)
 _NODE_HARMLESS = frozenset({"assert", "crypto", "fs", "fs/promises", "path", "url", "util"})
 
 
@@ -81,10 +84,16 @@ def _reaches(node: ast.AST) -> bool:
     if isinstance(node, ast.Import):
         return bool({each.name.partition(".")[0] for each in node.names} - _HARMLESS)
     if isinstance(node, ast.ImportFrom):
-        return bool(node.level) or (node.module or "").partition(".")[0] not in _HARMLESS
+        named = any(map(_is_door, (each.name for each in node.names)))
+        return bool(node.level) or named or (node.module or "").partition(".")[0] not in _HARMLESS
     if isinstance(node, ast.Attribute):
-        return node.attr.startswith("__") or node.attr in {"modules", "path"}
+        return _is_door(node.attr)
     return isinstance(node, ast.Name) and (node.id in _CALLS or node.id.startswith("__"))
+
+
+def _is_door(name: str) -> bool:
+    """Whether a part of a harmless module leads to another module."""
+    return name.startswith("_") or name in _DOORS
 
 
 def _is_node(path: str, text: str) -> bool:
