@@ -23,6 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from benchmarks.import_items import count_lost
 from benchmarks.promptfoo_corpus import MODEL, PROMPT, Files, configurations
 
 _TEST = re.compile(r"t\d{4}")
@@ -264,7 +265,10 @@ def _report(theirs: Verdicts, ours: Imported, corpus: Mapping[str, Files]) -> in
         f"{len(corpus)} configurations; {written} of {len(theirs)} tests written; "
         f"{len(asserted) - len(left)} of {len(asserted)} assertions run; {len(different)} verdicts differ\n"
     )
-    return 1 if different else 0
+    items, lost = count_lost()
+    sys.stdout.write("".join(f"lost: {each}\n" for each in lost))
+    sys.stdout.write(f"{items} items of configurations of all shapes; {len(lost)} neither written nor reported\n")
+    return 1 if different or lost else 0
 
 
 def speed(modules: Path, tests: int) -> int:

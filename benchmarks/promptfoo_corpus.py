@@ -349,6 +349,29 @@ def _tools(numbers: Iterator[int]) -> Iterator[tuple[str, Files]]:
         yield name, {"promptfooconfig.json": json.dumps(written, indent=1)}
 
 
+def _values(numbers: Iterator[int]) -> Iterator[tuple[str, Files]]:
+    """Values with parts of variables, and templates of assertions with keys beside their name."""
+    parts: dict[str, Any] = {"e": {"city": "Paris", "names": ["In", "open"], "deep": [{"x": 2.0}]}, "low": "In paris"}
+    values = [
+        *("{{ e.city }}", "{{e.names}}", "{{ e.names[0] }}", "{{ e['deep'][0].x }}", "{{ e }}", "{{ low | lower }}"),
+        *("{{ e.names | join(' ') }}", "{{ e.deep | dump }}", "{{ e.names.length }}", "{{ e.nope.more }}n"),
+        *("{{ nope | default('Paris') }}", "{{ low|upper|lower }}", "{{ e.names | first }} {{ e.city }}"),
+    ]
+    parts |= VARIABLES
+    given = [*_of("contains", *values), {"type": "javascript", "value": "'{{e.city}}'.length === output.length - 4"}]
+    tests: list[dict[str, Any]] = [
+        {"description": f"t{next(numbers):04}", "vars": {**parts, "reply": reply}, "assert": [each]}
+        for reply in ("In Paris.", "In,open 2", '[object Object] [{"x":2}]', "in paris In open")
+        for each in given
+    ]
+    yield "parts_of_variables", {"promptfooconfig.json": _configuration(tests)}
+    reference: Given = {"$ref": "#/assertionTemplates/town"}
+    wanted: list[Given] = [dict(reference, threshold=2), dict(reference, value="In Rome it is 10")]
+    town = {"type": "levenshtein", "value": "In Paris", "threshold": 0}
+    tests = _pairs(wanted, REPLIES, numbers)
+    yield "templates_with_more", {"promptfooconfig.json": _configuration(tests, assertionTemplates={"town": town})}
+
+
 def configurations(*, judges: bool = False) -> dict[str, Files]:
     """Files by path, by the name of the configuration.
 
@@ -364,6 +387,6 @@ def configurations(*, judges: bool = False) -> dict[str, Files]:
     for name, (values, replies) in TYPES.items():
         more = {"metadata": {"kind": "own"}} if name == "javascript" else {}
         found[name] = {"promptfooconfig.json": _configuration(_pairs(values, replies, numbers, **more))}
-    for each in (_options(numbers), _files(numbers), _tools(numbers)):
+    for each in (_options(numbers), _files(numbers), _tools(numbers), _values(numbers)):
         found |= dict(each)
     return found

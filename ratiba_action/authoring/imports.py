@@ -89,6 +89,7 @@ class ImportedCase:
         earlier: ``expect`` of each turn before the last; empty if they expect nothing.
         thread: names the conversation that it is a turn of; empty for a test of its own.
         variable: the name of the input that is its message; empty if there is none.
+        variant: as in a scenario; empty for the system as it is.
     """
 
     file: str
@@ -104,6 +105,7 @@ class ImportedCase:
     earlier: tuple[Mapping[str, Any], ...] = ()
     thread: str = ""
     variable: str = ""
+    variant: str = ""
 
     @property
     def whole(self) -> tuple[str, int]:
@@ -144,6 +146,23 @@ class ImportedCase:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedPair:
+    """A prompt and a provider that every test is run with, unless it names others.
+
+    Args:
+        variant: of the system; empty for the system as it is.
+        provider: its label, and its id.
+        prompt: its labels and ids.
+        name: for people; no other pair has it.
+    """
+
+    variant: str
+    provider: frozenset[str]
+    prompt: frozenset[str]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedSystem:
     """What the gate can run.
 
@@ -152,12 +171,14 @@ class ImportedSystem:
         files: prompts that stood in the configuration, and a program that runs them, by path.
         names: that the prompts have places for, without those of the conversation.
         more: further sections of the configuration.
+        pairs: with which tests are run; empty for the system alone.
     """
 
     block: Mapping[str, Any]
     files: Mapping[str, bytes]
     names: frozenset[str]
     more: Mapping[str, Any] = field(default_factory=dict)
+    pairs: tuple[ImportedPair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,6 +456,7 @@ def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dic
         "tags": ["imported"],
         **more,
         "inputs": case.inputs,
+        "variant": case.variant,
         "turns": [*_turns(earlier, case.earlier), last_turn],
         "rules": case.rules,
         "assertions": case.assertions,
@@ -453,10 +475,10 @@ def _turns(messages: Sequence[str], expected: Sequence[Mapping[str, Any]]) -> li
 def _shape(case: ImportedCase) -> str:
     """The same for cases that one scenario with columns can describe."""
     if case.earlier:
-        return json.dumps([case.file, case.line, case.name])
+        return json.dumps([case.file, case.line, case.name, case.variant])
     metrics = [(entry["metric"], entry.get("name"), sorted(entry.get("with", ()))) for entry in case.assertions]
     rules = [rule["type"] for rule in case.rules]
-    return json.dumps([sorted(case.expect), rules, metrics, sorted(case.limits), sorted(case.inputs)])
+    return json.dumps([sorted(case.expect), rules, metrics, sorted(case.limits), sorted(case.inputs), case.variant])
 
 
 def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, taken: set[str]) -> Mapping[str, bytes]:
@@ -467,7 +489,8 @@ def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, ta
         *(rule["type"] for rule in first.rules),
         *(entry["metric"].rpartition(":")[2] for entry in first.assertions),
     ]
-    name = _unique(f"{target.prefix}_{slug('_'.join([*kinds, *first.limits]), 22)}", taken)
+    stem = [slug("_".join([*kinds, *first.limits]), 22), slug(first.variant, 20)]
+    name = _unique("_".join(filter(None, [target.prefix, *stem])), taken)
     folder = f"{target.folder}/{target.prefix}"
     ids: set[str] = set()
     rows: list[dict[str, Any]] = [
@@ -484,6 +507,7 @@ def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, ta
         first.file,
         first.line,
         messages=("${input}",),
+        variant=first.variant,
         expect={key: columns.of(key, [case.expect[key] for case in group]) for key in first.expect},
         rules=[
             {"type": rule["type"], "value": columns.of(rule["type"], [case.rules[index]["value"] for case in group])}
@@ -547,7 +571,11 @@ def configuration_file(system: ImportedSystem, target: Target, pass_rate: float)
     Args:
         pass_rate: share of scores that must pass.
     """
-    return _yaml({"system": system.block, **system.more, "pass_rate": pass_rate}, target)
+    written = _yaml({"system": system.block, **system.more, "pass_rate": pass_rate}, target)
+    assumed = system.block.get("price_per_turn_usd")
+    line = f"  price_per_turn_usd: {assumed}\n".encode()
+    advice = b"  # Assumed by the import: write what a turn costs, or 0 if it calls no model.\n"
+    return written.replace(line, advice + line, 1) if assumed else written
 
 
 def starter(name: str) -> bytes:

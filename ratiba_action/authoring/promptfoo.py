@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Any
 
@@ -12,6 +12,7 @@ from ratiba_action.authoring.imports import (
     TEST,
     Import,
     ImportedCase,
+    ImportedPair,
     ImportOutcome,
     Left,
     NotImportedError,
@@ -28,8 +29,10 @@ from ratiba_action.authoring.promptfoo_assertions import (
     rule_of,
 )
 from ratiba_action.authoring.promptfoo_conversations import join_conversations
+from ratiba_action.authoring.promptfoo_providers import with_environment
 from ratiba_action.authoring.promptfoo_rows import LEFT_OUT, UNNAMED, read_row, with_commas
-from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, read_system
+from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, names_any, read_system
+from ratiba_action.authoring.promptfoo_values import fill
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.strict_yaml import Path, YamlDocument
@@ -43,7 +46,6 @@ _MAX_FILES, _MAX_COMBINATIONS = 100, 200
 _MESSAGES = ("input", "question", "query", "message", "prompt", "user_input", "text")
 """Variables that are the message if a test has several."""
 
-_SYSTEM = "not imported: the gate runs the system of your configuration"
 _CODE = "not imported: code is not run"
 _NEAR, _PERSON = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL
 CONFIGURATION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
@@ -63,9 +65,6 @@ _READ = (
 )
 TEST_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     "metadata": (_NEAR, "left out, except for code that reads `context.test`"),
-    "provider": (_PERSON, _SYSTEM),
-    "providers": (_PERSON, _SYSTEM),
-    "prompts": (_PERSON, "not imported: every test runs on your system"),
     "providerOutput": (_PERSON, "not imported: your system answers"),
     "assertScoringFunction": (_PERSON, f"{_CODE}; every assertion must pass"),
 }
@@ -84,7 +83,16 @@ ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
     "contextTransform": (_NEAR, "left out: the context is the documents that your system returns"),
 }
 """Further keys of an assertion."""
+SET_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
+    "metric": ASSERTION_KEYS["metric"],
+    "config": (_PERSON, "not imported: give it to each assertion of the set"),
+}
+"""Further keys of a set of assertions."""
 _ASSERTION_READ = ("type", "value", "threshold", "weight", "transform", "config", "alpha", "beta", "gamma")
+_CHOSEN = ("prompts", "providers", "provider")
+"""Keys of a test that say with which prompts and providers it is run."""
+_OURS = frozenset({"message", "history"})
+"""Names that no input of a scenario may have: they are the conversation's."""
 _COMPARING = ("select-best", "max-score")
 _PASSING = "PROMPTFOO_PASSING_THRESHOLD"
 
@@ -146,6 +154,7 @@ class _Reader:
     prefix: str
     prompt: str | None = None
     templates: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
     unclear: dict[tuple[str, int], Mapping[str, str]] = field(default_factory=dict)
 
     def suggest(self) -> None:
@@ -174,6 +183,8 @@ class _Reader:
         self._pass_rate(whole)
         templates = document.data.get("assertionTemplates")
         self.templates = templates if isinstance(templates, Mapping) else {}
+        given = document.data.get("env")
+        self.environment = {str(key): str(text) for key, text in given.items()} if isinstance(given, Mapping) else {}
         default = self._default(whole)
         tests = self._tests(whole, "tests")
         for scenario in self._scenarios(whole):
@@ -364,7 +375,7 @@ class _Reader:
         for layer in layers:
             metadata = layer.data.get("metadata")
             thread = ("metadata",) if isinstance(metadata, Mapping) and set(metadata) == {"conversationId"} else ()
-            self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options", *thread))
+            self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options", *_CHOSEN, *thread))
             options |= self._options(layer)
         if options.get("disableDefaultAsserts") is True and len(layers) > 1:
             layers = [_Part(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
@@ -388,6 +399,7 @@ class _Reader:
         description = next((str(each.data["description"]) for each in layers[::-1] if each.data.get("description")), "")
         more = self._around(layers, options)
         thresholds = [layer.data["threshold"] for layer in layers if _is_number(layer, "threshold")]
+        pairs = self._pairs(layers)
         for values, message in zip(combinations, messages, strict=True):
             case = ImportedCase(*place, description, (message,))
             case.variable = self._variable(values, own)
@@ -396,10 +408,34 @@ class _Reader:
                 self._measure_set(case, asserts, thresholds[-1], values, more)
             else:
                 self._each(case, asserts, values, more)
-            if not case.inputs and any(entry["metric"].startswith(f"{CHECKS}:") for entry in case.assertions):
-                # Code reads `context.vars`.
-                case.inputs = {name: value for name, value in values.items() if re.match(INPUT_NAME, name)}
-            self._add(case, layers, options)
+            _give_variables(case, values)
+            for pair in pairs:
+                name = " ".join(filter(None, [description or message, pair.name]))
+                paired = replace(case, variant=pair.variant, name=name if pair.name else description)
+                self._add(paired, layers, options)
+
+    def _pairs(self, layers: Sequence[_Part]) -> Sequence[ImportedPair]:
+        """The pairs of a prompt and a provider that a test is run with."""
+        usual = ImportedPair("", frozenset(), frozenset(), "")
+        known = self.found.system.pairs if self.found.system is not None else ()
+        chosen = list(known or [usual])
+        for key in _CHOSEN:
+            part = next((layer for layer in layers[::-1] if layer.data.get(key) is not None), None)
+            if part is None:
+                continue
+            given = part.data[key]
+            references = given if isinstance(given, list) else [given]
+            labels = [pair.prompt if key == "prompts" else pair.provider for pair in chosen]
+            found = [pair for pair, each in zip(chosen, labels, strict=True) if names_any(references, each)]
+            if found and key == "provider":
+                found = list({pair.prompt: pair for pair in found}.values())
+            if known and found:
+                chosen = found
+                self.found.note(part.place(key), ImportOutcome.MAPPED, key, "the test runs with these only")
+            else:
+                result = f"{shorten(given)} is none of those that were imported; the test runs with all of them"
+                self.found.note(part.place(key), _PERSON, key, result)
+        return chosen
 
     def _affixes(
         self, place: tuple[str, int], options: Mapping[str, Any], variables: Mapping[str, Any]
@@ -423,12 +459,20 @@ class _Reader:
             metadata |= given if isinstance(given, Mapping) else {}
         thread = str(metadata.get("conversationId") or "")
         case.thread = f"conversation {thread}" if thread else "the conversation"
+        case.thread += f" with {case.variant}" if case.variant else ""
         self.found.cases.append(case)
+
+    def _named(self, variables: Mapping[str, Any]) -> str:
+        """The variable whose name says that it is the user's message, or the only one; empty if there is none."""
+        if self.message or len(variables) == 1:
+            return self.message or next(iter(variables))
+        # Prompts that the gate fills have this name for nothing else.
+        first = ("message",) if self.found.system is not None else ()
+        return next((each for each in (*first, *_MESSAGES) if each in variables), "")
 
     def _variable(self, variables: Mapping[str, Any], own: str) -> str:
         """The variable that is the user's message; empty if there is none."""
-        name = self.message or (next(iter(variables)) if len(variables) == 1 else "")
-        name = name or next((each for each in _MESSAGES if each in variables), "")
+        name = self._named(variables)
         return name or (own or next(iter(variables), "") if self.found.system is not None else "")
 
     def _around(self, layers: Sequence[_Part], options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -495,7 +539,9 @@ class _Reader:
                 self._assert(case, each.part, values, more)
                 if kind not in _COMPARING and rule_of(str(each.kind)).apply is not None:
                     self.found.note(place, _NEAR, what, "must pass by itself: its score is no part of the mean here")
-            elif weight:
+            elif not weight:
+                self._unweighted(case, each.part, values, more)
+            else:
                 try:
                     entries.append({**entry_of(kind, self._given(each.part, values, more), negate=negate), **weighted})
                 except NotImportedError as error:
@@ -537,6 +583,9 @@ class _Reader:
         for reference in references:
             name = reference.removeprefix("file://").removeprefix("./")
             names = self.folder.matching(name, _MAX_FILES) if "*" in name else [name]
+            if reference.startswith("file://"):
+                result = "the file's values; promptfoo 0.121.20 takes none, unless the path is without `file://`"
+                self.found.note(place, _NEAR, "vars", result)
             if not 0 < len(names) <= _MAX_FILES:
                 self.found.wrong(
                     place, f"vars: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MAX_FILES}"
@@ -583,11 +632,11 @@ class _Reader:
             NotImportedError: it is a template.
         """
         texts = {name: _as_text(value) for name, value in variables.items()}
-        name = self.message or (next(iter(texts)) if len(texts) == 1 else "")
-        if not name and self.found.system is None and self.prompt is not None:
+        name = self._named(texts)
+        is_named = bool(self.message) or len(texts) == 1
+        if not is_named and self.found.system is None and self.prompt is not None:
             self.found.note(place, _NEAR, "vars", "the message is the whole prompt with its variables filled in")
             return render(self.prompt, texts)
-        name = name or next((each for each in _MESSAGES if each in texts), "")
         if self.found.system is not None:
             text = _as_text(self._filled(place, variables.get(name or own or next(iter(texts), ""), ""), texts))
             return text if text.strip() else description or "-"
@@ -602,7 +651,9 @@ class _Reader:
         texts = {name: _as_text(value) for name, value in variables.items()}
         inputs: dict[str, Any] = {}
         for name, value in variables.items():
-            if not re.match(INPUT_NAME, name) or name in {"message", "history"}:
+            if name == "message" and self.found.system is not None and self.message in {"", name} and value:
+                continue  # it is the user's message
+            if not re.match(INPUT_NAME, name) or name in _OURS:
                 result = f"{shorten(name)} cannot be the name of an input"
                 self.found.note(place, _NEAR if name == "message" else _PERSON, "vars", result)
                 continue
@@ -645,9 +696,12 @@ class _Reader:
             path = (*layer.path, *key, index)
             reference = item.get("$ref") if isinstance(item, Mapping) else None
             if isinstance(reference, str):
-                item = self.templates.get(reference.rpartition("/")[2])  # noqa: PLW2901 - what is meant
+                meant, own = self.templates.get(reference.rpartition("/")[2]), {**item}
+                del own["$ref"]
+                item = {**meant, **own} if isinstance(meant, Mapping) else meant  # noqa: PLW2901 - what is meant
             part = self._part(layer.document, path, item, "an assertion")
             if part is not None and part.data.get("type") == "assert-set":
+                self._keys(part, SET_KEYS, ("type", "assert", "threshold", "weight"), "assert assert-set: ")
                 yield _Assert(part, tuple(self._asserts(layer, (*key, index, "assert"))))
             elif part is not None:
                 yield _Assert(part)
@@ -695,6 +749,7 @@ class _Reader:
     ) -> None:
         """An assertion that always passes: it is measured if that calls neither code nor a judge."""
         kind, negate = kind_of(part.data["type"])
+        self._keys(part, ASSERTION_KEYS, _ASSERTION_READ, f"assert {shorten(part.data['type'])[1:-1]}: ")
         result = "left out: with weight 0 it always passes"
         if kind and kind not in JUDGED and not rule_of(kind).is_code:
             with contextlib.suppress(NotImportedError):
@@ -740,9 +795,7 @@ class _Reader:
             NotImportedError: it is code, or a template that is more than names of variables.
         """
         if isinstance(value, str):
-            text = self._loaded(value)
-            missing = dict.fromkeys(_PLACE.findall(text), "")  # which promptfoo fills in so, too
-            return render(text, {**missing, **{name: _as_text(item) for name, item in variables.items()}})
+            return fill(with_environment(self._loaded(value), self.environment), variables)
         if isinstance(value, list):
             return [self._rendered(item, variables) for item in value]
         if isinstance(value, Mapping):
@@ -778,6 +831,16 @@ def render(text: str, variables: Mapping[str, str]) -> str:
     if missing:
         raise NotImportedError(f"there is no variable {shorten(missing[0])}")
     return _PLACE.sub(lambda match: variables[match[1]], text)
+
+
+def _give_variables(case: ImportedCase, variables: Mapping[str, Any]) -> None:
+    """Let code of assertions read ``context.vars``."""
+    entries = [entry for entry in case.assertions if entry["metric"].startswith(f"{CHECKS}:")]
+    if entries and not case.inputs:
+        case.inputs = {name: value for name, value in variables.items() if re.match(INPUT_NAME, name)}
+    hidden = {name: variables[name] for name in _OURS & variables.keys() - case.inputs.keys()}
+    for entry in entries if hidden else ():
+        entry["with"]["vars"] = hidden
 
 
 def _is_number(part: _Part, key: str) -> bool:

@@ -556,7 +556,7 @@ _NATIVE: Mapping[str, Rule] = {
         f"the rule `must_not_call_tool` for each tool, or {_TEXT}",
         apply=partial(_tool_rule, rule="must_not_call_tool", negate=True),
     ),
-    "max-score": _near("left out: one reply is the best of one; compare variants with `ratiba gate --variants`"),
+    "max-score": _near("left out: each prompt with each provider is a scenario of its own here"),
     "ruby": _person("code in Ruby is not run: write it in Python into `promptfoo_left.py`"),
 }
 

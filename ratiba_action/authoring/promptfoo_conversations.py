@@ -27,7 +27,7 @@ def _joined(cases: Sequence[ImportedCase], found: Import) -> ImportedCase:
     whole = ImportedCase(first.file, first.line, first.name or f"{first.thread}: {first.messages[0]}")
     whole.messages = tuple(message for case in cases for message in case.messages)
     whole.earlier = tuple(case.expect for case in cases[:-1])
-    whole.expect, whole.inputs = last.expect, first.inputs
+    whole.expect, whole.inputs, whole.variant = last.expect, first.inputs, first.variant
     for number, case in enumerate(cases):
         place = (case.file, case.line)
         for rule in case.rules:
@@ -39,7 +39,7 @@ def _joined(cases: Sequence[ImportedCase], found: Import) -> ImportedCase:
             parameters = dict(entry.get("with", {}))
             if entry["metric"].startswith(f"{CHECKS}:"):
                 own = {name: value for name, value in case.inputs.items() if first.inputs.get(name) != value}
-                parameters |= {"turn": number, **({"vars": own} if own else {})}
+                parameters |= {"turn": number, **({"vars": {**parameters.get("vars", {}), **own}} if own else {})}
             else:
                 found.note(
                     place, ImportOutcome.APPROXIMATED, f"assert: {entry['metric']}", "it scores the whole conversation"
@@ -52,5 +52,6 @@ def _joined(cases: Sequence[ImportedCase], found: Import) -> ImportedCase:
             result = f"{', '.join(others)} changes within the conversation; the first turn's value is used"
             found.note(place, ImportOutcome.MANUAL, "vars", result)
         if number:
-            found.note(place, ImportOutcome.MAPPED, TEST, f"turn {number + 1} of {first.thread}")
+            named = f": {case.name}" if case.name else ""
+            found.note(place, ImportOutcome.MAPPED, TEST, f"turn {number + 1} of {first.thread}{named}")
     return whole

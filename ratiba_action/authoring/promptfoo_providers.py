@@ -95,6 +95,7 @@ class Provider:
         declared: the entry of ``providers``, by name; at most one.
         wire: whose format its requests have.
         prompts: labels of the only prompts that it is run with.
+        name: its id.
     """
 
     label: str
@@ -104,6 +105,7 @@ class Provider:
     wire: str = ""
     prompts: tuple[str, ...] = ()
     environment: frozenset[str] = frozenset()
+    name: str = ""
 
     @property
     def needs_program(self) -> bool:
@@ -149,7 +151,7 @@ class ProviderReader:
         config = self._resolved(config) if isinstance(config, Mapping) else {}
         label = str(given.get("label") or name)
         listed = given.get("prompts")
-        more: dict[str, Any] = {"prompts": tuple(map(str, listed)) if isinstance(listed, list) else ()}
+        more: dict[str, Any] = {"prompts": tuple(map(str, listed)) if isinstance(listed, list) else (), "name": name}
         for key in given:
             if key not in {"id", "config", "label", "prompts", "transform"}:
                 outcome = ImportOutcome.APPROXIMATED if key == "delay" else ImportOutcome.MANUAL

@@ -12,6 +12,7 @@ from typing import Any
 
 from ratiba_action.authoring.imports import (
     Import,
+    ImportedPair,
     ImportedSystem,
     ImportOutcome,
     NotImportedError,
@@ -19,6 +20,7 @@ from ratiba_action.authoring.imports import (
     slug,
     starter,
 )
+from ratiba_action.authoring.promptfoo_prices import ASSUMED_USD, price_of
 from ratiba_action.authoring.promptfoo_providers import Provider, ProviderReader, with_environment
 from ratiba_action.errors import SuiteError
 from ratiba_action.privacy.credentials import find_credentials
@@ -91,13 +93,17 @@ class _SystemReader:
         prompts = list(self._each("prompts", _listed(data.get("prompts", usual)), self._prompts_of))
         reader = ProviderReader(self.folder, self.found, self.environment)
         providers = list(self._each(key, data.get(key), reader.read))
+        for provider in providers:
+            if provider.prompts and not any(names_any(provider.prompts, prompt.labels) for prompt in prompts):
+                result = f"not imported: no prompt is named {', '.join(map(shorten, provider.prompts))}"
+                self.found.note((self.document.name, 1), ImportOutcome.MANUAL, f"providers: {provider.label}", result)
         # A role is of texts only, and a variant has none of its own.
         prompts.sort(key=lambda prompt: prompt.is_chat)
         pairs = [
             (prompt, provider)
             for provider in providers
             for prompt in prompts
-            if not provider.prompts or any(name in prompt.labels for name in provider.prompts)
+            if not provider.prompts or names_any(provider.prompts, prompt.labels)
         ]
         needs_program = any(prompt.entry is not None or provider.needs_program for prompt, provider in pairs)
         pairs = self._of_one_route([each for each in pairs if not needs_program or self._program_runs(each[1])])
@@ -115,8 +121,9 @@ class _SystemReader:
         more |= {"prices": free} if free else {}
         if needs_program:
             return self._by_program(pairs, files, names, more)
-        block = {"prompt": _block(*pairs[0]), **self._variants(pairs, _block_of_variant)}
-        return ImportedSystem(block, files, names, more=more)
+        variants = self._variants(pairs, _block_of_variant)
+        block = {"prompt": _block(*pairs[0]), **({"variants": variants} if variants else {})}
+        return ImportedSystem(block, files, names, more=more, pairs=_named(pairs, variants))
 
     def _program_runs(self, provider: Provider) -> bool:
         if provider.entry is None:
@@ -165,20 +172,39 @@ class _SystemReader:
         block |= {"prompts": watched} if watched else {}
         result = f"`system.command`: {PROGRAM} runs all of them, since `system.prompt` runs models and files only"
         self.found.note((self.document.name, 1), ImportOutcome.MAPPED, "prompts and providers", result)
-        kinds = {str(each.entry["kind"]) for each in providers if each.entry is not None}
-        if kinds == {"echo"}:
-            block["price_per_turn_usd"] = 0
-        elif kinds - {"model"}:
-            place = (self.document.name, 1)
-            result = (
-                "if its calls of models bypass the gate, write what a turn costs as `system.price_per_turn_usd`; 0 if "
-                "it calls none"
-            )
-            self.found.note(place, ImportOutcome.MANUAL, "providers", result)
-        block |= self._variants(pairs, lambda pair, _: {"environment": numbers(pair)})
+        block |= self._price(prompts, providers)
+        variants = self._variants(pairs, lambda pair, _: {"environment": numbers(pair)})
+        block |= {"variants": variants} if variants else {}
         content = json.dumps(listed, ensure_ascii=False, indent=2) + "\n"
         written = {**files, LISTED: content.encode(), PROGRAM: starter("promptfoo_system.py.j2")}
-        return ImportedSystem(block, written, names, more=more)
+        return ImportedSystem(block, written, names, more=more, pairs=_named(pairs, variants))
+
+    def _price(self, prompts: Sequence[_Prompt], providers: Sequence[Provider]) -> dict[str, Any]:
+        """What a turn costs, where the gate does not see it."""
+        names = [str(prompt.entry["code"]) for prompt in prompts if prompt.entry is not None]
+        names += [each.name for each in providers if each.entry is not None and each.entry["kind"] != "model"]
+        prices = {name: price_of(self.folder, name) for name in names}
+        unknown = [name for name, price in prices.items() if price]
+        seen = [name for name, price in prices.items() if price is None]
+        place = (self.document.name, 1)
+        if unknown:
+            result = (
+                f"USD {ASSUMED_USD} a turn is assumed: the gate does not see what {', '.join(map(shorten, unknown))} "
+                "calls. Write what a turn costs, or 0 if it calls no model"
+            )
+            self.found.note(place, ImportOutcome.MANUAL, "system.price_per_turn_usd", result)
+            return {"price_per_turn_usd": ASSUMED_USD}
+        if seen:
+            result = (
+                f"not written: {', '.join(map(shorten, seen))} calls models, whose cost the gate counts if they are "
+                "called at the address that it gives, such as OPENAI_BASE_URL"
+            )
+            self.found.note(place, ImportOutcome.APPROXIMATED, "system.price_per_turn_usd", result)
+        if seen or any(each.entry is not None and each.entry["kind"] == "model" for each in providers):
+            return {}
+        result = f"0: the code of {', '.join(map(shorten, prices))} calls nothing"
+        self.found.note(place, ImportOutcome.APPROXIMATED, "system.price_per_turn_usd", result)
+        return {"price_per_turn_usd": 0}
 
     def _own_environment(self, providers: Sequence[Provider]) -> dict[str, str]:
         """Variables of the configuration for the program; those that it lacks are findings."""
@@ -208,6 +234,7 @@ class _SystemReader:
     def _prompts_of(self, place: tuple[str, int], given: Any) -> Iterator[_Prompt]:
         entry, labels = given, {given} if isinstance(given, str) else set[str]()
         if isinstance(entry, Mapping):
+            self._unread(place, entry)
             labels = {str(entry[key]) for key in ("id", "label", "raw") if key in entry}
             entry = entry.get("raw") or entry.get("id") or entry.get("label")
         if not isinstance(entry, str):
@@ -221,6 +248,18 @@ class _SystemReader:
             prompt = self._prompt(text, path, frozenset({*labels, *([label] if label else [])}))
             self.found.note(place, ImportOutcome.MAPPED, "prompts", f"`system.prompt.file`: {prompt.path}")
             yield prompt
+
+    def _unread(self, place: tuple[str, int], entry: Mapping[str, Any]) -> None:
+        """A finding for each key of a prompt that nothing is made of."""
+        is_code = any(str(entry.get(key)).partition(":")[0].endswith(_CODE) for key in ("id", "raw"))
+        is_code = is_code or "file://" in f"{entry.get('id')}{entry.get('raw')}"
+        for key in entry:
+            if key == "config" and not is_code:
+                result = "not imported: give its settings to the provider, in an entry of its own"
+                self.found.note(place, ImportOutcome.MANUAL, "prompts: config", result)
+            elif key not in {"id", "label", "raw", "config"}:
+                result = "not imported: unknown here"
+                self.found.note(place, ImportOutcome.MANUAL, f"prompts: {shorten(key)[1:-1]}", result)
 
     def _code_prompt(self, place: tuple[str, int], entry: str, given: Any, labels: frozenset[str]) -> _Prompt:
         """A prompt that code makes, which the written program runs."""
@@ -296,10 +335,20 @@ class _SystemReader:
                 name = f"{name[:37]}-{len(variants) + 2}"
             variants[name] = changed((prompt, provider), pairs[0])
         if variants:
-            place = (self.document.name, 1)
-            result = f"{len(variants)} `system.variants`: run them by `ratiba gate --variants`"
-            self.found.note(place, ImportOutcome.APPROXIMATED, "prompts and providers", result)
-        return {"variants": variants} if variants else {}
+            result = f"{len(variants)} `system.variants`: every test is a scenario of each, as in promptfoo"
+            self.found.note((self.document.name, 1), ImportOutcome.MAPPED, "prompts and providers", result)
+        return variants
+
+
+def _named(pairs: Sequence[_Pair], variants: Mapping[str, Any]) -> tuple[ImportedPair, ...]:
+    """The pairs with the names of their variants; a single one needs no name."""
+    several = len({id(prompt) for prompt, _ in pairs}) > 1
+    found = []
+    for (prompt, provider), variant in zip(pairs, ("", *variants), strict=True):
+        name = f"{provider.label} {PurePosixPath(prompt.path).stem}" if several else provider.label
+        name = name if len(pairs) > 1 else ""
+        found.append(ImportedPair(variant, frozenset({provider.label, provider.name}), prompt.labels, name))
+    return tuple(found)
 
 
 def read_system(
@@ -337,6 +386,17 @@ def _listed(prompts: Any) -> Any:
     if isinstance(prompts, Mapping) and not {"raw", "id", "label"} & prompts.keys():
         return [{"id": path, "label": label} for path, label in prompts.items()]
     return prompts
+
+
+def names_any(references: Sequence[object], labels: frozenset[str]) -> bool:
+    """Whether one of promptfoo's references means what has these labels: by itself, ``start*``, or as their group."""
+    return any(
+        label == reference
+        or (reference.endswith("*") and label.startswith(reference[:-1]))
+        or label.startswith(f"{reference}:")
+        for reference in map(str, references)
+        for label in labels
+    )
 
 
 def _is_file_name(entry: str) -> bool:
@@ -389,6 +449,7 @@ def template_names(text: str) -> frozenset[str]:
     from jinja2 import meta, nodes
 
     environment = jinja2.Environment(autoescape=True)
+    environment.filters["dump"] = str  # it is only looked up
     try:
         parsed = environment.parse(text)
     except jinja2.TemplateSyntaxError as error:

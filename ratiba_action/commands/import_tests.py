@@ -193,6 +193,9 @@ def _files(
     root = _root(configured)
     if root:
         _move_code(found, root)
+    is_free = not (ours.repository / configuration).exists() or ours.is_ours(configuration)
+    if not is_free:
+        _without_unknown_variants(found, configured)
     files = scenario_files(found, target)
     test_file = f"{root}test_inspect_{target.prefix.replace('-', '_')}.py"
     tests = task_tests(test_file, root, found, models=_has_model(configured))
@@ -204,7 +207,7 @@ def _files(
         block["tests"] = [*listed, test_file]
     if files and found.system is not None:
         files |= found.system.files
-        if found.system.block and (not (ours.repository / configuration).exists() or ours.is_ours(configuration)):
+        if found.system.block and is_free:
             files[configuration] = configuration_file(found.system, target, found.pass_rate)
         elif found.system.block:
             block = {"system": dict(found.system.block), **found.system.more, **block}
@@ -226,6 +229,20 @@ def _root(configured: Configuration | None) -> str:
     """The folder of the system, which the gate imports metrics from: empty, or with a slash at its end."""
     root = configured.system.root.strip("/") if configured is not None else "."
     return "" if root in {"", "."} else f"{root}/"
+
+
+def _without_unknown_variants(found: Import, configured: Configuration | None) -> None:
+    """Keep no scenario of a variant that the configuration of somebody else has not."""
+    known = {"", *(configured.system.variants if configured is not None else ())}
+    kept = [case for case in found.cases if case.variant in known]
+    if number := len(found.cases) - len(kept):
+        first = next(case for case in found.cases if case.variant not in known)
+        result = (
+            f"{plural(number, 'test')} {'is' if number == 1 else 'are'} not written for them: add the `system` below"
+        )
+        result += " to the configuration, and import again"
+        found.note((first.file, 1), ImportOutcome.MANUAL, "system.variants", result)
+        found.cases[:] = kept
 
 
 def _has_model(configured: Configuration | None) -> bool:

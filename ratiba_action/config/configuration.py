@@ -1,6 +1,7 @@
 """Reads ``.github/ratiba.yml`` into a ``Configuration``; reports every mistake at once, with its line."""
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -319,8 +320,16 @@ class Configuration(StrictModel):
     @property
     def system_models(self) -> frozenset[tuple[str, str]]:
         """Every model that the configuration itself names for the system, with the provider that answers its calls."""
+        return self._answered(self.system)
+
+    def variant_models(self, names: Iterable[str]) -> frozenset[tuple[str, str]]:
+        """The same of the system's variants with these names; of a name that none has, nothing."""
+        known = [name for name in names if name in self.system.variants]
+        return frozenset[tuple[str, str]]().union(*(self._answered(self.system.as_variant(name)) for name in known))
+
+    def _answered(self, system: SystemBlock) -> frozenset[tuple[str, str]]:
         routes = self.gateway_routes
-        return frozenset((model, routes.get(provider, provider)) for model, provider in self.system.models)
+        return frozenset((model, routes.get(provider, provider)) for model, provider in system.models)
 
     def wire_of(self, provider: str) -> str:
         """Whose format requests to a provider have, a name in ``FORMATS``."""

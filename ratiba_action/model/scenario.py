@@ -352,6 +352,7 @@ class Scenario:
         title: what it shows, for people; empty for none. It is text of the change, to be escaped as such.
         inputs: JSON values by name, which the system is given besides the messages.
         family: name of the group of scenarios whose noise it shares; empty for none.
+        variant: name of the system's variant that it runs with; empty for the system as it is.
     """
 
     id: str
@@ -385,6 +386,7 @@ class Scenario:
     title: str = ""
     inputs: JsonObject = field(default_factory=dict)
     family: str = ""
+    variant: str = ""
 
 
 def titled(name: str, scenario: Scenario) -> str:

@@ -19,7 +19,7 @@ from ratiba_action.config.model_limits import ModelsBlock
 from ratiba_action.errors import ConfigurationError, FileProblem
 from ratiba_action.metrics.judging.judge_independence import require_independent_judges
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.ports import Prices
 from ratiba_action.run.estimating import expected_models
 from ratiba_action.run.inputs import ArmInputs, RunInputs
@@ -28,6 +28,7 @@ from ratiba_action.run.provider_keys import key_variable
 from ratiba_action.systems.scratch import MAX_DECLARED_BYTES
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
+from ratiba_action.util.text import did_you_mean
 
 _UNKNOWN = 1_000
 """Tokens for which a price is looked up."""
@@ -182,6 +183,21 @@ def unreadable_set_up_files(configuration: Configuration, repository: Path) -> I
                 f"set-up cannot read {name!r}: {problem.strerror}. Name regular files below system.root, not links or "
                 "folders.",
             )
+
+
+def unknown_variants(configuration: Configuration, suite: Suite) -> tuple[FileProblem, ...]:
+    """Scenarios that name a variant which the system has not, or whose server is started once for all of them."""
+    system, found = configuration.system, dict[FileProblem, None]()
+    once = "container" if system.container is not None else "serve" if system.serve is not None else ""
+    for scenario in suite.scenarios:
+        if scenario.variant and once:
+            text = f"variant {scenario.variant!r}: system.{once} starts one server for all scenarios; remove it"
+            found[FileProblem(scenario.path, scenario.line, text)] = None
+        elif scenario.variant and scenario.variant not in system.variants:
+            known = did_you_mean(scenario.variant, system.variants) or f"known: {', '.join(system.variants) or 'none'}"
+            text = f"variant {scenario.variant!r} is none of system.variants; {known}"
+            found[FileProblem(scenario.path, scenario.line, text)] = None
+    return tuple(found)
 
 
 def unknown_code(

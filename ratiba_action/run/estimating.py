@@ -53,7 +53,9 @@ _CALLS_PER_TURN = 3
 
 def expected_models(arm: ArmInputs) -> frozenset[tuple[str, str]]:
     """Every (model, provider) that the system is known to call, from its recordings or its configuration."""
-    return recorded_models(arm.recordings) | arm.configuration.system_models
+    models = arm.configuration.system_models
+    named = {scenario.variant for scenario in arm.scenarios if scenario.variant}
+    return recorded_models(arm.recordings) | models | arm.configuration.variant_models(named)
 
 
 @dataclass(frozen=True, slots=True)

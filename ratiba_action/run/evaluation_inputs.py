@@ -31,7 +31,13 @@ from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.run.authority import authorized, records_as_person
 from ratiba_action.run.base_commit import BaseCommit, read_base_inputs
-from ratiba_action.run.configuration_checks import Setting, located, repaired, unusable_judges
+from ratiba_action.run.configuration_checks import (
+    Setting,
+    located,
+    repaired,
+    unknown_variants,
+    unusable_judges,
+)
 from ratiba_action.run.earlier_history import history_of
 from ratiba_action.run.edited_scenarios import edited_scenarios, run_alike
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest, needs_judge
@@ -207,6 +213,12 @@ def _of_variant(inputs: RunInputs) -> RunInputs:
     if name not in system.variants:
         raise UsageError(f"There is no variant {name!r} of the system.", _proposal("variant", name, system.variants))
     note = f"This run is of the variant {name}: {', '.join(system.variants[name].differences)}."
+    own = [scenario.id for scenario in inputs.suite.scenarios if scenario.variant]
+    if own:
+        raise UsageError(
+            f"The scenario {own[0]!r} runs with a variant of its own, so no run is of another one.",
+            "Remove --variant or --variants; ratiba gate runs each scenario with its variant.",
+        )
     configuration = inputs.configuration.model_copy(update={"system": system.as_variant(name)})
     return replace(inputs, configuration=configuration, notes=(*inputs.notes, note))
 
@@ -270,7 +282,7 @@ def _needs(suite: Suite) -> tuple[bool, bool]:
 def configuration_problems(
     settings: Settings, repository: Path, configuration: Configuration, suite: Suite
 ) -> tuple[FileProblem, ...]:
-    """What the configuration says of judges, prices, limits and thresholds that no run could use, with their lines."""
+    """What no run could use of judges, prices, limits, thresholds and scenarios' variants, with their lines."""
     complete = _complete(suite, configuration)
     judged, simulated = _needs(complete)
     measured = {entry.label for scenario in complete.scenarios for entry in scenario.assertions}
@@ -294,10 +306,13 @@ def configuration_problems(
             repository / settings.scenarios / "recordings", [scenario.id for scenario in suite.scenarios]
         )
         generators = [model for model, _ in recorded_models(lines)]
+    named = {scenario.variant for scenario in suite.scenarios if scenario.variant}
+    generators += [model for model, _ in configuration.variant_models(named)]
     found += unusable_judges(
         configuration, generators, judged=judged, simulated=simulated, base_urls=settings.base_urls
     )
-    return located(settings.config, read_plain_file(repository, settings.config), found) if found else ()
+    unknown = unknown_variants(configuration, suite)
+    return (*unknown, *(located(settings.config, read_plain_file(repository, settings.config), found) if found else ()))
 
 
 def _read_head(settings: Settings, repository: Path) -> tuple[Configuration, Suite, Mapping[str, bytes]]:

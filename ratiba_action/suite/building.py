@@ -71,6 +71,7 @@ def build_scenario(block: ScenarioBlock, document: YamlDocument) -> Scenario:
         fluency=block.metrics.fluency,
         inputs=block.inputs,
         family=block.family or "",
+        variant=block.variant or "",
     )
 
 

@@ -427,7 +427,7 @@ the change tried to relax. ``ratchet_quarantine`` also applies to new scenarios.
 
 CONTENT = (
     *("turns", "now", "timezone", "customer", "language", "layer", "system_type", "vertical", "tags", "touches"),
-    *("script", "replies", "captured", "simulated_user", "provenance", "fluency", "test", "inputs"),
+    *("script", "replies", "captured", "simulated_user", "provenance", "fluency", "test", "inputs", "variant"),
 )
 """Fields without a stricter value: the change decides them, and a note names them. ``fluency`` removes no assertion of
 the base, since ``assertions`` has a rule."""

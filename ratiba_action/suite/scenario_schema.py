@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from ratiba_action.checks.failure_rules import key_problem, rule_value
 from ratiba_action.config.suite_block import Seconds, StrategyBlock
+from ratiba_action.config.system_kinds import VariantName
 from ratiba_action.metrics.aggregates import ANSWER_ACCURACY
 from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Layer, SystemType
 from ratiba_action.suite.scenario_clock import default_now, read_now
@@ -195,6 +196,9 @@ class ScenarioBlock(StrictModel):
     customer: CustomerBlock = CustomerBlock(name=DEFAULT_CUSTOMER.name, phone=DEFAULT_CUSTOMER.phone)
     inputs: dict[InputName, JsonValue] = Field(
         default_factory=dict, description="values that the system is given besides the messages, by name"
+    )
+    variant: VariantName | None = Field(
+        default=None, description="the variant of the system that it runs with; default: the system as it is"
     )
     turns: Annotated[list[TurnBlock], Field(max_length=200)] = Field(default_factory=list)
     rules: list[RuleBlock] = Field(default_factory=list)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.config.system_kinds import PORT
 from ratiba_action.errors import ConfigurationError
+from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import ContainerEngine
 from ratiba_action.settings.settings import ENGINE, ENGINE_KEY
 from ratiba_action.systems.container_server import ContainerServer
@@ -49,6 +50,7 @@ def choose_system(
         return ReplaySystem(around.root / block.root, block.replay.transcripts)
     adapter = _served(_IN_WORKER[block.kind](block), block, around.commits)
     if block.container is None:
+        adapter = adapter if block.serve is not None else replace(adapter, variants=_variants(block))
         return WorkerSystem(adapter, block, around, setups=setups, beside=beside)
     container = ContainerServer(
         engine or _engine(around.inherited),
@@ -59,6 +61,14 @@ def choose_system(
     # The worker runs nothing of the repository here: what its image needs is set up by its Dockerfile.
     spoken_to = block.model_copy(update={"setup": None, "python": None, "preload": [], "environment": {}})
     return WorkerSystem(adapter, spoken_to, around, setups=setups, beside=beside, container=container)
+
+
+def _variants(block: SystemBlock) -> Mapping[str, tuple[JsonObject | None, Mapping[str, str]]]:
+    """What the worker is given for a scenario that names a variant."""
+    return {
+        name: (_IN_WORKER[block.kind](block.as_variant(name)).options, variant.environment)
+        for name, variant in block.variants.items()
+    }
 
 
 def _engine(inherited: Mapping[str, str]) -> ContainerEngine:

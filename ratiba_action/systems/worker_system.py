@@ -7,7 +7,7 @@ import json
 import re
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,7 @@ class WorkerAdapter:
             package, and finds modules of the repository last; rules and metrics in a copy that they cannot write to,
             and that the processes of no system can reach.
         start_timeout: seconds for preloading, for ``open`` and for ``migrate``.
+        variants: options and further variables of each variant that a scenario can name.
     """
 
     address: str
@@ -65,6 +66,7 @@ class WorkerAdapter:
     preload: tuple[str, ...] = ()
     use: Use = Use.SYSTEM
     start_timeout: float = 120.0
+    variants: Mapping[str, tuple[JsonObject | None, Mapping[str, str]]] = field(default_factory=dict)
 
 
 class WorkerSystem:
@@ -401,11 +403,23 @@ class WorkerSystem:
         environment: Mapping[str, str],
         server: "RunningServer | None" = None,
     ) -> WorkerSession:
+        options, variables = self._adapter.options, dict[str, str]()
+        if scenario.variant:
+            if scenario.variant not in self._adapter.variants:
+                known = ", ".join(sorted(self._adapter.variants)) or "none"
+                raise WorkerError(
+                    f"scenario {scenario.id!r} runs with the variant {scenario.variant!r}, and the system has no such "
+                    f"variant. Those that scenarios can name are: {known}.",
+                    "Add it to system.variants, or remove `variant` from the scenario.",
+                )
+            options, named = self._adapter.variants[scenario.variant]
+            variables = dict(named)
         link = await self._link(f"scenario {scenario.id!r}", _secrets(tenant, environment))
         try:
             # The gateway's stand-ins for keys of AWS give way to those that the configuration gives for other services.
             given = {name: value for name, value in environment.items() if name not in self._block.environment}
-            fields = {**self._made_of(server), **opening(scenario, tenant, given), "hosts": self._watches_hosts}
+            opened = opening(scenario, tenant, {**given, **variables})
+            fields = {**self._made_of(server, options), **opened, "hosts": self._watches_hosts}
             traced = self._traced is not None
             if self._files or traced:
                 fields |= {"files": self._files, "trace": traced}
@@ -461,8 +475,8 @@ class WorkerSystem:
         }
         return TeamTestSession(link, fields, self._block.turn_timeout_seconds, judge, secrets)
 
-    def _made_of(self, server: "RunningServer | None" = None) -> JsonObject:
-        options = self._adapter.options
+    def _made_of(self, server: "RunningServer | None" = None, options: JsonObject | None = None) -> JsonObject:
+        options = options or self._adapter.options
         if options is not None and server is not None:
             options = {**options, "url": server.address}
         return {

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -251,7 +252,9 @@ def test_python_exec_and_echo_run_in_a_program_that_the_import_writes(
     (evals / "promptfooconfig.json").write_text(json.dumps(content))
     assert do("promptfoo", "evals", "--json") == 0
     printed = json.loads(capsys.readouterr().out)
-    assert [each.partition(":")[0] for each in results(printed, "manual")] == ["providers"]
+    assert [each.partition(":")[0] for each in results(printed, "manual")] == ["system.price_per_turn_usd"]
+    assert configuration(folder).system.price_per_turn_usd == Decimal("0.02")
+    assert "# Assumed by the import" in (folder / ".github/ratiba.yml").read_text()
     assert "SECRET" not in (folder / "promptfoo_system.json").read_text()
     assert set(configuration(folder).system.variants) == {
         "python-bot-py-answer-make",
@@ -268,6 +271,41 @@ def test_python_exec_and_echo_run_in_a_program_that_the_import_writes(
         for name in ("exec-python3-chain-py-promptfoo-1", "echo-make")
     ]
     assert texts == ["chain Answer x, Ann! 4", "Made of x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "price"),
+    [
+        ("python:bot.py", "import json, re\ndef call_api(p, o, c): return {'output': json.dumps(p)}", 0),
+        ("python:bot.py", "import requests\ndef call_api(p, o, c): return requests.get(p).json()", "0.02"),
+        ("python:bot.py", "from .other import call_api", "0.02"),
+        ("python:bot.py", "def call_api(p, o, c): return __builtins__['__import__']('socket')", "0.02"),
+        ("python:bot.py", "def call_api(p, o, c): return (1).__class__.__base__.__subclasses__()", "0.02"),
+        ("python:bot.py", "def call_api(p, o, c):\n return os.environ['OPENAI_BASE_URL']", None),
+        ("python:bot.py", "import pathlib\ndef call_api(p, o, c): return pathlib.os.system(p)", "0.02"),
+        ("python:bot.py", "from random import _os", "0.02"),
+        ("python:bot.py", "def call_api(p, o, c:", "0.02"),
+        ("file://bot.js", "module.exports = (p) => (() => 0).constructor('return fetch')()(p);", "0.02"),
+        ("file://bot.js", "module.exports = (prompt) => ({ output: prompt.trim() });", 0),
+        ("file://bot.js", "const { join } = require('node:path');\nmodule.exports = (prompt) => join(prompt, 'x');", 0),
+        ("file://bot.js", "module.exports = async (prompt) => (await fetch(prompt)).json();", "0.02"),
+        ("file://bot.js", "const web = require('https');\nmodule.exports = (prompt) => web.get(prompt);", "0.02"),
+        ("file://bot.js", "const name = 'https'; module.exports = (p) => require(name).get(p);", "0.02"),
+        ("file://bot.js", "import OpenAI from 'openai';\nexport default (p) => new OpenAI().chat(p);", None),
+        ("exec: python3 bot.py", "import sys\nprint(sys.argv[1])", 0),
+        ("exec: python3 bot.py", "import subprocess\nsubprocess.run(['ask'])", "0.02"),
+        ("exec: ./bot.sh", "", "0.02"),
+        ("echo", "", 0),
+    ],
+)
+def test_the_price_of_a_turn_is_read_from_the_code_or_assumed_and_said(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, code: str, price: Any
+) -> None:
+    (folder / ("bot.js" if name.endswith("js") else "bot.py")).write_text(code)
+    printed = imported(folder, capsys, suite(["{{q}}"], [name]))
+    assert configuration(folder).system.price_per_turn_usd == (None if price is None else Decimal(price))
+    outcome = "manual" if price == "0.02" else "approximated"
+    assert [each for each in results(printed, outcome) if each.startswith("system.price_per_turn_usd: ")]
 
 
 @needs_node

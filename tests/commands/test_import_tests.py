@@ -219,7 +219,7 @@ def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
     [
         ({"type": "javascript", "value": "file://none.js"}, "none.js"),
         ({"type": "python", "value": "file://../../x.py"}, "lies outside the repository"),
-        ({"type": "javascript", "value": "output.includes('{{ q | upper }}')"}, "none is evaluated"),
+        ({"type": "javascript", "value": "output.includes('{{ q + 1 }}')"}, "none is evaluated"),
         ({"type": "javascript"}, "not a text"),
         ({"type": "perplexity", "threshold": 2}, "promptfoo_left.py"),
         ({"type": "not-similar", "value": "x"}, "promptfoo_left.py"),
@@ -237,7 +237,9 @@ def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
         ({"type": "contains", "value": " "}, "not a text"),
         ({"type": "contains", "value": {"a": 1}}, "not a text"),
         ({"type": "contains", "value": "{{ missing }}"}, "not a text"),
-        ({"type": "contains", "value": "{{ q | upper }}"}, "none is evaluated"),
+        ({"type": "contains", "value": "{{ q + 1 }}"}, "none is evaluated"),
+        ({"type": "contains", "value": "{{ q | sort }}"}, "the filter 'sort' is not known here"),
+        ({"type": "contains", "value": "{{ env.HOME }}"}, "a variable of the environment"),
         ({"type": "contains", "value": "{% for x in q %}"}, "none is evaluated"),
         ({"type": "contains", "value": "x", "transform": "file://none.js"}, "none.js"),
         ({"type": "contains", "value": "file://x.js"}, "not a text file"),
@@ -394,8 +396,13 @@ def test_prompts_and_providers_become_the_system_and_variables_its_inputs(
         "temperature": 0.3,
         "request": {"top_p": 0.5},
     }
-    two, one = scenarios(folder)
-    assert (one.title, one.turns[0].user) == ("opening hours", "Open on Sunday?")
+    written = scenarios(folder)
+    assert {each.variant for each in written} == {"", *variants}
+    two, one = [each for each in written if not each.variant]
+    assert (one.title, one.turns[0].user) == (
+        "opening hours openai:chat:gpt-4.1-mini promptfoo_1",
+        "Open on Sunday?",
+    )
     assert one.inputs == {"tone": "brief", "question": "Open on Sunday?", "facts": [["a", "b"]], "country": ""}
     assert two.inputs == {"tone": "brief", "question": "It is brief", "facts": [[]], "country": ""}
     assert two.turns[0].user == "It is brief"
@@ -415,6 +422,24 @@ def test_a_configuration_that_is_there_stays_and_the_system_is_printed(
     assert (folder / ".github/ratiba.yml").read_text() == "system: {adapter: 'a:B'}\n"
     assert printed["configuration"]["system"]["prompt"]["model"] == "gpt-5-mini"
     assert "temperature" not in printed["configuration"]["system"]["prompt"]
+
+
+def test_scenarios_of_variants_that_a_configuration_has_not_are_not_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / ".github").mkdir()
+    (folder / ".github/ratiba.yml").write_text("system: {adapter: 'a:B'}\n")
+    (folder / "promptfooconfig.yaml").write_text(
+        "prompts: ['{{ q }}']\nproviders: [openai:gpt-5-mini, openai:gpt-5]\n"
+        "tests: [{vars: {q: x}, assert: [{type: contains, value: x}]}]\n"
+    )
+    printed = report(capsys, "promptfoo", "promptfooconfig.yaml")
+    assert [each.variant for each in scenarios(folder)] == [""]
+    left = [each["result"] for each in printed["findings"] if each["what"] == "system.variants"]
+    assert left == ["1 test is not written for them: add the `system` below to the configuration, and import again"]
+    (folder / ".github/ratiba.yml").write_text(json.dumps({"system": printed["configuration"]["system"]}))
+    report(capsys, "promptfoo", "promptfooconfig.yaml")
+    assert sorted(each.variant for each in scenarios(folder)) == ["", "openai-gpt-5"]
 
 
 @pytest.mark.parametrize(

@@ -132,8 +132,6 @@ async def test_a_function_of_a_promptfoo_suite_runs_as_the_system(
     }
     small.write("evals/promptfooconfig.json", json.dumps(content))
     imported(small, "promptfoo", "evals")
-    written = (small.folder / ".github/ratiba.yml").read_text()
-    small.write(".github/ratiba.yml", written.replace("system:\n", "system:\n  price_per_turn_usd: 0\n"))
     small.commit()
     ended = small.gate("--mode", "blocking")
     assert ended.code == ends, ended.printed

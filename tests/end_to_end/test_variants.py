@@ -48,6 +48,35 @@ def test_a_variant_that_is_not_there_is_refused_with_those_that_are(small: Small
     assert "There is no variant 'tiny' of the system. The variants are: gone, small." in ended.printed
 
 
+def with_variant(repository: SmallRepository, scenario: str, variant: str) -> None:
+    path = f"scenarios/{scenario}.yaml"
+    repository.write(path, (repository.folder / path).read_text() + f"variant: {variant}\n")
+    repository.commit()
+
+
+def test_a_scenario_runs_with_the_variant_that_it_names(small: SmallRepository) -> None:
+    repository = prepared(small)
+    repository.scenario("brief", "asante", expect="small")
+    with_variant(repository, "brief", "small")
+    ended = repository.gate("--mode", "blocking")
+    assert ended.code == 0, ended.printed
+    assert int(ended.outputs["passed"]) == 2
+    refused = repository.gate("--mode", "blocking", "--variant", "gone")
+    assert refused.code == 2
+    assert "The scenario 'brief' runs with a variant of its own" in refused.printed
+
+
+def test_a_scenario_of_a_variant_that_is_not_there_is_a_mistake_of_its_file(small: SmallRepository) -> None:
+    repository = prepared(small)
+    with_variant(repository, "polite", "smal")
+    ended = repository.gate("--mode", "blocking")
+    assert ended.code == 2, ended.printed
+    assert "scenarios/polite.yaml:1: variant 'smal' is none of system.variants; did you mean 'small'?" in ended.printed
+    checked = repository.run(["validate"], repository.folder, repository.environment)
+    assert checked.returncode == 2
+    assert "variant 'smal' is none of system.variants" in checked.stdout + checked.stderr
+
+
 def test_variants_stand_side_by_side_and_only_the_system_as_it_stands_decides(small: SmallRepository) -> None:
     repository = prepared(small)
     ended = repository.gate("--mode", "blocking", "--variants")
