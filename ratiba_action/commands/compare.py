@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from ratiba_action.commands.options import add_json, add_rules, read_rules
 from ratiba_action.errors import UsageError
 
-DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and scenario, and
-the difference of each pair with its interval, if the pair can be compared. The rules are those of the `comparison`
-section of the configuration. The exit code does not depend on the results."""
+DESCRIPTION = """Show two to six runs side by side, such as runs of several models: each metric and scenario, and the
+difference of each pair with its interval, if the pair can be compared. The rules come from `comparison` in the
+configuration. The exit code does not depend on the results."""
 EXAMPLE = """example:
   ratiba compare main/results.json ratiba-report
   ratiba compare --json a.json b.json c.json"""

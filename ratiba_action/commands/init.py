@@ -43,11 +43,11 @@ from ratiba_action.util.installation import install_command
 from ratiba_action.util.locked_folder import read_plain_file, write_new_files
 from ratiba_action.util.text import printable_lines
 
-DESCRIPTION = """Write the files that a repository needs: workflow, configuration and a first scenario. If its files say
-how its server is started (package.json, go.mod, Gemfile, Dockerfile), the gate starts that server. Otherwise an adapter
-with a stand-in for your system is written too, and the gate passes immediately, without an API key. Existing files are
-never changed. Once scenarios are recorded, it proposes `prompts` and `touches` for what the system was seen to read,
-and writes nothing."""
+DESCRIPTION = """Write the files that a repository needs: workflow, configuration and a first scenario. If package.json,
+go.mod, Gemfile or Dockerfile says how to start your server, the gate starts it. Otherwise the command also writes an
+adapter with a stand-in for your system, and the gate passes at once, without an API key. Existing files are never
+changed. Once scenarios are recorded, the command writes nothing and proposes `prompts` and `touches` for the files that
+the system reads."""
 EXAMPLE = """example:
   ratiba init
   ratiba init --yes --function bot:answer
