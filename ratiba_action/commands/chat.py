@@ -452,15 +452,15 @@ class _Talk:
         if self._starting.recorded:
             keys = "there is no key in RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY"
             why = "llm is replay" if settings.llm is Llm.REPLAY else keys
-            return f"{why}. The answers that are recorded for the scenario are given to the same words."
+            return f"{why}. If you write the scenario's own messages, you get its recorded answers."
         if settings.llm is Llm.REPLAY:
             return (
-                "llm is replay. Leave that out, or say what a scenario says whose answers are recorded: "
+                "llm is replay. Leave out --llm, or begin with the recorded answers of a scenario: "
                 "ratiba chat --scenario ID"
             )
         return (
-            "there is no key. Put one into RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY, or say what a scenario "
-            "says whose answers are recorded: ratiba chat --scenario ID"
+            "there is no key. Put one into RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY, or begin with the "
+            "recorded answers of a scenario: ratiba chat --scenario ID"
         )
 
     def _base(self) -> "ArmInputs":

@@ -51,7 +51,7 @@ NOTHING_TO_DO = {
     "ratiba gate --failed": (2, "Every scenario of the last run"),
     "ratiba explain": (2, "Every scenario of the last run"),
     "ratiba explain --scenario order_status --json": (3, "The change cannot be compared with its base"),
-    "ratiba mutate prompts/booking.md app/payments.py": (2, "does not exist"),
+    "ratiba mutate prompts/booking.md app/payments.py": (2, "there is no such file"),
     "ratiba report --trends": (2, "names a branch to show trends of"),
     **{
         f"ratiba check answers.jsonl --rules checks.yaml{options}": (1, "block")
