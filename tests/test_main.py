@@ -149,7 +149,7 @@ def test_the_help_shows_closed_sets_of_values_and_defaults(capsys: pytest.Captur
 
     shown = " ".join(capsys.readouterr().out.split())
     for expected in (
-        "--mode {auto,advisory,blocking} auto, or a floor: advisory, blocking (default: auto; RATIBA_MODE)",
+        "--mode {auto,advisory,blocking} auto, or the minimum: advisory, blocking (default: auto; RATIBA_MODE)",
         "--llm {auto,replay,live}",
         "--comment {true,false}",
         "(default: 20; RATIBA_EVAL_BUDGET_USD)",

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from ratiba_action.production.judge_calibration import CalibrationRun, GoldenScores
     from ratiba_action.verdict.human_agreement import HumanAgreement
 
-DESCRIPTION = """Compare judges with people. People label about ten masked conversations a month, from its first Monday;
-calibration/human_labelled.yaml in the scenarios folder holds them. The tasks:
+DESCRIPTION = """Compare judges with people. Each month, people label about ten masked conversations, from the first
+Monday on. The labels are in calibration/human_labelled.yaml in the scenarios folder. The tasks:
   add FILE     add masked conversations: a captured session, or JSON Lines with one each; or --langfuse
   label        ask a person for labels, one conversation after the other; or --form FILE, and later --from FILE
-  run          let each judge with a key score what is labelled, and print its agreement with people
-  thresholds   precision and recall of each threshold against the labels, and the one to use
+  run          let each judge with a key score the labelled conversations, and print its agreement with people
+  thresholds   precision and recall of each threshold against the labels, and the recommended threshold
   due          what is due; exit code 1 if a session is overdue"""
 EXAMPLE = """example:
   ratiba calibrate add conversations.jsonl --owner Adrian
@@ -59,7 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", choices=_TASKS, metavar="TASK", help=", ".join(_TASKS))
     parser.add_argument("file", nargs="?", metavar="FILE", help="add: a session (.json) or sessions (.jsonl)")
     parser.add_argument("--owner", metavar="NAME", help="add: who labels the set, when it is new")
-    parser.add_argument("--name", metavar="NAME", action="append", default=[], help="add: a name to mask; repeatable")
+    parser.add_argument(
+        "--name", metavar="NAME", action="append", default=[], help="add: a name to mask; may be repeated"
+    )
     add_max(parser, "add: maximum number of conversations (default: 10)")
     parser.add_argument("--langfuse", action="store_true", help="add: read production conversations from Langfuse")
     parser.add_argument("--days", metavar="N", help="add: length of Langfuse's period (default: 30)")

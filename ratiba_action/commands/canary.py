@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ratiba_action.production.canary import CanaryLook, CanaryRules, Watched
 
 DESCRIPTION = """Compare the conversations of a canary with those of the stable version: scores of `ratiba sample`,
-feedback and failures. The answer is promote (exit code 0), roll back (1) or wait (3). You may look as often as you
-like: a canary that is not worse is rolled back with a probability of at most --level, whatever the number of looks.
+feedback and failures. The answer is promote (exit code 0), roll back (1) or wait (3). You may run it as often as you
+like: a canary that is not worse is rolled back with a probability of at most --level, however often you run it.
 Without --samples the conversations are read from Langfuse, with the keys in RATIBA_LANGFUSE_HOST,
 RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
 EXAMPLE = """example:
@@ -51,16 +51,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add = parser.add_argument
     add("--stable", metavar="NAME", required=True, help="tag, prompt version or model of the stable conversations")
-    add("--canary", metavar="NAME", required=True, help="the same of the canary's conversations")
+    add("--canary", metavar="NAME", required=True, help="tag, prompt version or model of the canary's conversations")
     add("--by", default="tag", choices=_MARKS, help="what these names are (default: tag)")
-    add("--samples", metavar="FILE", action="append", default=[], help="an events.jsonl of `ratiba sample`; repeatable")
+    add(
+        "--samples",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="an events.jsonl of `ratiba sample`; may be repeated",
+    )
     add("--since", metavar="WHEN", default="7d", help="a time before the canary began, or how long ago (default: 7d)")
     add("--until", metavar="WHEN", default="1h", help="end: a time, or how long ago (default: 1h)")
     add("--share", metavar="0..1", default="0.05", help="the --share of `ratiba sample` (default: 0.05)")
     add("--margin", metavar="0..1", default="0.05", help="how much worse a promoted canary may be (default: 0.05)")
     add("--level", metavar="P", default="0.025", help="probability of a false answer (default: 0.025)")
     add("--at-least", metavar="TIME", default="24h", help="how long a canary runs before promotion (default: 24h)")
-    add("--metric", metavar="NAME", action="append", default=[], help="a metric that counts; repeatable (default: all)")
+    add(
+        "--metric",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="metric to compare; may be repeated (default: all)",
+    )
     add("--feedback", metavar="NAME", default="user_feedback", help="the feedback scores (default: user_feedback)")
     add("--environment", metavar="NAME", default="", help="Langfuse environment (default: all except the gate's)")
     add("--stop", metavar="ROLE", help="at a roll-back, set the rollout of this role to 0 percent")

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
     OpenFront = Callable[[], AbstractAsyncContextManager[Front]]
 
-DESCRIPTION = """Talk with the system of this checkout, in a fresh tenant and within the budget, and write a scenario by
-it. After each turn you see the reply, state, tool calls, events, rows that changed, cost and seconds; /expect chooses
-what of it must stay true, and /save writes the scenario with its recording once it has passed again. /help lists all
-commands. Lines may come from a pipe; the exit code is 1 then if one of them failed."""
+DESCRIPTION = """Talk with the system of this checkout, in a fresh tenant and within the budget, and save the
+conversation as a scenario. After each turn you see the reply, state, tool calls, events, changed rows, cost and
+seconds. /expect chooses what must stay true, and /save writes the scenario with its recording if it passes again. /help
+lists all commands. Input may come from a pipe; then the exit code is 1 if one of its lines failed."""
 EXAMPLE = """example:
   ratiba chat
   ratiba chat --language sw --budget-usd 1
-  ratiba chat --scenario spa_booking_swahili_happy
+  ratiba chat --scenario order_status
   ratiba chat --from conversation.json --turn 2
   ratiba chat --from 0af7651916cd43dd8448eb211c80319c --tenants ../tenants.yaml
   printf 'Habari\\n/expect all\\n/save greets\\n' | ratiba chat"""
@@ -75,9 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from",
         dest="trace",
         metavar="TRACE",
-        help="conversation of production (a JSON file, or a trace's id in Langfuse): say the same, masked, and go on",
+        help="production conversation (a JSON file, or a trace's id in Langfuse) to repeat, masked, and continue",
     )
-    parser.add_argument("--turn", metavar="N", help="say only the first N turns of --from (default: all)")
+    parser.add_argument("--turn", metavar="N", help="repeat only the first N turns of --from (default: all)")
     parser.add_argument(
         "--tenants",
         metavar="FILE",
@@ -470,15 +470,15 @@ class _Talk:
         if self._starting.recorded:
             keys = "there is no key in RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY"
             why = "llm is replay" if settings.llm is Llm.REPLAY else keys
-            return f"{why}. The answers that are recorded for the scenario are given to the same words."
+            return f"{why}. If you write the scenario's own messages, you get its recorded answers."
         if settings.llm is Llm.REPLAY:
             return (
-                "llm is replay. Leave that out, or say what a scenario says whose answers are recorded: "
+                "llm is replay. Leave out --llm, or begin with the recorded answers of a scenario: "
                 "ratiba chat --scenario ID"
             )
         return (
-            "there is no key. Put one into RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY, or say what a scenario "
-            "says whose answers are recorded: ratiba chat --scenario ID"
+            "there is no key. Put one into RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY, or begin with the "
+            "recorded answers of a scenario: ratiba chat --scenario ID"
         )
 
     def _base(self) -> "ArmInputs":

@@ -18,9 +18,9 @@ from ratiba_action.util.text import printable
 if TYPE_CHECKING:
     from ratiba_action.production.inline import AnswerJudge, CheckedAnswer, InlineRules
 
-DESCRIPTION = """Check answers of a system in production: terms, rules, language, personal data and refusals,
-without a model and in milliseconds. Each answer passes, is flagged or is blocked, with reasons.
-Answers are read from a JSON Lines file (question, answer, contexts) or given as options. With --judge,
+DESCRIPTION = """Check answers of a system in production for terms, rules, language, personal data and refusals,
+without a model and in milliseconds. Each answer passes, is flagged or is blocked, with the reasons.
+Answers come from a JSON Lines file (question, answer, contexts) or from options. With --judge,
 assertions that need a judge call the judge of the gate's configuration, within the budget.
 The exit code is 1 if any answer is blocked, 0 if none is."""
 EXAMPLE = """example:
@@ -47,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rules", required=True, metavar="FILE", help="YAML file of rules")
     parser.add_argument("--question", metavar="TEXT", help="a single question, instead of FILE")
     parser.add_argument("--answer", metavar="TEXT", help="the answer to it")
-    parser.add_argument("--context", metavar="TEXT", action="append", help="a text it was answered from; repeatable")
+    parser.add_argument(
+        "--context", metavar="TEXT", action="append", help="a text that the answer is based on; may be repeated"
+    )
     parser.add_argument("--events", metavar="FILE", help="append EVAL_FAIL events to this file")
     parser.add_argument("--judge", action="store_true", help="call the judge for assertions that need one")
     parser.add_argument(

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from ratiba_action.commands.options import add_json, checkout_of
 from ratiba_action.errors import UsageError
+from ratiba_action.util.text import plural
 
 if TYPE_CHECKING:
     from ratiba_action.model.comparison import Rules
 
-DESCRIPTION = """Show two to six runs side by side, such as those of several models: each metric and scenario, and
-the difference of each pair with its interval, if the pair can be compared. The rules are those of the `comparison`
-section of the configuration. The exit code does not depend on the results."""
+DESCRIPTION = """Show two to six runs side by side, such as runs of several models: each metric and scenario, and the
+difference of each pair with its interval, if the pair can be compared. The rules come from `comparison` in the
+configuration. The exit code does not depend on the results."""
 EXAMPLE = """example:
   ratiba compare main/results.json ratiba-report
   ratiba compare --json a.json b.json c.json"""
@@ -68,7 +69,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
     paths: Sequence[str] = arguments.results
     if not _MIN <= len(paths) <= _MAX:
-        raise UsageError(f"{len(paths)} results are given.", f"Give {_MIN} to {_MAX}.")
+        raise UsageError(
+            f"ratiba compare got {plural(len(paths), 'run')}.",
+            f"Give {_MIN} to {_MAX} files or report folders, such as: ratiba compare main/results.json ratiba-report",
+        )
     runs = [NamedRun(path, found) for path, found in zip(paths, read_named_runs(paths), strict=True)]
     pairs = compare_each([run.run for run in runs], read_rules(arguments, environment))
     if arguments.json:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import shtab
 
-DESCRIPTION = """Print a script with which your shell completes commands, options and their values. Load it as the
-examples do."""
+DESCRIPTION = """Print a script for your shell that completes commands, options and their values. The examples show how
+to load it."""
 EXAMPLE = """example:
   ratiba completion fish > ~/.config/fish/completions/ratiba.fish
   eval "$(ratiba completion bash)"    # in ~/.bashrc

@@ -17,7 +17,7 @@ from ratiba_action.model.change import FLOORS, Mode, ModeDecision
 from ratiba_action.util.text import printable, unreadable_as_command
 
 DESCRIPTION = """Choose blocking, advisory or skip from the changed paths, and say why.
-A mode is always printed; any doubt about the change makes it blocking."""
+The command always prints a mode. If it cannot tell what changed, the mode is blocking."""
 EXAMPLE = """example:
   ratiba decide --event event.json --event-name pull_request --repo . --json
   ratiba decide --rules 'advisory *

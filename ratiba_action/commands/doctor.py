@@ -25,9 +25,9 @@ from ratiba_action.util.git import Git, installed_version
 from ratiba_action.util.locked_folder import is_file, is_folder, read_plain_file
 from ratiba_action.util.text import printable
 
-DESCRIPTION = """Check what the gate needs: Python, git, keys (whether they are there and have the form of a key; their
-values are never shown), database, Docker, configuration, scenarios, recordings, and the workflow's permissions, commit
-and placeholders. Nothing is run or changed. Exit code 0 if nothing is missing, else 1."""
+DESCRIPTION = """Check what the gate needs: Python, git, keys, database, Docker, configuration, scenarios, recordings,
+and the workflow's permissions, commit and placeholders. Keys are never shown. Nothing is run or changed. The exit code
+is 0 if nothing is missing, else 1."""
 EXAMPLE = """example:
   ratiba doctor
   ratiba doctor --json"""

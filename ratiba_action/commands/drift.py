@@ -27,9 +27,9 @@ from ratiba_action.util.text import printable
 if TYPE_CHECKING:
     from ratiba_action.production.drift import DriftRules, Measurement
 
-DESCRIPTION = """Compare the newest scores of `ratiba sample` with those of the golden scenarios and with the window
-before, metric by metric: Mann-Whitney with Holm's correction, Kolmogorov-Smirnov beside it, Cliff's delta with its
-interval. Scores of another judge or version begin a new series. Nothing is measured and nothing is paid.
+DESCRIPTION = """Compare the newest scores of `ratiba sample` with those of the golden scenarios and of the window
+before. For each metric: Mann-Whitney with Holm's correction, Kolmogorov-Smirnov, and Cliff's delta with its interval.
+Scores of another judge or version begin a new series. The command measures nothing and costs nothing.
 Without --samples the scores are read from Langfuse, with the keys in RATIBA_LANGFUSE_HOST,
 RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
 EXAMPLE = """example:
@@ -44,7 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("--baseline", metavar="RESULTS", help="a results.json of the golden scenarios, or its folder")
     parser.add_argument(
-        "--samples", metavar="FILE", action="append", default=[], help="an events.jsonl of `ratiba sample`; repeatable"
+        "--samples",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="an events.jsonl of `ratiba sample`; may be repeated",
     )
     parser.add_argument("--window", metavar="TIME", default="7d", help="length of a window, such as 24h (default: 7d)")
     parser.add_argument("--until", metavar="WHEN", default="0m", help="end: a time, or how long ago (default: now)")

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from ratiba_action.run.session import OpenSession
 
 DESCRIPTION = """Find the lines of a change that make scenarios fail, or leave them without a recorded answer. The
-scenarios of the last run that did not pass, or those that you name, are run on the base with parts of the change: first
-all, then none, then ever smaller parts, until one is left. Recorded answers of both sides are used; a model is called
-only with a key, within the budget. Nothing in your working tree changes."""
+command runs the scenarios that did not pass in the last run, or those that you name, on the base with parts of the
+change: first all, then none, then smaller and smaller parts. Recorded answers of both sides are used. A model is called
+only with a key, within the budget. Your working tree does not change."""
 EXAMPLE = """example:
   ratiba explain
-  ratiba explain --scenario spa_booking_swahili_happy --runs 20 --json"""
+  ratiba explain --scenario order_status --runs 20 --json"""
 
 _INPUTS = (
     *("config", "scenarios", "rules", "budget-usd", "monthly-budget-usd", "llm"),
@@ -57,7 +57,7 @@ def change_options(parser: argparse.ArgumentParser, inputs: Collection[str]) -> 
             parser.add_argument(f"--{entry.name}", metavar=entry.metavar, help=entry.option_help)
     add_repo(parser)
     parser.add_argument("--concurrency", metavar="N", help="scenarios to run in parallel (default: 4)")
-    parser.add_argument("--deadline", metavar="SECONDS", help="end after this time with what is known")
+    parser.add_argument("--deadline", metavar="SECONDS", help="end after this time and report what is known")
     add_json(parser)
 
 

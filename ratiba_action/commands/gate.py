@@ -11,10 +11,10 @@ from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import INPUTS, Input, read_settings
 
 DESCRIPTION = """Decide the mode, run the golden scenarios, and report whether the change may merge.
-Without an event, the working tree is compared with its merge base with the default branch."""
+Without an event, the working tree is compared with the commit at which it left the default branch (the merge base)."""
 EXAMPLE = """example:
   ratiba gate
-  ratiba gate --scenario spa_booking_swahili_happy --concurrency 1
+  ratiba gate --scenario order_status --concurrency 1
   ratiba gate --watch --view
   ratiba gate --shard 3/8 --report-dir shard-3
   ratiba gate --event event.json --event-name pull_request --dry-run"""

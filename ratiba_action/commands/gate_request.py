@@ -169,10 +169,11 @@ def _not_passed(results: Path) -> list[str]:
     """Ids of the scenarios that did not pass in the last run."""
     try:
         report = load_report(results.read_bytes())
-    except FileNotFoundError:
-        raise UsageError(f"There is no last run: {str(results)!r} does not exist.", _OTHERS) from None
+    except FileNotFoundError as error:
+        raise UsageError(f"There is no report of a last run: {str(results)!r} does not exist.", _OTHERS) from error
     except (OSError, ValueError) as error:
-        raise UsageError(f"The last run's {str(results)!r} cannot be read: {error}.", _OTHERS) from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"The last run's {str(results)!r} cannot be read: {why}.", _OTHERS) from error
     if not report.results:
         raise UsageError(f"The last run in {str(results)!r} measured nothing.", _OTHERS)
     ids = sorted(

@@ -70,7 +70,7 @@ def template_files(name: str, folder: str) -> Mapping[str, bytes]:
 
 
 DESCRIPTION = """Write a scenario from a captured session (masked and tagged `proposed`) or from a template, or let a
-model propose scenarios, paid from the budget. Existing files are never changed."""
+model propose scenarios within the budget. Existing files are never changed."""
 EXAMPLE = """example:
   ratiba generate --from session.json
   ratiba generate --from messages.json --layer golden --id asks_for_hours --language en --now 2026-05-04T08:15:00+03:00

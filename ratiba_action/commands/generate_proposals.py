@@ -109,7 +109,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     require_another_model(configuration)
     spendable = replace(settings, llm=Llm.LIVE, shell_keys={})
     if spendable.why_withheld or configuration.simulator.provider not in configuration.providers:
-        require_key(spendable, configuration, environment)  # it knows the other names of a built-in provider's key
+        # It knows the other names of a built-in provider's key.
+        require_key(spendable, configuration, environment, task="Proposing scenarios")
     _require_key_of_simulator(spendable, configuration)
     sys.stderr.write(keys_line(settings, configuration, environment) + "\n")
     documents = _texts("document", arguments.document, repository)

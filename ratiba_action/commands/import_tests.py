@@ -76,9 +76,9 @@ _SCORED: Mapping[str, tuple[Mapping[str, Scorer], _Read, _ReadSamples, tuple[str
     "openai-evals": (OPENAI_SCORERS, read_registry, openai_evals.read_samples, (".yaml", ".yml")),
 }
 """Sources with scorers: these, what reads tasks, what reads samples, and the suffixes of tasks."""
-DESCRIPTION = """Make scenarios of the tests that other tools have. Nothing in the files is executed. Reports what was
-mapped, what was approximated and what a person must do. A second import updates what the first one wrote, and keeps
-what you changed."""
+DESCRIPTION = """Make scenarios from the tests of other tools. Nothing in the files is executed. The command reports
+what it mapped, what it approximated and what you must do. A second import updates what the first one wrote, and keeps
+your changes."""
 EXAMPLE = """example:
   ratiba import promptfoo .
   ratiba import deepeval goldens.json tests/test_answers.py --prefix support

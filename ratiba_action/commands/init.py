@@ -43,11 +43,11 @@ from ratiba_action.util.installation import install_command
 from ratiba_action.util.locked_folder import read_plain_file, write_new_files
 from ratiba_action.util.text import printable_lines
 
-DESCRIPTION = """Write the files that a repository needs: workflow, configuration and a first scenario. If its files say
-how its server is started (package.json, go.mod, Gemfile, Dockerfile), the gate starts that server. Otherwise an adapter
-with a stand-in for your system is written too, and the gate passes immediately, without an API key. Existing files are
-never changed. Once scenarios are recorded, it proposes `prompts` and `touches` for what the system was seen to read,
-and writes nothing."""
+DESCRIPTION = """Write the files that a repository needs: workflow, configuration and a first scenario. If package.json,
+go.mod, Gemfile or Dockerfile says how to start your server, the gate starts it. Otherwise the command also writes an
+adapter with a stand-in for your system, and the gate passes at once, without an API key. Existing files are never
+changed. Once scenarios are recorded, the command writes nothing and proposes `prompts` and `touches` for the files that
+the system reads."""
 EXAMPLE = """example:
   ratiba init
   ratiba init --yes --function bot:answer
@@ -198,7 +198,7 @@ def _own_system(answers: StarterAnswers) -> Iterable[str]:
     yield from () if answers.function else _own_server(answers)
     yield f"Write a message of your customers, and what must be true then, into {SCENARIO}."
     what = "function" if answers.function else "server"
-    yield f"ratiba gate --llm replay     # calls your {what}; `script` or recordings answer its calls of models"
+    yield f"ratiba gate --llm replay     # calls your {what}; `script` or recordings answer its model calls"
 
 
 def _own_server(answers: StarterAnswers) -> Iterable[str]:
@@ -215,25 +215,25 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     else:
         yield from _first_gate(contents)
         what = "your prompt" if answers.kind == "prompt" else "your system"
-        yield f"Replace the content of {own} by {what}, and the messages in {SCENARIO} by those of your customers."
+        yield f"Replace the content of {own} with {what}, and the messages in {SCENARIO} with those of your customers."
     if answers.kind == "prompt":
         yield f"Remove `layer` and `script` from {SCENARIO}, so that the real model answers instead of the mocked one."
     if judged or answers.kind == "prompt":
         until = f". Until then {RECORDING} has a score written by hand" if judged else ""
-        yield f"ratiba record --accept       # records the answers of models and judge; needs an API key{until}"
+        yield f"ratiba record --accept       # records the answers of models and judges; needs an API key{until}"
     if judged:
         off = f"set `metrics: {{fluency: false}}` in {CONFIGURATION} and delete {RECORDING}"
-        yield f"Without an API key, {off}: no judge scores replies then."
+        yield f"Without an API key, {off}. Then no judge scores replies."
     if answers.kind != "prompt":
         stand_in_model = "record a program that stands in for it (docs/quickstart.md): ratiba record --authored"
         mocked = f"mock it: `layer: fsm` and `script` in {SCENARIO}"
         yield f"Without an API key for the model that your system calls, {stand_in_model}. Or {mocked}."
     yield f"ratiba validate              # checks {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
-        yield f"In {WORKFLOW} replace OWNER by the account that has ratiba-eval-gate, and COMMIT by the id of a commit."
-    yield "ratiba doctor                # says what is still missing"
+        yield f"In {WORKFLOW}, replace OWNER with the account that has ratiba-eval-gate, and COMMIT with a commit's id."
+    yield "ratiba doctor                # lists what is still missing"
     if own and answers.kind != "http":
-        yield "ratiba init                  # once scenarios are recorded: proposes `prompts` for what models were sent"
+        yield "ratiba init                  # again, once scenarios are recorded: proposes `prompts` and `touches`"
     if answers.has_url:
         yield f"In {WORKFLOW} start your server in a separate step before the step Evaluate."
     check = "eval" if answers.has_url else "gate / eval"

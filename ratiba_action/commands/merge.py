@@ -9,8 +9,8 @@ from ratiba_action.commands.gate_options import read_options
 from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.errors import UsageError
 
-DESCRIPTION = """Put the reports of all shards of a run together, decide, and publish one report. Run it on the same
-commit, with the same inputs as the shards: if a regression has to be confirmed, the further trials run here.
+DESCRIPTION = """Combine the reports of all shards of a run, decide, and publish one report. Run it on the same commit
+with the same inputs as the shards: if a regression has to be confirmed, the further trials run here.
 A shard that is missing, damaged, duplicated or from another run makes the verdict incomplete, never passed."""
 EXAMPLE = """example:
   ratiba merge shard-1 shard-2

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ratiba_action.diagnosis.mutation_runs import Mutation
     from ratiba_action.run.inputs import RunInputs
 
-DESCRIPTION = """Find the lines of the system that no scenario protects. One fault at a time is put into a copy of the
-system: a part of a prompt or a tool's description is dropped or says the opposite; a call is not made, a condition is
-dropped or inverted, a constant, an operator or a condition of SQL changes. The scenarios that could notice it run, and
-the share of faults that one of them notices is the mutation score. Faults in code are run with recorded answers; faults
-in prompts call a model, with a key and within the budget. Your working tree and your database are not used."""
+DESCRIPTION = """Find the lines of the system that no scenario protects. The command puts one fault at a time into a
+copy of the system: it drops or reverses a part of a prompt or of a tool's description, drops a call, drops or inverts a
+condition, or changes a constant, an operator or a condition of SQL. Then it runs the scenarios that could notice the
+fault. The mutation score is the share of faults that a scenario notices. Faults in code use recorded answers; faults in prompts call a model, with a key
+and within the budget. Your working tree does not change, and your database is not used."""
 EXAMPLE = """example:
   ratiba mutate
   ratiba mutate prompts/booking.md app/payments.py --mutants 200 --json"""
@@ -56,9 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mutants",
         default=str(_MUTANTS),
         metavar="N",
-        help=f"run at most N mutants, those of the greatest risk first (default: {_MUTANTS})",
+        help=f"run at most N mutants, the riskiest lines first (default: {_MUTANTS})",
     )
-    parser.add_argument("--fresh", action="store_true", help="run mutants again whose result is known")
+    parser.add_argument("--fresh", action="store_true", help="also run mutants whose result is known")
 
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:

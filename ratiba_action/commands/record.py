@@ -42,12 +42,12 @@ from ratiba_action.settings.settings import INPUTS, Input, Settings, read_settin
 from ratiba_action.util.text import plural, printable
 
 DESCRIPTION = """Run scenarios with live models and save the answers of models and judges as recordings.
-Shows what changes; existing recordings are only replaced with --accept. Exit code 1 if a change waits for --accept or
-is refused, 3 if a scenario did not finish."""
+Show what changes; existing recordings are replaced only with --accept. The exit code is 1 if a change waits for
+--accept or is refused, and 3 if a scenario did not finish."""
 EXAMPLE = """example:
-  ratiba record --scenario spa_booking_swahili_happy
+  ratiba record --scenario order_status
   ratiba record --tag smoke --accept
-  ratiba record --scenario spa_booking_swahili_happy --trials 3
+  ratiba record --scenario order_status --trials 3
   ratiba record --reads
   ratiba record --authored"""
 

@@ -11,7 +11,7 @@ from ratiba_action.commands.options import RUN_SOURCES, add_json
 from ratiba_action.errors import InfrastructureError, PublishError, RatibaError, UsageError
 from ratiba_action.settings.settings import Settings, read_settings, read_settings_leniently
 
-DESCRIPTION = """Show the report of the last run, or publish one for a run that could not do so itself."""
+DESCRIPTION = """Show the report of the last run, or publish the report of a run that could not publish it itself."""
 EXAMPLE = """example:
   ratiba report
   ratiba report --results ratiba-report/results.json --json
@@ -41,9 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     task.add_argument(
         "--open", action="store_true", help="open report.html in the browser; without one, print its path"
     )
-    task.add_argument(
-        "--diff", metavar="BASE", help="compare the results with those of a base: a results.json, or its folder"
-    )
+    task.add_argument("--diff", metavar="BASE", help="compare the results with a base's: a results.json, or its folder")
     task.add_argument(
         "--unfinished", action="store_true", help="publish an incomplete report if this run has written no results"
     )
@@ -67,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     task.add_argument(
         "--to-branch",
         metavar="NAME",
-        help="add the run to a branch that holds runs alone, such as ratiba-history, and push it",
+        help="add the run to a branch that contains only runs, such as ratiba-history, and push it",
     )
     task.add_argument(
         "--resend-langfuse", metavar="EVENTS", help="send an events.jsonl to Langfuse, except what it has already"

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ratiba_action.production.sampling import SampleRun
     from ratiba_action.production.tenants import TenantFacts
 
-DESCRIPTION = """Measure production conversations: a share of all, and every one with an error or negative feedback.
-No system is run. Judges are paid from the budget; scores are written to the traces in Langfuse. Conversations of files
-need no Langfuse; their scores are in events.jsonl, and those with a slow reply or one of low confidence are measured.
+DESCRIPTION = """Measure production conversations: a share of them, and each one with an error or negative feedback. No
+system is run. Judges are paid from the budget, and the scores are written to the traces in Langfuse. For conversations
+in files, the scores are in events.jsonl, and each one with a slow reply or low confidence is measured too.
 The Langfuse keys are read from RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY."""
 EXAMPLE = """example:
   ratiba sample
@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--system-type",
         default="chatbot",
         choices=[kind.value for kind in SystemType],
-        help="type of systems whose traces name none (default: chatbot)",
+        help="system type of traces that name none (default: chatbot)",
     )
     parser.add_argument(
         "--tenants",

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from ratiba_action.publish.site.pages import History
     from ratiba_action.publish.site.runs import RunLine, ScenarioFacts
 
-DESCRIPTION = """Write the history of runs as a site of static pages: an overview, every run, runs side by side, the
-scenarios over the runs with what is flaky, trends of the metrics, the judges and the money. It works from a file and on
-GitHub Pages, loads nothing from another host, and publishes conversations only as 'site.transcripts' of the
-configuration says."""
+DESCRIPTION = """Write the history of runs as a static site: an overview, every run, runs side by side, scenarios over
+time with flaky ones marked, and trends of metrics, judges and cost. The site works from a file and on GitHub Pages, and
+loads nothing from another host. 'site.transcripts' in the configuration decides whether it shows conversations."""
 EXAMPLE = """example:
   ratiba site                                     # from the branch ratiba-history to the folder site
   ratiba site --from downloaded-results --to public
@@ -50,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--branch",
         metavar="NAME",
-        help="whose own runs trends and the badge are of (default: the branch with the most runs)",
+        help="branch for the trends and the badge (default: the branch with the most runs)",
     )
     parser.add_argument(
         "--with",

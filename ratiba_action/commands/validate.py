@@ -47,8 +47,8 @@ from ratiba_action.util.text import plural, printable
 from ratiba_action.verdict.judge_levels import coarse_judges
 
 DESCRIPTION = """Check the configuration, the scenarios and their recordings, and report each mistake with its line.
-Warns about settings that are valid but probably unintended, and names prompts in code and documents that the system
-reads, as recordings say. Nothing is run. Exit code 2 if there is a mistake."""
+Warn about settings that are valid but probably unintended. Name prompts in code, and documents that the system reads
+according to its recordings. Nothing is run. The exit code is 2 if there is a mistake."""
 EXAMPLE = """example:
   ratiba validate
   ratiba validate --repo . --scenarios scenarios --json"""

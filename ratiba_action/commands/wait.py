@@ -13,7 +13,7 @@ from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.text import printable, unreadable_as_command
 
 DESCRIPTION = """Wait until a run of the gate has ended, from another job or machine, and exit with its exit code.
-The run writes to the ledger's database (ledger-url). Exits with 3 if the run was lost or the time is over."""
+The run writes to the ledger's database (ledger-url). The exit code is 3 if the run was lost or the time is over."""
 EXAMPLE = """example:
   ratiba wait 4f0c9a52-8a44-4a6e-9c0e-1d2f3a4b5c6d
   ratiba wait 19283746501 --seconds 1800 --json    # the id of a workflow run, which may not have begun yet"""

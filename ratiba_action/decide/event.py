@@ -49,9 +49,10 @@ def load_event(path: Path) -> Mapping[str, Any]:
             content = file.read(_LARGEST + 1)
         event = json.loads(content) if len(content) <= _LARGEST else None
     except (OSError, ValueError, RecursionError) as error:
-        raise InfrastructureError(f"The event file {str(path)!r} cannot be read: {error}.") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InfrastructureError(f"The event file {str(path)!r} cannot be read: {why}.") from error
     if not isinstance(event, dict):
-        raise InfrastructureError(f"The event file {str(path)!r} does not hold a JSON object.")
+        raise InfrastructureError(f"The event file {str(path)!r} does not contain a JSON object.")
     return event
 
 

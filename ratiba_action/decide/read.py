@@ -160,7 +160,7 @@ def read_change(
     Args:
         event_name: as in ``GITHUB_EVENT_NAME``; empty for the work tree against its merge base.
         event: the payload, None when there is none.
-        pull_request: number of the pull request that a manual run is about; empty for none.
+        pull_request: number of the pull request to evaluate, for a manual run; empty for none.
     """
     reader = _ChangeReader(event or {}, environment, pull_request, connect)
     unread = False

@@ -160,7 +160,9 @@ def _why_none(repository: Path, name: str, root: str) -> str:
         return "is a symbolic link; name the file itself"
     if not _is_inside(PurePosixPath(os.path.normpath(name)), PurePosixPath(os.path.normpath(root))):
         return f"is outside the system's folder {root!r}; only files below it can be changed"
-    return "is no file that the system is run with" if path.exists() else "does not exist"
+    if not path.exists():
+        return "there is no such file; give a path from the root of the repository, or none for the system's own files"
+    return "the system does not run with this file; only files that its worker loads can be changed"
 
 
 def _is_prompt(name: str, patterns: Sequence[str]) -> bool:

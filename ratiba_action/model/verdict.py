@@ -251,7 +251,7 @@ class Evidence:
     scenario_digests: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     confirm: str | None = None
-    unconfirmed: str = "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
+    unconfirmed: str = "This change replaces the system under test, and no maintainer has confirmed it by a manual run."
     recorded_only: tuple[str, ...] = ()
     anchor: Anchor | None = None
     unfit: tuple[Scenario, ...] = ()

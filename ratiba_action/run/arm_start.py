@@ -53,7 +53,7 @@ async def watch_reads(system: "WorkerSystem | ReplaySystem", log: RunLog) -> Non
         try:
             await system.watch_reads()
         except RatibaError as error:
-            log.note(f"It is not noted which files the system reads: {error}")
+            log.note(f"Which files the system reads could not be recorded: {error}")
 
 
 async def caught(opening: Awaitable[tuple[ArmInputs, Code]]) -> OpenedBase:

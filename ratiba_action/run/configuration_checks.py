@@ -102,7 +102,7 @@ def _short_answers(configuration: Configuration) -> Iterator[Setting]:
         if maximum < ANSWER_TOKENS:
             yield Setting(
                 ("models",),
-                f"The judge {model!r} is asked for up to {ANSWER_TOKENS} tokens, and models.max_output_tokens allows "
+                f"The judge {model!r} needs up to {ANSWER_TOKENS} output tokens, and models.max_output_tokens allows "
                 f"{maximum}. Set models.overrides.{model}.max_output_tokens to {ANSWER_TOKENS} or more.",
             )
 

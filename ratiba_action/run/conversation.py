@@ -302,7 +302,7 @@ class TrialConversation:
     async def _improvise(self, ordinal: int) -> str | CustomerEnding:
         user, simulator = self._trial.scenario.simulated_user, self._services.simulator
         if user is None or simulator is None:
-            raise ConfigurationError("Nobody plays the simulated customer.", "Configure `simulator`.")
+            raise ConfigurationError("No model is configured for the simulated customer.", "Configure `simulator`.")
         return await simulator.next_message(self._trial, user, self._exchanges, ordinal)
 
     async def _take(self, turn: Turn, session: Session, access: ModelAccess) -> bool:

@@ -229,7 +229,7 @@ def _require_root(repository: Path, root: str) -> None:
     found, top = Path(os.path.realpath(repository / root)), repository.resolve()
     if not found.is_dir() or not found.is_relative_to(top) or ".git" in found.relative_to(top).parts:
         raise ConfigurationError(
-            f"system.root is {root!r}, which is no folder inside the repository.", "Name the system's folder."
+            f"system.root is {root!r}, which is not a folder inside the repository.", "Name the system's folder."
         )
 
 

@@ -88,7 +88,7 @@ def required_access(settings: Settings, environment: Mapping[str, str], purpose:
     access = langfuse_access(settings, environment)
     if access is None:
         names = "RATIBA_LANGFUSE_HOST, RATIBA_LANGFUSE_PUBLIC_KEY and RATIBA_LANGFUSE_SECRET_KEY"
-        raise UsageError(f"There are no keys of Langfuse, so {purpose}.", f"Set {names}.")
+        raise UsageError(f"The keys of Langfuse are not set, so {purpose}.", f"Set {names}.")
     return access
 
 

@@ -55,9 +55,7 @@ def notes_of_prompts(inputs: RunInputs, head: ArmInputs) -> tuple[str, ...]:
     if not names:
         return ()
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    message = (
-        f"Blob ids stand for the commits of these prompts, which are not known: {', '.join(names[:_NAMED])}{more}."
-    )
+    message = f"The commits of these prompts are not known, so blob ids are shown: {', '.join(names[:_NAMED])}{more}."
     remedy = "Check out with `fetch-depth: 0` (`git fetch --unshallow`), and leave committed prompts unchanged."
     return (Note(message, remedy),)
 
@@ -90,7 +88,7 @@ def how_to_confirm(inputs: RunInputs, *, silenced: bool) -> str | None:
 def unconfirmed(inputs: RunInputs) -> str:
     """What ``how_to_confirm`` is about, in one sentence."""
     if inputs.replaced:
-        return "Another system than the base's was tested, and no maintainer has confirmed it by a manual run."
+        return "This change replaces the system under test, and no maintainer has confirmed it by a manual run."
     if not inputs.unratcheted:
         return (
             f"This change edits the system, and edits or removes {_all_of(inputs.edited.total)} of its base, so "
@@ -192,11 +190,11 @@ def notes_of_clocks(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
 
 
 def notes_of_choice(inputs: RunInputs) -> tuple[str, ...]:
-    """That a person asked for some of the scenarios alone."""
-    if not inputs.choice:
-        return ()
+    """That a person selected some of the scenarios alone."""
     count, total = len(inputs.selection.scenarios), len(inputs.suite.scenarios)
-    return (Caveat(f"Only {part_of(count, total, 'scenario', 'was', 'were')} asked for."),)
+    if not inputs.choice or count == total:
+        return ()
+    return (Caveat(f"Only {part_of(count, total, 'scenario', 'was', 'were')} selected."),)
 
 
 def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str | None:

@@ -96,11 +96,14 @@ def recording_remedy(
     return f"{command}, with your key in {name}. Or set {name} for the gate, so that it calls the model itself."
 
 
-def require_key(settings: Settings, configuration: Configuration, environment: Mapping[str, str]) -> None:
+def require_key(
+    settings: Settings, configuration: Configuration, environment: Mapping[str, str], *, task: str = ""
+) -> None:
     """Refuse to call models without a key: what was asked for live is never replayed instead.
 
     Args:
         environment: says whether a key comes from a repository's secrets or from a person's own variables.
+        task: what calls a model where no scenario does, such as ``Proposing scenarios``; mocking is no way out then.
 
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
@@ -110,9 +113,12 @@ def require_key(settings: Settings, configuration: Configuration, environment: M
     if settings.llm in LIVE and not keys_of(settings, configuration):
         recording, in_workflow = settings.llm == Llm.RECORD, environment.get("GITHUB_ACTIONS") == "true"
         why, undone = ("Recording calls models", "recorded") if recording else (f"llm is '{settings.llm}'", "measured")
+        if task:
+            why, undone = f"{task} calls a model", "written"
+        remedy = _IN_A_WORKFLOW if in_workflow else _on_a_laptop(environment)
         raise InfrastructureError(
             f"{why}, and there is no key to call a model with, so nothing was {undone}.",
-            f"{_IN_A_WORKFLOW if in_workflow else _on_a_laptop(environment)} {MOCK}",
+            remedy if task else f"{remedy} {MOCK}",
         )
 
 

@@ -139,9 +139,9 @@ class Git:
         root = find_checkout(folder)
         if root is None:
             raise InfrastructureError(
-                f"The folder {str(folder)!r} is in no git repository.",
+                f"The folder {str(folder)!r} is not in a git repository.",
                 "Run the command in a git repository, or name one with --repo. In a workflow, run actions/checkout "
-                "before this step; it needs git, without which it only downloads files.",
+                "before this step, on a runner with git: without git, it only downloads the files.",
             )
         self.root = root
         self._given = environment

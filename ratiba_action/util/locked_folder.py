@@ -29,7 +29,8 @@ def write_new_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     if there:
         listed = "".join(f"\n  {name}" for name in there)
         raise UsageError(
-            f"Nothing was written: these files exist already.{listed}\n", "Move them away, or write the others by hand."
+            f"Nothing was written, because these files exist already:{listed}\n",
+            "Move or delete them and run the command again.",
         )
     with contextlib.ExitStack() as undo:
         for name, content in contents.items():

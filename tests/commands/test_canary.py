@@ -205,7 +205,7 @@ def test_what_is_printed_is_masked_and_cannot_command_a_runner(
         ((*NAMES, "--stop", "a"), "--stop has no rollout to set"),
         ((*NAMES, "--rollout", "f.json"), "--rollout is given without --stop"),
         ((*NAMES, "--config", "nowhere.yml", "--seconds", "0"), "--seconds is '0'"),
-        (NAMES, "There are no keys of Langfuse"),
+        (NAMES, "The keys of Langfuse are not set"),
     ],
 )
 def test_bad_input_is_exit_code_2(capsys: pytest.CaptureFixture[str], options: tuple[str, ...], part: str) -> None:

@@ -85,7 +85,7 @@ def test_what_one_run_did_not_hold_has_no_score_there(folder: Path, capsys: pyte
 @pytest.mark.parametrize("count", [1, 7])
 def test_too_few_and_too_many_are_refused(folder: Path, capsys: pytest.CaptureFixture[str], count: int) -> None:
     assert run(["compare", *[write(folder, "a.json")] * count], {}) == 2
-    assert f"{count} results are given. Give 2 to 6" in capsys.readouterr().err
+    assert f"ratiba compare got {count} run" in capsys.readouterr().err
 
 
 def test_all_problems_of_all_files_are_reported_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

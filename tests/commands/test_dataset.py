@@ -109,7 +109,7 @@ def test_a_server_that_fails_is_reported(
     [
         (
             ["dataset", "verify"],
-            "There are no keys of Langfuse, so no server can be verified. Set",
+            "The keys of Langfuse are not set, so no server can be verified. Set",
         ),
         (["dataset", "verify", "--seconds", "soon"], "--seconds is 'soon'. Give seconds"),
     ],

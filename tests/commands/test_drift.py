@@ -108,7 +108,7 @@ def test_what_is_printed_is_masked_and_cannot_command_a_runner(
         (("--until", "2026-11-22"), "--until is '2026-11-22'"),
         (("--until", "0001-01-02T00:00:00+00:00"), "a time from 2000 on"),
         (("--baseline", "nowhere.json"), "nowhere.json"),
-        ((), "There are no keys of Langfuse"),
+        ((), "The keys of Langfuse are not set"),
     ],
 )
 def test_bad_input_is_exit_code_2(capsys: pytest.CaptureFixture[str], options: tuple[str, ...], part: str) -> None:

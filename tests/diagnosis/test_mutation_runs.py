@@ -65,7 +65,11 @@ def test_every_named_file_that_cannot_be_used_is_a_problem_and_all_are_named_at_
     with pytest.raises(SuiteError) as refused:
         read_files(inputs_of(shop), ["binary.md", "../elsewhere.md", "missing.md"])
     message = str(refused.value)
-    for each in ("binary.md: is not a text", "../elsewhere.md: is outside the system", "missing.md: does not exist"):
+    for each in (
+        "binary.md: is not a text",
+        "../elsewhere.md: is outside the system",
+        "missing.md: there is no such file",
+    ):
         assert each in message
 
 

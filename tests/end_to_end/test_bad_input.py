@@ -288,7 +288,7 @@ def test_only_what_was_asked_for_runs_and_the_comment_says_so(local: SmallReposi
     local.scenario("sings", "say la")
     ended = local.gate("--scenario", "sings")
     assert ended.code == 0, ended.printed
-    assert "Only 1 of 2 scenarios was asked for." in ended.comment
+    assert "Only 1 of 2 scenarios was selected." in ended.comment
 
 
 def test_the_failed_ones_of_the_last_run_can_be_run_alone(local: SmallRepository) -> None:

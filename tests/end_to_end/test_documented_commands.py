@@ -50,8 +50,8 @@ NOTHING_TO_DO = {
     "ratiba doctor": (1, "OWNER and COMMIT still stand there"),
     "ratiba gate --failed": (2, "Every scenario of the last run"),
     "ratiba explain": (2, "Every scenario of the last run"),
-    "ratiba explain --scenario spa_booking_swahili_happy --json": (3, "The change cannot be compared with its base"),
-    "ratiba mutate prompts/booking.md app/payments.py": (2, "does not exist"),
+    "ratiba explain --scenario order_status --json": (3, "The change cannot be compared with its base"),
+    "ratiba mutate prompts/booking.md app/payments.py": (2, "there is no such file"),
     "ratiba report --trends": (2, "names a branch to show trends of"),
     **{
         f"ratiba check answers.jsonl --rules checks.yaml{options}": (1, "block")
@@ -111,7 +111,7 @@ LINES = lines_of(PAGES)
 
 
 def words_of(line: str) -> list[str]:
-    named = re.compile(r"spa_booking_swahili_happy|where_is_my_parcel|explains_a_delay")
+    named = re.compile(r"order_status|where_is_my_parcel|explains_a_delay")
     return shlex.split(named.sub("first_conversation", OTHERWISE.get(line, line)))[1:]
 
 

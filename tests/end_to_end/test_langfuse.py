@@ -136,5 +136,5 @@ def test_a_resend_without_keys_or_file_is_a_misuse(tmp_path: Path, capsys: pytes
     assert resend(tmp_path / "events.jsonl") == 2
     assert resend(tmp_path / "events.jsonl", **keys("http://127.0.0.1:1", LangfuseState())) == 2
     stderr = capsys.readouterr().err
-    assert "There are no keys of Langfuse" in stderr
+    assert "The keys of Langfuse are not set" in stderr
     assert "cannot be read" in stderr

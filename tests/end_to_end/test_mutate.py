@@ -237,7 +237,7 @@ def test_every_file_that_cannot_be_used_is_named_at_once(here: SmallRepository, 
         "binary.md: is not a text in UTF-8",
         "link.md: is a symbolic link",
         "../elsewhere.md: is outside the system's folder",
-        "missing.md: does not exist",
+        "missing.md: there is no such file",
     ):
         assert message in ended.printed
     assert "Traceback" not in ended.printed

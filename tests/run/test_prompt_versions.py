@@ -239,7 +239,7 @@ def test_without_a_usable_answer_of_github_the_blob_id_stands_in_and_a_note_says
     head = head_inputs(inputs, github_history(inputs))
     assert head.prompt_versions[0] == f"greet@{KIND}"
     (note,) = notes_of_prompts(inputs, head)
-    assert note.startswith("Blob ids stand for the commits of these prompts, which are not known: greet")
+    assert note.startswith("The commits of these prompts are not known, so blob ids are shown: greet")
     assert "fetch-depth: 0" in note
 
 

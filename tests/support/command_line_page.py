@@ -11,13 +11,14 @@ from ratiba_action.cli import COMMANDS, GROUPS, build_whole_parser
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 HEAD = """\
 # Command line
-Every command with its options, written from the parsers by `make command-line`. `ratiba COMMAND --help` prints it too.
+This page lists every command with its options. `ratiba COMMAND --help` prints the same. To start, run `ratiba init`;
+for what you need most, see [on a laptop](laptop.md). `make command-line` writes this page from the parsers.
 
-- The environment variable in an option's row is another way to give it. The option wins.
-- Without `--repo`, a command uses the repository that the current folder lies in.
+- If an option's row names an environment variable, you can set that instead. The option wins.
+- Without `--repo`, a command uses the repository of the current folder.
 - `--json` prints JSON on standard output, for programs.
-- [Exit code](inputs.md#exit-codes) 2 is a wrong input, configuration or command line. `ratiba doctor` exits with 1 if
-  something is missing.
+- [Exit code](inputs.md#exit-codes) 2 means a wrong input, configuration or command line. `ratiba doctor` exits with 1
+  if something is missing.
 
 """
 

@@ -169,7 +169,7 @@ class ProviderClient:
         """
         if provider not in self._routes:
             raise ConfigurationError(
-                f"A model of {provider!r} was asked for, and there is no key for it.",
+                f"The run needs a model of {provider!r}, and there is no key for it.",
                 f"{_how_to_give_a_key(provider)}, or run with llm: replay.",
             )
 

@@ -308,5 +308,5 @@ def test_truth_is_not_one(checkout: Checkout) -> None:
 def test_without_keys_nothing_of_langfuse_is_imported(tmp_path: Path) -> None:
     done = run_process(["dataset", "push"], tmp_path, {"PATH": os.environ["PATH"], **ASKED_FOR})
     assert done.returncode == 2
-    assert "There are no keys of Langfuse, so nothing can be pushed." in done.stderr
+    assert "The keys of Langfuse are not set, so nothing can be pushed." in done.stderr
     assert imported(done.stderr) & {"langfuse", "opentelemetry", "httpx", "deepeval"} == set()
