@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 DESCRIPTION = """Find the lines of the system that no scenario protects. The command puts one fault at a time into a
 copy of the system: it drops or reverses a part of a prompt or of a tool's description, drops a call, drops or inverts a
 condition, or changes a constant, an operator or a condition of SQL. Then it runs the scenarios that could notice the
-fault. The mutation score is the share of faults that a scenario notices. Faults in code use recorded answers; faults in prompts call a model, with a key
-and within the budget. Your working tree does not change, and your database is not used."""
+fault. The mutation score is the share of faults that a scenario notices. Faults in code use recorded answers; faults in
+prompts call a model, with a key and within the budget. Your working tree does not change, and your database is not
+used."""
 EXAMPLE = """example:
   ratiba mutate
   ratiba mutate prompts/booking.md app/payments.py --mutants 200 --json"""
