@@ -82,9 +82,20 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         UsageError: the port or another option cannot be used.
         ConfigurationError: the history or the configuration cannot be read.
     """
+    from ratiba_action.config.configuration import optional_configuration
+
     port = parse_option("--port", arguments.port, _port)
     settings = read_settings(environment, {"report-dir": arguments.report_dir, "config": arguments.config})
     root = repository_of(arguments, environment)
+    report = Path(settings.report_dir)
+    for option, folder, wrong in (
+        ("--repo", root, not root.is_dir()),
+        ("--report-dir", report, report.exists() and not report.is_dir()),
+    ):
+        if wrong:
+            raise UsageError(f"{option} is {str(folder)!r}, which is no folder.", "Name a folder, or leave it out.")
+    if arguments.config:
+        optional_configuration(root, settings.config, required=True)
     viewed = viewed_in(root, settings, environment, arguments.source, branch=arguments.branch, chat=arguments.chat)
 
     def announce(address: "ViewAddress") -> None:

@@ -63,6 +63,9 @@ RIGHT = {
     "gate --shards": ("malformed",),  # what lost shards left: incomplete, with a report that says so
     "report --sealed": ("missing", "folder", "empty", "malformed"),  # what a lost container left: likewise
     "drift --samples": ("empty",),
+    "view --branch": ("malformed",),  # no run is of it yet
+    "view --report-dir": ("missing", "folder"),  # no run is there yet
+    "view --repo": ("folder",),
 }
 """Values that are right after all, or that a report has to be written about."""
 
