@@ -54,9 +54,14 @@ def history_of(source: str | None, settings: Settings, environment: Mapping[str,
     """Kept runs to ask about; None where the ledger's database is meant.
 
     Without a source and without a ledger it is the branch that the checkout's configuration names.
+
+    Raises:
+        ConfigurationError: the source is neither a folder nor a branch, or the configuration is wrong.
     """
-    if source is None and not settings.ledger_url:
-        root = checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
+    root = checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
+    if source not in {None, GITHUB}:
+        find_runs(source, lambda: open_git(root, environment))  # a mistyped name is no history that failed
+    elif source is None and not settings.ledger_url:
         configuration = optional_configuration(root, settings.config, required=False)
         source = None if configuration is None else configuration.history.branch
     if source is None:

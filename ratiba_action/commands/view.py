@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
 from ratiba_action.errors import ConfigurationError, RatibaError, UsageError
-from ratiba_action.settings.settings import Settings, read_settings
+from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ EXAMPLE = """example:
 _OF_CHAT = (
     ("scenario", "ID", "begin with customer, time and recorded answers of this scenario"),
     ("language", "CODE", "language of the conversation"),
-    ("budget-usd", "VALUE", "maximum cost of all that is said (RATIBA_EVAL_BUDGET_USD)"),
+    ("budget-usd", "VALUE", "maximum cost of the conversation (RATIBA_EVAL_BUDGET_USD; default: 20)"),
     ("mutants", "N", "after a scenario was saved, run at most N mutants"),
 )
 """Options that are those of ``ratiba chat``."""
@@ -63,8 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--branch", default="", metavar="NAME", help="whose own runs trends are of (default: that with the most runs)"
     )
-    parser.add_argument("--report-dir", metavar="DIR", help="the report directory (RATIBA_REPORT_DIR)")
-    parser.add_argument("--config", metavar="PATH", help="the gate's configuration (RATIBA_CONFIG)")
+    for entry in INPUTS:
+        if entry.name in {"report-dir", "config"}:
+            parser.add_argument(f"--{entry.name}", metavar=entry.metavar, help=entry.option_help)
     add_repo(parser)
     add_json(parser, "print the address as JSON")
     chat = parser.add_argument_group("talk with the system")

@@ -48,6 +48,7 @@ REPORTED = {
     "canary": ("--stable", "a", "--canary", "b"),
     "check": ("--rules", "{files}/rules.yaml", "--judge", "--question", "a", "--answer", "b"),
     "calibrate": ("run",),
+    "view": ("--no-open", "--config", ".github/ratiba.yml"),
     "dataset": ("push",),
 }
 """Commands that read the configuration, the scenarios or the calibration set, with what they need."""

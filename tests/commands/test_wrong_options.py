@@ -64,7 +64,7 @@ RIGHT = {
     "report --sealed": ("missing", "folder", "empty", "malformed"),  # what a lost container left: likewise
     "drift --samples": ("empty",),
     "view --branch": ("malformed",),  # no run is of it yet
-    "view --report-dir": ("missing", "folder"),  # no run is there yet
+    "view --report-dir": ("malformed",),  # any name of a folder; no run is there yet
     "view --repo": ("folder",),
 }
 """Values that are right after all, or that a report has to be written about."""
