@@ -44,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{RUN_SOURCES}, or 'ledger' for its database (default: the branch ratiba-history)",
     )
     parser.add_argument(
-        "--to", default="site", metavar="DIR", help="folder to write; may only hold an earlier site (default: site)"
+        "--to",
+        metavar="DIR",
+        help="folder to write; may only hold an earlier site (default: site in the repository's root)",
     )
     parser.add_argument(
         "--branch",
@@ -75,7 +77,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.publish.site.folder import require_own_folder, write_site
     from ratiba_action.publish.site.pages import all_pages
 
-    settings, target = read_settings(environment, {}), Path(arguments.to)
+    settings = read_settings(environment, {})
+    target = Path(arguments.to) if arguments.to else checkout_of(environment.get("GITHUB_WORKSPACE") or ".") / "site"
     require_own_folder(target)  # before a long history is read
     with ExitStack() as stack:
         history, load = _history(arguments, settings, environment, stack)

@@ -60,6 +60,7 @@ WRITTEN = {
     "gate": ((), "ratiba-report/results.json"),
     "mutate": ((), "ratiba-report/mutation.html"),
     "merge": (("{files}",), "ratiba-report/results.json"),
+    "site": (("--from", "{files}"), "site/index.html"),
 }
 """Commands that write into the repository, with a file that they write."""
 
