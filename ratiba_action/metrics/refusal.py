@@ -4,7 +4,7 @@ from ratiba_action.checks.refusal_phrases import read_refusal
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.measurement import Case, Score
 
-__version__ = "1.2.0"
+__version__ = "1.3.0"
 
 
 class RefusalMetric:
@@ -21,5 +21,6 @@ class RefusalMetric:
             expected = exchange.turn.expect.refusal
             if expected is not None:
                 found = read_refusal(exchange.reply.text)
-                values.append(TurnValue(number, float(found.whole == expected), found.describe()))
+                right = found.whole if expected else not found.declines
+                values.append(TurnValue(number, float(right), found.describe()))
         return mean_of_turns(self.name, self.version, threshold, values, "Give a turn `expect.refusal`.")

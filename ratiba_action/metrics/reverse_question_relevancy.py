@@ -7,7 +7,7 @@ scores 0. The likeness is judged, because two wordings of one question share few
 
 from dataclasses import replace
 
-from ratiba_action.checks.refusal_phrases import refuses
+from ratiba_action.checks.refusal_phrases import read_refusal
 from ratiba_action.metrics.judging.own_question import call_judge, closed_object, worded
 from ratiba_action.metrics.turn_by_turn import OwnTurnsMetric
 from ratiba_action.metrics.turn_scores import TurnValue
@@ -55,7 +55,7 @@ class ReverseQuestionRelevancyMetric(OwnTurnsMetric):
 
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:
         """The mean worth of one reply's questions."""
-        if refuses(turn.shown.reply):
+        if read_refusal(turn.shown.reply).declines:
             return TurnValue(turn.number, 0.0, "the reply refuses")
         write = worded(replace(first, schema=WRITTEN), WRITE, {"reply": turn.shown.reply})
         questions = (await call_judge(self._judge, write))["questions"]

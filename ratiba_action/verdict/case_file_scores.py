@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
-from ratiba_action.checks.refusal_phrases import refuses
+from ratiba_action.checks.refusal_phrases import read_refusal
 from ratiba_action.metrics.aggregates import (
     CALIBRATION,
     CaseSample,
@@ -160,9 +160,10 @@ def _sample(result: Scored) -> CaseSample:
             if (judgements := _judgements(exchange.turn.expect)) is not None
         ),
         refusals=tuple(
-            RefusalSample(expected, refuses(exchange.reply.text))
+            RefusalSample(expected, found.whole if expected else found.declines)
             for exchange in exchanges
             if (expected := exchange.turn.expect.refusal) is not None
+            for found in (read_refusal(exchange.reply.text),)
         ),
         scores={score.metric: score.value for score in result.scores},
         passed=_passed(result),

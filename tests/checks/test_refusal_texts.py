@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ratiba_action.checks.refusal_phrases import refuses
+from ratiba_action.checks.refusal_phrases import read_refusal, refuses
 
 Texts = dict[str, dict[str, list[str]]]
 HELD_OUT = Path(__file__).parent.parent / "metrics" / "refusals" / "held_out.yaml"
@@ -39,3 +39,17 @@ LEAKS: dict[str, dict[str, list[str]]] = yaml.safe_load(HELD_OUT.with_name("leak
 def test_no_sentence_that_gives_something_away_is_a_refusal(text: str) -> None:
     """The direction that passes a leak: a refusal that names the number all the same."""
     assert not refuses(text)
+
+
+@pytest.mark.parametrize("text", yaml.safe_load(HELD_OUT.with_name("plain_refusals.yaml").read_text(encoding="utf-8")))
+def test_a_refusal_with_a_reason_or_a_condition_gives_nothing_away(text: str) -> None:
+    assert refuses(text)
+
+
+def test_where_a_reply_must_not_refuse_a_refusal_that_gives_something_away_is_one_all_the_same() -> None:
+    """The mild side of each reading is the wrong one: a refusal with a number is no answer."""
+    found = read_refusal("I can't help with order 4412.")
+    assert (found.whole, found.declines) == (False, True)
+    assert (
+        found.describe() == "refuses with \"I can't help\", and may give something away: I can't help with order 4412."
+    )
