@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.cli import build_whole_parser
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Usage
@@ -42,8 +43,8 @@ FIRST = (
 )
 WITH_A_KILLED_RUN = "ratiba gate --resume"
 """Runs in ``test_live_resume.py``, which leaves one behind."""
-WITHOUT_AN_END = "ratiba gate --watch"
-"""Runs in ``test_watch.py``, which ends it."""
+WITHOUT_AN_END = re.compile(r"ratiba (gate --watch|view)\b")
+"""Run in ``test_watch.py`` and ``test_view.py``, which end them; here their options are read."""
 NOTHING_TO_IMPORT = (2, "cannot be read")
 NOTHING_TO_DO = {
     "ratiba import promptfoo .": (2, "has no promptfooconfig.yaml"),
@@ -77,6 +78,9 @@ NOTHING_TO_DO = {
     ),
     "ratiba sample conversations.jsonl spans.jsonl --share 1": (2, "cannot be read"),
     "ratiba calibrate label": (2, "There is no calibration set"),
+    "ratiba calibrate run --json > calibration.json": (2, "There is no calibration set"),
+    "ratiba site --with mutation.json --with calibration.json": (2, "cannot be read"),
+    "ratiba site --from github": (2, "The repository on GitHub is not known"),
     "ratiba calibrate run": (2, "There is no calibration set"),
     "ratiba calibrate thresholds": (2, "There is no calibration set"),
     "ratiba wait 4f0c9a52-8a44-4a6e-9c0e-1d2f3a4b5c6d --seconds 5": (3, "did not begin within 5 s"),
@@ -103,16 +107,23 @@ def lines_of(pages: list[Path]) -> list[str]:
     """Every ``ratiba`` line of a shell block, once, in the order in which they can be run."""
     blocks = [block for page in pages for block in re.findall(r"```sh\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
     lines = {line.partition("  #")[0].strip() for block in blocks for line in block.splitlines()}
-    known = sorted(line for line in lines - {WITHOUT_AN_END} if line.startswith("ratiba "))
+    known = sorted(line for line in lines if line.startswith("ratiba "))
     return sorted(known, key=lambda line: next((rank for rank, one in enumerate(FIRST) if line.startswith(one)), 9))
 
 
-LINES = lines_of(PAGES)
+DOCUMENTED = lines_of(PAGES)
+LINES = [line for line in DOCUMENTED if not WITHOUT_AN_END.match(line)]
 
 
 def words_of(line: str) -> list[str]:
     named = re.compile(r"order_status|where_is_my_parcel|explains_a_delay")
-    return shlex.split(named.sub("first_conversation", OTHERWISE.get(line, line)))[1:]
+    command, _, _ = line.partition(" > ")  # where a shell would keep its output
+    return shlex.split(named.sub("first_conversation", OTHERWISE.get(command, command)))[1:]
+
+
+@pytest.mark.parametrize("line", [line for line in DOCUMENTED if WITHOUT_AN_END.match(line)])
+def test_the_options_of_a_command_without_an_end_are_known(line: str) -> None:
+    assert build_whole_parser().parse_args(words_of(line))
 
 
 @dataclass(frozen=True)
