@@ -26,7 +26,10 @@ class RunToRun:
 
     @property
     def degrees(self) -> float:
-        """Degrees of freedom of an error that this ratio has widened (Satterthwaite 1946); infinite where none was."""
+        """Degrees of freedom of an error that this ratio has widened; infinite where none was.
+
+        They have the form of Satterthwaite (1946), for the runs' share of the variance alone; simulated, not derived.
+        """
         if self.ratio <= 1:
             return math.inf
         return self.freedom / (1 - 1 / self.ratio) ** 2

@@ -143,7 +143,7 @@ def test_planned_trials_of_one_run_of_the_base_say_nothing_about_runs() -> None:
     assert run_to_run(runs_of(one_run, 1)) == run_to_run(runs_of(single, 1))
 
 
-def test_runs_of_the_base_are_told_apart_where_scenarios_have_other_numbers_of_trials_or_are_missing_from_one() -> None:
+def test_runs_of_the_base_are_not_mixed_where_scenarios_have_other_numbers_of_trials_or_are_missing_from_one() -> None:
     pairs = confirmed(1, 0.02, 0.0)
 
     def other(number: int, pair: Pair) -> Pair:
