@@ -445,10 +445,12 @@ def _threshold_lines(each: "JudgeThresholds") -> Iterator[str]:
         shown = f"{_number(row.precision):>9} {_number(row.recall):>7} {_number(row.false_failures):>15}"
         yield f"  {row.threshold:>9.2f} {shown}  {'#' * round(20 * (row.false_failures or 0))}"
     if each.suggested is None:
-        yield (
-            f"  No threshold is proven to fail at most 5 % of the good conversations: {each.good} are labelled, and at "
-            f"least {MIN_GOOD} are needed."
-        )
+        lowest = each.rows[0]
+        why = f"{each.good} are labelled, and at least {MIN_GOOD} are needed"
+        if each.good >= MIN_GOOD:
+            failed = round((lowest.false_failures or 0) * each.good)
+            why = f"even the lowest, {lowest.threshold:.2f}, fails {failed} of {each.good}"
+        yield f"  No threshold is proven to fail at most 5 % of the good conversations: {why}."
     else:
         yield (
             f"  {each.suggested:.2f} is the highest threshold that fails at most 5 % of the good conversations, with "
@@ -458,11 +460,17 @@ def _threshold_lines(each: "JudgeThresholds") -> Iterator[str]:
 
 def _by_people_lines(found: "MeanByPeople") -> Iterator[str]:
     """What people would say of the golden set, on the scale of the judge."""
+    by = f"by {found.labels} labels and {found.others} scenarios."
+    if found.low is None or found.high is None:
+        yield (
+            f"  people would give the golden set {found.estimate:.2f} on average, {by} There is no interval: these "
+            "labels do not show how far the judge is from people there. Label conversations of other quality."
+        )
+        return
     more = "No number of labels alone halves" if found.more is None else f"{found.more} more labels halve"
     yield (
         f"  people would give the golden set {found.estimate:.2f} on average "
-        f"(95 %: {found.low:.2f} to {found.high:.2f}), by {found.labels} labels and {found.others} scenarios. "
-        f"{more} this interval."
+        f"(95 %: {found.low:.2f} to {found.high:.2f}), {by} {more} this interval."
     )
 
 

@@ -62,7 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--level", metavar="P", default="0.05", help="significance over all metrics of a reference (default: 0.05)"
     )
     parser.add_argument(
-        "--effect", metavar="POINTS", default="3", help="smallest change of a mean that counts, of 100 (default: 3)"
+        "--effect",
+        metavar="POINTS",
+        default="3",
+        help="smallest change of a mean that counts, of 100; kolmogorov-smirnov does not look at it (default: 3)",
     )
     parser.add_argument(
         "--test",

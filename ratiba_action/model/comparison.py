@@ -283,6 +283,8 @@ class Pair:
         fresh_base: of further trials, run beside those of the head.
         fresh_head: of further trials, run beside those of the base.
         added_base: of further trials of earlier attempts at the same commit.
+        base_runs: which pooled run each value of ``base`` is of; empty where each is of another one.
+        head_runs: which run each value of ``head`` is of, the present one last; empty where each is of another one.
         metrics: that the composite is the mean of, by name, each with its means on base and head.
         family: of scenarios whose scores vary together; empty for a scenario that is none's.
     """
@@ -295,6 +297,8 @@ class Pair:
     fresh_head: tuple[float, ...] = ()
     added_base: tuple[float, ...] = ()
     added_head: tuple[float, ...] = ()
+    base_runs: tuple[int, ...] = ()
+    head_runs: tuple[int, ...] = ()
     metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     family: str = ""
 

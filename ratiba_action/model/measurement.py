@@ -355,15 +355,16 @@ class MeanByPeople:
 
     Args:
         estimate: the mean, 0 to 1.
-        low: lower bound of its 95 % interval.
+        low: lower bound of its 95 % interval; None, as ``high``, where the labels do not show how far the judge is from
+            people: they and the scores do not vary, or the estimate lies beyond the scale by its whole interval.
         labels: conversations that people labelled and the judge scored.
         others: conversations that only the judge scored.
         more: labels that would halve the interval, besides those there are; None where no number of them would.
     """
 
     estimate: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     labels: int
     others: int
     more: int | None

@@ -495,6 +495,5 @@ def _line(entry: MetricDrift, test: DriftTest) -> str:
         f"{entry.status.value}: mean {entry.earlier_mean:.3f} → {entry.recent_mean:.3f}, "
         f"{100 * entry.difference:+.1f} points, Cliff's delta {delta.delta:+.2f}{interval}, "
         f"Mann-Whitney {p[DriftTest.MANN_WHITNEY]}, Kolmogorov-Smirnov D = {distance.statistic:.2f}, "
-        f"{p[DriftTest.KOLMOGOROV_SMIRNOV]}; {entry.recent} and {entry.earlier} values, which find a delta of "
-        f"{entry.detectable:.2f} with 80 % power"
+        f"{p[DriftTest.KOLMOGOROV_SMIRNOV]}; {entry.recent} and {entry.earlier} values"
     )

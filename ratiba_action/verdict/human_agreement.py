@@ -33,7 +33,7 @@ _CONFIDENCE, _POWER = NormalDist().inv_cdf(0.975), NormalDist().inv_cdf(0.8)
 _HOPELESS = 9
 """Times the labels that there are, beyond which more of them are no advice."""
 _ANCHORS = "Add anchors to the criterion's steps: an example of each of the scores 0, 3, 5, 8 and 10."
-_OTHERS = "Add conversations of other quality: people gave all of these the same label."
+_OTHERS = "Add conversations of other quality: people gave all, or all but one, of these the same label."
 
 Weights = Literal["quadratic", "unweighted"]
 Shape = Literal["none", "shift", "scale", "noise"]
@@ -100,9 +100,12 @@ class HumanAgreement:
     def _labels_to_prove(self) -> float:
         """Labels that prove the bounds with 80 % power if the judge stays as it is; infinite at a bound itself.
 
-        An interval narrows with the square root of its labels; kappa's does so on Fisher's scale.
+        An interval narrows with the square root of its labels; kappa's does so on Fisher's scale, which has no end: of
+        one that reaches -1 nothing can be said but that labels will not do.
         """
         kappa, low = self.kappa or 0, self.low or 0
+        if low <= -1:
+            return math.inf
         widths = [(math.atanh(kappa) - math.atanh(low), math.atanh(kappa) - math.atanh(BOUND))] if kappa < 1 else []
         if self.weights == "quadratic":
             bias, high = self.bias or 0, self.bias_high or 0

@@ -104,6 +104,7 @@ class _ArmTrials:
 
     Args:
         first: the planned trials of every run.
+        runs: which run each of these is of.
         fresh: further ones, which ran beside those of the other arm.
         metrics: versions of each.
         answered_by: the models that answered for the judge of each, where they name themselves otherwise.
@@ -115,6 +116,7 @@ class _ArmTrials:
     answers: frozenset[str]
     first: tuple[Scored, ...]
     fresh: tuple[Scored, ...]
+    runs: tuple[int, ...]
     metrics: Mapping[str, frozenset[str]] = field(default_factory=dict)
     answered_by: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -205,15 +207,17 @@ def _arms(runs: Sequence[MeasuredRun]) -> dict[str, _ArmTrials]:
     for run in runs:
         for result in _measured(run.results):
             grouped.setdefault(result.trial.scenario.id, []).append((run, result))
-    return {name: _arm(found) for name, found in grouped.items()}
+    numbers = {id(run): number for number, run in enumerate(runs)}
+    return {name: _arm(found, numbers) for name, found in grouped.items()}
 
 
 def _measured(results: Iterable[ScenarioResult]) -> Iterable[Scored]:
     return (result for result in results if isinstance(result, Scored) and result.scores)
 
 
-def _arm(measured: Sequence[tuple[MeasuredRun, Scored]]) -> _ArmTrials:
+def _arm(measured: Sequence[tuple[MeasuredRun, Scored]], numbers: Mapping[int, int]) -> _ArmTrials:
     found = _without_repeats(measured)
+    planned = [(run, result) for run, result in found if result.trial.number < _planned(run, result)]
     results = [result for _, result in found]
     # Trials share their scenario: the same object is digested once.
     scenarios = {(id(run), id(result.trial.scenario)): (run, result.trial.scenario) for run, result in found}
@@ -228,7 +232,8 @@ def _arm(measured: Sequence[tuple[MeasuredRun, Scored]]) -> _ArmTrials:
         contents=frozenset(_content(run, scenario) for run, scenario in scenarios.values()),
         judge_models=frozenset(run.judge_model for run, _ in found),
         answers=frozenset(run.answers for run, _ in found),
-        first=tuple(result for run, result in found if result.trial.number < _planned(run, result)),
+        first=tuple(result for _, result in planned),
+        runs=tuple(numbers[id(run)] for run, _ in planned),
         fresh=tuple(
             result for run, result in found if result.trial.number >= _planned(run, result) and _is_beside(run)
         ),
@@ -276,6 +281,8 @@ def _pair(
         head=_composites(head.first, usable),
         fresh_base=_composites(base.fresh, usable),
         fresh_head=_composites(head.fresh, usable),
+        base_runs=_runs_of_composites(base, usable),
+        head_runs=_runs_of_composites(head, usable),
         metrics=dict.fromkeys(usable, (0.0, 0.0)),
         family=head.scenario.family,
     )
@@ -315,8 +322,21 @@ def _judged(arm: _ArmTrials) -> set[str]:
 
 def _composites(results: Sequence[Scored], metrics: Sequence[str]) -> tuple[float, ...]:
     """The mean of the metrics of each trial that has all of them."""
-    values = ({score.metric: score.value for score in result.scores} for result in results)
-    return tuple(mean([found[name] for name in metrics]) for found in values if all(name in found for name in metrics))
+    values = (_values(result) for result in results if _has_all(result, metrics))
+    return tuple(mean([found[name] for name in metrics]) for found in values)
+
+
+def _runs_of_composites(arm: _ArmTrials, metrics: Sequence[str]) -> tuple[int, ...]:
+    """Which run each composite of the planned trials is of."""
+    return tuple(run for run, result in zip(arm.runs, arm.first, strict=True) if _has_all(result, metrics))
+
+
+def _values(result: Scored) -> dict[str, float]:
+    return {score.metric: score.value for score in result.scores}
+
+
+def _has_all(result: Scored, metrics: Sequence[str]) -> bool:
+    return _values(result).keys() >= set(metrics)
 
 
 def _mean(results: Iterable[Scored], metric: str) -> float:

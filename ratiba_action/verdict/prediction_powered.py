@@ -16,7 +16,8 @@ def mean_by_people(labels: Sequence[float], scores: Sequence[float], others: Seq
     The judge's mean, corrected by how far it is from people where both are known (Angelopoulos, Bates, Fannjiang,
     Jordan and Zrnic 2023), and weighted by how well it predicts them (Angelopoulos, Duchi and Zrnic 2023): a judge that
     predicts nothing has no weight, and makes the interval no wider than labels alone. It holds however biased the judge
-    is, if the labelled conversations are a random sample of such ones.
+    is, if the labelled conversations are a random sample of such ones. Nothing is beyond 0 and 1. Where the interval
+    would be a point, which claims certainty, there is none.
 
     Args:
         labels: of people, 0 to 1.
@@ -34,10 +35,17 @@ def mean_by_people(labels: Sequence[float], scores: Sequence[float], others: Seq
     estimate = weight * mean(others) + mean(rectified)
     predicted, own = weight**2 * pvariance(others) / number, pvariance(rectified)
     reach = _REACH * math.sqrt(predicted + own / n)
+    low, high, shown = (min(max(value, 0.0), 1.0) for value in (estimate - reach, estimate + reach, estimate))
+    if high - low < _POINT:
+        return MeanByPeople(shown, None, None, n, number, None)
     # Half of the interval is a quarter of the variance; of the judge's part more labels take nothing away.
     rest = (predicted + own / n) / 4 - predicted
     more = max(0, math.ceil(own / rest) - n) if rest > 0 else None
-    return MeanByPeople(estimate, max(0.0, estimate - reach), min(1.0, estimate + reach), n, number, more)
+    return MeanByPeople(shown, low, high, n, number, more)
+
+
+_POINT = 1e-9
+"""Width of an interval by rounding alone."""
 
 
 def _weight(labels: Sequence[float], scores: Sequence[float], others: Sequence[float]) -> float:

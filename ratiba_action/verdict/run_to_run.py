@@ -26,7 +26,10 @@ class RunToRun:
 
     @property
     def degrees(self) -> float:
-        """Degrees of freedom of an error that this ratio has widened (Satterthwaite 1946); infinite where none was."""
+        """Degrees of freedom of an error that this ratio has widened; infinite where none was.
+
+        They have the form of Satterthwaite (1946), for the runs' share of the variance alone; simulated, not derived.
+        """
         if self.ratio <= 1:
             return math.inf
         return self.freedom / (1 - 1 / self.ratio) ** 2
@@ -89,21 +92,33 @@ _NO_NOISE = 1e-12
 def runs_of(pairs: Sequence[Pair], rounds: int) -> list[list[list[Cluster]]]:
     """The runs that ``run_to_run`` looks at: those of the baseline, of the change, and of the base beside it.
 
-    The planned run of the change is one of its runs. Those of the baseline were measured at another time than the
-    base's further trials, so they are a group of their own: a drift in between is none of their noise.
+    A run counts once, by the first planned trial of each scenario: further ones share its noise. The planned run of the
+    change is one of its runs. Those of the baseline were measured at another time than the base's further trials, so
+    they are a group of their own: a drift in between is none of their noise. Nor is one between two attempts at the
+    same commit, so that nothing of an earlier attempt counts.
 
     Args:
         rounds: of further trials that every scenario has on both arms.
     """
-    earlier = min(min(len(pair.added_base), len(pair.added_head)) for pair in pairs)
 
     def run(scores: Sequence[float]) -> list[Cluster]:
         return clusters_of(pairs, scores)
 
-    baseline = [run([pair.base[each] for pair in pairs]) for each in range(min(len(pair.base) for pair in pairs))]
-    base = [run([pair.added_base[each] for pair in pairs]) for each in range(earlier)]
-    base += [run([pair.fresh_base[each] for pair in pairs]) for each in range(rounds)]
-    head = [run([pair.head[0] for pair in pairs])]
-    head += [run([pair.added_head[each] for pair in pairs]) for each in range(earlier)]
-    head += [run([pair.fresh_head[each] for pair in pairs]) for each in range(rounds)]
+    planned_base = [_first_of_runs(pair.base, pair.base_runs) for pair in pairs]
+    planned_head = [_first_of_runs(pair.head, pair.head_runs) for pair in pairs]
+    shared = sorted(frozenset.intersection(*map(frozenset, planned_base)))
+    present = max(number for found in planned_head for number in found)
+    baseline = [run([found[number] for found in planned_base]) for number in shared]
+    base = [run([pair.fresh_base[each] for pair in pairs]) for each in range(rounds)]
+    head = [run([pair.fresh_head[each] for pair in pairs]) for each in range(rounds)]
+    if all(present in found for found in planned_head):
+        head.insert(0, run([found[present] for found in planned_head]))
     return [baseline, base, head]
+
+
+def _first_of_runs(values: Sequence[float], runs: Sequence[int]) -> dict[int, float]:
+    """The first value of each run; without ``runs`` each value is of another one."""
+    found: dict[int, float] = {}
+    for number, value in zip(runs or range(len(values)), values, strict=True):
+        found.setdefault(number, value)
+    return found

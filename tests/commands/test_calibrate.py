@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -179,9 +179,14 @@ def test_kept_scores_need_no_key(folder: Path, capsys: pytest.CaptureFixture[str
 
 def labels_of_forty(folder: Path, kappa: str) -> None:
     """Labels 1, 2, 3, 4, 5 that are scored 2, 3, 4, 5, 5."""
+    labels = [1 + number % 5 for number in range(40)]
+    labels_like(folder, [(label, min(label, 4) / 4) for label in labels], kappa)
+
+
+def labels_like(folder: Path, pairs: Sequence[tuple[int, float]], kappa: str = "quadratic") -> None:
+    """A calibration set of these labels, and the judge's scores of the same conversations."""
     conversations, marks = [], []
-    for number in range(40):
-        label = 1 + number % 5
+    for number, (label, score) in enumerate(pairs):
         text = f"message {number}"
         labels = [{"by": "A", "day": date(2026, 10, 5), "scores": {"tone": label}}]
         turns = [{"user": text, "reply": "Karibu"}]
@@ -189,7 +194,7 @@ def labels_of_forty(folder: Path, kappa: str) -> None:
         conversations.append(one)
         named = {"id": f"c{number}", "digest": digest([[text, "Karibu"]]), "judge": "opus", "criterion": "tone"}
         measured = {"asked": digest(["CoherenceMetric", {}]), "metric": "CoherenceMetric", "version": "1"}
-        marks.append(json.dumps({**named, **measured, "score": min(label, 4) / 4}))
+        marks.append(json.dumps({**named, **measured, "score": score}))
     document = {"owner": "A", "kappa": kappa, "criteria": {"tone": {"metric": "CoherenceMetric"}}}
     below = folder / "scenarios/calibration"
     (below / "human_labelled.yaml").write_text(yaml.safe_dump({**document, "conversations": conversations}))
@@ -213,22 +218,49 @@ def test_it_says_what_people_would_give_the_golden_set_and_how_many_more_labels_
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     labels_of_forty(folder, "quadratic")
+    golden_run(folder, [0.5 + number / 40 for number in range(12)])
+    assert calibrate("thresholds", "--results", "golden.json") == 0
+    shown = r"people would give the golden set 0\.\d\d on average \(95 %: 0\.\d\d to 0\.\d\d\)"
+    counted = r", by 40 labels and 12 scenarios\. \d+ more labels halve this interval\."
+    assert re.search(shown + counted, capsys.readouterr().out)
+
+
+def test_what_people_would_give_the_golden_set_has_no_interval_where_labels_do_not_vary(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels_like(folder, [(4, 1.0)] * 30)
+    golden_run(folder, [1.0] * 12)
+    assert calibrate("thresholds", "--results", "golden.json") == 0
+    assert (
+        "people would give the golden set 0.75 on average, by 30 labels and 12 scenarios. There is no interval: these "
+        "labels do not show how far the judge is from people there. Label conversations of other quality."
+    ) in capsys.readouterr().out
+
+
+def test_a_judge_that_fails_too_many_good_conversations_is_no_question_of_how_many_are_labelled(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels_like(folder, [(5, 0.9)] * 60 + [(5, 0.0)] * 15)
+    assert calibrate("thresholds") == 0
+    assert (
+        "No threshold is proven to fail at most 5 % of the good conversations: even the lowest, 0.05, fails 15 of 75."
+    ) in capsys.readouterr().out
+
+
+def golden_run(folder: Path, scores: Sequence[float]) -> None:
+    """A run of so many scenarios in ``golden.json``."""
     report = sample_report()
     scored = next(result for result in report.results if isinstance(result, Scored))
     golden = [
         replace(
             scored,
             trial=replace(scored.trial, scenario=replace(scored.trial.scenario, id=f"golden_{number}")),
-            scores=(Score("CoherenceMetric", "1", 0.5 + number / 40, 0.0, judged=True),),
+            scores=(Score("CoherenceMetric", "1", value, 0.0, judged=True),),
         )
-        for number in range(12)
+        for number, value in enumerate(scores)
     ]
     run = render_results(summarise(replace(report, judge_model="opus", results=tuple(golden))))
     (folder / "golden.json").write_text(run)
-    assert calibrate("thresholds", "--results", "golden.json") == 0
-    shown = r"people would give the golden set 0\.\d\d on average \(95 %: 0\.\d\d to 0\.\d\d\)"
-    counted = r", by 40 labels and 12 scenarios\. \d+ more labels halve this interval\."
-    assert re.search(shown + counted, capsys.readouterr().out)
 
 
 def test_the_report_of_a_run_is_written_again_with_a_plot_of_the_thresholds(

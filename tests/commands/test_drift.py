@@ -53,7 +53,21 @@ def test_kolmogorov_and_smirnov_decide_by_setting(tmp_path: Path, capsys: pytest
     code, out = called(*options, "--test", "kolmogorov-smirnov", printed=capsys)
     assert code == 1
     assert "drifted: mean 0.500 → 0.500" in out.out
-    assert "Kolmogorov-Smirnov D = 0.50, p = 3.51e-07 after Holm" in out.out
+    assert "Kolmogorov-Smirnov D = 0.50, p = 3.51e-07 after Holm; 60 and 60 values\n" in out.out
+    code, _ = called(*options, "--test", "kolmogorov-smirnov", "--effect", "100", printed=capsys)
+    assert code == 1, "points say nothing here, as the help says"
+
+
+def test_a_fall_of_less_than_the_effect_is_no_drift_however_certain_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_events(
+        tmp_path / "e.jsonl", sample_events([0.985] * 60, days_ago=8), sample_events([0.96] * 60, days_ago=1)
+    )
+    code, out = called("--samples", str(path), *COMMON, "--fail", printed=capsys)
+    assert code == 0
+    assert "no drift found: mean 0.985 → 0.960, -2.5 points, Cliff's delta -1.00" in out.out
+    assert called("--samples", str(path), *COMMON, "--fail", "--effect", "2", printed=capsys)[0] == 1
 
 
 def test_a_backlog_that_is_measured_at_once_falls_into_the_windows_in_which_it_began(

@@ -307,6 +307,8 @@ def test_labels_say_what_people_would_give_the_golden_set_where_the_same_judge_h
     (found,) = thresholds(with_judge(tmp_path, 60), read_marks(tmp_path), golden)
     assert found.by_people is not None
     assert (found.by_people.labels, found.by_people.others) == (60, 20)
+    assert found.by_people.low is not None
+    assert found.by_people.high is not None
     assert found.by_people.low < 0.6 < found.by_people.high
     for other in (
         replace(golden, judge="haiku"),

@@ -72,7 +72,7 @@ def test_further_trials_that_speak_against_a_drop_are_the_last_ones(looks: int, 
     shown = found if isinstance(found, Comparison) else found.so_far
     assert shown.confirm_p is not None
     assert (shown.confirm_p > (0.5, 0.3)[looks - 1]) == ends == isinstance(found, Comparison)
-    assert not ends or shown.tier is Tier.WITHIN_NOISE
+    assert not ends or shown.tier is not Tier.REGRESSION
 
 
 def test_a_clear_drop_ends_at_the_first_look() -> None:

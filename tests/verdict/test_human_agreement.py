@@ -6,13 +6,13 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import norm, pearsonr
 from scipy.stats import t as student
 from statsmodels.stats.inter_rater import cohens_kappa as oracle
 
-from ratiba_action.verdict.human_agreement import LABELS, human_agreement, squared_differences
+from ratiba_action.verdict.human_agreement import FAILED, LABELS, Weights, human_agreement, squared_differences
 
 Pairs = list[tuple[int, int]]
 SOURCE = random.Random(11)  # noqa: S311 - repeatable
@@ -31,6 +31,9 @@ ONE_LABEL = [(4, 4)] * 120
 BESIDE_ONE_LABEL = [(4, 5)] * 120
 AROUND_ONE_LABEL = [(4, 3), (4, 4), (4, 5)] * 40
 NEARLY_ONE_LABEL = [(4, 3), (4, 4), (4, 4), (4, 5)] * 30
+ALL_BUT_ONE_LABEL = [(5, 5)] * 29 + [(4, 4)]
+TWO_BESIDE_ONE_LABEL = [(5, 5)] * 28 + [(4, 5), (1, 1)]
+"""Its interval of kappa reaches -1."""
 OPPOSITE_RATERS = [(2, 3), (3, 4), (4, 5), (2, 1), (3, 2), (4, 3)] * 20
 """One person's labels are always one below the judge, the other's one above: on average there is no bias."""
 ONE_RATER_AGREES = [(label, label) for label in LABELS] * 12 + SHIFT[:60]
@@ -58,6 +61,8 @@ FEW_LABELS = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (5, 5), (3, 4), (2, 1), (4
         (OPPOSITE_RATERS, "below", "noise", "differences vary"),
         (ONE_RATER_AGREES, "calibrated", "noise", "Nothing."),
         (FEW_LABELS, "calibrated", "noise", "Nothing."),
+        (ALL_BUT_ONE_LABEL, "undefined", "none", "people gave all, or all but one, of these the same label"),
+        (TWO_BESIDE_ONE_LABEL, "unproven", "noise", "labels alone will not help"),
         (SHIFT[:29], "uncalibrated", "shift", "Label 1 more conversations"),
     ],
 )
@@ -98,6 +103,25 @@ def test_a_bias_whose_interval_reaches_the_bound_is_not_proven() -> None:
 
 
 RATINGS = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=60)
+
+
+@given(
+    # Many of one pair beside a few others: that is where kappa and its interval reach an end of their scale.
+    st.builds(
+        lambda pair, times, others: [pair] * times + others,
+        st.tuples(st.integers(1, 5), st.integers(1, 5)),
+        st.integers(0, 60),
+        st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), max_size=8),
+    ),
+    st.sampled_from(["quadratic", "unweighted"]),
+)
+@example(TWO_BESIDE_ONE_LABEL, "quadratic")
+def test_whatever_the_labels_there_is_a_status_an_advice_and_a_problem_where_it_failed(
+    pairs: Pairs, weights: Weights
+) -> None:
+    found = human_agreement("opus", "tone", pairs, weights)
+    assert found.advice
+    assert bool(found.problem) == (found.status in FAILED)
 
 
 @given(RATINGS)

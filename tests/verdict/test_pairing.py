@@ -46,6 +46,15 @@ def test_runs_of_the_base_are_pooled_and_a_repeated_run_adds_its_data() -> None:
         [run(scored("a", 0.5)), run(scored("a", 0.6))], [run(scored("a", value)) for value in (0.7, 0.8, 0.9)]
     )
     assert (pair.head, pair.base) == ((0.5, 0.6), (0.7, 0.8, 0.9))
+    assert (pair.head_runs, pair.base_runs) == ((0, 1), (0, 1, 2))
+
+
+def test_a_planned_trial_belongs_to_its_run_where_another_run_lacks_the_scenario_or_one_of_its_metrics() -> None:
+    base = [run(scored("b", 0.9)), run(scored("a", 0.7)), run(scored("a", 0.8, 1.0)), run(scored("a", 0.9, 1.0))]
+    ((pair,), _) = pair_up([run(scored("a", 0.5))], base)
+    assert (pair.base, pair.base_runs) == ((0.7, 0.8, 0.9), (1, 2, 3))
+    ((pair,), _) = pair_up([run(scored("a", 0.5, 1.0))], base)
+    assert (pair.base, pair.base_runs) == ((0.9, 0.95), (2, 3))
 
 
 def test_further_trials_count_as_fresh_where_both_arms_ran_beside_each_other() -> None:
@@ -63,6 +72,7 @@ def test_planned_trials_are_all_looked_at_first() -> None:
 
     ((pair,), _) = pair_up([replace(twice(0.5, 0.6, 0.7), this_run=True)], [twice(0.9, 0.8, 0.1)])
     assert (pair.head, pair.fresh_head, pair.base, pair.fresh_base) == ((0.5, 0.6), (0.7,), (0.9, 0.8), ())
+    assert (pair.head_runs, pair.base_runs) == ((0, 0), (0, 0)), "trials of one run"
 
 
 def planned_twice(result: Scored) -> Scored:

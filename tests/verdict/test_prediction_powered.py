@@ -26,8 +26,27 @@ def test_a_judge_that_is_always_right_but_for_a_shift_is_worth_as_many_labels_as
     worth = [float(value) for value in random.uniform(0.2, 0.8, 1030)]
     shifted = [value + 0.1 for value in worth]
     found = mean_by_people(worth[:30], shifted[:30], shifted[30:])
+    assert found.low is not None
+    assert found.high is not None
     assert found.low < np.mean(worth[30:]) < found.high
     assert found.high - found.low < 0.03, "30 labels alone: 0.12"
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "others", "estimate"),
+    [
+        pytest.param([1.0] * 15 + [0.75] * 15, [0.9] * 15 + [0.1] * 15, [1.0] * 200, 1.0, id="beyond the scale"),
+        pytest.param([1.0] * 15 + [0.75] * 15, [0.1] * 15 + [0.9] * 15, [1.0] * 200, 0.875, id="no weight"),
+        pytest.param([0.75] * 30, [1.0] * 30, [1.0] * 10, 0.75, id="nothing varies"),
+        pytest.param([0.75] * 30, [0.4, 0.6] * 15, [0.5, 0.6] * 10, 0.75, id="one label"),
+    ],
+)
+def test_what_labels_do_not_show_has_no_interval_and_no_estimate_is_beyond_the_scale(
+    labels: list[float], scores: list[float], others: list[float], estimate: float
+) -> None:
+    found = mean_by_people(labels, scores, others)
+    assert found.estimate == pytest.approx(estimate)
+    assert ((found.low, found.high, found.more) == (None, None, None)) == (estimate != 0.875)
 
 
 @given(SHARES, SHARES, st.data())
@@ -36,7 +55,12 @@ def test_the_more_labels_that_are_named_halve_the_interval(
 ) -> None:
     scores = data.draw(st.lists(st.floats(0, 1), min_size=len(labels), max_size=len(labels)))
     found = mean_by_people(labels, scores, others)
-    assert 0 <= found.low <= found.high <= 1
+    assert 0 <= found.estimate <= 1
+    if found.low is None or found.high is None:
+        assert found.more is None
+    else:
+        assert 0 <= found.low <= found.estimate <= found.high <= 1
+        assert found.low < found.high, "no interval claims certainty"
     assert found.more is None or found.more >= 0
 
 

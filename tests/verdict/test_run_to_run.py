@@ -133,3 +133,53 @@ def test_families_count_as_families_when_runs_are_compared() -> None:
     declared = run_to_run(runs_of(pairs, 2))
     apart = run_to_run(runs_of([replace(one, family="") for one in pairs], 2))
     assert declared.ratio < 3 < apart.ratio
+
+
+def test_planned_trials_of_one_run_of_the_base_say_nothing_about_runs() -> None:
+    """They share the run, so that they would take its noise for nothing."""
+    pairs = confirmed(1, 0.02, 0.0)
+    one_run = [replace(pair, base=(pair.base[0],) * 3, base_runs=(0, 0, 0)) for pair in pairs]
+    single = [replace(pair, base=pair.base[:1]) for pair in pairs]
+    assert run_to_run(runs_of(one_run, 1)) == run_to_run(runs_of(single, 1))
+
+
+def test_runs_of_the_base_are_not_mixed_where_scenarios_have_other_numbers_of_trials_or_are_missing_from_one() -> None:
+    pairs = confirmed(1, 0.02, 0.0)
+
+    def other(number: int, pair: Pair) -> Pair:
+        first, second, third = pair.base
+        if number % 3 == 0:
+            return replace(pair, base=(first, 0.1, second, 0.2, third), base_runs=(0, 0, 1, 1, 2))
+        if number % 3 == 1:
+            return replace(pair, base=(first, third), base_runs=(0, 2))
+        return pair
+
+    expected = [replace(pair, base=(pair.base[0], pair.base[2])) for pair in pairs]
+    mixed = [other(number, pair) for number, pair in enumerate(pairs)]
+    assert run_to_run(runs_of(mixed, 1)) == run_to_run(runs_of(expected, 1))
+
+
+def test_what_changed_between_attempts_is_no_noise_of_runs() -> None:
+    """The provider fell by 20 points between two attempts at one commit: a real drop still blocks."""
+
+    def before(pair: Pair) -> Pair:
+        return replace(
+            pair,
+            added_base=tuple(value + 0.2 for value in pair.fresh_base),
+            added_head=tuple(value + 0.2 for value in pair.fresh_head),
+            head=(pair.head[0] + 0.2, pair.head[0]),
+            head_runs=(0, 1),
+        )
+
+    fresh = confirmed(2, 0.0, 0.05)
+    found = examine([before(pair) for pair in fresh], (), Rules(), exact=False)
+    assert isinstance(found, Comparison)
+    assert found.tier is Tier.REGRESSION
+    assert run_to_run(runs_of([before(pair) for pair in fresh], 2)) == run_to_run(runs_of(fresh, 2))
+
+
+def test_a_planned_run_of_an_earlier_attempt_is_not_the_present_ones() -> None:
+    pairs = confirmed(2, 0.02, 0.0)
+    missing = [replace(pairs[0], head=(0.1,), head_runs=(0,))]
+    missing += [replace(pair, head=(0.1, pair.head[0]), head_runs=(0, 1)) for pair in pairs[1:]]
+    assert [len(arm) for arm in runs_of(missing, 2)] == [3, 2, 2]
