@@ -18,7 +18,7 @@ INSERTED = "\0"
 """What stands for an inserted value in the text of an f-string."""
 _TOKEN = re.compile(
     r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)
-    |(?P<text>'(?:[^']|'')*'|"(?:[^"]|"")*"|\$\$.*?\$\$)
+    |(?P<text>'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\$\$.*?\$\$)
     |(?P<sentence>(?<=[^\W\d])[.!?](?=\s|\Z))
     |(?P<place>%\(\w+\)s|%[sbt]|:\w+|\$\d+|\?)
     |(?P<value>\0|\{\w*\})
@@ -80,7 +80,7 @@ def is_query(text: str) -> bool:
 
 
 def query_faults(text: str) -> Iterator[QueryFault]:
-    """Each condition that always holds, each boundary and each ``AND`` or ``OR`` that is the other one.
+    """Each condition that always holds (beside ``OR``: never), each boundary and connective that is the other one.
 
     Places of parameters stay, so that a fault is never found by their number.
 
@@ -98,10 +98,7 @@ def _faults(text: str, clause: Sequence[_Token]) -> Iterator[QueryFault]:
         number for number in range(len(clause)) if clause[number].depth == level and _connects(clause, number)
     ]
     terms = [(clause[before + 1 : after], before, after) for before, after in pairwise([-1, *connectives, len(clause)])]
-    if any(
-        sum(token.depth == level and token.kind == "word" for token in term) > 1 and not _compares(term)
-        for term, *_ in terms
-    ):
+    if any(_is_prose(term) for term, *_ in terms):
         return
     for number in connectives:
         yield _replaced(text, clause[number], _CONNECTIVES[clause[number].word])
@@ -119,6 +116,12 @@ def _faults(text: str, clause: Sequence[_Token]) -> Iterator[QueryFault]:
                 yield from _faults(text, inside)
 
 
+def _is_prose(term: Sequence[_Token]) -> bool:
+    """Whether words follow each other without anything that compares."""
+    words = [token for token in term if token.kind == "word" and token.depth == term[0].depth]
+    return len(words) > 1 and not _compares(term)
+
+
 def _compares(term: Sequence[_Token]) -> bool:
     return any(token.kind == "operator" or token.word in _COMPARING for token in term)
 
@@ -126,9 +129,11 @@ def _compares(term: Sequence[_Token]) -> bool:
 def _without_appended(term: Sequence[_Token]) -> Sequence[_Token]:
     """A condition up to an inserted value that may be the next clause; nothing where that may be its operator."""
     for number, (before, token) in enumerate(pairwise(term), start=1):
-        apart = before.kind not in {"word", "name"} or before.begin + len(before.text) < token.begin
-        operand = before.kind not in {"operator", "sentence"} and before.text not in {"(", "[", ",", "."}
-        if token.kind == "value" and apart and operand and before.word not in _BEFORE_OPERAND:
+        if before.kind in {"word", "name"}:
+            operand = before.word not in _BEFORE_OPERAND and before.begin + len(before.text) < token.begin
+        else:
+            operand = before.kind in {"text", "place", "value"} or before.text in {")", "]"} or before.text.isdigit()
+        if token.kind == "value" and token.depth == term[0].depth and operand:
             complete = number == len(term) - 1 or _compares(term[:number])
             return term[:number] if complete else ()
     return term

@@ -81,6 +81,14 @@ def faults(text: str) -> list[str]:
         ("SELECT a FROM t WHERE b {operator} %s", []),
         ("SELECT a FROM t WHERE b {order}", ["b -> (b OR TRUE)"]),
         ("SELECT a FROM t WHERE col_{b} IN {c}", ["col_{b} IN {c} -> (col_{b} IN {c} OR TRUE)"]),
+        (
+            "SELECT a FROM t WHERE b IN (SELECT c FROM u {more}) AND `{d}` IS {e}::{type}",
+            [
+                "AND -> OR",
+                "b IN (SELECT c FROM u {more}) -> (b IN (SELECT c FROM u {more}) OR TRUE)",
+                "`{d}` IS {e}::{type} -> (`{d}` IS {e}::{type} OR TRUE)",
+            ],
+        ),
         ("SELECT a FROM t WHERE f(b AND c, d)", ["f(b AND c, d) -> (f(b AND c, d) OR TRUE)"]),
         (
             "SELECT a FROM t WHERE a=? AND b=-1 AND c>=-2",
