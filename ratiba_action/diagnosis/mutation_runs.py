@@ -53,7 +53,7 @@ from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of
 
 _MAX_BYTES = 1 << 20
-_RESULTS = 2
+_RESULTS = 3
 """Raised when a result comes to mean something else."""
 _MIN_SECONDS, _FACTOR = 15.0, 10.0
 """Of a trial with a mutant: at least so many seconds, else so many times as long as without it."""

@@ -291,6 +291,34 @@ def test_a_query_with_inserted_values_keeps_them() -> None:
     )
 
 
+def test_a_value_inserted_after_a_condition_stays_outside_of_it() -> None:
+    source = "def f():\n    run(f'SELECT a FROM slots WHERE a = {x} AND b = 1 {order}')\n"
+    assert any("AND (b = 1 OR TRUE) {order}" in text for text in texts(source, Operator.CHANGE_QUERY))
+
+
+@pytest.mark.parametrize(
+    ("source", "fate"),
+    [
+        ("FIND = 'SELECT a FROM t WHERE b'\ndef unused():\n    run(FIND)\n", Fate.UNEXERCISED),
+        ("def used():\n    run('SELECT a FROM t WHERE b')\n", Fate.UNOBSERVED),
+    ],
+)
+def test_a_query_of_a_module_is_unexercised_until_it_makes_a_difference(source: str, fate: Fate) -> None:
+    found = [mutant for mutant in mutants_of("pay.py", source) if mutant.operator is Operator.CHANGE_QUERY]
+    assert [judge_mutant(mutant, {"s": Notice.UNCHANGED}).fate for mutant in found] == [fate]
+
+
+@pytest.mark.parametrize("charge", ["charge(db, 5)", "await charge(db, 5)", "f'{charge(db, 5)}'", "str(charge(db, 5))"])
+def test_a_call_that_a_logger_is_given_is_a_hole_and_the_loggers_own_is_none(charge: str) -> None:
+    source = f"async def pay():\n    logger.info('paid %s', {charge})\n"
+    fates = {
+        mutant.before: judge_mutant(mutant, {"s": Notice.UNCHANGED}).fate for mutant in mutants_of("pay.py", source)
+    }
+    assert fates["'paid %s'"] is fates[f"logger.info('paid %s', {charge})"] is Fate.EQUIVALENT
+    assert fates["5"] is Fate.UNOBSERVED
+    assert {fate for before, fate in fates.items() if before.endswith("charge(db, 5)")} == {Fate.UNOBSERVED}
+
+
 def test_functions_are_named_with_their_class_and_the_lines_of_their_bodies() -> None:
     source = 'class Pay:\n    def due(self):\n        """What."""\n        return 1\n\ndef late(): return 2\n'
     assert functions_of(source) == ((2, "Pay.due", frozenset({4})), (6, "late", frozenset({6})))

@@ -53,6 +53,51 @@ def faults(text: str) -> list[str]:
             "SELECT a FROM t WHERE b = 'x AND y < 1' -- AND c",
             ["= -> <>", "b = 'x AND y < 1' -> (b = 'x AND y < 1' OR TRUE)"],
         ),
+        (
+            "SELECT a FROM t WHERE left(b, 3) = %s AND t.end > t.set",
+            [
+                "AND -> OR",
+                "= -> <>",
+                "> -> >=",
+                "left(b, 3) = %s -> (left(b, 3) = %s OR TRUE)",
+                "t.end > t.set -> (t.end > t.set OR TRUE)",
+            ],
+        ),
+        (
+            "SELECT a FROM conflict JOIN matched ON conflict.b IS NULL WHERE matched",
+            ["conflict.b IS NULL -> (conflict.b IS NULL OR TRUE)", "matched -> (matched OR TRUE)"],
+        ),
+        ("SELECT CASE WHEN matched THEN 1 END FROM t", ["matched -> (matched OR TRUE)"]),
+        ("SELECT CASE a WHEN 'b' THEN CASE WHEN c THEN 1 END WHEN 'd' THEN 2 END FROM t", ["c -> (c OR TRUE)"]),
+        (
+            "INSERT INTO t (a) SELECT b FROM s WHERE c ON CONFLICT (a) WHERE a > 0 DO UPDATE SET a = 1 WHERE t.d",
+            ["c -> (c OR TRUE)", "t.d -> (t.d OR TRUE)"],
+        ),
+        ("INSERT INTO t (a) VALUES (1) ON DUPLICATE KEY UPDATE a = 2", []),
+        (
+            "SELECT a FROM t WHERE b IS {x} AND c IS NULL {order}",
+            ["AND -> OR", "b IS {x} -> (b IS {x} OR TRUE)", "c IS NULL -> (c IS NULL OR TRUE)"],
+        ),
+        ("SELECT a FROM t WHERE b {operator} %s", []),
+        ("SELECT a FROM t WHERE b {order}", ["b -> (b OR TRUE)"]),
+        ("SELECT a FROM t WHERE col_{b} IN {c}", ["col_{b} IN {c} -> (col_{b} IN {c} OR TRUE)"]),
+        (
+            "SELECT a FROM t WHERE b IN (SELECT c FROM u {more}) AND `{d}` IS {e}::{type}",
+            [
+                "AND -> OR",
+                "b IN (SELECT c FROM u {more}) -> (b IN (SELECT c FROM u {more}) OR TRUE)",
+                "`{d}` IS {e}::{type} -> (`{d}` IS {e}::{type} OR TRUE)",
+            ],
+        ),
+        ("SELECT a FROM t WHERE f(b AND c, d)", ["f(b AND c, d) -> (f(b AND c, d) OR TRUE)"]),
+        (
+            "SELECT a FROM t WHERE a=? AND b=-1 AND c>=-2",
+            [
+                *("AND -> OR", "AND -> OR", "= -> <>", "= -> <>", ">= -> >"),
+                *("a=? -> (a=? OR TRUE)", "b=-1 -> (b=-1 OR TRUE)", "c>=-2 -> (c>=-2 OR TRUE)"),
+            ],
+        ),
+        ("Select a time from the list where you want to go", []),
     ],
 )
 def test_each_condition_boundary_and_connective_is_a_fault(text: str, expected: list[str]) -> None:
@@ -66,6 +111,9 @@ def test_each_condition_boundary_and_connective_is_a_fault(text: str, expected: 
         ("with x as (select 1) delete from t", True),
         ("Select the best slot for the customer", False),
         ("Update us by phone", False),
+        ("Select a time from the list, and say when you are ready.", False),
+        ("Select a day from those where you are free! It is not booked yet", False),
+        ("-- Only what is free.\nSELECT t.* FROM t WHERE a > 1.5 AND b = 'no. '", True),
         ("SELECT", False),
         ("", False),
     ],
@@ -77,6 +125,7 @@ def test_a_query_is_no_prose(text: str, *, expected: bool) -> None:
 VOCABULARY = (
     *("SELECT", "FROM", "WHERE", "AND", "OR", "NOT", "BETWEEN", "ON", "CASE", "WHEN", "THEN", "END", "EXISTS"),
     *("(", ")", "=", "<", "'x'", "%s", "a.b", ",", ";", "\0"),
+    *("ON CONFLICT (a)", "DO", "left(", "t.end", "-1", "?", "a.", "AS"),
 )
 
 
@@ -102,11 +151,27 @@ def test_any_text_keeps_its_places_of_parameters_and_inserted_values(words: list
         GROUP BY kept, free HAVING count(*) > %s""",
         "INSERT INTO slots (id, free) VALUES (%s, 1) ON CONFLICT (id) DO UPDATE SET free = %s WHERE slots.free < 3",
         "WITH old AS (DELETE FROM slots WHERE day < %s RETURNING id) SELECT id FROM old WHERE id = %s",
+        """SELECT s.end FROM slots s LEFT JOIN slots o ON left(o.name, 3) = '254' AND s.end > o.set
+        AND o.offset = %s CROSS JOIN slots matched WHERE right(s.name, 1) <> %s AND s.when OR matched.kept""",
+        """SELECT CASE name WHEN 'a' THEN CASE WHEN kept AND free > 0 THEN 1 END WHEN 'b' THEN 2 END FROM slots
+        WHERE CASE WHEN kept AND free < 9 THEN free ELSE 1 END = %s AND CASE name WHEN 'c' THEN kept END""",
+        """INSERT INTO slots (id, free) SELECT id, free FROM slots WHERE kept AND free=-1 ON CONFLICT (id) WHERE id > 0
+        DO UPDATE SET free = %s WHERE slots.free>=-2 AND slots.id <> 3""",
+        "INSERT INTO slots (id) VALUES (%s) ON CONFLICT ON CONSTRAINT slots_pkey DO UPDATE SET free=1 WHERE slots.kept",
+        """SELECT id FROM slots WHERE coalesce(free = 1 AND kept, false) AND (kept OR id > 1)::text = CAST(kept AND
+        free > 2 AS text) AND EXISTS (SELECT 1 FROM slots WHERE kept AND id = %s) OR (kept AND (free, id) > (1, 2))""",
+        """SELECT s.id FROM slots s JOIN slots o ON s.id = o.id AND o.kept, slots t WHERE t.id = %s
+        GROUP BY s.id HAVING count(*) FILTER (WHERE s.kept AND t.free > 0) > 1 AND bool_or(s.kept AND t.kept)""",
+        """MERGE INTO slots s USING slots o ON s.id = o.id AND o.kept WHEN MATCHED AND s.free > 1 THEN
+        UPDATE SET free = %s WHEN NOT MATCHED THEN INSERT (id) VALUES (o.id)""",
     ],
 )
 async def test_postgresql_reads_each_of_them_with_the_same_parameters(text: str, database: str) -> None:
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
-        await connection.execute("CREATE TABLE slots (id int PRIMARY KEY, free int, day timestamptz, kept bool)")
+        await connection.execute(
+            'CREATE TABLE slots (id int PRIMARY KEY, free int, day timestamptz, kept bool, name text, "end" int,'
+            ' "set" int, "offset" int, "when" bool)'
+        )
         found = list(query_faults(text))
         assert found
         for fault in found:
