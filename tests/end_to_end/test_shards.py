@@ -8,6 +8,7 @@ import zipfile
 from fractions import Fraction
 from pathlib import Path
 
+from ratiba_action.model.comparison import Rules
 from ratiba_action.model.verdict import Conclusion
 from tests.end_to_end.test_confirming import NAMES, changed, comparison_of, measured
 from tests.support.github_server import GithubState, github_server
@@ -102,7 +103,7 @@ async def test_an_alarm_of_shards_is_confirmed_by_their_merge_on_both_sides(
     report = report_of(merged)
     assert (merged.code, report.verdict.conclusion) == (1, Conclusion.FAILED), merged.printed
     assert comparison_of(merged).mean_fell
-    assert measured(merged) == [(name, number) for name in NAMES for number in (0, 1, 2, 3)]
+    assert measured(merged) == [(name, number) for name in NAMES for number in range(1 + Rules().confirming_trials)]
     assert Fraction(merged.outputs["spent_usd"]) == live.models.bill.total - before
     assert report.spending.by_party["baseline"] > 0
 
